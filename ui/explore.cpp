@@ -145,6 +145,14 @@ void draw_strip(const Frame& frame) {
   Box all = rest_of_panel();
   all.min.y += pass_switch_height(frame.session);
   const float plots_width = draw_recurrence(frame);
+  const CallJudgement* const call = shown_verdict(frame.input);
+  if (call != nullptr && call->incomparable().empty() && plots_width < all.max.x - all.min.x - px(16))
+    offer_export({Plot::kernel_rows,
+                  "kernel rows",
+                  {all.min.x + plots_width + px(16), all.min.y},
+                  {all.max.x, all.max.y - px(44)},
+                  [&] { return kernel_rows_csv(call->worst_row().found); }},
+                 frame.session.view, frame.requests);
   const std::shared_ptr<const Result> followed = recurrence_answer(frame.input);
   const std::shared_ptr<const GradientTrace>& gradients = frame.input.side.gradient_trace;
   if (follows_gradients(frame.session)) {

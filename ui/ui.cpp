@@ -6,6 +6,7 @@
 #include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/model/panels.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/widgets.h"
@@ -44,6 +45,8 @@ void draw_workspace(const Frame& frame) {
       return draw_sweep(frame);
     case Workspace::train:
       return draw_train(frame);
+    case Workspace::model:
+      return draw_model(frame);
     case Workspace::learn:
       return draw_learn(frame);
   }

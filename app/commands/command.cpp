@@ -250,11 +250,11 @@ std::vector<std::string> changed_since(const std::string& place, const Experimen
   constexpr int deepest = 16;
   if (place.empty() || place == "-" || !can_open(place)) return {};
   const nlohmann::json json = parse_json(read_file(place, largest), deepest);
-  if (json.contains("tensors")) read_part_digests(json["tensors"]);
   std::vector<std::string> remarks;
   Experiment kept = e;
   kept.problem.input.digest = kept.loaded.digest = kept.backward.d_o_file.digest = kept.backward.d_lse_file.digest = 0;
   read_settings(json.at("experiment"), "experiment", settings(kept), remarks);
+  read_part_digests(json, {&kept});
   return changed_tensors(kept, e);
 } catch (const std::exception&) {  // no JSON of an experiment
   return {};

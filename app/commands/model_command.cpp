@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +11,8 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
+#include "app/files/paths.h"
+#include "app/model/kept_shares.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
 #include "app/model/run_words.h"
@@ -30,6 +33,7 @@ struct ModelArguments : ExperimentOptions {
   std::string checkpoint, tokens, text;
   std::string limit = "0", around = "exact", only, attribute;
   std::string threads = "0", json, save, against, capture;
+  bool no_cache = false;
 };
 
 constexpr std::array saved_files{"logits_exact.npy", "logits_a.npy", "logits_b.npy", "hidden_exact.npy"};
@@ -116,24 +120,62 @@ void stage_outputs(StagedFiles& files, const std::string& directory, const Model
   add(3, npy_bytes(shape, answer.hidden_exact));
 }
 
-/// f(options) with progress.
-template <class F>
-auto watched(const Streams& streams, int threads, F f) {
+/// Judges the run of --against, with progress.
+JudgedRun run_of(const ModelArguments& x, const ModelQuestion& q, const Streams& streams, int threads) {
   return unless_stopped("stopped before the answer was there; nothing was written", [&](const Cancelled& cancelled) {
     ProgressLine line(streams.terminal);
-    const Progress progress = [&](double share) {
-      line.show([&] { return fmt::format("{:.0f} %, {:.0f} s left", 100 * share, line.seconds() * (1 / share - 1)); });
-    };
-    return f(Options{.cancelled = cancelled, .progress = progress, .threads = threads});
+    const Progress progress = [&](double share) { line.show([&] { return fmt::format("{:.0f} %", 100 * share); }); };
+    return judge_file(x.against, *q.model, q.tokens, q.a, x.around,
+                      Options{.cancelled = cancelled, .progress = progress, .threads = threads});
   });
 }
 
-/// "flash2 hw", or the whole kernel that was named.
-std::string name_of_a(const ModelArguments& x, const Method& a) {
-  if (x.like) return *x.like;
-  const std::string_view policy = policy_name(a.precision, a.algorithm);
-  return std::string(name(a.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
+/// Says before the work how long it takes, where that is longer than a minute.
+void tell_time(const ModelQuestion& q, const Options& options, const KeptShares& shares, const Streams& streams) {
+  constexpr double short_wait = 60;
+  const double seconds = expected_seconds(q, options);
+  if (seconds < short_wait) return;
+  std::string text = fmt::format("this takes about {:.0f} minutes here", std::ceil(seconds / 60));
+  if (const int parts = part_count(q); parts > 0)
+    text += fmt::format(": {} {}s, one at a time{}", parts, model_part_names[static_cast<std::size_t>(q.attribute)],
+                        shares.keeps() ? "; those that are done are kept where it is stopped, and not computed again" : "");
+  streams.warnings << text << "\n";
 }
+
+/// The end of the sentence about an interruption.
+std::string stopped_text(const ModelQuestion& q, const KeptShares& shares) {
+  if (part_count(q) == 0 || !shares.keeps()) return "stopped before the answer was there; nothing was written";
+  return fmt::format("stopped after {} of {} {}s; those are kept, and the same command goes on from there",
+                     shares.known() + shares.kept(), part_count(q), model_part_names[static_cast<std::size_t>(q.attribute)]);
+}
+
+ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int threads, bool no_cache) {
+  KeptShares shares(no_cache || q.attribute == ModelPart::none ? "" : default_point_cache(), q);
+  try {
+    const Interrupts interrupts;
+    ProgressLine line(streams.terminal);
+    const Progress progress = [&](double share) {
+      line.show([&] {
+        const std::string parts =
+            part_count(q) > 0 ? fmt::format("{} of {} parts, ", shares.known() + shares.kept(), part_count(q)) : "";
+        return parts + fmt::format("{:.0f} %, {:.0f} s left", 100 * share, line.seconds() * (1 / share - 1));
+      });
+    };
+    const Options options{.cancelled = [&] { return interrupts.arrived(); }, .progress = progress, .threads = threads};
+    tell_time(q, options, shares, streams);
+    ModelAnswer answer = answer_model(q, options, shares.memory());
+    line.clear();
+    if (shares.known() > 0)
+      streams.warnings << fmt::format("{} of {} parts were known from an earlier run\n", shares.known(), part_count(q));
+    if (const std::string remark = shares.remark(); !remark.empty()) streams.warnings << remark << "\n";
+    return answer;
+  } catch (const Stopped&) {
+    throw std::runtime_error(stopped_text(q, shares));
+  }
+}
+
+/// "flash2 hw", or the whole kernel that was named.
+std::string name_of_a(const ModelArguments& x, const Method& a) { return x.like ? *x.like : method_name(a); }
 
 void tell_model(const ModelArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
@@ -142,13 +184,12 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;
   std::optional<JudgedRun> run;
-  if (!x.against.empty())
-    run = watched(streams, threads,
-                  [&](const Options& options) { return judge_file(x.against, model, q.tokens, q.a, x.around, options); });
-  const ModelAnswer answer = watched(streams, threads, [&](const Options& options) { return answer_model(q, options); });
+  if (!x.against.empty()) run = run_of(x, q, streams, threads);
+  const ModelAnswer answer = answer_of(q, streams, threads, x.no_cache);
+  const std::string a_name = name_of_a(x, q.a);
   const std::vector<MovedToken> moved = tokens_that_move_most(q, answer, x.checkpoint);
   const auto json = [&] {
-    Json all = model_json(q, answer, moved);
+    Json all = model_json(q, answer, a_name, moved);
     if (run) add_run_json(all, *run, q.tokens);
     return json_text(all);
   };
@@ -157,7 +198,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   if (!x.capture.empty()) files.add(x.capture, captured_bytes(q, threads));
   write_outputs(
       files, {{x.json, json}},
-      [&] { return (run ? run_report(*run) : "") + model_report(q, answer, name_of_a(x, q.a), moved); }, streams.out);
+      [&] { return (run ? run_report(*run) : "") + model_report(q, answer, a_name, moved); }, streams.out);
 }
 
 void declare(OptionList& c, ModelArguments& x) {
@@ -169,12 +210,15 @@ void declare(OptionList& c, ModelArguments& x) {
   c.group("Model").parameters(x, {"seed"});
   c.add("--around", x.around,
         "what surrounds attention in a and b: " + listed(around_preset_names) + ", with ,STEP=FORMAT behind it for steps of " +
-            listed(around_step_names));
+            listed(around_step_names) +
+            "; sums=h100 (tensor cores add the projections), pieces=8, variance=unrounded, "
+            "pairs=halves, loss=1024 (cross entropy by blocks of so many logits)");
   c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");
   c.add("--attribute", x.attribute, "make one layer, head or step of a exact at a time: layer, head or step");
   c.add("--against", x.against,
         "activations or log-probabilities of somebody's run over these tokens: the first tensor that differs, and why; without "
         "--around under the preset that fits it best");
+  c.add("--no-cache", x.no_cache, "compute every part of --attribute, and keep none");
   c.methods(x).group("Device").add("--threads", x.threads, "0 is all").quiet();
   c.group("Output");
   c.add("--capture", x.capture,

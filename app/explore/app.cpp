@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
+#include "app/explore/model_desk.h"
 #include "app/explore/plot_exporter.h"
 #include "app/explore/session_requests.h"
 #include "app/files/paths.h"
@@ -47,8 +48,8 @@ class App {
     while (!window_.closing()) {
       if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, context());
       if (window_.visible()) show_frame();
-      const bool moving =
-          explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
+      const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || model_.busy() || exporter_.busy() ||
+                          animated_ || exporter_.asked();
       const double patience = window_.patience(moving, explorer_.computing());  // asked once: what is idle is saved
       autosave(context(), seconds(), patience == Pace::forever);
       window_.wait(std::min(patience, sessions_.unkept() ? SessionStore::retried_after : Pace::forever));
@@ -62,6 +63,7 @@ class App {
     explorer_.update(session_);
     sweeper_.update(session_, explorer_.computing());
     train_.update(session_, explorer_.computing());
+    model_.update(session_);
     take_trained(context());
     sessions_.observe(session_);
     const ImVec2 size = ImGui::GetIO().DisplaySize;
@@ -75,6 +77,7 @@ class App {
     input.dragging = window_.dragging();
     input.sweep = sweeper_.view();
     input.train = train_.view();
+    input.model = model_.view();
     exporter_.tell(input);
     input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
@@ -93,7 +96,7 @@ class App {
     if (requests.quit) window_.close();
   }
 
-  SessionContext context() { return {session_, explorer_, sessions_, dialog_, train_}; }
+  SessionContext context() { return {session_, explorer_, sessions_, dialog_, train_, model_}; }
 
   static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -108,6 +111,7 @@ class App {
   Explorer explorer_;                                                   ///< after window_, which its worker wakes
   Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< after window_, as above
   TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< after window_, as above
+  ModelDesk model_{[this] { window_.wake(); }, data_directory()};       ///< after window_, as above
   LiveLink link_;                                                       ///< after window_, as above
 };
 

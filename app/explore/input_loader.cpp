@@ -80,7 +80,7 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
     }
     const std::vector<std::string> changed = changed_tensors(input, arrival->read);
     input.tensors = arrival->read.tensors;
-    input.digest = arrival->read.digest;
+    input.digest = arrival->read.digest, input.parts = arrival->read.parts;
     loaded(input, changed);
   }
   problem = fitted(problem, input.tensors->shape());

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/explore/lesson_pages.h"
-#include "app/explore/own_numbers.h"
+#include "app/plots/own_numbers.h"
 #include "app/sweep/axis.h"
 #include "app/sweep/sweep.h"
 #include "kernels/deviation/fields.h"

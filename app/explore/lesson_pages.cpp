@@ -11,10 +11,10 @@
 #include <stdexcept>
 
 #include "app/explore/lessons.h"
-#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/png.h"
 #include "app/link/link.h"
+#include "app/plots/own_numbers.h"
 #include "app/session/session.h"
 #include "app/tensors/tensors.h"
 #include "app/words/mathml.h"

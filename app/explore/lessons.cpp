@@ -6,13 +6,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
-#include "app/sweep/runner.h"
+#include "app/plots/own_numbers.h"
 #include "app/sweep/sweep.h"
-#include "app/sweep/sweep_ledger.h"
-#include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/exercise.h"
@@ -24,9 +21,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t largest_lesson = 1 << 20;
 /// Limits of answers that are kept after no page asks for them: number and total bytes.
 constexpr std::size_t remembered = 96, remembered_bytes = 64 << 20;
-/// Limits of a page's questions, which are computed while somebody reads: operations and points.
-constexpr double largest_work = 4e11;
-constexpr std::size_t largest_sweep = 4096;
 
 std::string in_line(int line, const std::string& sentence) { return "line " + std::to_string(line) + ": " + sentence; }
 
@@ -81,102 +75,6 @@ void resolve(LessonNumber& number) {
     number.question = parse_live(number.target);
   } catch (const std::exception& error) {
     number.problem = in_line(number.line, error.what());
-  }
-}
-
-/// The experiment with tensors read and its shape adapted. Throws with one sentence.
-Experiment ready(Experiment e) {
-  load_tensors(e.problem.input);
-  if (const auto& tensors = e.problem.input.tensors) e.problem = fitted(e.problem, tensors->shape());
-  validate(e);
-  const double work = 12.0 * e.problem.n * key_count(e.problem) * e.problem.d;
-  if (work > largest_work)
-    throw std::invalid_argument("n is " + std::to_string(e.problem.n) +
-                                ", expected an experiment that is computed while somebody reads");
-  return e;
-}
-
-Sweep sweep_of(const LessonQuestion& q) {
-  Sweep sweep{.base = ready(q.experiment), .axes = {}, .seeds = q.seeds, .measure = parse_measure(q.measure)};
-  for (const std::string& text : q.vary) sweep.axes.push_back(parse_axis(text));
-  if (const std::size_t count = point_count(sweep); count > largest_sweep)
-    throw std::invalid_argument("a sweep of a lesson has " + std::to_string(count) + " points, expected at most " +
-                                std::to_string(largest_sweep));
-  return sweep;
-}
-
-void answer_sweep(LessonAnswer& a, const Options& options) {
-  SweepLedger ledger(sweep_of(a.question));
-  for (SweepAnswer& point : run_sweep(ledger.sweep(), {.cancelled = options.cancelled})) ledger.add(std::move(point));
-  if (options.cancelled && options.cancelled()) throw Stopped();
-  a.table = *ledger.table(ledger.sweep().measure, std::nullopt);
-  if (!a.table.errors.empty()) a.problem = a.table.errors[0];
-}
-
-SweepCell cell_of(const std::vector<double>& values) {
-  const SweepRow row = row_of(values);
-  return {.count = row.count, .mean = row.mean, .std = row.std, .min = row.min, .max = row.max, .rival = NAN};
-}
-
-/// The experiment's number over `seeds` seeds.
-SweepCell own_cell(Experiment e, const LessonQuestion& q, const Options& options) {
-  std::vector<double> found;
-  for (int i = 0; i < q.seeds; ++i, ++e.problem.seed)
-    found.push_back(own_numbers(q.measure)->number(q.measure, e, options.cancelled));
-  return cell_of(found);
-}
-
-/// The losses of both models of the plan `spike`.
-void answer_losses(LessonAnswer& a, const Options& options) {
-  SweepValues steps{.key = "step", .title = "training step", .names = {}, .numbers = {}};
-  for (const auto& [of_a, of_b] : spike_losses(a.question.experiment.problem.seed, options.cancelled)) {
-    steps.numbers.push_back(static_cast<double>(steps.numbers.size() + 1));
-    steps.names.push_back(std::to_string(steps.numbers.size()));
-    a.table.cells.insert(a.table.cells.end(), {cell_of({of_a}), cell_of({of_b})});
-  }
-  a.table.axes = {std::move(steps), {.key = "run", .title = "model", .names = {"a", "b"}, .numbers = {}}};
-}
-
-/// An own number, along no parameter or one.
-void answer_own(LessonAnswer& a, const Options& options) {
-  const LessonQuestion& q = a.question;
-  a.table.measure = a.table.quantity = own_numbers(q.measure)->title(q.measure);
-  a.table.seeds = q.seeds;
-  if (q.measure == train_losses) return answer_losses(a, options);
-  if (q.vary.empty()) {
-    a.table.cells = {own_cell(q.experiment, q, options)};
-    return;
-  }
-  if (q.vary.size() > 1)
-    throw std::invalid_argument(in_quotes(q.measure) + " is varied along one parameter, expected one 'vary'");
-  const Axis axis = parse_axis(q.vary[0]);
-  a.table.axes = {values_of(axis)};
-  for (const std::string& value : axis.values) {
-    Experiment e = q.experiment;
-    vary(e, axis.key, value);
-    a.table.cells.push_back(own_cell(e, q, options));
-  }
-}
-
-/// The largest error over all orders of a row's keys, and its order.
-void answer_order(LessonAnswer& a, const Options& options) {
-  const OrderedRow worst = worst_order(a.question.experiment, options.cancelled);
-  a.table.measure = "the largest error of all orders";
-  a.table.axes = {{.key = "order", .title = "order", .names = {order_text(worst.order)}, .numbers = {}}};
-  a.table.cells = {cell_of({worst.error})};
-}
-
-/// One number over its seeds, or the whole answer.
-void answer_plain(LessonAnswer& a, const Options& options) {
-  Experiment e = ready(a.question.experiment);
-  auto result = std::make_shared<Result>(compute(e, options));
-  result->experiment = a.question.experiment;
-  if (!a.question.measure.empty()) {
-    const Measure measure = parse_measure(a.question.measure);
-    a.table.measure = title_of(measure);
-    a.table.cells = {cell_of({value_of(measure, summary(*result))})};
-  } else {
-    a.result = std::move(result);
   }
 }
 
@@ -242,25 +140,6 @@ LessonQuestion parse_live(std::string_view target) {
   }
   check(question.experiment);
   return question;
-}
-
-LessonAnswer answer(const LessonQuestion& question, const Options& options) {
-  LessonAnswer a{.question = question};
-  try {
-    if (own_numbers(question.measure) != nullptr)
-      answer_own(a, options);
-    else if (question.measure == order_measure)
-      answer_order(a, options);
-    else
-      question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
-  } catch (const Stopped&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    a.problem = "There is not enough memory for this experiment.";
-  } catch (const std::exception& error) {
-    a.problem = error.what();
-  }
-  return a;
 }
 
 namespace {

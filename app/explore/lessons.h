@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/plots/lesson_answer.h"  // IWYU pragma: export
 #include "app/threads/worker.h"
 #include "kernels/compute.h"
 #include "ui/frame/lesson.h"
@@ -24,9 +25,6 @@ std::string vary_in_lesson(Experiment& experiment, std::string_view key, const s
 
 /// Question of a live number: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument with one sentence.
 LessonQuestion parse_live(std::string_view target);
-
-/// Computes the answer; a failure goes to its `problem`. Throws Stopped.
-LessonAnswer answer(const LessonQuestion& question, const Options& options);
 
 /// Computes answers for the page on screen on a thread, and keeps them.
 class LessonAnswerer {

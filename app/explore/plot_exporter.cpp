@@ -64,6 +64,11 @@ std::string keep_figure(const std::string& directory, const ExportRequest& wante
   if (!part.empty())
     throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
   if (known.result && is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
+  if (known.train.gap && wanted.plot == Plot::train_weights && session.train_look.picture == WeightPicture::matrix) {
+    TrainRecord until = *known.train.record;  // the record when the matrix was measured
+    until.step = known.train.gap->step;
+    known.train.record = std::make_shared<const TrainRecord>(std::move(until));
+  }
   if (known.train.record && is_of_training(wanted.plot)) {
     session.train = known.train.record->plan;
     session.train_look.seeds = std::min(session.train_look.seeds, static_cast<int>(known.train.seeds.size()) + 1);
@@ -118,7 +123,8 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
                       known.side.gradient_window,
                       known.side.followed,
                       known.side.gradient_trace,
-                      known.side.gradient_why};
+                      known.side.gradient_why,
+                      known.side.verdict};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
                   const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
   return "Drawing the " + wanted.name + ".";

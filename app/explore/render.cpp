@@ -11,6 +11,7 @@
 #include "app/explore/kernel_gradients.h"
 #include "app/explore/lessons.h"
 #include "app/explore/side_answers.h"
+#include "app/model/model_plan.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -62,6 +63,7 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   if (has_loaded(session.experiment))
     input.choices.output = {output.file, kernel_output_heads(output.file, output.n, output.d)};
   if (session.view.workspace == Workspace::sweep) input.sweep = computed_sweep(session);
+  if (session.view.workspace == Workspace::model) input.model = computed_model(session);
   if (session.view.workspace == Workspace::train) input.train = computed_training(session);
   input.learn.vary = vary_in_lesson;
   if (session.view.workspace == Workspace::learn)

@@ -70,8 +70,9 @@ void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
   const SessionFiles files = context.store.files(context.session);
   if (use == FileUse::session) question.start = files.file.empty() && saves ? files.proposed : files.file;
   if (use == FileUse::checkpoint && saves) question.start = folder_of(files.proposed) + "training.checkpoint";
+  if (use == FileUse::model) question.start = context.session.model.checkpoint;
   if (use == FileUse::pack) question.start = pack_name(files.file.empty() ? "untitled" : files.file);
-  if (use > FileUse::checkpoint) {
+  if (use > FileUse::model) {
     question.start =
         use == FileUse::missing ? context.explorer.missing() : folder_of(context.session.experiment.problem.input.file);
     for (const std::string& ending : tensor_endings()) question.patterns += (question.patterns.empty() ? "*" : " *") + ending;
@@ -118,6 +119,23 @@ void handle(const TrainRequest& request, const SessionContext& context) {
   ask_desktop(FileUse::checkpoint, request.act == Act::save, context);
 }
 
+/// Makes it the checkpoint of the Model workspace.
+void open_model(const std::string& file, const SessionContext& context) {
+  const std::string checkpoint = checkpoint_at(file);
+  context.session.model.checkpoint = checkpoint.empty() ? file : checkpoint;  // the workspace says what is wrong with it
+  context.session.view.workspace = Workspace::model;
+}
+
+/// True if a dropped file goes to the Model workspace: a checkpoint, or there a text or tokens.
+bool drop_on_model(const std::string& file, const SessionContext& context) {
+  const bool shown = context.session.view.workspace == Workspace::model;
+  if (!checkpoint_at(file).empty()) return open_model(file, context), true;
+  if (!shown || !(file.ends_with(".txt") || file.ends_with(".md") || file.ends_with(".npy"))) return false;
+  context.session.model.text = ModelText::file;
+  context.session.model.file = file;
+  return true;
+}
+
 void take_chosen(const SessionContext& context) {
   attempt(context.explorer, [&] {
     const std::optional<FileDialog::Answer> answer = context.dialog.take();
@@ -129,6 +147,7 @@ void take_chosen(const SessionContext& context) {
     if (use == FileUse::checkpoint)
       return handle(TrainRequest{.act = saves ? TrainRequest::Act::save : TrainRequest::Act::open, .file = file}, context);
     if (use == FileUse::pack) return save_packed(file, context);
+    if (use == FileUse::model) return open_model(file, context);
     if (use == FileUse::missing) return context.explorer.locate(context.session, file);
     if (use == FileUse::tensors) return open_files(answer->files, context);
     FileRequests request;
@@ -197,6 +216,7 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
 }
 
 void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format, GradientSpecs beside) {
+  if (files.size() == 1 && drop_on_model(files.front(), context)) return;
   if (files.size() == 1 && (files.front().ends_with(".json") || files.front().ends_with(pack_ending)))
     return open_session(files.front(), context);
   const std::string chosen = files.size() == 1 ? chosen_tensors(choices_list(context.store), files.front()) : "";
@@ -224,10 +244,12 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
 void take_trained(const SessionContext& context) {
   if (std::optional<std::string> note = context.train.take_note()) context.explorer.show_notice(std::move(*note));
   if (const std::optional<CapturedFile> captured = context.train.take_captured()) open_captured(*captured, context);
+  if (const std::optional<CapturedFile> captured = context.model.take_captured()) open_captured(*captured, context);
 }
 
 void handle_sessions(const Requests& requests, const SessionContext& context) {
   handle(requests.train, context);
+  context.model.handle(requests.model, context.session);
   if (requests.files.session) handle(*requests.files.session, context);
   if (!requests.files.located.empty()) context.explorer.locate(context.session, with_home(requests.files.located));
   if (requests.files.list_sessions) context.store.look_for_recent();

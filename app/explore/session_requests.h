@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
+#include "app/explore/model_desk.h"
 #include "app/explore/plot_exporter.h"
 #include "app/link/link.h"
 #include "app/session/session_store.h"
@@ -21,6 +22,7 @@ struct SessionContext {
   SessionStore& store;
   FileDialog& dialog;
   TrainDesk& train;
+  ModelDesk& model;
 };
 
 /// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports pictures. The caller closes
@@ -35,10 +37,11 @@ void open_files(const std::vector<std::string>& files, const SessionContext& con
 /// Applies another program's message or a clicked link: sets its settings and opens its files in Explore, or shows its session.
 void open_sent(const LinkMessage& message, const SessionContext& context);
 
-/// Reports trainings that were trained, saved or opened since the last call, and opens captured Q, K, V in Explore.
+/// Reports trainings that were trained, saved or opened since the last call, and opens captured Q, K, V, also of a language
+/// model, in Explore.
 void take_trained(const SessionContext& context);
 
-/// Executes requests on sessions and trainings, and choices in the file dialog since the last call.
+/// Executes requests on sessions, trainings and language models, and choices in the file dialog since the last call.
 void handle_sessions(const Requests& requests, const SessionContext& context);
 
 /// A row that the program chose does not mark the session as modified.

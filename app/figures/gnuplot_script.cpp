@@ -327,6 +327,21 @@ std::string legend_commands(const Figure& f, std::size_t index) {
                      legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across));
 }
 
+/// A panel's title in as many lines as its width needs.
+std::string title_command(const Figure& f, const FigurePanel& p) {
+  if (p.title.empty()) return "unset title\n";
+  constexpr double letter = 1.45, share = 0.75;  // mm of a letter of 8 points; part of the panel's width
+  const auto most = static_cast<std::size_t>(share * width_in_letters(f) / f.panels_across / letter);
+  std::string text = "set title ", rest = p.title;
+  while (rest.size() > most) {
+    const std::size_t end = rest.rfind(' ', most);
+    if (end == std::string::npos || end == 0) break;
+    text += literal(rest.substr(0, end)) + ".\"\\n\".";
+    rest.erase(0, end + 1);
+  }
+  return text + literal(rest) + " noenhanced offset 0,-0.4\n";
+}
+
 // --- the whole --------------------------------------------------------------------------------------------------------
 
 /// Ticks with room between them, on this panel.
@@ -345,7 +360,7 @@ std::string panel_script(const Figure& f, std::size_t index, bool latex) {
   std::string text, plots;
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
   if (p.heat) text += heat_block(heat_name(index), *p.heat);
-  text += p.title.empty() ? "unset title\n" : "set title " + literal(p.title) + " noenhanced offset 0,-0.4\n";
+  text += title_command(f, p);
   text += axis_commands("x", p.x, p, print) + axis_commands("y", p.y, p, print) + legend_commands(f, index);
   if (p.heat)
     text += heat_settings(*p.heat);

@@ -8,31 +8,36 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
+#include <string_view>
 
 #include "app/model/tokenizer.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
 
 namespace attoscope {
 namespace {
 
-/// A measure of a run: its key and its column in the report.
-struct RunMeasure {
-  const char *key, *column;
+/// A measure of a run: its key, its column in the report and in the window's table, and what it is.
+struct ReportMeasure {
+  const char *key, *column, *meaning;
   double (*of)(const RunMeasures&);
 };
-constexpr std::array<RunMeasure, 8> run_measures{
-    {{"nll", "loss", [](const RunMeasures& m) { return m.nll; }},
-     {"kl_mean", "KL mean", [](const RunMeasures& m) { return m.kl_mean; }},
-     {"kl_max", "KL max", [](const RunMeasures& m) { return m.kl_max; }},
-     {"top1_flips", "flips", [](const RunMeasures& m) { return double(m.top1_flips); }},
-     {"dlogp_mean_abs", "|d log p|", [](const RunMeasures& m) { return m.dlogp_mean_abs; }},
-     {"dlogp_median_abs", "median", [](const RunMeasures& m) { return m.dlogp_median_abs; }},
-     {"dlogp_max_abs", "max", [](const RunMeasures& m) { return m.dlogp_max_abs; }},
-     {"mean_exp_abs_dlogp", "mean exp", [](const RunMeasures& m) { return m.mean_exp_abs_dlogp; }}}};
+constexpr std::array<ReportMeasure, 8> run_measures{
+    {{"nll", "loss", "Mean negative log-probability of the targets, nats.", [](const RunMeasures& m) { return m.nll; }},
+     {"kl_mean", "KL mean", "Mean of KL(exact || x) over the positions, nats.", [](const RunMeasures& m) { return m.kl_mean; }},
+     {"kl_max", "KL max", "The largest of them.", [](const RunMeasures& m) { return m.kl_max; }},
+     {"top1_flips", "flips", "Positions whose likeliest token is another one.",
+      [](const RunMeasures& m) { return double(m.top1_flips); }},
+     {"dlogp_mean_abs", "|d log p|", "Mean |difference of the targets' log-probabilities|, nats.",
+      [](const RunMeasures& m) { return m.dlogp_mean_abs; }},
+     {"dlogp_median_abs", "median", "The median of them.", [](const RunMeasures& m) { return m.dlogp_median_abs; }},
+     {"dlogp_max_abs", "max", "The largest of them.", [](const RunMeasures& m) { return m.dlogp_max_abs; }},
+     {"mean_exp_abs_dlogp", "mean exp", "Mean of exp |difference of log p|: the gate of reinforcement learning.",
+      [](const RunMeasures& m) { return m.mean_exp_abs_dlogp; }}}};
 
 Json run_json(const RunMeasures& m) {
   Json json;
-  for (const RunMeasure& x : run_measures) json[x.key] = number_json(x.of(m));
+  for (const ReportMeasure& x : run_measures) json[x.key] = number_json(x.of(m));
   json["top1_flips"] = m.top1_flips;
   return json;
 }
@@ -50,20 +55,17 @@ std::string place_text(const ModelShare& s) {
   return s.head < 0 ? fmt::format("layer {}", s.layer) : fmt::format("layer {} head {}", s.layer, s.head);
 }
 
-/// "flash2 hw moves the median token by 0.0004 nats, bf16 everywhere by 0.012; layer 7 contributes 50 % of a's mean."
-std::string conclusion(const ModelAnswer& x, const std::string& a_name) {
-  std::string text = fmt::format("{} moves the median token by {:.2g} nats, bf16 everywhere by {:.2g}", a_name,
-                                 x.a.dlogp_median_abs, x.bf16.dlogp_median_abs);
-  if (!x.attribution.empty())
-    text += fmt::format("; without the rounding of {} the mean is {:.0f} % smaller", place_text(x.attribution.front()),
-                        100 * x.attribution.front().share);
-  return text + ".\n";
-}
-
 std::string run_line(const char* name, const RunMeasures& m) {
   std::string line = fmt::format("{:<18}", name);
-  for (const RunMeasure& x : run_measures) line += fmt::format(" {:>10.4g}", x.of(m));
+  for (const ReportMeasure& x : run_measures) line += fmt::format(" {:>10.4g}", x.of(m));
   return line + "\n";
+}
+
+/// A row of the window's table; of exact alone the loss.
+std::vector<TableCell> run_row(const std::string& name, const RunMeasures& m, bool is_exact) {
+  std::vector<TableCell> row{name, m.nll, std::exp(m.nll)};
+  for (std::size_t i = 1; i < run_measures.size(); ++i) row.push_back(is_exact ? TableCell() : run_measures[i].of(m));
+  return row;
 }
 
 }  // namespace
@@ -75,20 +77,54 @@ std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const Mode
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::fabs(x.dlogp_a[i]); });
   order.resize(std::min(order.size(), most));
   std::vector<MovedToken> moved;
-  std::vector<int> ids;
   for (const std::size_t i : order) {
-    ids.push_back(q.tokens[i + 1]);
-    moved.push_back({static_cast<int>(i) + 1, ids.back(), "", x.logp_exact[i], x.logp_exact[i] + x.dlogp_a[i], x.logp_b[i]});
+    moved.push_back({static_cast<int>(i) + 1, q.tokens[i + 1], "", x.tokens[0].logp[i], x.tokens[1].logp[i], x.tokens[2].logp[i]});
   }
   try {
-    const std::vector<std::string> texts = read_tokenizer(checkpoint).texts(ids);
-    for (std::size_t i = 0; i < moved.size(); ++i) moved[i].text = texts[i];
+    const std::vector<std::string> texts = read_tokenizer(checkpoint).texts();
+    for (MovedToken& m : moved)
+      if (static_cast<std::size_t>(m.id) < texts.size()) m.text = texts[static_cast<std::size_t>(m.id)];
   } catch (const std::runtime_error&) {  // models may come without a tokenizer that is known here
   }
   return moved;
 }
 
-Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::vector<MovedToken>& moved) {
+std::string method_name(const Method& m) {
+  const std::string_view policy = policy_name(m.precision, m.algorithm);
+  return std::string(name(m.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
+}
+
+std::string model_conclusion(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
+  std::string text = fmt::format("{} moves the median token by {:.2g} nats", a_name, x.a.dlogp_median_abs);
+  if (q.yardsticks) text += fmt::format(", bf16 everywhere by {:.2g}", x.bf16.dlogp_median_abs);
+  if (x.attribution.empty()) return text + ".";
+  const ModelShare& first = x.attribution.front();
+  if (first.share > 0)
+    return text +
+           fmt::format("; without the rounding of {} the mean is {:.0f} % smaller.", place_text(first), 100 * first.share);
+  return text + "; without the rounding of any one of them the mean is no smaller.";
+}
+
+Table runs_table(const ModelQuestion& q, const ModelAnswer& x) {
+  Table table{
+      .columns = {{.key = "run", .meaning = "a and b differ from exact in attention and in what was chosen around it."}},
+      .rows = {}};
+  for (const ReportMeasure& m : run_measures) {
+    table.columns.push_back(
+        {.key = m.key, .title = m.column, .digits = 3, .meaning = m.meaning, .minor = m.key == std::string_view("kl_max")});
+    if (table.columns.size() == 2)
+      table.columns.push_back({.key = "perplexity", .digits = 4, .meaning = "exp of the loss."}), table.columns[1].digits = 5;
+  }
+  table.rows = {run_row("exact", {.nll = x.exact_nll}, true), run_row("a", x.a, false), run_row("b", x.b, false),
+                run_row("b against a", x.a_b, false)};
+  if (!q.yardsticks) return table;
+  table.rows.push_back(run_row("bf16 everywhere", x.bf16, false));
+  table.rows.push_back(run_row("bf16, other order, against it", x.order, false));
+  return table;
+}
+
+Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name,
+                const std::vector<MovedToken>& moved) {
   Json layers = Json::array(), attribution = Json::array();
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     layers.push_back({{"layer", l},
@@ -97,6 +133,7 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::vector<
   for (const ModelShare& s : x.attribution) attribution.push_back(place_json(s));
   Json json;
   json["schema"] = "attoscope.model/1";
+  json["sentence"] = model_conclusion(q, x, a_name);
   json["tokens"] = q.tokens.size();
   json["parameters"] = parameters(*q.model);
   json["exact"] = {{"nll", number_json(x.exact_nll)}};
@@ -120,10 +157,10 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::vector<
 
 std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name,
                          const std::vector<MovedToken>& moved) {
-  std::string text = conclusion(x, a_name);
+  std::string text = model_conclusion(q, x, a_name) + "\n";
   text += fmt::format("{} tokens, {} parameters; exact: loss {:.6g} nats, perplexity {:.6g}\n\n{:<18}", q.tokens.size(),
                       parameters(*q.model), x.exact_nll, std::exp(x.exact_nll), "");
-  for (const RunMeasure& m : run_measures) text += fmt::format(" {:>10}", m.column);
+  for (const ReportMeasure& m : run_measures) text += fmt::format(" {:>10}", m.column);
   text += "\n" + run_line("a", x.a) + run_line("b", x.b) + run_line("b against a", x.a_b);
   text += run_line("bf16 everywhere", x.bf16) + run_line("order, of bf16", x.order);
   text += "\nrelative RMS of the hidden state's difference after each layer\n";

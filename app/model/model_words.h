@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/json/json.h"
+#include "kernels/experiment/table.h"
 #include "kernels/model/model_answer.h"
 
 namespace attoscope {
@@ -19,7 +20,17 @@ struct MovedToken {
 std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& question, const ModelAnswer& answer,
                                               const std::string& checkpoint);
 
-Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const std::vector<MovedToken>& moved);
+Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
+                const std::vector<MovedToken>& moved);
+
+/// "flash2 hw": the algorithm and its named policy.
+std::string method_name(const Method& method);
+
+/// The answer in one sentence; `a_name` is what it calls method a. With an attribution the part with the largest share.
+std::string model_conclusion(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
+
+/// The measures of all runs, a row each.
+Table runs_table(const ModelQuestion& question, const ModelAnswer& answer);
 
 /// `a_name` is how the sentence calls method a: "flash2 hw".
 std::string model_report(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,

@@ -167,6 +167,29 @@ void Tokenizer::add_word(std::string_view word, std::vector<int>& tokens) const 
   }
 }
 
+std::vector<std::string> Tokenizer::texts() const {
+  const std::array<std::string, 256> characters = byte_characters();
+  std::unordered_map<std::string_view, char> bytes;
+  for (std::size_t b = 0; b < characters.size(); ++b) bytes[characters[b]] = static_cast<char>(b);
+  std::vector<std::string> all;
+  const auto place = [&](int token) -> std::string& {
+    if (static_cast<std::size_t>(token) >= all.size()) all.resize(static_cast<std::size_t>(token) + 1);
+    return all[static_cast<std::size_t>(token)];
+  };
+  for (const auto& [name, token] : vocabulary) {
+    std::string& text = place(token);
+    for (std::size_t at = 0; at < name.size();) {
+      const auto c = decoded(name, at);
+      const std::string_view character = std::string_view(name).substr(at, c ? c->bytes : 1);
+      const auto byte = bytes.find(character);
+      byte == bytes.end() ? text.append(character) : text.append(1, byte->second);
+      at += character.size();
+    }
+  }
+  for (const auto& [name, token] : added) place(token) = name;
+  return all;
+}
+
 void Tokenizer::add_plain(std::string_view text, std::vector<int>& tokens) const {
   for (const std::string_view word : words_of(text, rule)) add_word(word, tokens);
 }
@@ -193,29 +216,6 @@ std::vector<int> Tokenizer::tokens(std::string_view text) const {
   }
   add_plain(text.substr(plain), found);
   return found;
-}
-
-std::vector<std::string> Tokenizer::texts(const std::vector<int>& tokens) const {
-  static const std::array<std::string, 256> characters = byte_characters();
-  std::unordered_map<std::string_view, char> bytes;
-  for (std::size_t b = 0; b < characters.size(); ++b) bytes[characters[b]] = static_cast<char>(b);
-  std::unordered_map<int, std::string> found;
-  for (const int t : tokens) found[t];
-  for (const auto& [text, token] : added)
-    if (found.contains(token)) found[token] = text;
-  for (const auto& [text, token] : vocabulary) {
-    if (!found.contains(token) || !found[token].empty()) continue;
-    for (std::size_t at = 0; at < text.size();) {
-      const auto c = decoded(text, at);
-      const std::size_t length = c ? c->bytes : 1;
-      const auto byte = bytes.find(std::string_view(text).substr(at, length));
-      if (byte != bytes.end()) found[token] += byte->second;
-      at += length;
-    }
-  }
-  std::vector<std::string> all;
-  for (const int t : tokens) all.push_back(found[t]);
-  return all;
 }
 
 }  // namespace attoscope

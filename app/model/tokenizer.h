@@ -27,8 +27,8 @@ class Tokenizer {
 
   /// Throws std::runtime_error with half a sentence where the vocabulary lacks a byte.
   std::vector<int> tokens(std::string_view text) const;
-  /// The bytes of each of these tokens, which need not be whole characters; "" of one that the vocabulary lacks.
-  std::vector<std::string> texts(const std::vector<int>& tokens) const;
+  /// The bytes of each token, by its number; empty where there is no such token.
+  std::vector<std::string> texts() const;
 
  private:
   void add_plain(std::string_view text, std::vector<int>& tokens) const;

@@ -12,12 +12,14 @@
 #include "app/judge/judgement.h"
 #include "app/papers/figure_maker.h"
 #include "app/papers/sweep_figure.h"
+#include "app/plots/lesson_answer.h"
 #include "app/plots/window_heat.h"
 #include "app/session/kernel_gradients.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
 #include "app/train/train_figures.h"
 #include "app/train/train_seeds.h"
+#include "app/train/train_thread.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -28,6 +30,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/views/views.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
@@ -36,6 +39,13 @@
 
 namespace attoscope {
 namespace {
+
+/// The heads' names of an input's file; none where it cannot be read again.
+TensorFileInfo file_of(const Input& input) try {
+  return input.kind == InputKind::tensors ? describe_tensors(input.file) : TensorFileInfo{};
+} catch (const std::exception&) {
+  return {};
+}
 
 /// The window of scores that a figure shows: it depends on nothing that was shown before.
 ScoreQuestion figure_scores(const Session& session) {
@@ -93,18 +103,16 @@ std::shared_ptr<const Result> slip_output_of(const Result& result, const std::st
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
   const std::string seed = e.problem.input.kind == InputKind::tensors ? "" : fmt::format("seed {}, ", e.problem.seed);
-  const std::array<std::string, 2> names = print_names(e);
-  return fmt::format("{}{}; a is {}, b is {}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, rows_text(r), names[0], names[1],
-                     experiment_words(std::span(&e, 1)));
+  return fmt::format("{}{}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, rows_text(r), experiment_words(std::span(&e, 1)));
 }
 
-/// "dQ of a is that of dq.npy; " for each gradient of a kernel that a's output shows.
+/// "dQ of flash2 hw is that of dq.npy; " for each gradient of a kernel in the place of a's.
 std::string kernels_words(const Session& session, const Result& r) {
   const KernelGradients& files = session.kernel_gradients;
   std::string words;
   if (!r.backward) return words;
   for (const auto& [tensor, file] : {std::pair{"dQ", &files.dq}, {"dK", &files.dk}, {"dV", &files.dv}})
-    if (!file->empty()) words += fmt::format("{} of a is that of {}; ", tensor, *file);
+    if (!file->empty()) words += fmt::format("{} of {} is that of {}; ", tensor, print_names(r.experiment)[0], *file);
   return words;
 }
 
@@ -120,16 +128,21 @@ struct Drawn {
 };
 
 Drawn drawn_heat(const Session& session, const PlotData& data, const PanelPrint& print) {
-  const View& view = session.view;
+  View view = session.view;
+  if (view.picture == PictureKind::heads) view.picture = PictureKind::output;  // of the head that is open
   const ShownTensor shown = shown_in(session, data);
-  std::string title = fmt::format("{} by {}; each pixel shows the largest |value| of the cells under it",
-                                  of_tensor(shown, field_title(view.field, method_names(data.result->experiment))),
-                                  shown.window      ? "rows and keys"
-                                  : shown.keys_down ? "keys and head dimensions"
-                                                    : "rows and head dimensions");
-  if (view.picture == PictureKind::rescales) title = "Tiles in which the running max moved or P left its format, by rows";
-  if (view.picture == PictureKind::scores && !shown.window) title = "Scores of a by rows and keys";
-  return {std::move(title), heat_panels(session, data, print)};
+  const bool fields = view.picture == PictureKind::output || shown.window, two = heat_panel_count(session) > 1;
+  const bool of_slip = two && view.second_slip && data.slip_output;
+  const std::string title = picture_title({view, data.result->experiment, shown, data.file}, view.field,
+                                          two && !of_slip ? std::optional(view.second_field) : std::nullopt);
+  const char* const places = !fields           ? ""
+                             : shown.window    ? ", by rows and keys"
+                             : shown.keys_down ? ", by keys and head dimensions"
+                                               : ", by rows and head dimensions";
+  return {
+      fmt::format("{}{}{}{}", title, of_slip ? ", beside the slip" : "", places,
+                  view.picture == PictureKind::rescales ? "" : "; each pixel shows the largest |value| of the cells under it"),
+      heat_panels(session, data, print)};
 }
 
 /// True if the plot is one of the strip's backward pass.
@@ -194,23 +207,40 @@ Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
 std::vector<FigurePanel> scatter_panels(const ShownTensor& shown) {
   ScatterState state;
   refresh_scatter(state, shown.result);
-  if (!has_points(state)) throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
+  if (!has_points(state)) throw std::invalid_argument("Neither method has any error, so there is no point to draw.");
   for (FigureAxis* const axis : {&state.panel.x, &state.panel.y}) axis->label = of_tensor(shown, axis->label);
   return {state.panel};
+}
+
+/// The rows of a loaded output under their tolerances.
+Drawn drawn_kernel_rows(const PlotData& data) {
+  if (!data.verdict) throw std::invalid_argument("No output of a kernel is loaded, so there are no rows to judge.");
+  if (const std::string& why = data.verdict->call.incomparable(); !why.empty()) throw std::invalid_argument(why);
+  PanelInput input;
+  input.answer.result = data.result;
+  input.side.verdict = data.verdict;
+  KernelRows rows;
+  if (!refresh_kernel_rows(rows, input)) throw std::invalid_argument("The verdict is on another output than the one loaded.");
+  return {"The largest error of each tile of rows over its tolerance", {kernel_rows_panel(rows)}};
 }
 
 Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const PanelPrint& print) {
   const Result& r = *data.result;
   if (plot == Plot::heat_map) return drawn_heat(session, data, print);
+  if (plot == Plot::kernel_rows) return drawn_kernel_rows(data);
   if (is_of_gradients(plot, session)) return drawn_gradients(plot, session.view, *data.gradient_trace);
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
   SeenTensor seen;
   const ShownTensor& shown = shown_answer(seen, data.result, session.view);
+  const std::array<std::string, 2> names = print_names(r.experiment);
   if (plot == Plot::ulps)
     return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ulps_panel(*shown.result)}};
   if (plot == Plot::scatter)
-    return {about_tensor(shown, "Errors of a and b over the magnitude of golden; of elements that fall on one point the worst"),
-            scatter_panels(shown)};
+    return {
+        about_tensor(shown, fmt::format("Errors of {} and {} over the magnitude of golden; of elements that fall on one point "
+                                        "the worst",
+                                        names[0], names[1])),
+        scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
   if (plot == Plot::why && gradient) {
     if (data.gradient_why->shares.empty())
@@ -255,13 +285,15 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
 std::string lesson_title(const std::string& kind, const Experiment& e) {
   if (kind == "staircase") return "x rounded to " + name(e.format) + ", and the error";
   if (kind == "exp") return "exp of a score, and the largest and the smallest numbers of formats";
+  if (kind == "loop") return "The double loop over blocks of queries and tiles of keys; " + experiment_words(std::span(&e, 1));
+  if (kind == "sweep") return "A number of a lesson along one parameter; " + experiment_words(std::span(&e, 1));
   if (kind == "bytes") return "Bytes between HBM and chip of three algorithms; " + experiment_words(std::span(&e, 1));
   return fmt::format("The first {} weights of models from seeds {} and {}; their sorted values are joined", e.problem.n,
                      e.problem.seed, e.problem.seed + 1);
 }
 
 /// A plot that only lessons have.
-Figure lesson_plot(const Session& session) {
+Figure lesson_plot(const Session& session, const LessonAnswerPtr& answer) {
   if (session.lesson.views.empty())
     throw std::invalid_argument("The session holds no plot of a lesson, so there is nothing to draw.");
   std::vector<LessonParameter> keys = session.lesson.views[0].changes;
@@ -269,7 +301,7 @@ Figure lesson_plot(const Session& session) {
   keys.push_back({"kind", kind});
   Figure f = figure_of(Plot::lesson, session);
   f.name = kind;
-  f.panels = lesson_panels(session.experiment, keys);
+  f.panels = lesson_panels(session.experiment, keys, answer);
   f.caption = lesson_title(kind, session.experiment);
   for (const LessonParameter& key : keys)
     if (key.key != "kind" && key.key != "height" && key.key != "controls") f.caption += "; " + key.key + " " + key.value;
@@ -284,10 +316,16 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   if (!record || record->step == 0) throw std::invalid_argument("Nothing was trained yet, so there is nothing to draw.");
   Figure f = figure_of(plot, session);
   if (plot == Plot::train_weights) {
-    f.panels.push_back(weights_panel(*record, session.train_look));
+    const bool matrix = session.train_look.picture == WeightPicture::matrix;
+    f.panels.push_back(matrix ? matrix_panel(*record, session.train_look, train.gap.get())
+                              : weights_panel(*record, session.train_look));
+    if (matrix && !f.panels[0].heat)
+      throw std::invalid_argument("No tensor is chosen, or it was not measured yet, so there is no matrix to draw.");
     if (!f.panels[0].heat)
       throw std::invalid_argument("No difference of weights was measured yet, so there is nothing to draw.");
-    f.caption = "Largest difference of the weights over training; " + training_conditions(*record);
+    f.caption = (matrix ? fmt::format("Difference of the weights at step {}, element by element; ", train.gap->step)
+                        : "Largest difference of the weights over training; ") +
+                training_conditions(*record);
     return f;
   }
   TrainDrawing drawing;
@@ -310,11 +348,19 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     if (!known.sweep) known.sweep = computed_sweep(session, options.cancelled).table;
     return known;
   }
-  if (plot == Plot::lesson) return known;
+  if (plot == Plot::lesson) {
+    const std::optional<LessonQuestion> question =
+        session.lesson.views.empty() ? std::nullopt
+                                     : lesson_question(e, session.lesson.views[0].lesson, session.lesson.views[0].changes);
+    if (question) known.lesson = std::make_shared<const LessonAnswer>(answer(*question, options));
+    return known;
+  }
   if (is_of_training(plot)) {
     if (known.train.record) return known;
     const TrainOptions as_asked{.cancelled = options.cancelled, .device = options.device, .steps = steps};
-    known.train.record = std::make_shared<const TrainRecord>(trained(session.train, as_asked).record);
+    Trained all = trained(session.train, as_asked);
+    known.train.gap = weight_gap(all.record, {session.train_look.pair, session.train_look.tensor}, all.weights);
+    known.train.record = std::make_shared<const TrainRecord>(std::move(all.record));
     known.train.seeds = trained_further(session.train, session.train_look.seeds, as_asked);
     return known;
   }
@@ -326,6 +372,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
   const View& view = session.view;
   const bool is_map = plot == Plot::heat_map;
+  if (is_map) known.file = file_of(e.problem.input);
   if (is_map && shows_pairs(view, e)) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.pairs || !(known.pairs->question == question))
@@ -349,6 +396,9 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     if (!known.gradient_trace || !(known.gradient_trace->question == question))
       known.gradient_trace = std::make_shared<const GradientTrace>(gradient_trace(question, options));
   }
+  if (plot == Plot::kernel_rows && has_loaded(e) && (!known.verdict || known.verdict->experiment != verdict_question(e)))
+    known.verdict = std::make_shared<const HeadVerdict>(HeadVerdict{
+        .experiment = verdict_question(e), .call = judge_experiment(verdict_question(e), options), .shares = nullptr});
   if (plot == Plot::why && attributed_gradient(view.tensor, e)) {
     if (!known.gradient_why || !answers(known.gradient_why->experiment, e))
       known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(e, options));
@@ -361,7 +411,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
 
 Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   if (plot == Plot::sweep) return sweep_plot(session, data.sweep);
-  if (plot == Plot::lesson) return lesson_plot(session);
+  if (plot == Plot::lesson) return lesson_plot(session, data.lesson);
   if (is_of_training(plot)) return train_plot(plot, session, data.train);
   Figure f = figure_of(plot, session);
   const int expected = plot == Plot::heat_map ? heat_panel_count(session) : 1;

@@ -10,6 +10,7 @@
 #include "kernels/questions/gradient_attribution.h"
 #include "kernels/questions/gradient_trace.h"
 #include "kernels/questions/scores.h"
+#include "ui/frame/lesson.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/session/session.h"
@@ -33,6 +34,9 @@ struct PlotData {
   std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
   std::shared_ptr<const GradientTrace> gradient_trace{};
   std::shared_ptr<const GradAttribution> gradient_why{};
+  std::shared_ptr<const HeadVerdict> verdict{};  ///< on the loaded output
+  LessonAnswerPtr lesson{};                      ///< to the question of a lesson's plot
+  TensorFileInfo file{};                         ///< of the experiment's input, whose head a title names
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -10,6 +10,7 @@
 
 #include "kernels/experiment/rules.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -68,7 +69,7 @@ FigureHeat heat_of(CellPicture& picture, CellRect rect, const PanelPrint& print,
   return h;
 }
 
-FigurePanel panel_of(FigureHeat heat, const std::string& x, const std::string& title = "") {
+FigurePanel panel_of(FigureHeat heat, const std::string& x, const std::string& title) {
   FigurePanel panel;
   panel.title = title;
   panel.x = number_axis(x);
@@ -89,6 +90,7 @@ FigureHeat heat_of_tensor(HeatState& heat, const CellRect& rect, const PanelPrin
 std::vector<FigurePanel> field_panels(const Session& session, const PlotData& data, const PanelPrint& print) {
   UiState state;
   View view = session.view;
+  if (view.picture == PictureKind::heads) view.picture = PictureKind::output;  // of the head that is open
   const ShownTensor shown = shown_in(session, data);
   refresh_values(state.heat, shown, view.field);
   if (state.heat.values.empty()) throw std::invalid_argument("The answer has no elements to draw.");
@@ -102,10 +104,12 @@ std::vector<FigurePanel> field_panels(const Session& session, const PlotData& da
   const double range = colour_range(state, view);
   const auto panel = [&](HeatState& heat, double own_range) {
     const Colouring how = colouring(text(heat.field).is_signed, own_range, view);
-    FigurePanel p = panel_of(heat_of_tensor(heat, rect, print, how), heat.window ? "key" : "head dimension");
+    const bool is_slip = heat.result == data.slip_output;
+    FigurePanel p = panel_of(
+        heat_of_tensor(heat, rect, print, how), heat.window ? "key" : "head dimension",
+        is_slip ? "The slip in its place" : picture_title({view, data.result->experiment, heat, data.file}, heat.field));
     if (heat.keys_down) p.y.label = "key";
-    p.heat->label = of_tensor(
-        heat, field_title(heat.field, heat.result == data.slip_output ? names_with_slip(data.result->experiment) : names));
+    p.heat->label = of_tensor(heat, field_title(heat.field, is_slip ? names_with_slip(data.result->experiment) : names));
     return p;
   };
   std::vector<FigurePanel> panels{panel(state.heat, range)};
@@ -115,8 +119,7 @@ std::vector<FigurePanel> field_panels(const Session& session, const PlotData& da
   return panels;
 }
 
-constexpr std::array<const char*, rescale_names.size()> rescale_titles{"the running max of a moved", "m grew by", "saturated P",
-                                                                       "underflowed P"};
+constexpr std::array<const char*, rescale_names.size()> rescale_titles{"it moved", "m grew by", "saturated P", "underflowed P"};
 
 std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, const PanelPrint& print) {
   UiState state;
@@ -134,10 +137,10 @@ std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, 
   heat.two_valued = moved;
   if (moved) heat.colours.map = {to_rgb(palette(Theme::light).raised), to_rgb(palette(Theme::light).moved)};
   return {panel_of(std::move(heat), fmt::format("tile of {} keys", tile_keys(e.a, key_count(e.problem))),
-                   moved ? "purple: " + std::string(rescale_titles[0]) : "")};
+                   picture_title({view, e, {}, data.file}, view.field) + (moved ? "; purple: it moved" : ""))};
 }
 
-constexpr std::array<const char*, score_names.size()> score_titles{"S as a rounds it", "P as it multiplies V",
+constexpr std::array<const char*, score_names.size()> score_titles{"S as it is rounded", "P as it multiplies V",
                                                                    "P − true weight"};
 
 std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, const PanelPrint& print) {
@@ -150,7 +153,7 @@ std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, co
   hide_unseen(m, p, 1, false);
   heat.values = m.image.pixels;
   heat.label = score_titles[static_cast<std::size_t>(view.score_show)];
-  return {panel_of(std::move(heat), "key")};
+  return {panel_of(std::move(heat), "key", picture_title({view, data.result->experiment, {}, data.file}, view.field))};
 }
 
 }  // namespace

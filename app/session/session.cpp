@@ -87,7 +87,9 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   Settings all = settings(session);
   all.insert(all.begin(), {"document", &read.document});
   read_settings(json, "", all, remarks, {"schema", "version", "tensors"});
-  if (json.contains("tensors")) read_part_digests(json["tensors"]);
+  std::vector<Experiment*> experiments{&session.experiment};
+  for (Pin& pin : session.pins) experiments.push_back(&pin.experiment);
+  read_part_digests(json, experiments);
   find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)

@@ -12,7 +12,6 @@
 #include "app/files/zip.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/part_digests.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
@@ -75,8 +74,7 @@ std::optional<std::size_t> part_of_path(const TensorSpec& spec, const std::strin
 
 std::uint64_t digest_of_part(const Input& input, std::optional<std::size_t> part) {
   constexpr std::array fields{&PartDigests::q, &PartDigests::k, &PartDigests::v, &PartDigests::mask};
-  const std::optional<PartDigests> parts = parts_of_digest(input.digest);
-  return part && parts && *parts.*fields[*part] != 0 ? *parts.*fields[*part] : input.digest;
+  return part && input.parts.*fields[*part] != 0 ? input.parts.*fields[*part] : input.digest;
 }
 
 /// A file-naming text of an experiment, its kept digest, and the digest of what another text names.
@@ -97,7 +95,7 @@ KeptSpec kept_input(Input& input, const ReadWatch& watch) {
             Input other;
             other.kind = InputKind::tensors, other.file = spec, other.index = kept.index;
             load_tensors(other, watch);
-            return parts_of_digest(kept.digest) ? digest_of_part(other, part(path)) : other.digest;
+            return kept.parts.q != 0 ? digest_of_part(other, part(path)) : other.digest;
           }};
 }
 

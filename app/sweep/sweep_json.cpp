@@ -33,7 +33,7 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
                  {"measure", &sweep.measure.name},
                  {"experiment", settings(sweep.base)}},
                 remarks, {"schema", "version", "vary", "style", "print", "caption", "tensors"});
-  if (json.contains("tensors")) read_part_digests(json["tensors"]);
+  read_part_digests(json, {&sweep.base});
   try {
     sweep.measure = parse_measure(sweep.measure.name);
     sweep.over = parse_repeats(over);

@@ -10,7 +10,6 @@
 #include <span>
 #include <stdexcept>
 
-#include "app/tensors/part_digests.h"
 #include "app/tensors/tensor_names.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
@@ -132,13 +131,14 @@ bool is_flash_attentions(const TensorSet& set) {
 
 }  // namespace
 
-std::uint64_t digest_of(const Tensors& t) {
-  const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
-  std::uint64_t digest = hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
-  if (t.mask) digest = mask_hash(*t.mask, digest);
-  remember_parts(digest, {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)),
-                          t.mask ? mask_hash(*t.mask, sizes(t.n, t.n_k)) : 0});
-  return digest;
+void take_tensors(Input& input, Tensors tensors) {
+  const Tensors& t = tensors;
+  PartDigests& parts = input.parts;
+  parts = {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)), 0};
+  const std::uint64_t of_q = t.shape().is_square() ? parts.q : hash(t.q, sizes(t.n, t.d) ^ sizes(t.n_k, t.d_v));
+  input.digest = hash(t.v, hash(t.k, of_q));
+  if (t.mask) parts.mask = mask_hash(*t.mask, sizes(t.n, t.n_k)), input.digest = mask_hash(*t.mask, input.digest);
+  input.tensors = std::make_shared<const Tensors>(std::move(tensors));
 }
 
 CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(files.scales()), named_packed_(files.packed()) {
@@ -436,8 +436,7 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
   input.kind = InputKind::tensors;
   input.file = files_.text();
   input.index = head;
-  input.digest = digest_of(read);
-  input.tensors = std::make_shared<const Tensors>(std::move(read));
+  take_tensors(input, std::move(read));
   return input;
 }
 

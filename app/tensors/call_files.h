@@ -19,8 +19,8 @@
 
 namespace attoscope {
 
-/// Digest of the bits of Q, K and V, and of their sizes; remembers those of each (`remember_parts`).
-std::uint64_t digest_of(const Tensors& tensors);
+/// Puts tensors into the input, with the digests of their bits and sizes, all together and one by one.
+void take_tensors(Input& input, Tensors tensors);
 
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.

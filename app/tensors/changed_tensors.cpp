@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <optional>
 
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/part_digests.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
@@ -37,10 +35,10 @@ std::vector<std::string> changed_tensors(const Input& kept, const Input& read) {
     return changed;
   constexpr std::array names{"q", "k", "v", "the mask"};
   constexpr std::array parts{&PartDigests::q, &PartDigests::k, &PartDigests::v, &PartDigests::mask};
-  const std::optional<PartDigests> then = parts_of_digest(kept.digest), now = parts_of_digest(read.digest);
+  const PartDigests &then = kept.parts, &now = read.parts;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    if (then && now && *then.*parts[i] != *now.*parts[i])
-      changed.push_back(changed_sentence(file_of(read.file, i), names[i], read.index, *then.*parts[i], *now.*parts[i]));
+    if (then.q != 0 && then.*parts[i] != now.*parts[i])
+      changed.push_back(changed_sentence(file_of(read.file, i), names[i], read.index, then.*parts[i], now.*parts[i]));
   if (changed.empty()) changed.push_back(changed_sentence(read.file, "q, k or v", read.index, kept.digest, read.digest));
   return changed;
 }

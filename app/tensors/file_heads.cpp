@@ -36,8 +36,7 @@ Experiment on_tokens(Experiment e, int first, int count) {
   t.all_heads = all.all_heads;
   e.problem = with_shape(e.problem, t.shape());
   e.problem.traced_row = std::min(e.problem.traced_row, count - 1);
-  e.problem.input.digest = digest_of(t);
-  e.problem.input.tensors = std::make_shared<const Tensors>(std::move(t));
+  take_tensors(e.problem.input, std::move(t));
   return e;
 }
 

@@ -87,7 +87,7 @@ struct PackedCall {
 PackedCall packed_call(const std::array<NamedTensor, 4>& qkvo, const PackedTables& tables,
                        const std::optional<HeadLayout>& layout);
 
-/// Reads tokens of part 1 k or 2 v as if they were those of a sequence.
+/// Reads tokens of part 0 q, 1 k or 2 v as if they were those of a sequence.
 using ReadTokens = std::function<std::vector<double>(const Sequence& tokens, int part)>;
 /// The keys of all sequences for one head of the sequence `call.sequences[place]`, of this shape; null if they are too many.
 std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_t place, const AttentionShape& shape,

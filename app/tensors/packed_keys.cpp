@@ -1,6 +1,8 @@
 // Keys of all sequences of a call, and the usual mistakes in their bounds.
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "app/tensors/packed.h"
 
@@ -15,12 +17,13 @@ std::string sequence_text(const Sequence& s) { return "sequence " + std::to_stri
 /// Usual mistakes of one sequence.
 class BoundMistakes {
  public:
-  BoundMistakes(const PackedCall& call, std::size_t place)
-      : call_(call), all_(call.sequences), place_(place), own_(all_[place]) {}
+  BoundMistakes(const PackedCall& call, std::size_t place, const ReadTokens& read)
+      : call_(call), read_(read), all_(call.sequences), place_(place), own_(all_[place]) {}
 
   std::vector<OtherBounds> found() {
     add_sequences();
-    if (call_.bounds_keys) add_bounds();
+    if (call_.bounds_keys) add_bounds(), add_keys_elsewhere();
+    if (call_.bounds_queries) add_queries_elsewhere();
     if (!call_.bounds_keys)
       for (const int by : {1, -1})
         add("cache_seqlens[" + std::to_string(own_.index) + "] is one too " + (by > 0 ? "large" : "small"),
@@ -55,6 +58,44 @@ class BoundMistakes {
         add(sequence_text(own_) + " reads the pages of " + sequence_text(all_[i]), tokens(all_[i].k, 0, own_.k.count));
       add(sequence_text(own_) + " reads the keys of " + sequence_text(all_[i]), tokens(all_[i].k, 0, all_[i].k.count));
     }
+  }
+
+  /// Keys without their bounds: begun at token 0 or at those of the next sequence, or not ended.
+  void add_keys_elsewhere() {
+    const std::string own = sequence_text(own_);
+    const std::vector<int> right = tokens(own_.k, 0, own_.k.count);
+    for (const auto& [first, at] : elsewhere(own_.k)) {
+      const std::vector<int> there = tokens({first, 0, {}}, 0, own_.k.count);
+      if (there.empty()) continue;
+      add("the keys of " + own + " begin at " + at, there);
+      found_.push_back({"K of " + own + " begins at " + at, {{0, own_.q.count, own_.q.count, 0, there, right}}});
+      found_.push_back({"V of " + own + " begins at " + at, {{0, own_.q.count, own_.q.count, 0, right, there}}});
+    }
+    const auto first = static_cast<std::int64_t>(own_.k.first), total = static_cast<std::int64_t>(call_.parts[1].tokens());
+    add(own + " sees the keys of all sequences before it", tokens(own_.k, -first, own_.k.count));
+    add(own + " sees the keys of all sequences behind it", tokens(own_.k, 0, total - first));
+  }
+
+  /// The same of queries, alone and with the keys.
+  void add_queries_elsewhere() {
+    const int n = own_.q.count;
+    for (const auto& [first, at] : elsewhere(own_.q)) {
+      if (first + static_cast<std::uint64_t>(n) > call_.parts[0].tokens()) continue;
+      const auto q = std::make_shared<const std::vector<double>>(read_({0, {first, n, {}}, {}, 0}, 0));
+      found_.push_back({"the queries of " + sequence_text(own_) + " begin at " + at,
+                        {{0, n, n, 0, tokens(own_.k, 0, own_.k.count), {}, q}}});
+      if (std::vector<int> keys = tokens({0, 0, {}}, 0, own_.k.count); call_.bounds_keys && first == 0 && !keys.empty())
+        found_.push_back(
+            {"queries and keys of " + sequence_text(own_) + " begin at " + at, {{0, n, n, 0, std::move(keys), {}, q}}});
+    }
+  }
+
+  /// Other places where a run of the sequence may be begun.
+  static std::vector<std::pair<std::uint64_t, std::string>> elsewhere(const TokenRun& run) {
+    std::vector<std::pair<std::uint64_t, std::string>> places;
+    if (run.first != 0) places.emplace_back(0, "token 0");
+    places.emplace_back(run.first + static_cast<std::uint64_t>(run.count), "those of the next sequence");
+    return places;
   }
 
   void add_padding() {
@@ -115,6 +156,7 @@ class BoundMistakes {
   }
 
   const PackedCall& call_;
+  const ReadTokens& read_;
   const std::vector<Sequence>& all_;
   std::size_t place_;
   const Sequence& own_;
@@ -139,7 +181,7 @@ std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_
   const std::uint64_t tokens = call.parts[1].tokens();
   if (tokens > most_stored_tokens) return nullptr;
   const Sequence &own = call.sequences[place], all{0, {}, {0, static_cast<int>(tokens), {}}, 0};
-  BoundMistakes mistakes(call, place);
+  BoundMistakes mistakes(call, place, read);
   auto stored = std::make_shared<StoredKeys>();
   stored->all = std::make_shared<const Tensors>(
       Tensors{0, static_cast<int>(tokens), shape.d, shape.d_v, {}, read(all, 1), read(all, 2), {}});

@@ -40,7 +40,7 @@ inline const char* end_of_number(const char* first, const char* last) {
   return digits() ? at : mantissa;
 }
 
-/// The number by strtof or strtod, which the C library here rounds correctly, in no other locale than C.
+/// Reads by strtof or strtod, which round correctly in this C library, whose only locale is C.
 template <class T>
 std::from_chars_result from_chars(const char* first, const char* last, T& value) {
   const char* const end = end_of_number(first, last);

@@ -50,11 +50,14 @@ struct Words {
   std::string title, kind, pattern;
 };
 Words words(const FileDialog::Question& q) {
-  constexpr std::array<const char*, 11> titles{
-      "session", "session with its tensors", "checkpoint", "Q, K and V", "your kernel's output", "dO", "dL", "dQ", "dK",
-      "dV",      "the missing file"};
+  constexpr std::array<const char*, 12> titles{"session",    "session with its tensors",
+                                               "checkpoint", "language model",
+                                               "Q, K and V", "your kernel's output",
+                                               "dO",         "dL",
+                                               "dQ",         "dK",
+                                               "dV",         "the missing file"};
   const std::string of = titles[static_cast<std::size_t>(q.use)];
-  const bool own = q.use <= FileUse::checkpoint;
+  const bool own = q.use <= FileUse::model;
   return {std::string(q.saves ? "Save the "
                       : own   ? "Open a "
                               : "Open ") +
@@ -62,10 +65,12 @@ Words words(const FileDialog::Question& q) {
           q.use == FileUse::session      ? "Sessions"
           : q.use == FileUse::pack       ? "Packed sessions"
           : q.use == FileUse::checkpoint ? "Checkpoints"
+          : q.use == FileUse::model      ? "Models"
                                          : "Tensors",
           q.use == FileUse::session      ? "*.json *.attoscope.zip"
           : q.use == FileUse::pack       ? "*.attoscope.zip"
           : q.use == FileUse::checkpoint ? "*.checkpoint"
+          : q.use == FileUse::model      ? "*.gguf config.json"
                                          : q.patterns};
 }
 

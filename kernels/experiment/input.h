@@ -48,6 +48,11 @@ inline constexpr std::array<std::string_view, 11> input_names{
 constexpr bool has_value(InputKind k) { return k == InputKind::constant || k == InputKind::biased; }
 constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
 
+/// Digests of the bits and sizes of single tensors; 0: there is none, or it is not known.
+struct PartDigests {
+  std::uint64_t q = 0, k = 0, v = 0, mask = 0;
+};
+
 /// Source of Q, K, V. The file is read outside kernels/; `tensors` then holds its numbers.
 struct Input {
   InputKind kind = InputKind::normal;
@@ -55,7 +60,8 @@ struct Input {
   std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
   int index = 0;             ///< of `tensors`: which head
   std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is another experiment
-  std::shared_ptr<const Tensors> tensors;  ///< not compared
+  PartDigests parts{};       ///< behind `digest`; not compared
+  std::shared_ptr<const Tensors> tensors{};  ///< not compared
 
   friend bool operator==(const Input& x, const Input& y) {
     return x.kind == y.kind && x.value == y.value && x.file == y.file && x.index == y.index && x.digest == y.digest;

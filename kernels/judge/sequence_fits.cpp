@@ -1,4 +1,4 @@
-// Pages and sequences that hold keys of others, bounds of sequences that are off by one, padding that is seen.
+// Pages and sequences that hold keys of others, bounds of sequences that are off by one or left out, padding that is seen.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -34,7 +34,9 @@ Tensors with_tokens(const WrongOutput& wrong, const StoredKeys& stored, const st
 RoundedRow rows_seen(const WrongOutput& wrong, const StoredKeys& stored, const RowsOfSequence& rows) {
   Problem problem = wrong.problem();
   problem.n = rows.queries, problem.n_k = static_cast<int>(rows.keys.size());
-  MistakenKernel kernel = wrong.kernel_of(with_tokens(wrong, stored, rows.keys, rows.keys));
+  Tensors seen = with_tokens(wrong, stored, rows.keys, rows.values.empty() ? rows.keys : rows.values);
+  if (rows.q) seen.q = *rows.q;
+  MistakenKernel kernel = wrong.kernel_of(std::move(seen));
   kernel.softmax = right_softmax(problem);
   kernel.softmax.diagonal += rows.shift;
   kernel.softmax.keys = [of_query = kernel.softmax.keys, shift = rows.shift](int row) { return of_query(row + shift); };

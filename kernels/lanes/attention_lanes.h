@@ -408,8 +408,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
   }
   /// The merge's m as a natural number, where it is in base 2.
   ATTOSCOPE_HOST_DEVICE void end_merge() {
-    if (job_.method.lse_base != StoredBase::two) return;
-    for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] * static_cast<T>(0x1.62e42fefa39efp-1);
+    if (job_.method.lse_base == StoredBase::two)
+      for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] * static_cast<T>(0x1.62e42fefa39efp-1);
+    if (job_.mask_tensor.terms != nullptr)
+      for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] + lowest(r) * job_.exp2.score_unit;
   }
 
   ATTOSCOPE_HOST_DEVICE void begin_merge() {
@@ -440,9 +442,22 @@ class AttentionBlock : private TileSteps<T, Observer> {
         [&single, one, o = vec(state_.O), own = vec(run_o(run))](int i, int r) { o[i] = single[r] == one ? own[i] : o[i]; });
   }
 
+  /// The largest m of the runs in rows of a mask tensor's lowest numbers alone, else 0. There the runs' log-sum-exps are taken
+  /// less it, as they have no bit of ln l.
+  ATTOSCOPE_HOST_DEVICE V lowest(int r) {
+    const V lone = splat<V>(-infinity), none{};
+    if (job_.mask_tensor.terms == nullptr) return none;
+    V m = lone;
+    for (int run = 0; run < runs_; ++run) {
+      const V own = vec(run_started(run))[r] == splat<V>(1) ? vec(run_m(run))[r] : lone;
+      m = own > m ? own : m;
+    }
+    return m < T(-0x1p24) ? (m > -infinity ? m : none) : none;
+  }
+
   /// The log-sum-exp of a run as it is stored; -infinity without keys.
   ATTOSCOPE_HOST_DEVICE V log_sum_exp(int run, int r) {
-    const V lse = lone_log_sum_exp(vec(run_m(run))[r], vec(run_l(run))[r]);
+    const V lse = lone_log_sum_exp(vec(run_m(run))[r] - lowest(r), vec(run_l(run))[r]);
     const V stored = is_in_base_2(run) ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
     return vec(run_started(run))[r] == splat<V>(1) ? stored : splat<V>(-infinity);
   }

@@ -40,10 +40,11 @@ LogitComparison::LogitComparison(const std::vector<int>& tokens, int vocabulary,
     : tokens_(tokens), vocabulary_(vocabulary), stop_(stop), lanes_(logit_lanes(stop.isa)) {}
 
 LogitComparison::Block LogitComparison::block(LogitSource& source, int first, int count) const {
-  Block b{source.logits(first, count), std::vector<LogitSum>(static_cast<std::size_t>(count))};
+  Block b{&source, source.logits(first, count), std::vector<LogitSum>(static_cast<std::size_t>(count))};
   parallel_for_single(0, count, [&](int i) {
     stop_.check();
-    b.sums[static_cast<std::size_t>(i)] = lanes_.sum(b.x.data() + static_cast<std::ptrdiff_t>(i) * vocabulary_, vocabulary_);
+    b.sums[static_cast<std::size_t>(i)] =
+        source.sum(lanes_, b.x.data() + static_cast<std::ptrdiff_t>(i) * vocabulary_, vocabulary_);
   });
   return b;
 }
@@ -59,7 +60,7 @@ void LogitComparison::add(const Block& b, std::size_t run, int first) {
     const std::size_t next = static_cast<std::size_t>(first) + i + 1;
     if (next >= tokens_.size()) return;
     const double logit = b.x[i * static_cast<std::size_t>(vocabulary_) + static_cast<std::size_t>(tokens_[next])];
-    logp_[run].push_back(b.sums[i].log_probability(logit));
+    logp_[run].push_back(b.source->log_probability(b.sums[i], logit));
   }
 }
 

@@ -18,6 +18,10 @@ class LogitSource {
  public:
   virtual ~LogitSource() = default;
   virtual std::vector<double> logits(int first, int count) = 0;
+  /// The sum of a row of its logits, and the log-probability of a logit by it: in double, over the whole row, unless the run
+  /// has a loss of its own.
+  virtual LogitSum sum(const LogitLanes& lanes, const double* x, int count) const { return lanes.sum(x, count); }
+  virtual double log_probability(const LogitSum& sum, double logit) const { return sum.log_probability(logit); }
 };
 
 /// Runs by their indices: x against another.
@@ -39,6 +43,7 @@ class LogitComparison {
  private:
   /// The logits of some positions of one run.
   struct Block {
+    const LogitSource* source = nullptr;
     std::vector<double> x;
     std::vector<LogitSum> sums;
   };

@@ -1,6 +1,7 @@
 #include "kernels/model/model_answer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
@@ -32,33 +33,64 @@ constexpr int pieces_of_another_order = 8;
 template <class T>
 class FinishedRun final : public LogitSource {
  public:
-  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last) : run_(std::move(run)), last_(std::move(last)) {}
+  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last)
+      : run_(std::move(run)), last_(std::move(last)), loss_(run_->loss()) {}
   std::vector<double> logits(int first, int count) override { return run_->logits(last_, first, count); }
+  LogitSum sum(const LogitLanes& lanes, const double* x, int count) const override {
+    return loss_.block > 0 ? run_->lanes().online_sum(loss_, x, count) : LogitSource::sum(lanes, x, count);
+  }
+  double log_probability(const LogitSum& sum, double logit) const override {
+    return loss_.block > 0 ? run_->lanes().log_probability(loss_, sum, logit) : LogitSource::log_probability(sum, logit);
+  }
 
  private:
   std::shared_ptr<ModelRun<T>> run_;
   std::vector<T> last_;
+  OnlineLoss<T> loss_;
 };
 
 /// Called with the residual stream before layer 0 and after each layer.
 template <class T>
 using LayerWatch = std::function<void(int layers_done, const std::vector<T>& x)>;
 
+/// Seconds of a layer over all tokens, and of logits in layers.
+struct LayerCosts {
+  double exact = 0, around = 0, bf16 = 0;
+  double layers_of_logits = 0;
+};
+
+/// Steps that a method rounds.
+std::vector<Step> rounding_steps(const Method& m) {
+  std::vector<Step> steps;
+  for (int i = 0; i < step_count; ++i)
+    if (m.precision[static_cast<Step>(i)] != exact) steps.push_back(static_cast<Step>(i));
+  return steps;
+}
+
 class ModelWork {
  public:
-  ModelWork(const ModelQuestion& q, CancelledSign& stop) : q_(q), model_(*q.model), stop_(stop) {}
+  ModelWork(const ModelQuestion& q, CancelledSign& stop, const LayerCosts& costs, const ShareMemory& memory)
+      : q_(q), model_(*q.model), stop_(stop), costs_(costs), memory_(memory) {}
 
   ModelAnswer answer() {
     const AttentionChoice a = choice(q_.a), b = choice(q_.b);
+    stop_.weigh(costs_.exact);
     const auto exact = run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); });
     answer_.layers.resize(model_.layers.size());
+    stop_.weigh(costs_.around);
     const auto of_a = around_run(a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; });
     const auto of_b = around_run(b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; });
     const Method eager = eager_attention();
     const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
-    const auto all = run<float>(all_bf16(1), bf16_heads, {});
-    const auto other = run<float>(all_bf16(pieces_of_another_order), bf16_heads, {});
-    measure({exact.get(), of_a.get(), of_b.get(), all.get(), other.get()});
+    stop_.weigh(costs_.bf16);
+    std::vector<LogitSource*> runs{exact.get(), of_a.get(), of_b.get()};
+    std::array<Source, 2> yardsticks;
+    for (std::size_t i = 0; q_.yardsticks && i < yardsticks.size(); ++i) {
+      yardsticks[i] = run<float>(all_bf16(i == 0 ? 1 : pieces_of_another_order), bf16_heads, {});
+      runs.push_back(yardsticks[i].get());
+    }
+    measure(runs);
+    stop_.weigh(costs_.around);
     if (q_.attribute != ModelPart::none) attribute(a);
     if (q_.keeps_outputs)
       for (const std::vector<double>& x : exact_hidden_)
@@ -101,8 +133,10 @@ class ModelWork {
 
   void measure(const std::vector<LogitSource*>& runs) {
     LogitComparison all(q_.tokens, model_.architecture.vocabulary, stop_);
-    const std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 3}};
+    std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}};
+    if (q_.yardsticks) pairs.insert(pairs.end(), {{3, 0}, {4, 3}});
     const auto keep = [&](std::size_t run, const std::vector<double>& x) {
+      if (run < answer_.tokens.size()) add_likeliest(answer_.tokens[run], x);
       if (!q_.keeps_outputs) return;
       if (run == 0) answer_.logits_exact.insert(answer_.logits_exact.end(), x.begin(), x.end());
       if (run == 1) answer_.logits_a.insert(answer_.logits_a.end(), x.begin(), x.end());
@@ -110,12 +144,27 @@ class ModelWork {
     };
     const std::vector<RunMeasures> found = all.compare(runs, pairs, keep);
     answer_.exact_nll = all.nll(0);
-    answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2], answer_.bf16 = found[3], answer_.order = found[4];
+    answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2];
+    if (q_.yardsticks) answer_.bf16 = found[3], answer_.order = found[4];
+    for (std::size_t run = 0; run < answer_.tokens.size(); ++run) answer_.tokens[run].logp = all.log_probabilities(run);
     exact_logp_ = all.log_probabilities(0);
-    answer_.logp_exact = exact_logp_;
-    answer_.logp_b = all.log_probabilities(2);
     answer_.dlogp_a = all.log_probabilities(1);
     for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
+  }
+
+  /// Adds the likeliest tokens by every row of logits.
+  void add_likeliest(RunTokens& tokens, const std::vector<double>& logits) const {
+    const int vocabulary = model_.architecture.vocabulary;
+    for (std::size_t row = 0; row < logits.size(); row += static_cast<std::size_t>(vocabulary)) {
+      const double* const x = logits.data() + row;
+      std::array<int, 3>& best = tokens.likeliest.emplace_back(std::array{-1, -1, -1});
+      for (int token = 0; token < vocabulary; ++token)
+        for (int held = token; int& place : best)
+          if (place < 0 || x[held] > x[place]) {
+            std::swap(held, place);
+            if (held < 0) break;
+          }
+    }
   }
 
   // --- attribution ---
@@ -137,6 +186,21 @@ class ModelWork {
     return whole > 0 ? (whole - left) / whole : 0;
   }
 
+  /// Adds a part with its share: a known one, or that of `without()`, the run in which the part is exact.
+  template <class Without>
+  void add_part(ModelShare part, Without without) {
+    const std::optional<double> known = memory_.known ? memory_.known(part) : std::nullopt;
+    if (known) {
+      part.share = *known;
+      stop_.did(static_cast<std::size_t>(model_.architecture.layers - std::max(part.layer, 0)));
+    } else {
+      part.share = share_of(*without());
+      if (memory_.found) memory_.found(part);
+    }
+    stop_.did(static_cast<std::size_t>(costs_.layers_of_logits));
+    answer_.attribution.push_back(std::move(part));
+  }
+
   /// Layers or heads: each run begins at its layer, with what a's run had before it.
   template <class T>
   void attribute_places(const AttentionChoice& a) {
@@ -149,8 +213,8 @@ class ModelWork {
       for (int h = 0; h < count; ++h) {
         const ModelPlace place{l, q_.attribute == ModelPart::layer ? -1 : h};
         if (q_.only.layer >= 0 && !q_.only.holds(l, h) && (place.head >= 0 || q_.only.layer != l)) continue;
-        FinishedRun<T> run = finished_from(model, l, x, place.head < 0 ? golden : with_head(rounded, golden, h), a);
-        answer_.attribution.push_back({l, place.head, "", share_of(run)});
+        add_part({l, place.head, "", 0},
+                 [&] { return finished_from(model, l, x, place.head < 0 ? golden : with_head(rounded, golden, h), a); });
       }
       model->finish(l, rounded, x);
     }
@@ -169,21 +233,21 @@ class ModelWork {
 
   /// The run whose layer `first` has this output of attention, x before it, and a in all layers after it.
   template <class T>
-  FinishedRun<T> finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x,
-                               const std::vector<T>& attended, const AttentionChoice& a) {
+  Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const std::vector<T>& attended,
+                       const AttentionChoice& a) {
     model->finish(first, attended, x);
     stop_.did(1);
     for (int l = first + 1; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, a);
       stop_.did(1);
     }
-    return {model, model->last_norm(x)};
+    return std::make_unique<FinishedRun<T>>(model, model->last_norm(x));
   }
 
   void attribute_steps(const AttentionChoice& a) {
     const auto add = [&](std::string name, const Surroundings& around, const AttentionChoice& heads) {
-      const Source without = around.in_double ? run<double>(around, heads, {}) : run<float>(around, heads, {});
-      answer_.attribution.push_back({-1, -1, std::move(name), share_of(*without)});
+      add_part({-1, -1, std::move(name), 0},
+               [&] { return around.in_double ? run<double>(around, heads, {}) : run<float>(around, heads, {}); });
     };
     for (const Step s : rounding_steps(q_.a)) {
       Method m = q_.a;
@@ -198,40 +262,74 @@ class ModelWork {
     }
   }
 
- public:
-  /// The steps that a method rounds.
-  static std::vector<Step> rounding_steps(const Method& m) {
-    std::vector<Step> steps;
-    for (int i = 0; i < step_count; ++i)
-      if (m.precision[static_cast<Step>(i)] != exact) steps.push_back(static_cast<Step>(i));
-    return steps;
-  }
-
- private:
   const ModelQuestion& q_;
   const LanguageModel& model_;
   CancelledSign& stop_;
+  const LayerCosts& costs_;
+  const ShareMemory& memory_;
   ModelAnswer answer_;
   std::vector<std::vector<double>> exact_hidden_;
   std::vector<double> exact_logp_;
 };
 
-/// Layers that will be run.
-double layers_of(const ModelQuestion& q) {
+/// Layers under a that an attribution runs.
+double layers_of_attribution(const ModelQuestion& q) {
   const double layers = q.model->architecture.layers, heads = q.model->architecture.heads, half = layers * (layers + 1) / 2;
-  const bool narrow = q.only.layer >= 0;
+  const double after = q.only.layer >= 0 ? layers - q.only.layer : half;
   switch (q.attribute) {
     case ModelPart::none:
-      return 5 * layers;
+      return 0;
     case ModelPart::layer:
-      return 5 * layers + (narrow ? layers - q.only.layer : half);
+      return after;
     case ModelPart::head:
-      return 5 * layers + (narrow ? (layers - q.only.layer) * (q.only.head < 0 ? heads : 1) : half * heads);
+      return after * (q.only.layer >= 0 && q.only.head >= 0 ? 1 : heads);
     case ModelPart::step:
       break;
   }
-  const auto around = std::ranges::count_if(q.around.steps, [](const Rounding& r) { return r != exact; });
-  return (5 + static_cast<double>(ModelWork::rounding_steps(q.a).size()) + static_cast<double>(around)) * layers;
+  return part_count(q) * layers;
+}
+
+}  // namespace
+
+double model_layers(const ModelQuestion& q) {
+  return (q.yardsticks ? 5 : 3) * q.model->architecture.layers + layers_of_attribution(q);
+}
+
+namespace {
+
+double total_seconds(const ModelQuestion& q, const LayerCosts& c) {
+  const double of_run = q.model->architecture.layers + c.layers_of_logits;
+  return of_run * (c.exact + 2 * c.around + (q.yardsticks ? 2 * c.bf16 : 0)) +
+         (layers_of_attribution(q) + part_count(q) * c.layers_of_logits) * c.around;
+}
+
+/// Seconds of layer 0 over all tokens, from the first of them.
+template <class T>
+double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, const AttentionChoice& heads,
+                        const StopSign& stop) {
+  constexpr std::size_t timed_tokens = 64;
+  const std::span<const int> some(q.tokens.data(), std::min(timed_tokens, q.tokens.size()));
+  ModelRun<T> run(*q.model, some, around, stop);
+  std::vector<T> x = run.embedded();
+  run.run_layer(0, x, heads);  // memory is touched, pages are there
+  const auto begun = std::chrono::steady_clock::now();
+  run.run_layer(0, x, heads);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  return seconds * static_cast<double>(q.tokens.size()) / static_cast<double>(some.size());
+}
+
+LayerCosts costs_of(const ModelQuestion& q, const StopSign& stop) {
+  const AttentionChoice a{.method = &q.a, .format = q.format, .seed = q.seed};
+  const Method eager = eager_attention();
+  LayerCosts c;
+  c.exact = seconds_of_layer<double>(q, {}, {}, stop);
+  c.around =
+      q.around.in_double ? seconds_of_layer<double>(q, q.around, a, stop) : seconds_of_layer<float>(q, q.around, a, stop);
+  c.bf16 = seconds_of_layer<float>(q, all_bf16(1), {.method = &eager, .format = attoscope::bf16}, stop);
+  double weights = 0;
+  for (const WeightMatrix& w : q.model->layers.front()) weights += static_cast<double>(w.values.size());
+  c.layers_of_logits = std::round(static_cast<double>(q.model->output().values.size()) / weights);
+  return c;
 }
 
 void check(const ModelQuestion& q) {
@@ -268,13 +366,37 @@ double model_bytes(const ModelQuestion& q) {
   return 8 * (states * (q.keeps_outputs ? 2 : 1) + wide + logits) + (q.keeps_outputs ? 16 * n * vocabulary : 0);
 }
 
-ModelAnswer answer_model(const ModelQuestion& question, const Options& options) {
+int part_count(const ModelQuestion& q) {
+  const int layers = q.only.layer >= 0 ? 1 : q.model->architecture.layers;
+  switch (q.attribute) {
+    case ModelPart::none:
+      return 0;
+    case ModelPart::layer:
+      return layers;
+    case ModelPart::head:
+      return q.only.head >= 0 ? 1 : layers * q.model->architecture.heads;
+    case ModelPart::step:
+      break;
+  }
+  const auto around = std::ranges::count_if(q.around.steps, [](const Rounding& r) { return r != exact; });
+  return static_cast<int>(rounding_steps(q.a).size()) + static_cast<int>(around);
+}
+
+ModelAnswer answer_model(const ModelQuestion& question, const Options& options, const ShareMemory& memory) {
   check(question);
   return on_threads(options.threads, [&] {
     CancelledSign stop(options.cancelled, options.progress, options.isa);
-    stop.expect(layers_of(question));
-    stop.weigh(1);
-    return ModelWork(question, stop).answer();
+    const LayerCosts costs = costs_of(question, stop);
+    stop.expect(total_seconds(question, costs));
+    return ModelWork(question, stop, costs, memory).answer();
+  });
+}
+
+double expected_seconds(const ModelQuestion& question, const Options& options) {
+  check(question);
+  return on_threads(options.threads, [&] {
+    const CancelledSign stop(options.cancelled, options.isa);
+    return total_seconds(question, costs_of(question, stop));
   });
 }
 

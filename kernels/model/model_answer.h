@@ -2,7 +2,10 @@
 /// does?
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,7 @@ struct ModelQuestion {
   ModelPlace only{};
   ModelPart attribute = ModelPart::none;
   bool keeps_outputs = false;  ///< logits and hidden states for files
+  bool yardsticks = true;      ///< else bf16 and order of the answer are left at 0
 };
 
 /// A run x against another; nats. nll: mean over the n - 1 targets; kl: KL(other || x) over n positions; dlogp: difference of
@@ -50,22 +54,45 @@ struct ModelShare {
   double share = 0;
 };
 
+/// Log-probabilities of the n - 1 targets, and the likeliest tokens after each of n positions, likeliest first, -1: none.
+struct RunTokens {
+  std::vector<double> logp;
+  std::vector<std::array<int, 3>> likeliest;
+};
+
 struct ModelAnswer {
   double exact_nll = 0;
   RunMeasures a, b, a_b;    ///< against exact; b against a
   RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere; the same in another order of sums against it
   std::vector<LayerGrowth> layers;
-  std::vector<ModelShare> attribution;     ///< largest share first
-  std::vector<double> dlogp_a;             ///< of a, of each target, signed
-  std::vector<double> logp_exact, logp_b;  ///< of each target
-  std::vector<double> logits_exact;        ///< [n, vocabulary] where outputs are kept
+  std::vector<ModelShare> attribution;  ///< largest share first
+  std::vector<double> dlogp_a;          ///< of a, of each target, signed
+  std::array<RunTokens, 3> tokens;      ///< of exact, a and b
+  std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
   std::vector<float> logits_a, logits_b;
   std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
 };
 
+/// Shares of an attribution that outlive it: what an earlier run of the same question found, asked before a part is computed,
+/// and a call with each share as soon as it is computed. Either may be empty.
+struct ShareMemory {
+  std::function<std::optional<double>(const ModelShare& part)> known{};
+  std::function<void(const ModelShare&)> found{};
+};
+
 /// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,
 /// std::runtime_error where memory cannot suffice, Stopped. Of `options` it takes cancelled, progress, threads and isa.
-ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {});
+ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});
+
+/// Seconds that the answer will take, without what a memory knows: one layer is timed over some of the tokens. Throws as
+/// `answer_model` does.
+double expected_seconds(const ModelQuestion& question, const Options& options = {});
+
+/// The number of parts that will be made exact one at a time.
+int part_count(const ModelQuestion& question);
+
+/// Layers that the answer runs, each over all tokens.
+double model_layers(const ModelQuestion& question);
 
 /// Bytes that the answer takes, the weights aside.
 double model_bytes(const ModelQuestion& question);

@@ -1,4 +1,9 @@
 /// One instruction set's code for models, compiled once for each with that set's flags.
+#include <type_traits>
+#include <vector>
+
+#include "kernels/arithmetic/plan_rounder.h"
+#include "kernels/lanes/accumulated_product.h"
 #include "kernels/model/model_sets.h"
 #include "kernels/train/primitives/product_lanes.h"
 #include "kernels/train/primitives/row_math.h"
@@ -33,8 +38,11 @@ void norm(const RmsNorm<T>& n, std::int64_t row) {
   const T* const x = n.x + row * n.width;
   T* const y = n.y + row * n.width;
   const T reciprocal = T(1) / square_root(square_sum(n, x) / static_cast<T>(n.width) + n.epsilon);
+  if (n.input.rounds())
+    rounding(n.input, [&](auto rounder) { each_lanes<V<T>>(n.width, [&](auto at) { at.put(y, rounder(at.of(x))); }); });
+  const T* const scaled = n.input.rounds() ? y : x;
   rounding(n.normalised,
-           [&](auto rounder) { each_lanes<V<T>>(n.width, [&](auto at) { at.put(y, rounder(at.of(x) * reciprocal)); }); });
+           [&](auto rounder) { each_lanes<V<T>>(n.width, [&](auto at) { at.put(y, rounder(at.of(scaled) * reciprocal)); }); });
   rounding(n.norm,
            [&](auto rounder) { each_lanes<V<T>>(n.width, [&](auto at) { at.put(y, rounder(at.of(y) * at.of(n.weight))); }); });
 }
@@ -64,11 +72,72 @@ void widened_weights(const float* x, std::int64_t count, const RounderPlan<T>& p
   if (plan.rounds()) rounded_sum<T>(y, nullptr, count, plan, y);
 }
 
+/// The first place of the largest of x.
+int place_of(double top, const double* x, int count) {
+  int place = 0;
+  while (place + 1 < count && !(x[place] == top)) ++place;
+  return place;
+}
+
+template <class T>
+LogitSum online_sum(const OnlineLoss<T>& loss, const double* x, int count) {
+  const SerialRow<V<T>> row;
+  std::vector<T> block(static_cast<std::size_t>(loss.block < count ? loss.block : count));
+  T m = -std::numeric_limits<T>::infinity(), l = 0;
+  for (int first = 0; first < count; first += loss.block) {
+    const int size = count - first < loss.block ? count - first : loss.block;
+    for (int i = 0; i < size; ++i) block[static_cast<std::size_t>(i)] = static_cast<T>(x[first + i]);
+    const T top = row.largest(size, [&](auto at) { return at.of(block.data()); }), next = top > m ? top : m;
+    T sum = 0;
+    rounding(loss.exp, [&](auto rounder) {
+      sum = row.total(size, [&](auto at, V<T> chain) { return chain + rounder(exponential(at.of(block.data()) - next)); });
+    });
+    const T before = first == 0 ? T(0) : l * exponential(m - next);
+    l = rounded(loss.sum, before + sum);
+    m = next;
+  }
+  return {.top = m, .log_sum = logarithm(l), .argmax = place_of(m, x, count)};
+}
+
+template <class T>
+double log_probability(const OnlineLoss<T>& loss, const LogitSum& s, double logit) {
+  const T normaliser = static_cast<T>(s.top) + static_cast<T>(s.log_sum);
+  return rounded(loss.log_probability, static_cast<T>(logit) - normaliser);
+}
+
+/// A panel of B in full, C before it is written, and the exponents of A and B.
+std::size_t block_scratch(int rows, int depth) {
+  constexpr std::size_t columns = ProductShape<float>::panel_columns;
+  const auto m = static_cast<std::size_t>(rows), k = static_cast<std::size_t>(depth);
+  return (k + m) * columns * sizeof(float) + (k * columns + m * k) * sizeof(std::int16_t);
+}
+
+/// Rows of A lie side by side.
+void block_product(const MatrixProduct<float>& p, const BlockSum& sum, const ProductPart& part, void* scratch) {
+  constexpr std::ptrdiff_t columns = ProductShape<float>::panel_columns;
+  const int rows = part.end_row - part.first_row;
+  auto* const packed = static_cast<float*>(scratch);
+  float* const c = packed + p.k * columns;
+  auto* const exponents = reinterpret_cast<std::int16_t*>(c + rows * columns);
+  Panel<float>(p, part, packed).pack(0, p.k);
+  KeysProduct<float> product;
+  product.a = p.a + part.first_row * p.a_row, product.m_stride = p.a_row, product.k_stride = 1;
+  product.b = packed, product.c = c, product.m = rows, product.depth = p.k;
+  accumulated_product(BlockProduct<KeysProduct<float>>{
+      .p = product, .sum = sum, .exponents_a = exponents + p.k * columns, .exponents_b = exponents});
+  rounding(p.rounding, [&](auto rounder) {
+    for (int i = 0; i < rows; ++i)
+      each_lanes<V<float>>(part.end_col - part.first_col, [&](auto at) {
+        at.put(p.c + (part.first_row + i) * p.c_row + part.first_col, rounder(at.of(c + i * columns)));
+      });
+  });
+}
+
 LogitSum logit_sum(const double* x, int count) {
   const SerialRow<V<double>> row;
   LogitSum s;
   s.top = row.largest(count, [&](auto at) { return at.of(x); });
-  while (s.argmax + 1 < count && !(x[s.argmax] == s.top)) ++s.argmax;
+  s.argmax = place_of(s.top, x, count);
   s.log_sum = logarithm(row.total(count, [&](auto at, V<double> chain) { return chain + exponential(at.of(x) - s.top); }));
   return s;
 }
@@ -82,14 +151,18 @@ double divergence(const double* x, const LogitSum& of_x, const double* y, const 
 
 template <class T>
 ModelLanes<T> lanes() {
-  return {.panel_columns = ProductShape<T>::panel_columns,
-          .block_rows = ProductShape<T>::block_rows,
-          .product_scratch = product_scratch<T>,
-          .product = product_part<T>,
-          .norm = norm<T>,
-          .gated = gated<T>,
-          .rounded_sum = rounded_sum<T>,
-          .widened = widened_weights<T>};
+  ModelLanes<T> x{.panel_columns = ProductShape<T>::panel_columns,
+                  .block_rows = ProductShape<T>::block_rows,
+                  .product_scratch = product_scratch<T>,
+                  .product = product_part<T>,
+                  .norm = norm<T>,
+                  .gated = gated<T>,
+                  .rounded_sum = rounded_sum<T>,
+                  .online_sum = online_sum<T>,
+                  .log_probability = log_probability<T>,
+                  .widened = widened_weights<T>};
+  if constexpr (std::is_same_v<T, float>) x.block_product = block_product, x.block_scratch = block_scratch;
+  return x;
 }
 
 }  // namespace

@@ -5,20 +5,21 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/arithmetic/block_sum.h"
 #include "kernels/arithmetic/rounders.h"
 #include "kernels/train/primitives/train_lanes.h"
 
 namespace attoscope {
 
-/// RMSNorm of rows: y = round_norm(round_normalised(x * (1 / sqrt(square_sum / width + epsilon))) * weight). The sum of squares
-/// has 16 interleaved chains, each product and each addition one operation, joined by halves.
+/// RMSNorm of rows: y = round_norm(round_normalised(round_input(x) * (1 / sqrt(square_sum / width + epsilon))) * weight). The
+/// sum of the squares of x has 16 interleaved chains, each product and each addition one operation, joined by halves.
 template <class T>
 struct RmsNorm {
   const T *x = nullptr, *weight = nullptr;
   T* y = nullptr;
   int width = 0;
   T epsilon = 0;
-  RounderPlan<T> square_sum{}, normalised{}, norm{};
+  RounderPlan<T> input{}, square_sum{}, normalised{}, norm{};
 };
 
 /// y = round_gated(round_silu(gate / (1 + exp(-gate))) * up); y may be gate.
@@ -37,6 +38,16 @@ struct LogitSum {
   double log_probability(double logit) const { return (logit - top) - log_sum; }
 };
 
+/// Cross entropy by the online recurrence over blocks of a row of logits in ascending order: m' = max(m, max of the block), l =
+/// round_sum(l exp(m - m') + sum of round_exp(exp(logit - m'))), the product and the addition one operation each, the sum in 16
+/// interleaved chains joined by halves; at last ln p = round_log_probability(logit - (m + ln l)). It is the recurrence of the
+/// row sum of attention in one pass, without V.
+template <class T>
+struct OnlineLoss {
+  int block = 0;
+  RounderPlan<T> exp{}, sum{}, log_probability{};
+};
+
 template <class T>
 struct ModelLanes {
   int panel_columns = 0, block_rows = 0;               ///< as TrainLanes
@@ -46,6 +57,13 @@ struct ModelLanes {
   void (*gated)(const GatedProduct<T>&) = nullptr;
   /// y = round(x + add); add may be null, y may be x.
   void (*rounded_sum)(const T* x, const T* add, std::int64_t count, const RounderPlan<T>&, T* y) = nullptr;
+  /// Columns of a product whose terms tensor cores add, block by block; null in double. Its scratch in bytes.
+  void (*block_product)(const MatrixProduct<T>&, const BlockSum&, const ProductPart&, void* scratch) = nullptr;
+  std::size_t (*block_scratch)(int rows, int depth) = nullptr;
+  /// A row's m and ln l by the recurrence, and its likeliest token; the logits are numbers of T.
+  LogitSum (*online_sum)(const OnlineLoss<T>&, const double* x, int count) = nullptr;
+  /// ln p of a logit by such a sum.
+  double (*log_probability)(const OnlineLoss<T>&, const LogitSum&, double logit) = nullptr;
   /// y = round(x)
   void (*widened)(const float* x, std::int64_t count, const RounderPlan<T>&, T* y) = nullptr;
 };

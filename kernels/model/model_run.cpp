@@ -80,12 +80,16 @@ ModelRun<T>::ModelRun(const LanguageModel& model, const Architecture& architectu
   const RopeTable table = rope_table(a_.rope, a_.head_dim, n_, around_);
   cos_.assign(table.cos.begin(), table.cos.end());
   sin_.assign(table.sin.begin(), table.sin.end());
+  if (!is_tensor_core(around_.sums)) return;
+  const Format& factors = factor_format(around_);
+  block_sum_ =
+      block_sum(around_.sums, tensor_core_rule(gpu_of(around_.sums), factors, sums_of(around_.sums)), factors, factors);
 }
 
 template <class T>
-std::vector<T> ModelRun<T>::widened(const WeightMatrix& w) const {
+std::vector<T> ModelRun<T>::widened(const WeightMatrix& w, AroundStep step) const {
   std::vector<T> y(w.values.size());
-  lanes_.widened(w.values.data(), static_cast<std::int64_t>(y.size()), rounder(AroundStep::weights), y.data());
+  lanes_.widened(w.values.data(), static_cast<std::int64_t>(y.size()), rounder(step), y.data());
   return y;
 }
 
@@ -100,14 +104,15 @@ std::vector<T> ModelRun<T>::embedded() {
 }
 
 template <class T>
-std::vector<T> ModelRun<T>::norm(const WeightMatrix& w, const std::vector<T>& x, int rows) {
-  const std::vector<T> weight = widened(w);
+std::vector<T> ModelRun<T>::norm(const WeightMatrix& w, const std::vector<T>& x, int rows, bool of_residual) {
+  const std::vector<T> weight = widened(w, AroundStep::norm_weight);
   std::vector<T> y(x.size());
   const RmsNorm<T> norm{x.data(),
                         weight.data(),
                         y.data(),
                         w.cols,
                         static_cast<T>(a_.epsilon),
+                        of_residual && around_.unrounded_variance ? rounder(AroundStep::residual) : RounderPlan<T>{},
                         rounder(AroundStep::square_sum),
                         rounder(AroundStep::normalised),
                         rounder(AroundStep::norm)};
@@ -131,13 +136,18 @@ void ModelRun<T>::project_slice(const T* w, const WeightMatrix& shape, int first
   p.rounding = rounding;
   const int columns = lanes_.panel_columns, height = std::min(40 * lanes_.block_rows, rows);
   const int panels = (count + columns - 1) / columns, bands = (rows + height - 1) / height;
-  const std::size_t bytes = lanes_.product_scratch(height) * sizeof(T);
+  const bool in_blocks = is_tensor_core(around_.sums);
+  const std::size_t bytes = in_blocks ? lanes_.block_scratch(height, p.k) : lanes_.product_scratch(height) * sizeof(T);
   parallel_for_single(0, panels * bands, [&](int i) {
     stop_.check();
     const int panel = i / bands, band = i % bands;
     const ProductPart part{band * height, std::min(rows, (band + 1) * height), panel * columns,
                            std::min(count, (panel + 1) * columns)};
-    lanes_.product(p, part, static_cast<T*>(scratch_.local().at_least(bytes)));
+    void* const scratch = scratch_.local().at_least(bytes);
+    if (in_blocks)
+      lanes_.block_product(p, block_sum_, part, scratch);
+    else
+      lanes_.product(p, part, static_cast<T*>(scratch));
   });
 }
 
@@ -179,7 +189,7 @@ void ModelRun<T>::turn(std::vector<T>& x, int heads) const {
   const RounderPlan<T> product = rounder(AroundStep::rope_product), sum = rounder(AroundStep::rope);
   const auto rounded = [](const RounderPlan<T>& p, T v) { return p.rounds() ? round(p.format, v) : v; };
   const int pairs = a_.head_dim / 2;
-  const bool halves = a_.rope.pairs == RotaryPairs::halves;
+  const bool halves = around_.pairs.value_or(a_.rope.pairs) == RotaryPairs::halves;
   parallel_for(0, n_, [&](int row) {
     const T *cos = cos_.data() + static_cast<std::ptrdiff_t>(row) * pairs, *sin = sin_.data() + (cos - cos_.data());
     for (int h = 0; h < heads; ++h) {
@@ -197,7 +207,7 @@ void ModelRun<T>::turn(std::vector<T>& x, int heads) const {
 template <class T>
 LayerHeads<T> ModelRun<T>::heads(int l, const std::vector<T>& x) {
   const LayerWeights& w = layer(l);
-  const std::vector<T> y = tapped(ModelTensor::attention_norm, l, norm(of(w, LayerTensor::attention_norm), x, n_));
+  const std::vector<T> y = tapped(ModelTensor::attention_norm, l, norm(of(w, LayerTensor::attention_norm), x, n_, true));
   const auto projected = [&](LayerTensor matrix, LayerTensor bias, ModelTensor t) {
     return tapped(t, l, project(of(w, matrix), of(w, bias), y.data(), n_, AroundStep::projection));
   };
@@ -206,7 +216,7 @@ LayerHeads<T> ModelRun<T>::heads(int l, const std::vector<T>& x) {
   h.k = projected(LayerTensor::k, LayerTensor::k_bias, ModelTensor::k);
   h.v = projected(LayerTensor::v, LayerTensor::v_bias, ModelTensor::v);
   const auto normed = [&](LayerTensor weight, std::vector<T>& heads, int count, ModelTensor t) {
-    if (!of(w, weight).empty()) heads = tapped(t, l, norm(of(w, weight), heads, n_ * count));
+    if (!of(w, weight).empty()) heads = tapped(t, l, norm(of(w, weight), heads, n_ * count, false));
   };
   normed(LayerTensor::q_norm, h.q, a_.heads, ModelTensor::q_norm);
   normed(LayerTensor::k_norm, h.k, a_.kv_heads, ModelTensor::k_norm);
@@ -246,17 +256,26 @@ std::vector<T> ModelRun<T>::attended(int l, const LayerHeads<T>& x, const Attent
 }
 
 template <class T>
+void ModelRun<T>::add_to_residual(std::vector<T>& x, const std::vector<T>& y) const {
+  const auto count = static_cast<std::int64_t>(x.size());
+  const RounderPlan<T> plan = rounder(AroundStep::residual);
+  const bool later = around_.unrounded_variance;
+  if (later && plan.rounds()) lanes_.rounded_sum(x.data(), nullptr, count, plan, x.data());
+  lanes_.rounded_sum(x.data(), y.data(), count, later ? RounderPlan<T>{} : plan, x.data());
+}
+
+template <class T>
 void ModelRun<T>::finish(int l, const std::vector<T>& attended, std::vector<T>& x) {
   const LayerWeights& w = layer(l);
   const auto add = [&](const std::vector<T>& y, ModelTensor t) {
-    lanes_.rounded_sum(x.data(), y.data(), static_cast<std::int64_t>(x.size()), rounder(AroundStep::residual), x.data());
+    add_to_residual(x, y);
     if (tap) tap(t, l, x);
   };
   const auto projected = [&](LayerTensor matrix, const WeightMatrix& bias, const std::vector<T>& y, ModelTensor t) {
     return tapped(t, l, project(of(w, matrix), bias, y.data(), n_, AroundStep::projection));
   };
   add(projected(LayerTensor::o, of(w, LayerTensor::o_bias), attended, ModelTensor::o), ModelTensor::middle);
-  const std::vector<T> y = tapped(ModelTensor::mlp_norm, l, norm(of(w, LayerTensor::mlp_norm), x, n_));
+  const std::vector<T> y = tapped(ModelTensor::mlp_norm, l, norm(of(w, LayerTensor::mlp_norm), x, n_, true));
   std::vector<T> gate = projected(LayerTensor::gate, {}, y, ModelTensor::gate);
   const std::vector<T> up = projected(LayerTensor::up, {}, y, ModelTensor::up);
   const std::int64_t inner = a_.inner;
@@ -274,6 +293,12 @@ std::vector<double> ModelRun<T>::logits(const std::vector<T>& last, int first, i
   const T* const x = last.data() + static_cast<std::ptrdiff_t>(first) * a_.width;
   const std::vector<T> y = project(model_.output(), {}, x, count, AroundStep::logits);
   return {y.begin(), y.end()};
+}
+
+template <class T>
+OnlineLoss<T> ModelRun<T>::loss() const {
+  return {around_.loss_block, rounder(AroundStep::loss_exp), rounder(AroundStep::loss_sum),
+          rounder(AroundStep::log_probability)};
 }
 
 template class ModelRun<float>;

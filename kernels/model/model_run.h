@@ -62,7 +62,7 @@ class ModelRun {
   std::function<void(ModelTensor, int layer, std::vector<T>&)> tap;
 
   int n() const { return n_; }
-  /// The residual stream [n, width] before layer 0.
+  /// The residual stream [n, width] before layer 0. With `unrounded_variance` it is not rounded here, but where it is read.
   std::vector<T> embedded();
   LayerHeads<T> heads(int layer, const std::vector<T>& x);
   /// The output of every head [n, heads head_dim].
@@ -73,9 +73,12 @@ class ModelRun {
     finish(layer, attended(layer, heads(layer, x), choice), x);
   }
   /// The last norm's output [n, width].
-  std::vector<T> last_norm(const std::vector<T>& x) { return tapped(ModelTensor::norm, -1, norm(model_.norm, x, n_)); }
+  std::vector<T> last_norm(const std::vector<T>& x) { return tapped(ModelTensor::norm, -1, norm(model_.norm, x, n_, true)); }
   /// Logits [count, vocabulary] of so many rows of the last norm's output, from `first` on.
   std::vector<double> logits(const std::vector<T>& last, int first, int count);
+  /// The online cross entropy of these surroundings; `block` 0: they have none.
+  OnlineLoss<T> loss() const;
+  const ModelLanes<T>& lanes() const { return lanes_; }
 
  private:
   RounderPlan<T> rounder(AroundStep s) const { return plan<T>(around_[s], bf16); }
@@ -83,7 +86,9 @@ class ModelRun {
     if (tap) tap(t, layer, x);
     return x;
   }
-  std::vector<T> norm(const WeightMatrix& w, const std::vector<T>& x, int rows);
+  /// `of_residual`: x is the residual stream, which may still have to be rounded.
+  std::vector<T> norm(const WeightMatrix& w, const std::vector<T>& x, int rows, bool of_residual);
+  void add_to_residual(std::vector<T>& x, const std::vector<T>& y) const;
   /// round(x w^T + bias); `rows` rows of x.
   std::vector<T> project(const WeightMatrix& w, const WeightMatrix& bias, const T* x, int rows, AroundStep step);
   /// Columns first .. first + count - 1 of the output, from as many rows of w in T; `shape` has the size of all rows.
@@ -91,7 +96,7 @@ class ModelRun {
                      const RounderPlan<T>& rounding, std::vector<T>& y);
   void turn(std::vector<T>& x, int heads) const;
   const LayerWeights& layer(int l) const { return model_.layers[static_cast<std::size_t>(l)]; }
-  std::vector<T> widened(const WeightMatrix& w) const;
+  std::vector<T> widened(const WeightMatrix& w, AroundStep step = AroundStep::weights) const;
 
   const LanguageModel& model_;
   Architecture a_;
@@ -100,6 +105,7 @@ class ModelRun {
   const StopSign& stop_;
   int n_;
   ModelLanes<T> lanes_;
+  BlockSum block_sum_{};      ///< of tensor cores
   std::vector<T> cos_, sin_;  ///< [n, head_dim / 2]
   std::vector<T> slice_;      ///< rows of a projection's weights in T
   PerThread<AlignedBuffer> scratch_;

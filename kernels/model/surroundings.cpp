@@ -1,6 +1,7 @@
 #include "kernels/model/surroundings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <stdexcept>
 
@@ -24,8 +25,9 @@ Surroundings in_float() {
 
 Surroundings in_bf16(std::initializer_list<AroundStep> also) {
   Surroundings s = in_float();
-  for (const AroundStep step : {AroundStep::weights, AroundStep::norm, AroundStep::projection, AroundStep::rope,
-                                AroundStep::attention, AroundStep::gated, AroundStep::residual, AroundStep::logits})
+  for (const AroundStep step :
+       {AroundStep::weights, AroundStep::norm_weight, AroundStep::norm, AroundStep::projection, AroundStep::rope,
+        AroundStep::attention, AroundStep::gated, AroundStep::residual, AroundStep::logits})
     s[step] = to_format(bf16);
   for (const AroundStep step : also) s[step] = to_format(bf16);
   return s;
@@ -40,22 +42,105 @@ Surroundings preset(std::string_view name) {
   throw std::invalid_argument("--around is " + in_quotes(std::string(name)) + ", expected " + listed(around_preset_names));
 }
 
-/// Sets "STEP=FORMAT".
+[[noreturn]] void refuse_around(std::string_view text, const std::string& expected) {
+  throw std::invalid_argument("--around has " + in_quotes(std::string(text)) + ", expected " + expected);
+}
+
+/// A whole number from `least` to `most` behind the =.
+int count_of(std::string_view text, std::string_view value, int least, int most) {
+  int x = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), x);
+  if (error != std::errc{} || end != value.data() + value.size() || x < least || x > most)
+    refuse_around(text, std::to_string(least) + " to " + std::to_string(most) + " behind =");
+  return x;
+}
+
+/// Sets "CHOICE=VALUE"; false: `name` is no choice.
+bool set_choice(Surroundings& s, std::string_view text, std::string_view name, std::string_view value) {
+  constexpr int most_pieces = 64, longest_loss_block = 1 << 20;
+  const auto is = [&](std::string_view x) { return value == x; };
+  if (name == "sums")
+    s.sums = parse_accumulator(value);
+  else if (name == "pieces")
+    s.sum_pieces = count_of(text, value, 1, most_pieces);
+  else if (name == "variance" && (is("rounded") || is("unrounded")))
+    s.unrounded_variance = is("unrounded");
+  else if (name == "pairs" && (is("file") || is("halves") || is("neighbours")))
+    s.pairs = is("file") ? std::nullopt : std::optional(is("halves") ? RotaryPairs::halves : RotaryPairs::neighbours);
+  else if (name == "loss")
+    s.loss_block = is("exact") ? 0 : count_of(text, value, 1, longest_loss_block);
+  else if (const auto known = std::ranges::find(around_choices, name, &AroundChoice::name); known != around_choices.end())
+    refuse_around(text, std::string(known->values) + " behind =");
+  else
+    return false;
+  return true;
+}
+
+/// Sets "STEP=FORMAT" or "CHOICE=VALUE".
 void set_step(Surroundings& s, std::string_view text) {
   const std::size_t equals = text.find('=');
-  const auto step = std::ranges::find(around_step_names, text.substr(0, equals));
+  const std::string_view name = text.substr(0, equals);
+  if (equals != text.npos && set_choice(s, text, name, text.substr(equals + 1))) return;
+  const auto step = std::ranges::find(around_step_names, name);
   if (equals == text.npos || step == around_step_names.end())
-    throw std::invalid_argument("--around has " + in_quotes(std::string(text)) + ", expected STEP=FORMAT with a step of " +
-                                listed(around_step_names));
+    refuse_around(text, "STEP=FORMAT with a step of " + listed(around_step_names) +
+                            ", or a choice of sums, pieces, variance, pairs or loss");
   const Rounding rounding = parse_rounding(text.substr(equals + 1));
   const bool is_format = rounding.kind == Rounding::Kind::format && !rounding.stochastic;
   if (rounding.kind != Rounding::Kind::exact && (!is_format || significand_bits(rounding.format) > 24))
-    throw std::invalid_argument("--around has " + in_quotes(std::string(text)) +
-                                ", expected exact or a format of at most 24 significant bits behind =");
+    refuse_around(text, "exact or a format of at most 24 significant bits behind =");
   s.steps[static_cast<std::size_t>(step - around_step_names.begin())] = rounding;
+  if (name == "weights") s[AroundStep::norm_weight] = rounding;
+}
+
+/// Throws where tensor cores cannot add the projections, or steps of the loss have no online recurrence.
+void check_choices(const Surroundings& s) {
+  for (const AroundStep step : {AroundStep::loss_exp, AroundStep::loss_sum, AroundStep::log_probability})
+    if (s.loss_block == 0 && s[step] != exact)
+      refuse_around(around_step_names[static_cast<std::size_t>(step)],
+                    "loss=BLOCK beside it: a loss of whole rows is not rounded");
+  if (s.sums == Accumulator::fma) return;
+  const std::string text = "sums=" + std::string(name(s.sums));
+  if (!is_tensor_core(s.sums)) refuse_around(text, "fma or a GPU, such as h100, behind =");
+  if (s.in_double) refuse_around(text, "fp32, hf_bf16 or fused in front of it: tensor cores have no sums in fp64");
+  if (s.sum_pieces != 1) refuse_around(text, "no pieces beside it: tensor cores have an order of their own");
+  for (const AroundStep step : {AroundStep::norm, AroundStep::attention, AroundStep::gated})
+    if (s[step].kind != Rounding::Kind::format || s[step] != s[AroundStep::weights])
+      refuse_around(text, "one format of weights, norm, attention and gated, the factors of a tensor core");
+  const std::string why = why_no_tensor_core(gpu_of(s.sums), factor_format(s), sums_of(s.sums));
+  if (!why.empty()) refuse_around(text, "another GPU or format: " + why);
 }
 
 }  // namespace
+
+constexpr std::array<AroundChoice, 5> around_choices{
+    {{"sums",
+      "sums of projections and logits",
+      "fma or a GPU whose tensor cores add",
+      {"fma", "a100", "h100", "b200"},
+      [](const Surroundings& s) { return std::string(name(s.sums)); }},
+     {"pieces",
+      "chains of fma over pieces of the inputs, added in order",
+      "1 to 64",
+      {"1", "2", "4", "8", "16", "32"},
+      [](const Surroundings& s) { return std::to_string(s.sum_pieces); }},
+     {"variance",
+      "RMSNorm sums the squares of the residual stream before or after its rounding",
+      "rounded or unrounded",
+      {"rounded", "unrounded"},
+      [](const Surroundings& s) { return std::string(s.unrounded_variance ? "unrounded" : "rounded"); }},
+     {"pairs",
+      "columns that the rotary embedding turns together",
+      "file, halves or neighbours",
+      {"file", "halves", "neighbours"},
+      [](const Surroundings& s) {
+        return std::string(!s.pairs ? "file" : s.pairs == RotaryPairs::halves ? "halves" : "neighbours");
+      }},
+     {"loss",
+      "logits in a block of the online cross entropy; exact: a whole row in double",
+      "exact or the logits in a block",
+      {"exact", "512", "1024", "4096", "16384", "65536"},
+      [](const Surroundings& s) { return s.loss_block == 0 ? "exact" : std::to_string(s.loss_block); }}}};
 
 Surroundings surroundings(std::string_view text) {
   const auto next = [&] {
@@ -66,7 +151,23 @@ Surroundings surroundings(std::string_view text) {
   };
   Surroundings s = preset(next());
   while (!text.empty()) set_step(s, next());
+  check_choices(s);
   return s;
+}
+
+std::string surroundings_text(std::string_view preset_name, const Surroundings& wanted) {
+  std::string text(preset_name);
+  Surroundings s = preset(preset_name);
+  const auto add = [&](std::string_view name, const std::string& value) {
+    const std::string change = std::string(name) + "=" + value;
+    set_step(s, change);
+    text += "," + change;
+  };
+  for (std::size_t i = 0; i < around_steps.size(); ++i)
+    if (wanted.steps[i] != s.steps[i]) add(around_steps[i].name, rounding_text(wanted.steps[i]));
+  for (const AroundChoice& c : around_choices)
+    if (c.text(wanted) != c.text(s)) add(c.name, c.text(wanted));
+  return text;
 }
 
 }  // namespace attoscope

@@ -57,7 +57,12 @@ std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, cons
   if (ends.size() == 1) return {1 / static_cast<double>(steps.with_sink(ends[0]->l, ends[0]->m))};
   const int per_run = tiles_of_a_run(job.method, job.n), last_run = ((job.n - 1) / job.method.block_k) / per_run;
   const bool one_by_one = job.method.merge == MergeRule::sigmoid, base_2 = job.method.lse_base == StoredBase::two;
-  const auto lse_of = [&](const RowTile<T>* end) { return steps.log_sum_exp(end->m, end->l, end->tile / per_run == last_run); };
+  T lowest = -std::numeric_limits<T>::infinity();  // in rows of a mask tensor's lowest numbers alone, as the lanes have it
+  for (const RowTile<T>* end : ends) lowest = std::max(lowest, end->m);
+  if (job.mask_tensor.terms == nullptr || !(lowest < T(-0x1p24)) || std::isinf(lowest)) lowest = 0;
+  const auto lse_of = [&](const RowTile<T>* end) {
+    return steps.log_sum_exp(end->m - lowest, end->l, end->tile / per_run == last_run);
+  };
   T m = -std::numeric_limits<T>::infinity(), l = one_by_one ? 1 : 0;
   for (const RowTile<T>* end : ends)
     if (const T lse = lse_of(end); !one_by_one && lse > m) m = lse;
@@ -75,7 +80,7 @@ std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, cons
     }
     shares.push_back(static_cast<double>(w) / static_cast<double>(end->l));
   }
-  l = steps.with_sink(l, base_2 ? m * static_cast<T>(0x1.62e42fefa39efp-1) : m, true);
+  l = steps.with_sink(l, (base_2 ? m * static_cast<T>(0x1.62e42fefa39efp-1) : m) + lowest * job.exp2.score_unit, true);
   for (double& share : shares) share /= static_cast<double>(l);
   return shares;
 }

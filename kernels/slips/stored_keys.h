@@ -11,10 +11,12 @@ namespace attoscope {
 
 /// Rows of Q that a kernel computes as queries of a sequence.
 struct RowsOfSequence {
-  int first = 0, end = 0;  ///< the rows, [first, end)
-  int queries = 0;         ///< of that sequence
-  int shift = 0;           ///< `row` is its query row + shift
-  std::vector<int> keys;   ///< stored tokens, in order
+  int first = 0, end = 0;                          ///< the rows, [first, end)
+  int queries = 0;                                 ///< of that sequence
+  int shift = 0;                                   ///< `row` is its query row + shift
+  std::vector<int> keys;                           ///< stored tokens, in order
+  std::vector<int> values{};                       ///< those of V; empty: those of K
+  std::shared_ptr<const std::vector<double>> q{};  ///< queries in the place of the head's; null: its own
 };
 
 /// A head as a kernel sees it that reads wrong bounds of sequences.

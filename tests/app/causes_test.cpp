@@ -9,9 +9,9 @@
 #include <numeric>
 #include <set>
 
-#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "app/plots/own_numbers.h"
 #include "app/session/probes.h"
 #include "app/tensors/tensors.h"
 #include "app/train/train_figures.h"

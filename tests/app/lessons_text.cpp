@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "app/explore/lessons.h"
-#include "app/explore/own_numbers.h"
 #include "app/files/files.h"
+#include "app/plots/own_numbers.h"
 #include "app/session/probe_checks.h"
 #include "app/sweep/axis.h"
 #include "kernels/arithmetic/element.h"

@@ -236,7 +236,7 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
       {R"("view":{"ui_scale":99})", "view.ui_scale is '99', expected a number from 0.5 to 4"},
       {R"("view":{"zoom":{"row0":"x"}})", "view.zoom.row0"},
       {R"("view":{"panels":{"left":1}})", "view.panels.left is '1', expected a number from 64 to 8192"},
-      {R"("view":{"workspace":"dream"})", "view.workspace is '\"dream\"', expected explore, sweep, train or learn"},
+      {R"("view":{"workspace":"dream"})", "view.workspace is '\"dream\"', expected explore, sweep, train, model or learn"},
       {R"("pins":7)", "pins is '7', expected a list; the default is kept"},
       {R"("pins":[{},7])", "pins[1] is '7', expected an object; it is left out"},
       {R"("pins":[{"colour":1}])", "pins[0].colour is not a known key"},

@@ -13,12 +13,15 @@
 
 #include "app/figures/gnuplot.h"
 #include "app/files/files.h"
+#include "app/plots/lesson_answer.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
+#include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/backward_traffic.h"
+#include "kernels/experiment/loop_steps.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -123,6 +126,7 @@ TEST_P(Plots, OfNothingFiniteIsAPlotOrASentence) {
 std::vector<Plot> all_plots() {
   std::vector<Plot> plots;
   for (std::size_t i = 1; i < plot_names.size(); ++i) plots.push_back(static_cast<Plot>(i));
+  std::erase(plots, Plot::kernel_rows);  // of a loaded output: OfALoadedOutputTheRowsAreJudged
   return plots;
 }
 INSTANTIATE_TEST_SUITE_P(Window, Plots, ::testing::ValuesIn(all_plots()),
@@ -304,6 +308,78 @@ TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
   EXPECT_THAT(f.caption, HasSubstr("in b, tile by tile"));
   EXPECT_THAT(figure_csv(f), HasSubstr("," + shortest(b.tiles.back().max_used)));
   EXPECT_EQ(series(plot(Plot::error, s), "flash2 hw").ink, Ink::b);
+}
+
+/// True if a figure of this session and the figure that its bundle makes again have the same data and the same JSON.
+bool is_made_again(const Session& s, const std::string& plot_name) {
+  const TemporaryDirectory scratch;
+  write_file(scratch / "s.json", session_text(s));
+  const Outcome one = attoscope({"figure", scratch / "s.json", "--plot", plot_name, "--out", scratch / "one.svg"});
+  const Outcome two = attoscope({"figure", scratch / "one.json", "--out", scratch / "two.svg"});
+  EXPECT_EQ(one.code + two.code, 0) << one.err << two.err;
+  return one.code + two.code == 0 && bytes_of_file(scratch / "one.csv") == bytes_of_file(scratch / "two.csv") &&
+         bytes_of_file(scratch / "one.json") == bytes_of_file(scratch / "two.json");
+}
+
+/// Rows of a loaded output: a damaged one marks its tile, and no other.
+TEST(PlotData, OfALoadedOutputTheRowsAreJudged) {
+  Session s = plotted();
+  EXPECT_THROW(plot(Plot::kernel_rows, s), std::invalid_argument);
+  s.experiment.a.precision = policy("hw").precision;
+  const Result computed = compute(s.experiment);
+  std::vector<double> values = computed.a.values;
+  values[13 * 8 + 2] += 1;
+  const TemporaryDirectory scratch;
+  write_file(scratch / "o.npy", npy_bytes(computed.a.rows, computed.a.cols, values.data()));
+  use_kernel_output(s.experiment, read_kernel_output(scratch / "o.npy", s.experiment.problem), false);
+  const Figure f = plot(Plot::kernel_rows, s);
+  const int tile = tile_rows(s.experiment.b, s.experiment.problem.n);
+  EXPECT_EQ(series(f, "tile with a wrong row").x, std::vector<double>{(13 / tile + 0.5) * tile});
+  EXPECT_GT(series(f, "your kernel").y[static_cast<std::size_t>(13 / tile)], 1);
+  if (has_gnuplot()) {
+    EXPECT_TRUE(is_made_again(s, "kernel_rows"));
+  }
+}
+
+/// The matrix of a tensor is |a - b| of the weights that the training ends with.
+TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
+  const TemporaryDirectory scratch;
+  scratch.write("text.txt", made_text(3000));
+  Session s = plotted();
+  s.train = tiny_training(scratch / "text.txt");
+  s.train_look.picture = WeightPicture::matrix;
+  EXPECT_THROW(plot(Plot::train_weights, s), std::invalid_argument) << "no tensor is chosen";
+  s.train_look.tensor = 1;
+  const Trained all = trained(s.train);
+  const ParameterTensor& t = all.record.parameters.tensors[1];
+  const FigureHeat heat = plot(Plot::train_weights, s).panels.at(0).heat.value();
+  ASSERT_EQ(heat.values.size(), t.size());
+  for (std::size_t i = 0; i < t.size(); ++i)
+    ASSERT_EQ(heat.values[i], std::fabs(all.weights[0][t.first + i] - all.weights[1][t.first + i]));
+  if (has_gnuplot()) {
+    EXPECT_TRUE(is_made_again(s, "train_weights"));
+  }
+}
+
+/// Tiles of a lesson's loop that were on chip have their steps, and the bytes are those of `loop_steps`.
+TEST(PlotData, OfALoopTheTilesHaveTheirSteps) {
+  Session s = plotted();
+  s.lesson.views = {{"loop", 0, {{"at", "5"}}}};
+  const Figure f = plot(Plot::lesson, s);
+  EXPECT_EQ(cells_of(f).size(), 6u);
+  EXPECT_EQ(f.panels.at(1).series.at(0).y.back(), loop_steps(s.experiment, LoopOrder::queries_outside).at(5).bytes);
+}
+
+/// A number that only lessons have is drawn as the lesson's own sweep.
+TEST(PlotData, OfALessonsOwnNumberTheCurveIsItsAnswer) {
+  Session s = plotted();
+  s.lesson.views = {{"sweep", 0, {{"measure", "sum.h100"}, {"vary", "n=64,128"}}}};
+  const LessonAnswer known = answer({.experiment = s.experiment, .measure = "sum.h100", .vary = {"n=64,128"}, .seeds = 1}, {});
+  ASSERT_EQ(known.table.cells.size(), 2u) << known.problem;
+  const Series drawn_line = plot(Plot::lesson, s).panels.at(0).series.at(0);
+  EXPECT_EQ(drawn_line.y, (std::vector<double>{known.table.cells[0].mean, known.table.cells[1].mean}));
+  s.lesson.views[0].changes.pop_back();
+  EXPECT_THROW(plot(Plot::lesson, s), std::invalid_argument) << "nothing is varied";
 }
 
 TEST(PlotData, EveryFieldsCellsAreItsValues) {

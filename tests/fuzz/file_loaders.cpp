@@ -15,6 +15,8 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/npy_numbers.h"
+#include "app/tensors/readers.h"
+#include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
@@ -31,7 +33,7 @@ namespace {
 
 /// The same bytes under every name whose ending selects a reader.
 const MemoryFile& file() {
-  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.pt", "x.zip", "x.attoscope.zip", "x"});
+  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.pt", "x.gguf", "x.zip", "x.attoscope.zip", "x"});
   return only;
 }
 
@@ -260,7 +262,19 @@ std::vector<std::string> torch_files() {
   return seeds;
 }
 
-void load_gguf_files(std::string_view bytes) { read_calls(file().holding(bytes, "x.gguf")); }
+/// Each small tensor as the file's own matrix, whatever its name.
+void load_gguf_files(std::string_view bytes) {
+  const std::string path = file().holding(bytes, "x.gguf");
+  for (const NamedTensor& t : list_file(path).tensors) {
+    const std::uint64_t count = byte_count(t.tensor.shape, 1, "x");
+    if (!t.refusal.empty() || count == 0 || count > 1 << 16) continue;
+    const auto columns = static_cast<int>(t.tensor.shape.empty() ? 1 : t.tensor.shape.back());
+    const int rows = static_cast<int>(count) / columns;
+    expect_that(read_matrix(*readable(t).file, t.tensor, {1, rows, columns}, 0).size() == count,
+                "tensors of another size than the file says");
+  }
+  read_calls(path);
+}
 
 std::vector<std::string> gguf_files() { return {read_file("tests/data/gguf_files/types.gguf", 1 << 20)}; }
 

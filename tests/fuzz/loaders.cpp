@@ -14,7 +14,7 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 19> table{{
+constexpr std::array<Loader, 20> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
     {"judged_calls", checked<load_judged_calls>, judged_calls},
@@ -22,6 +22,7 @@ constexpr std::array<Loader, 19> table{{
     {"torch_files", checked<load_torch_files>, torch_files},
     {"gguf_files", checked<load_gguf_files>, gguf_files},
     {"folders", checked<load_folders>, folders},
+    {"parts_of_calls", checked<load_parts_of_calls>, parts_of_calls},
     {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
     {"sessions", checked<load_sessions>, session_texts},
     {"figures", checked<load_figures>, figure_texts},

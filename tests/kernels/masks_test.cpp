@@ -14,6 +14,7 @@
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
+#include "kernels/questions/scores.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain_backward.h"
 
@@ -211,6 +212,23 @@ TEST(MaskTensors, ARowOfTheLowestNumberAloneGivesTheMean) {
         EXPECT_NEAR((*r.golden)(3, c), mean, 1e-14);
         EXPECT_NEAR(r.a(3, c), mean, 1e-6);
       }
+    }
+}
+
+TEST(MaskTensors, ARowOfTheLowestNumberIsTheMeanOfMergedRuns) {
+  Experiment e = testing::small_experiment();
+  e.problem.n = 9;
+  e.problem = with_terms(e.problem, std::vector<double>(81, -std::numeric_limits<float>::max()), false);
+  e.format = fp32;
+  e.a = {.algorithm = Algorithm::split_kv, .block_k = 2, .splits = 2, .precision = policy("exact").precision};  // 6 and 3 keys
+  for (const MergeRule merge : {MergeRule::weights, MergeRule::sigmoid})
+    for (const StoredBase base : {StoredBase::e, StoredBase::two}) {
+      e.a.merge = merge, e.a.lse_base = base;
+      const Result r = compute(e);
+      for (int c = 0; c < e.problem.d; ++c) EXPECT_NEAR(r.a(3, c), (*r.golden)(3, c), 1e-6);
+      const ScoreWindow seen = attoscope::scores(ScoreQuestion{e, 3, 1, 0, 9});
+      for (const float p : seen.P) EXPECT_NEAR(p, 1.0 / 9, 1e-6);
+      EXPECT_LT(r.a_lse[3], -1e38);
     }
 }
 

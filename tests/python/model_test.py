@@ -4,12 +4,14 @@ import math
 import os
 import pathlib
 import random
+import signal
 import subprocess
+import time
 import unittest
 
 import tiny_model
 from support import Case
-from tiny_model import HEADS, KINDS, LAYERS, VOCABULARY, WIDTH, TinyModel, read_npy, write_tokens
+from tiny_model import HEADS, KINDS, LAYERS, VOCABULARY, WIDTH, TinyModel, f32, read_npy, write_tokens
 
 from attoscope import program
 
@@ -24,7 +26,7 @@ class Model(Case):
         save = folder / "save"
         read = ["--text", tokens] if isinstance(tokens, str) else ["--tokens", write_tokens(folder / "t.npy", tokens)]
         words = [program.program(), "model", checkpoint, *read, "--json", "-", "--save", str(save), *options]
-        done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(words, env={**os.environ, "XDG_CACHE_HOME": str(folder), **environment}, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout) if code == 0 else None, done.stderr, save
 
@@ -178,6 +180,114 @@ class Around(Model):
         self.assertEqual(answer["b"], answer["yardsticks"]["bf16"])
 
 
+    def saved_logits(self, model, around, run="a"):
+        answer, _, save = self.run_model(model, "--around", around, "--format", "fp32", "--policy", "exact")
+        return answer, (save / f"logits_{run}.npy").read_bytes()
+
+    def test_choices_of_rotary_pairs_and_of_the_norms_weight(self):
+        for kind, own, other in (("llama", "halves", "neighbours"), ("gguf", "neighbours", "halves")):
+            model = TinyModel(kind, 5)
+            plain = self.saved_logits(model, "exact")[1]
+            self.assertEqual(self.saved_logits(model, f"exact,pairs={own}")[1], plain)
+            self.assertGreater(self.saved_logits(model, f"exact,pairs={other}")[0]["a"]["kl_mean"], 1e-3)
+        model = TinyModel("llama", 5)
+        all_weights = self.saved_logits(model, "exact,weights=e5m2")[1]
+        self.assertEqual(self.saved_logits(model, "exact,weights=e5m2,norm_weight=e5m2")[1], all_weights)
+        self.assertNotEqual(self.saved_logits(model, "exact,weights=e5m2,norm_weight=exact")[1], all_weights)
+
+    def test_the_variance_of_the_unrounded_residual(self):
+        model = TinyModel("llama", 5)
+        for rest in ("exact", "fp32"):
+            self.assertEqual(self.saved_logits(model, rest)[1], self.saved_logits(model, rest + ",variance=unrounded")[1])
+            self.assertNotEqual(self.saved_logits(model, rest + ",residual=e5m2")[1],
+                                self.saved_logits(model, rest + ",residual=e5m2,variance=unrounded")[1])
+
+    def test_pieces_of_sums_are_the_yardstick_of_order(self):
+        answer, _, _ = self.run_model(TinyModel("qwen2", 8), "--around", "hf_bf16,pieces=8", "--policy", "base_eager")
+        self.assertEqual(answer["a_b"]["dlogp_max_abs"], 0)
+        plain, _, _ = self.run_model(TinyModel("qwen2", 8), "--around", "hf_bf16,pieces=1")
+        self.assertEqual(plain["b"], plain["yardsticks"]["bf16"])
+
+    def test_cross_entropy_by_the_recurrence_over_blocks(self):
+        model = TinyModel("llama", 4)
+        whole, _, _ = self.run_model(model, "--around", "exact", "--format", "e4m1")
+        for block in (1, 7, 32, 48, 1000):  # exact: the order of sums alone
+            answer, _, _ = self.run_model(model, "--around", f"exact,loss={block}", "--format", "e4m1")
+            for key in ("nll", "kl_mean", "dlogp_mean_abs"):
+                self.assertAlmostEqual(answer["a"][key], whole["a"][key], delta=1e-12)
+        around = "fp32,loss=7,loss_exp=e5m2,loss_sum=e5m3,log_probability=e5m4"
+        answer, _, save = self.run_model(model, "--around", around, "--format", "e4m1")
+        numbers = read_npy(save / "logits_a.npy")[1]
+        logp = [online_log_probability(numbers[i * VOCABULARY:(i + 1) * VOCABULARY], target, 7) for i, target in enumerate(TOKENS[1:])]
+        self.assertAlmostEqual(answer["a"]["nll"], -sum(logp) / len(logp), delta=1e-9)
+        self.assertGreater(abs(answer["a"]["nll"] - whole["a"]["nll"]), 1e-3)
+
+    def test_tensor_cores_add_the_projections(self):
+        model = TinyModel("qwen3", 8)
+        bits = {sums: self.saved_logits(model, "hf_bf16,logits=fp32" + sums)[1] for sums in ("", ",sums=fma", ",sums=h100", ",sums=a2")}
+        self.assertEqual(bits[""], bits[",sums=fma"])
+        self.assertEqual(len({bits[""], bits[",sums=h100"], bits[",sums=a2"]}), 3)  # cut towards zero at different bits
+        answer, _ = self.saved_logits(model, "hf_bf16,sums=h100")
+        self.assertLess(answer["a"]["kl_mean"], 10 * answer["yardsticks"]["bf16"]["kl_mean"])
+
+
+def rounded(x, exponent_bits, mantissa_bits):
+    """x to nearest even; far from the largest number."""
+    if x == 0:
+        return x
+    spacing = 2.0 ** (max(math.frexp(x)[1] - 1, 2 - 2 ** (exponent_bits - 1)) - mantissa_bits)
+    return round(x / spacing) * spacing
+
+
+def online_log_probability(row, target, block):
+    """The recurrence in fp32, with the formats of the test: 16 interleaved chains in a block, joined by halves."""
+    m, total = -math.inf, 0.0
+    for first in range(0, len(row), block):
+        part = row[first:first + block]
+        top = max(m, *part)
+        chains = [0.0] * 16
+        for i, x in enumerate(part):
+            chains[i % 16] = f32(chains[i % 16] + rounded(math.exp(f32(x - top)), 5, 2))
+        while len(chains) > 1:
+            half = len(chains) // 2
+            chains = [f32(a + b) for a, b in zip(chains[:half], chains[half:])]
+        before = f32(total * f32(math.exp(f32(m - top)))) if first else 0.0
+        total, m = rounded(f32(before + chains[0]), 5, 3), top
+    return rounded(f32(row[target] - f32(m + f32(math.log(total)))), 5, 4)
+
+
+class Attribution(Model):
+    def test_shares_are_kept_and_found_again(self):
+        model, cache = TinyModel("llama", 9), self.made_folder()
+        first, error, _ = self.run_model(model, "--attribute", "head", XDG_CACHE_HOME=cache)
+        self.assertEqual(error, "")
+        again, error, _ = self.run_model(model, "--attribute", "head", XDG_CACHE_HOME=cache)
+        self.assertEqual(error, f"{LAYERS * HEADS} of {LAYERS * HEADS} parts were known from an earlier run\n")
+        self.assertEqual(again, first)
+        self.assertIn(f"the rounding of layer {first['attribution'][0]['layer']} head {first['attribution'][0]['head']} ", first["sentence"])
+        for options in (["--around", "fp32"], ["--policy", "eager"], ["--only", "1"], ["--no-cache"], ["--seed", "2"]):
+            _, error, _ = self.run_model(model, "--attribute", "head", *options, XDG_CACHE_HOME=cache)
+            self.assertEqual(error, "", options)
+        for other, tokens in ((TinyModel("llama", 10), TOKENS), (model, TOKENS[1:])):
+            self.assertEqual(self.run_model(other, "--attribute", "head", tokens=tokens, XDG_CACHE_HOME=cache)[1], "")
+
+    def test_a_run_that_is_stopped_goes_on(self):
+        model, folder = TinyModel("llama", 9), pathlib.Path(self.made_folder())
+        words = [program.program(), "model", model.write(folder), "--tokens", write_tokens(folder / "t.npy", TOKENS * 100), "--attribute",
+                 "head", "--json", str(folder / "out.json")]
+        environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+        running = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while running.poll() is None and not list(folder.glob("attoscope/points/*.points")):
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        _, error = running.communicate(timeout=100)
+        self.assertRegex(error, f"stopped after [0-9]+ of {LAYERS * HEADS} heads; those are kept, and the same command goes on from there")
+        self.assertFalse((folder / "out.json").exists())
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, f"[1-9][0-9]* of {LAYERS * HEADS} parts were known")
+
+
 class Texts(Model):
     def test_tokens_of_a_text_are_those_of_tokenizers(self):
         data = tiny_model.ROOT / "tests" / "data" / "tokenizers"
@@ -243,6 +353,11 @@ class Refusals(Model):
         self.refused(model, "--attribute is 'row'", options=("--attribute", "row"), code=2)
         self.refused(model, "'norms=bf16'", "square_sum", options=("--around", "fp32,norms=bf16"), code=2)
         self.refused(model, "24 significant bits", options=("--around", "fp32,norm=fp64"), code=2)
+        for around, part in (("exact,sums=h100", "fp32, hf_bf16 or fused in front"), ("fp32,sums=h100", "one format of weights"),
+                             ("hf_bf16,sums=v100", "v100 multiplies no bf16"), ("hf_bf16,sums=f64", "fma or a GPU"),
+                             ("hf_bf16,sums=h100,pieces=2", "no pieces"), ("exact,pieces=0", "1 to 64"), ("exact,variance=no", "rounded or unrounded"),
+                             ("exact,pairs=quarters", "halves or neighbours"), ("fp32,loss_sum=bf16", "loss=BLOCK"), ("exact,loss=0", "1 to")):
+            self.refused(model, part, options=("--around", around), code=2)
 
 
 if __name__ == "__main__":

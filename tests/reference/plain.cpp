@@ -215,29 +215,39 @@ class Attention {
       return merge(runs, is_last);
     if (runs.size() == 1) return keep_single(runs.front());
     State<T> all(steps_.d_v);
+    const T lowest = lowest_of(runs);
     for (const State<T>& run : runs) {
-      const T lse = steps_.log_sum_exp(run.m, run.l);
+      const T lse = steps_.log_sum_exp(run.m - lowest, run.l);
       all.m = lse > all.m ? lse : all.m;
     }
     for (const State<T>& run : runs) {
-      const T w = rounded(Step::alpha, exponential(steps_.log_sum_exp(run.m, run.l) - all.m));
+      const T w = rounded(Step::alpha, exponential(steps_.log_sum_exp(run.m - lowest, run.l) - all.m));
       all.l = rounded(Step::l, all.l + w);
       for (std::size_t i = 0; i < all.O.size(); ++i)
         all.O[i] = rounded(Step::O, all.O[i] + rounded(Step::rescaled, w * (run.O[i] / run.l)));
     }
+    all.m += lowest * steps_.score_unit();
     answer_.output = output(all, true);
     keep(all, true);
+  }
+
+  /// The largest m where a mask tensor leaves the row its lowest numbers alone, which the runs' log-sum-exps leave out; else 0.
+  T lowest_of(const std::vector<State<T>>& runs) const {
+    T m = -std::numeric_limits<T>::infinity();
+    for (const State<T>& run : runs) m = std::max(m, run.m);
+    return mask_view(steps_.problem).terms != nullptr && m < T(-0x1p24) && !std::isinf(m) ? m : T{0};
   }
 
   /// Partial outputs as they are stored, merged by log-sum-exps as they are read.
   void merge(const std::vector<State<T>>& runs, const std::vector<bool>& is_last) {
     const bool reads_2 = method_.lse_base == StoredBase::two;
     const auto power = [&](T x) { return reads_2 ? exponential2(x) : exponential(x); };
+    const T lowest = lowest_of(runs);
     std::vector<T> lse;
     std::vector<std::vector<T>> partial;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const bool in_2 = method_.lse_base == StoredBase::last_two_as_e ? is_last[i] : method_.lse_base != StoredBase::e;
-      lse.push_back(steps_.log_sum_exp(runs[i].m, runs[i].l) * (in_2 ? static_cast<T>(log2_e) : T{1}));
+      lse.push_back(steps_.log_sum_exp(runs[i].m - lowest, runs[i].l) * (in_2 ? static_cast<T>(log2_e) : T{1}));
       partial.emplace_back();
       for (const T o : runs[i].O) partial.back().push_back(steps_.rounded_as(method_.partial, o / runs[i].l));
     }
@@ -262,6 +272,7 @@ class Attention {
       }
     }
     if (reads_2) all.m *= static_cast<T>(ln_2);
+    all.m += lowest * steps_.score_unit();
     answer_.output = output(all, true);
     keep(all, true);
   }

@@ -69,6 +69,7 @@ void Stage::open(Session opened) {
   explorer_.emplace(Start{.session = session, .example_file = example_file(), .first = first_start}, [] {});
   sweeper_.emplace([] {}, points_directory);
   train_.emplace([] {}, TrainKeeping{data_directory});
+  model_.emplace([] {}, data_directory);
 }
 
 PanelInput Stage::panel_input() const {
@@ -76,6 +77,7 @@ PanelInput Stage::panel_input() const {
   PanelInput input = explorer_->panel_input();
   input.sweep = sweeper_->view();
   input.train = train_->view();
+  input.model = model_->view();
   input.sessions = session_files(session, *sessions_, *dialog_);
   return input;
 }
@@ -89,6 +91,7 @@ void Stage::update() {
   explorer_->update(session);
   sweeper_->update(session, explorer_->computing());
   train_->update(session, explorer_->computing());
+  model_->update(session);
   take_trained(context());
 }
 
@@ -108,7 +111,7 @@ void Stage::draw() {
                        const Colouring& colouring) { texture_->paint(list, min, max, image, colouring); };
   Requests requests = draw_ui(session, shown, *state);
   if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
-  if (told) requests.train = {};
+  if (told) requests.train = {}, requests.model = {};
   if (!told) update();
   settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs

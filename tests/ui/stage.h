@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
+#include "app/explore/model_desk.h"
 #include "app/explore/plot_exporter.h"
 #include "app/explore/session_requests.h"
 #include "app/sweep/sweeper.h"
@@ -52,9 +53,10 @@ class Stage {
   void take_picture() { picture_.reset(); }
   const std::optional<Picture>& picture() const { return picture_; }
   Explorer& explorer() { return *explorer_; }
-  SessionContext context() { return {session, *explorer_, *sessions_, *dialog_, *train_}; }
+  SessionContext context() { return {session, *explorer_, *sessions_, *dialog_, *train_, *model_}; }
   Sweeper& sweeper() { return *sweeper_; }
   TrainDesk& train() { return *train_; }
+  ModelDesk& model() { return *model_; }
   /// Input of the panels.
   PanelInput panel_input() const;
 
@@ -71,6 +73,7 @@ class Stage {
   std::optional<Explorer> explorer_;  ///< last: its worker joins first
   std::optional<Sweeper> sweeper_;    ///< as does its worker
   std::optional<TrainDesk> train_;    ///< and its worker
+  std::optional<ModelDesk> model_;    ///< and its workers
 };
 
 }  // namespace attoscope::testing

@@ -92,11 +92,15 @@ struct Group {
   std::function<void()> draw;
 };
 
+/// True where tabs and buttons stand closer, so that more of them have room.
+bool is_narrow_bar() { return ImGui::GetWindowWidth() < px(1440); }
+
 /// Draws the groups that fit, at the right end of the bar.
 void draw_groups(std::vector<Group> groups, float right, float room, float y) {
+  const float gap = is_narrow_bar() ? 6 : 8;
   const auto total = [&] {
     float sum = 0;
-    for (const Group& g : groups) sum += px(g.width + 8);
+    for (const Group& g : groups) sum += px(g.width + gap);
     return sum;
   };
   while (!groups.empty() && total() > room) groups.erase(std::ranges::min_element(groups, {}, &Group::rank));
@@ -104,7 +108,7 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
   for (const Group& g : groups) {
     ImGui::SetCursorScreenPos({x, y});
     g.draw();
-    x += px(g.width + 8);
+    x += px(g.width + gap);
   }
 }
 
@@ -112,9 +116,10 @@ void draw_groups(std::vector<Group> groups, float right, float room, float y) {
 float draw_tabs(View& view, float x) {
   const ImVec2 at = ImGui::GetWindowPos();
   const float text_y = at.y + (px(bar_height) - px(15)) / 2;
+  const float beside = px(is_narrow_bar() ? 14 : 24);
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
     const bool current = i == static_cast<std::size_t>(view.workspace);
-    const float width = text_width(Face::body, workspaces[i].label) + px(24);
+    const float width = text_width(Face::body, workspaces[i].label) + beside;
     ImGui::SetCursorScreenPos({x, at.y});
     if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}, ImGuiButtonFlags_EnableNav))
       view.workspace = static_cast<Workspace>(i);
@@ -177,7 +182,7 @@ std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
 std::vector<StatusNumber> sweep_numbers(const SweepView& sweep) {
   if (sweep.progress.points == 0) return {};
   std::vector<StatusNumber> numbers{{progress_text(sweep.progress), 260, "Finished points of the sweep, of all in its plan."}};
-  if (sweep.table) numbers.push_back({sweep.table->measure, 140, "The number that the sweep measures."});
+  if (sweep.table) numbers.push_back({measure_title(*sweep.table), 140, "The number that the sweep measures."});
   if (sweep.progress.failed > 0)
     numbers.push_back({fmt::format("{} failed", sweep.progress.failed), 80, "Points that could not be computed.", true});
   return numbers;
@@ -191,6 +196,13 @@ std::vector<StatusNumber> train_numbers(const TrainView& train) {
   if (train.progress.seconds_left >= 0 && train.progress.state == TrainProgress::State::running)
     numbers.push_back({time_left(train.progress.seconds_left), 110, "Until the last step."});
   return numbers;
+}
+
+std::vector<StatusNumber> model_numbers(const ModelView& model) {
+  if (!model.found) return {};
+  const ModelFound& f = *model.found;
+  return {{fmt::format("{} tokens", f.reading->tokens.size()), 90, "Tokens that the model read."},
+          {fmt::format("run {:.1f} s", f.seconds), 90, "Time of the last run."}};
 }
 
 std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInput& learn) {
@@ -272,6 +284,8 @@ std::vector<StatusNumber> status_numbers(const Session& session, const PanelInpu
       return sweep_numbers(input.sweep);
     case Workspace::train:
       return train_numbers(input.train);
+    case Workspace::model:
+      return model_numbers(input.model);
     case Workspace::learn:
       return lesson_numbers(session, input.learn);
   }

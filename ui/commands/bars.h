@@ -73,6 +73,8 @@ inline constexpr std::array workspaces{
     Choice{"Train",
            "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
            "and what that means."},
+    Choice{"Model",
+           "A language model reads a text with both methods: how far they move its next tokens, and in which layer and head."},
     Choice{"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
 };
 static_assert(workspaces.size() == workspace_names.size());

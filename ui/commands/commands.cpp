@@ -50,9 +50,11 @@ std::string_view alias(std::string_view path) {
 
 /// Fields that the palette leaves out: another control sets them, or only a file can.
 bool is_internal(const SettingText& s) {
-  constexpr std::string_view own[] = {
-      "problem.input.file",       "loaded.file",     "loaded.index",      "view.workspace",         "view.hidden_curves",
-      "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs", "train_look.step"};
+  constexpr std::string_view own[] = {"problem.input.file", "loaded.file",        "loaded.index",
+                                      "view.workspace",     "view.hidden_curves", "view.named_figure.policy",
+                                      "train.text.file",    "train_look.hidden",  "train_look.hidden_runs",
+                                      "train_look.step",    "model.checkpoint",   "model.typed",
+                                      "model.file",         "model.around"};
   return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") ||
          s.path.starts_with("backward.d_o_file.") || s.path.starts_with("backward.d_lse_file.") ||
          s.path.starts_with("view.tiles.") || s.path.starts_with("view.panels") || s.path.starts_with("view.cell_");

@@ -12,6 +12,7 @@
 #include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/model/panels.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/recurrence/gradient_strip.h"
@@ -46,8 +47,9 @@ void paste(const Frame& t) {
   t.requests.clipboard.paste_text = text ? text : "";
 }
 void present(const Frame& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
-/// Runs, pauses or resumes the sweep if it is on show.
+/// Runs, pauses or resumes the sweep if it is on show; runs the model if that is.
 void sweep_on(const Frame& t) {
+  if (t.session.view.workspace == Workspace::model) t.requests.model.act = next_model_act(t.input.model);
   if (t.session.view.workspace == Workspace::sweep) t.requests.sweep = next_request(t.input.sweep.progress);
 }
 /// Runs, pauses or resumes the training, unless the space bar presses a control.
@@ -73,6 +75,8 @@ void escape(const Frame& t) {
     present(t);
   else if (t.session.view.workspace == Workspace::sweep && !t.input.answer.reading)
     t.requests.sweep = SweepRequest::cancel;
+  else if (t.session.view.workspace == Workspace::model && !t.input.answer.reading)
+    t.requests.model.act = ModelRequest::Act::cancel;
   else if (t.input.answer.computing && t.input.answer.computing_seconds > shown_after)
     t.requests.cancel = true;
   else if (t.session.view.workspace == Workspace::explore && has_cell_sum(t.session.view) && t.session.view.show_sum)
@@ -96,6 +100,19 @@ void turn(const Frame& t) {
     go_on(t.session.lesson, lessons, *t.state.learn, by, past_steps);
   else
     turn_page(t.session.lesson, lessons, by);
+}
+/// Changes between text and view while presenting where they have screens of their own; else goes on. While reading it scrolls,
+/// unless the space bar presses a control.
+template <int by>
+void space(const Frame& t) {
+  if (!t.state.learn) return;
+  if (!is_presenting(t.session)) {
+    t.state.learn->scrolls = ImGui::GetIO().NavVisible ? 0 : by;
+    return;
+  }
+  const int other = other_screen(t.state.learn->presented);
+  if (other < 0) return turn<by>(t);
+  t.state.learn->presented.screen = other;
 }
 void black(const Frame& t) {
   if (t.state.learn) t.state.learn->is_black = true;
@@ -154,8 +171,8 @@ constexpr std::array table{
         [](const Frame& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
         [](const Frame& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
-    Key{"Esc", "close what is on top; stop reading, computing, the sweep or presenting; unpin the cell", ImGuiKey_Escape,
-        escape},
+    Key{"Esc", "close what is on top; stop reading, computing, the sweep, the model or presenting; unpin the cell",
+        ImGuiKey_Escape, escape},
     Key{",", "previous tile; previous step of a lesson's stepper", ImGuiKey_Comma, step_on_screen<-1>, true, KeyScope::steps},
     Key{".", "next tile; next step of a lesson's stepper", ImGuiKey_Period, step_on_screen<1>, true, KeyScope::steps},
     Key{"Shift+,", "first tile or step", ImGuiMod_Shift | ImGuiKey_Comma, step_on_screen<-max_n>, false, KeyScope::steps},
@@ -170,14 +187,18 @@ constexpr std::array table{
         true, KeyScope::explore},
     Key{"J", "play or pause the tiles, or a lesson's stepper", ImGuiKey_J, play_on_screen, false, KeyScope::steps},
     Key{"Shift+J", "Learn: next speed of what plays", ImGuiMod_Shift | ImGuiKey_J, next_speed, false, KeyScope::learn},
-    Key{"Page Down", "Learn: next step; presenting also → and Space: the stepper's next step, else the next screen",
-        ImGuiKey_PageDown, turn<1>, true, KeyScope::learn},
+    Key{"Page Down", "Learn: next step; presenting also →: the stepper's next step, else the next screen", ImGuiKey_PageDown,
+        turn<1>, true, KeyScope::learn},
     Key{"Page Up", "Learn: previous step; presenting also ←, in the same way", ImGuiKey_PageUp, turn<-1>, true,
         KeyScope::learn},
     Key{"↓", "presenting: next screen, past the stepper's steps", ImGuiKey_DownArrow, turn<1, true>, true,
         KeyScope::presenting},
     Key{"↑", "presenting: previous screen, past the stepper's steps", ImGuiKey_UpArrow, turn<-1, true>, true,
         KeyScope::presenting},
+    Key{"Space", "Learn: scroll, then the next step; presenting: text or view where each has its own screen, else on",
+        ImGuiKey_Space, space<1>, true, KeyScope::learn},
+    Key{"Shift+Space", "Learn: scroll back, then the previous step", ImGuiMod_Shift | ImGuiKey_Space, space<-1>, true,
+        KeyScope::learn},
     Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
     Key{"End", "presenting: last step of the lesson", ImGuiKey_End, last_step, false, KeyScope::presenting},
     Key{"B", "presenting: a black screen until the next key", ImGuiKey_B, black, false, KeyScope::presenting},
@@ -186,7 +207,7 @@ constexpr std::array table{
     Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
     Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
         [](const Frame& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
-    Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
+    Key{"R", "run, pause or resume the sweep; Model: run", ImGuiKey_R, sweep_on},
     Key{"Space", "Train: run, pause or resume", ImGuiKey_Space, train_on, false, KeyScope::train},
     Key{"N", "Train: take one step", ImGuiKey_N, train_one_step, true, KeyScope::train},
     Key{"Shift+R", "Train: start again from the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},
@@ -229,7 +250,6 @@ constexpr std::array aliases{
     Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
     Key{"/", "", ImGuiKey_Slash, open_palette},
     Key{"→", "", ImGuiKey_RightArrow, turn<1>, true, KeyScope::presenting},
-    Key{"Space", "", ImGuiKey_Space, turn<1>, true, KeyScope::presenting},
     Key{"←", "", ImGuiKey_LeftArrow, turn<-1>, true, KeyScope::presenting},
 };
 

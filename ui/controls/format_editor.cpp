@@ -56,7 +56,7 @@ Format clicked(Format f, int i) {
 
 bool edit_bits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(14)};
-  const bool pressed = ImGui::InvisibleButton("bits", size);
+  const bool pressed = ImGui::InvisibleButton("bits", size, ImGuiButtonFlags_EnableNav);
   const int i = hovered_bit(columns_of(f), at, size);
   draw_bit_boxes(f, {columns_of(f), {}, i}, at, size);
   explain(

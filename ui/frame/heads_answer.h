@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/shape.h"
 #include "kernels/questions/kv_cache.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
@@ -62,6 +64,11 @@ inline constexpr std::array<HeadMeasure, 13> head_measures{{
     {"unusual", "unusual", "The number of a head that is furthest above the other heads', in multiples of their largest.",
      &HeadRow::unusual},
 }};
+/// The measure's title with the methods' names.
+inline std::string title_of(const HeadMeasure& m, const MethodNames& names) {
+  const bool of_method = m.key.starts_with("a.") || m.key.starts_with("b.") || m.key == "ratio";
+  return of_method ? with_names(m.title, names) : std::string(m.title);
+}
 /// Index of the measure that finds heads that stand apart.
 inline constexpr std::size_t unusual_measure = head_measures.size() - 1;
 

@@ -11,6 +11,7 @@
 
 #include "ui/frame/entries.h"
 #include "ui/frame/heads_answer.h"
+#include "ui/frame/model_answer.h"
 #include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
@@ -104,6 +105,7 @@ struct PanelInput {
   FiguresInput figures;
   SweepView sweep;
   TrainView train;
+  ModelView model;
   LearnInput learn;
   PaintImage paint;        ///< may be empty (null backend): then the plot stays empty
   bool dragging = false;   ///< files are held over the window

@@ -14,6 +14,7 @@
 #include "ui/frame/entries.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/frame/lesson.h"
+#include "ui/frame/model_answer.h"
 #include "ui/frame/output_answer.h"
 #include "ui/frame/side_list.h"
 #include "ui/frame/sweep_answer.h"
@@ -23,7 +24,7 @@
 namespace attoscope {
 
 /// The place that a file is asked for.
-enum class FileUse : std::uint8_t { session, pack, checkpoint, tensors, output, d_o, d_lse, dq, dk, dv, missing };
+enum class FileUse : std::uint8_t { session, pack, checkpoint, model, tensors, output, d_o, d_lse, dq, dk, dv, missing };
 
 /// An action on session files.
 struct SessionRequest {
@@ -66,7 +67,7 @@ struct FileRequests {
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< update `SessionFiles::recent`
 
-  /// Requests the file that was chosen for a place (not a session, pack or checkpoint); an output becomes b if `as_b`.
+  /// Requests the file that was chosen for a place (not a session, pack, checkpoint or model); an output becomes b if `as_b`.
   void open(FileUse use, const std::string& spec, bool as_b) {
     kernel_as_b = as_b;
     gradient_is_of_lse = use == FileUse::d_lse;
@@ -105,6 +106,7 @@ struct Requests {
   SweepRequest sweep = SweepRequest::none;
   std::optional<SweepPlace> open_point;  ///< point of `PanelInput::sweep` to open in Explore
   TrainRequest train{};
+  ModelRequest model{};
   bool list_lessons = false;                  ///< `LearnInput::lessons`, although Learn is not on show
   std::vector<LessonQuestion> lesson;         ///< all that the page on screen wants to know: `LearnInput::answers`
   std::optional<LessonQuestion> open_number;  ///< a lesson's number whose setting is to be looked at, in Explore or Train

@@ -134,6 +134,7 @@ struct HeadsState {
   ShownHeads<HeadRow> outputs{unusual_measure};  ///< `sort` is an index of `head_measures`
   float largest = 0, largest_relative = 0;       ///< the largest finite error of all pictures, and over its head's RMS output
   std::vector<HeadOutlier> outliers;             ///< of `outputs`
+  MethodNames names{"a", "b", "b"};              ///< of the methods that they ran under
   int hovered = -1;                              ///< head under the mouse in the table beside the grid; -1: none
   ShownHeads<KvRow> kv{usual_kv_order};          ///< `sort` is an index of `kv_storages`
   double kv_least = 0, kv_most = 0;              ///< finite errors of the table; 0: none
@@ -301,6 +302,7 @@ struct Popups {
 struct LearnState;
 struct SweepState;
 struct TrainPanelState;
+struct ModelPanelState;
 
 struct LoopPicture;
 
@@ -353,6 +355,7 @@ struct UiState {
   std::shared_ptr<SweepState> sweep;       ///< Sweep workspace; null until drawn
   std::shared_ptr<LearnState> learn;       ///< Learn workspace; null until drawn
   std::shared_ptr<TrainPanelState> train;  ///< Train workspace; null until drawn
+  std::shared_ptr<ModelPanelState> model;  ///< Model workspace; null until drawn
   std::string dismissed_probe;             ///< probe whose sentence was dismissed
   std::string typed_format;
 };

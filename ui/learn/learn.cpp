@@ -16,6 +16,7 @@ namespace attoscope {
 namespace {
 
 constexpr float list_width = 252, bar_height = 40, presented_bar_height = 30;
+constexpr float presented_type = 14.4f;     ///< least size of type in a hall: 20 pixels at 1280x800
 constexpr float narrowest_with_list = 800;  ///< narrower windows show the page without the list
 
 /// One lesson of the list: its number, its title, how far it was read.
@@ -30,7 +31,8 @@ void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& 
 
 void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lessons, float height) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, px(16)});
-  if (ImGui::BeginChild("Lessons", {px(list_width), height}, ImGuiChildFlags_AlwaysUseWindowPadding)) {
+  if (ImGui::BeginChild("Lessons", {px(list_width), height},
+                        ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened)) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     for (std::size_t i = 0; i < lessons.size(); ++i) draw_lesson_row(state, open, lessons[i], static_cast<int>(i));
     ImGui::PopStyleVar();
@@ -173,6 +175,7 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const bool has_list = !is_presenting(frame.session) && size.x >= px(narrowest_with_list);
   const bool on_page = frame.input.learn.page_part > 0;
+  const WithLeastType readable(is_presenting(frame.session) && !on_page ? presented_type : 0);
   const float left = has_list ? px(list_width) : 0, page_height = size.y - (on_page ? 0 : bar_of(frame.session));
   if (left > 0) {
     draw_list(frame.session.lesson, open, *frame.input.learn.lessons, size.y);
@@ -184,6 +187,9 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
       draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
   settle(learn.stepping);
+  const int scrolls = std::exchange(learn.scrolls, 0);
+  if (scrolls != 0 && !std::exchange(learn.scrolls_on, false))
+    turn_page(frame.session.lesson, frame.input.learn.lessons.get(), scrolls);
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
   ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
                      from.x + left,

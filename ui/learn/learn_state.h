@@ -33,8 +33,9 @@ struct PresentedStep {
   float width = 0, scale = 0;  ///< for which the items were measured
   std::vector<ScreenItem> items;
   int screen = 0, screens = 1;
-  bool from_end = false;    ///< the next step that is opened begins with its last screen
-  bool shows_view = false;  ///< the stepper on screen is the one that keys move before they turn the screen
+  std::vector<std::size_t> starts;  ///< the items that begin a screen
+  bool from_end = false;            ///< the next step that is opened begins with its last screen
+  bool shows_view = false;          ///< the stepper on screen is the one that keys move before they turn the screen
 };
 /// The items of a step; `is_split`: without the views beside them.
 std::vector<ScreenItem> screen_items(const LessonStep& step, bool is_split);
@@ -62,6 +63,8 @@ struct LearnState {
   Stepping stepping;
   bool is_black = false;              ///< the screen, while a lesson is presented
   bool hides_mouse = false;           ///< a key was pressed since the mouse moved
+  int scrolls = 0;                    ///< a key asks for the next part of the page (1) or the one before (-1)
+  bool scrolls_on = false;            ///< it was not at its end
   float below = 0;                    ///< pixels of the page that are scrolled out of view
   std::vector<std::string> problems;  ///< the sentences that the page on screen shows
   std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
@@ -76,6 +79,10 @@ void draw_learn(const Frame& frame);
 /// A presented lesson goes on (`by` 1) or back (-1): by a step of the stepper on screen unless `past_steps`, else by a screen,
 /// else by a step of the lesson.
 void go_on(LessonState& lesson, const Lessons* lessons, LearnState& state, int by, bool past_steps);
+
+/// The screen to which the space bar goes in a presented step whose views have screens of their own: from text
+/// to the next view, else the one before, and from a view to the text before it, else after it; -1: there is none.
+int other_screen(const PresentedStep& step);
 
 /// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
 float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,

@@ -13,11 +13,12 @@ namespace attoscope {
 
 namespace {
 
-/// Scale of the type while a lesson is presented in a window of this size, in pixels: text of 22 pixels and code of 20 at
-/// 1280x800, the same share of smaller windows; 1.5 up to 1920x1080, and the same share of larger ones.
+/// Scale of the type while a lesson is presented in a window of this size, in pixels: text of 22 pixels and code of 20 from
+/// 1024x768 on, the same share of smaller windows; 1.5 up to 1920x1080, and the same share of larger ones.
 double presenting_scale(double width, double height) {
-  const double small = std::min(width / 914, height / 571), large = 1.5 * std::min(width / 1920, height / 1080);
-  return std::max({0.75, std::min(1.5, small), large});
+  const auto share = [&](double of_width, double of_height) { return std::min(width / of_width, height / of_height); };
+  const double least = std::min(1.4, share(731, 548)), usual = std::min(1.5, share(914, 571)), large = 1.5 * share(1920, 1080);
+  return std::max({0.75, least, usual, large});
 }
 
 int steps_in(const Lesson& lesson) { return static_cast<int>(lesson.steps.size()); }

@@ -287,13 +287,13 @@ void MarkdownText::draw(const std::string& markdown, const std::function<void(in
 
 bool draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
   const float ascent = ImGui::GetFontBaked()->Ascent;
-  ImGui::PushFont(fonts().mono, size::mono * reading_size / size::body);
+  ImGui::PushFont(fonts().mono, std::max(size::mono * reading_size / size::body, line_height(Face::mono) / px(1)));
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());
   begin_in_line(size.x);
   const float y = ImGui::GetCursorPosY();
   ImGui::SetCursorPosY(y + ascent - ImGui::GetFontBaked()->Ascent);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool pressed = ImGui::InvisibleButton("number", size);
+  const bool pressed = ImGui::InvisibleButton("number", size, ImGuiButtonFlags_EnableNav);
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddText({at.x, at.y + ImGui::GetCurrentWindow()->DC.CurrLineTextBaseOffset}, colour, text.data(),
                 text.data() + text.size());

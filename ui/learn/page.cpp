@@ -225,9 +225,15 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   const bool has_bar = !page.input.exporting && !is_presenting(page.session);
   const ImGuiWindowFlags bar = has_bar ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar;
   const char* const name = column == PageColumn::text ? "text" : "views";
-  if (ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding, bar)) draw();
+  if (ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened, bar)) draw();
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
+  const bool ends = page.state.scrolls > 0 ? ImGui::GetScrollY() >= beyond : ImGui::GetScrollY() <= 0;
+  if (page.state.scrolls != 0 && !ends) {
+    constexpr float part = 0.85f;  // of what is seen
+    ImGui::SetScrollY(ImGui::GetScrollY() + static_cast<float>(page.state.scrolls) * part * size.y);
+    page.state.scrolls_on = true;
+  }
   ImGui::EndChild();
   ImGui::PopStyleVar();
   return beyond;
@@ -300,7 +306,7 @@ PresentedStep& presented(Page& page, bool is_split, float width) {
 void draw_items(Page& page, bool is_split, float height) {
   PresentedStep& p = presented(page, is_split, ImGui::GetContentRegionAvail().x);
   measure(page, p, height);
-  std::vector<std::size_t> starts = screen_starts(p.items, height);
+  std::vector<std::size_t> starts = p.starts = screen_starts(p.items, height);
   p.screens = static_cast<int>(starts.size());
   p.screen = std::clamp(p.screen, 0, p.screens - 1);
   p.shows_view = !is_split || p.screen + 1 == p.screens;

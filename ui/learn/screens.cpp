@@ -55,6 +55,21 @@ std::vector<std::size_t> screen_starts(std::span<const ScreenItem> items, float 
   return starts;
 }
 
+int other_screen(const PresentedStep& step) {
+  const auto is_view = [&](int screen) {
+    const ScreenItem& first = step.items[step.starts[static_cast<std::size_t>(screen)]];
+    return first.alone && !is_question(first.block->view.front().kind);
+  };
+  const auto nearest = [&](int by) {
+    int to = step.screen + by;
+    while (to >= 0 && to < step.screens && is_view(to) == is_view(step.screen)) to += by;
+    return to < step.screens ? to : -1;
+  };
+  if (step.is_split || std::ssize(step.starts) != step.screens) return -1;
+  const int first = is_view(step.screen) ? -1 : 1, found = nearest(first);
+  return found >= 0 ? found : nearest(-first);
+}
+
 void go_on(LessonState& lesson, const Lessons* lessons, LearnState& state, int by, bool past_steps) {
   Stepping& s = state.stepping;
   PresentedStep& p = state.presented;

@@ -106,13 +106,13 @@ void show_switch(Session& session, const PanelInput& input) {
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
-void sort_combo(std::size_t& sort) {
+void sort_combo(std::size_t& sort, const MethodNames& names) {
   ImGui::SameLine();
   const WithField f(Face::label);
-  if (begin_combo("##heads sort", std::string(head_measures[sort].title), px(116))) {
+  if (begin_combo("##heads sort", title_of(head_measures[sort], names), px(140))) {
     for (std::size_t i = 0; i < head_measures.size(); ++i) {
       const HeadMeasure& measure = head_measures[i];
-      if (ImGui::Selectable((std::string(measure.title) + "###" + std::string(measure.key)).c_str(), i == sort)) sort = i;
+      if (ImGui::Selectable((title_of(measure, names) + "###" + std::string(measure.key)).c_str(), i == sort)) sort = i;
       explain(measure.what);
     }
     ImGui::EndCombo();
@@ -208,15 +208,15 @@ void draw_numbers(const HeadRow& row, ImVec2 at) {
   };
   line(colours().a, "a " + scientific(row.a_rel, 2));
   line(colours().b, "b " + scientific(row.b_rel, 2));
-  line(colours().text, fmt::format("a/b {:.3g}", row.ratio));
+  line(colours().text, fmt::format("{:.3g}×", row.ratio));
   line(colours().secondary, fmt::format("{:.2g} resc.", row.rescales));
   line(colours().secondary, fmt::format("S {:.3g}", row.largest_score));
   if (row.nonfinite > 0) line(colours().bad, fmt::format("{:.0f} NaN", row.nonfinite));
 }
 
-std::string numbers_text(const HeadRow& row) {
+std::string numbers_text(const HeadRow& row, const MethodNames& names) {
   std::string text;
-  for (const HeadMeasure& m : head_measures) text += fmt::format("{:<15} {:.4g}\n", m.title, row.*m.value);
+  for (const HeadMeasure& m : head_measures) text += fmt::format("{:<22} {:.4g}\n", title_of(m, names), row.*m.value);
   text.pop_back();
   return text;
 }
@@ -234,10 +234,10 @@ struct Cards {
 /// True if the card was clicked.
 bool draw_card(const HeadRow& row, const Cards& cards) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(card_width), px(card_height)};
-  const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size);
+  const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size, ImGuiButtonFlags_EnableNav);
   const std::string name = head_name(cards.info, row.head);
   const bool hovered = ImGui::IsItemHovered();
-  explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row));
+  explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row, cards.heads.names));
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().raised, px(4));
   if (hovered || row.head == cards.open)
@@ -318,7 +318,8 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
   const HeadsView heads = found_of(input.side.heads, session.experiment);
   const TensorFileInfo& info = input.choices.tensors;
   if (refresh(m.outputs, heads.rows, grid ? -1 : m.layer)) measure_outputs(m);
-  sort_combo(m.outputs.sort);
+  m.names = method_names(session.experiment);
+  sort_combo(m.outputs.sort, m.names);
   if (!grid) layer_combo(m, info);
   if (!grid) range_combo(session.view.heads_range);
   progress(m, heads, requests);
@@ -327,7 +328,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
     const int head = draw_measure_grid(m, info, session.experiment.problem.input.index);
     return open_head(session, info, head);
   }
-  if (ImGui::BeginChild("heads", {0, 0})) draw_cards(session, input, m);
+  if (ImGui::BeginChild("heads", {0, 0}, ImGuiChildFlags_NavFlattened)) draw_cards(session, input, m);
   ImGui::EndChild();
 }
 

@@ -47,14 +47,15 @@ class MeasureColours {
 };
 
 /// Every measure of a head, for a tooltip.
-std::string all_numbers(const HeadRow& row) {
+std::string all_numbers(const HeadRow& row, const MethodNames& names) {
   std::string text;
   for (const HeadMeasure& m : head_measures)
-    if (!std::isnan(row.*m.value)) text += fmt::format("{}{:<17} {:.4g}", text.empty() ? "" : "\n", m.title, row.*m.value);
+    if (!std::isnan(row.*m.value))
+      text += fmt::format("{}{:<22} {:.4g}", text.empty() ? "" : "\n", title_of(m, names), row.*m.value);
   return text;
 }
 
-void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, const HeadMeasure& measure) {
+void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, const std::string& title) {
   const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
   constexpr int steps = 40;
   for (int i = 0; i < steps; ++i)
@@ -65,7 +66,7 @@ void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, c
   draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.least()));
   draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.most()), 1);
   draw_text({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary,
-            fitted(Face::small, measure.title, width - bar - px(12)));
+            fitted(Face::small, title, width - bar - px(12)));
 }
 
 /// The grid and its legend in this room.
@@ -84,12 +85,12 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
                     .fill = shades.of(x),
                     .number = std::isnan(x) ? "" : brief_number(x),
                     .sentence = name + ": a click opens it, Ctrl+Z comes back.",
-                    .formula = all_numbers(*row)};
+                    .formula = all_numbers(*row, heads.names)};
   };
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int clicked =
       draw_head_grid(info, {.cell = cell, .open = open, .lit = heads.hovered}, {size.x, size.y - px(grid_legend_height)});
-  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, shades, measure);
+  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, shades, title_of(measure, heads.names));
   return clicked;
 }
 
@@ -116,9 +117,12 @@ Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info) {
       table_column<Row>({.key = "name", .title = "head"}, [&](const Row& row) { return head_name(info, row->head); })};
   const auto add = [&](std::size_t i, bool minor) {
     const HeadMeasure& m = head_measures[i];
-    columns.push_back(table_column<Row>(
-        {.key = std::string(m.key), .title = std::string(m.title), .digits = 3, .meaning = std::string(m.what), .minor = minor},
-        m.value));
+    columns.push_back(table_column<Row>({.key = std::string(m.key),
+                                         .title = title_of(m, heads.names),
+                                         .digits = 3,
+                                         .meaning = std::string(m.what),
+                                         .minor = minor},
+                                        m.value));
   };
   add(heads.outputs.sort, false);
   constexpr std::array causes{&HeadRow::largest_score, &HeadRow::largest_V};

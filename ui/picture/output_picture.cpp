@@ -141,13 +141,29 @@ Cell cell_at(const HeatState& state, const Point& at) {
   return {matrix_row_at(state, at.row), matrix_col_at(state, at.col)};
 }
 
-/// Handles the mouse on each pane: moves the view, pins clicked cells. Returns the cell under the mouse, row -1: none.
+/// Pins the cell beside the pinned one, or the first of the traced row, as an arrow key asks.
+void step_cell(Output& o, const GridPlace& way) {
+  HeatState& state = o.all.heat;
+  const View& view = o.session.view;
+  if (state.window || !state.result) return;
+  const bool pinned = view.cell_row >= 0 && view.cell_col >= 0;
+  const int row = matrix_row(*state.result, pinned ? view.cell_row : o.session.experiment.problem.traced_row);
+  const Cell from{std::max(0, row), pinned ? view.cell_col : 0},
+      to = pinned
+               ? Cell{std::clamp(from.row + way.row, 0, state.rows - 1), std::clamp(from.col + way.column, 0, state.cols - 1)}
+               : from;
+  if (!pinned || to.row != from.row || to.col != from.col) click_cell(o.session, to, state);
+}
+
+/// Handles the mouse on each pane: moves the view, pins clicked cells; arrow keys pin cells. Returns the cell under the mouse,
+/// row -1: none.
 Cell touched(Output& o) {
   Cell under;
   for (const Pane& pane : o.panes) {
     HeatState& state = o.all.heat;
     const CellRect moved = navigated(pane.label, pane.p, o.rect, state.n, state.across);
     if (!(moved == o.rect)) picture_settings(o.session.view).zoom = stored(o.rect = moved, state.n, state.across);
+    if (const auto arrow = taken_arrow()) step_cell(o, *arrow);
     const auto at = hovered(pane.p, o.rect);
     if (!at) continue;
     under = cell_at(state, *at);
@@ -164,11 +180,14 @@ void move_divider(Output& o) {
   View& view = o.session.view;
   const float x = p.min.x + static_cast<float>(view.swipe) * p.width();
   ImGui::SetCursorScreenPos({x - px(6), p.min.y});
-  ImGui::InvisibleButton("divider", {px(12), p.height()});
+  ImGui::InvisibleButton("divider", {px(12), p.height()}, ImGuiButtonFlags_EnableNav);
   if (ImGui::IsItemActive())
     view.swipe = std::clamp(static_cast<double>((ImGui::GetIO().MousePos.x - p.min.x) / p.width()), 0.0, 1.0);
-  if (ImGui::IsItemHovered() || ImGui::IsItemActive()) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
-  explain("Drag: the first field is shown left of the divider, the second right of it.");
+  if (const auto arrow = taken_arrow())
+    view.swipe = std::clamp(view.swipe + 0.02 * arrow->column, 0.0, 1.0);
+  else if (ImGui::IsItemHovered() || ImGui::IsItemActive())
+    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  explain("Drag, or arrow keys: the first field is shown left of the divider, the second right of it.");
 }
 
 void paint(const Output& o, HeatState& state, const Places& p, const Colouring& how) {

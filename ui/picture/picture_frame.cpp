@@ -45,7 +45,7 @@ float to_x(const Places& p, const CellRect& rect, double col) {
 }
 
 std::optional<Point> hovered(const Places& p, const CellRect& rect) {
-  if (!ImGui::IsItemHovered()) return {};
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_NoNavOverride)) return {};
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   return Point{rect.row0 + (mouse.y - p.min.y) / p.height() * (rect.row1 - rect.row0),
                rect.col0 + (mouse.x - p.min.x) / p.width() * (rect.col1 - rect.col0)};
@@ -54,19 +54,20 @@ std::optional<Point> hovered(const Places& p, const CellRect& rect) {
 CellRect navigated(const char* label, const Places& p, const CellRect& from, int rows, int cols) {
   ImGui::SetCursorScreenPos(p.min);
   ImGui::SetNextItemAllowOverlap();
-  ImGui::InvisibleButton(label, {p.width(), p.height()});
+  ImGui::InvisibleButton(label, {p.width(), p.height()}, ImGuiButtonFlags_EnableNav);
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
   const ImGuiIO& io = ImGui::GetIO();
   CellRect rect = from;
+  const bool under_mouse = ImGui::IsItemHovered(ImGuiHoveredFlags_NoNavOverride);
   const double per_x = (rect.col1 - rect.col0) / p.width(), per_y = (rect.row1 - rect.row0) / p.height();
-  if (ImGui::IsItemHovered() && io.MouseWheel + io.MouseWheelH != 0) {
+  if (under_mouse && io.MouseWheel + io.MouseWheelH != 0) {
     const double factor = std::pow(0.85, io.MouseWheel != 0 ? io.MouseWheel : io.MouseWheelH);
     rect = zoomed(rect, rect.row0 + (io.MousePos.y - p.min.y) * per_y, rect.col0 + (io.MousePos.x - p.min.x) * per_x,
                   io.KeyShift ? 1 : factor, io.KeyCtrl ? 1 : factor, rows, cols);
   }
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left))
     rect = panned(rect, -io.MouseDelta.y * per_y, -io.MouseDelta.x * per_x, rows, cols);
-  if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) rect = seen({}, rows, cols);
+  if (under_mouse && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) rect = seen({}, rows, cols);
   return rect;
 }
 

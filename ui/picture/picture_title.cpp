@@ -1,6 +1,7 @@
 // A title over the picture: the quantity, the method and its format, the input.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "kernels/experiment/letters.h"
@@ -78,17 +79,13 @@ std::string scores_in_words(ScoreShow show, const std::string& a) {
 }
 
 /// The quantity on show and its method.
-std::string quantity(const Frame& frame, const Experiment& e) {
-  const View& view = frame.session.view;
+std::string quantity(const PictureSubject& s, Field field) {
+  const Experiment& e = s.experiment;
   const std::string a = method_in_format(e, false);
-  if (view.picture == PictureKind::rescales) return rescales_in_words(view.rescale_show, a);
-  if (view.picture == PictureKind::heads) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
-  if (view.picture == PictureKind::scores && !shows_pairs(view, e)) return scores_in_words(view.score_show, a);
-  const ShownTensor& shown = frame.state.heat;
-  const std::string of = shown.is_output() ? "" : fmt::format("{} of ", shown.name);
-  const std::string first = field_in_words(view.field, e, of);
-  if (view.comparison == Comparison::none || compares_with_slip(view, frame.input)) return first;
-  return first + ", beside " + field_in_words(view.second_field, e, of);
+  if (s.view.picture == PictureKind::rescales) return rescales_in_words(s.view.rescale_show, a);
+  if (s.view.picture == PictureKind::heads) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
+  if (s.view.picture == PictureKind::scores && !shows_pairs(s.view, e)) return scores_in_words(s.view.score_show, a);
+  return field_in_words(field, e, s.shown.is_output() ? "" : fmt::format("{} of ", s.shown.name));
 }
 
 std::string file_stem(const std::string& file) {
@@ -114,14 +111,22 @@ std::string length_in_words(const Problem& p) {
 
 }  // namespace
 
-std::string picture_title(const Frame& frame) {
-  const std::shared_ptr<const Result>& answer = frame.input.answer.result;
-  const Experiment& e = answer ? answer->experiment : frame.session.experiment;
+std::string picture_title(const PictureSubject& s, Field field, const std::optional<Field>& second) {
+  const bool two = second && (s.view.picture == PictureKind::output || shows_pairs(s.view, s.experiment));
   std::string text =
-      fmt::format("{}: {}, {}", quantity(frame, e),
-                  input_in_words(frame.session.view, e.problem.input, frame.input.choices.tensors), length_in_words(e.problem));
+      fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
+                  input_in_words(s.view, s.experiment.problem.input, s.info), length_in_words(s.experiment.problem));
   text[0] = capital_letter(text[0]);
   return text;
+}
+
+std::string picture_title(const Frame& frame) {
+  const View& view = frame.session.view;
+  const std::shared_ptr<const Result>& answer = frame.input.answer.result;
+  const bool two = view.comparison != Comparison::none && !compares_with_slip(view, frame.input);
+  return picture_title(
+      {view, answer ? answer->experiment : frame.session.experiment, frame.state.heat, frame.input.choices.tensors}, view.field,
+      two ? std::optional(view.second_field) : std::nullopt);
 }
 
 void draw_picture_title(const Frame& frame) {

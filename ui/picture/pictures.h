@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ui/frame/entries.h"
@@ -24,7 +25,17 @@ void draw_scores(const Frame& frame, const Box& room);
 /// All heads of the input's file, worst first: deviation of a as a small picture, and numbers. A click opens a head.
 void draw_heads(const Frame& frame, const Box& room);
 
-/// Title of the picture on show: "Error of flash2 in bf16: layer 7, head 7 of smollm2_135m, 1024 tokens".
+/// The subject of a picture: its tensor, and the heads' names of its file.
+struct PictureSubject {
+  const View& view;
+  const Experiment& experiment;
+  const ShownTensor& shown;
+  const TensorFileInfo& info;
+};
+/// Title of such a picture: "Error of flash2 in bf16: layer 7, head 7 of smollm2_135m, 1024 tokens"; of two fields, "Error of
+/// flash2 in bf16, beside ...".
+std::string picture_title(const PictureSubject& subject, Field field, const std::optional<Field>& second = {});
+/// Title of the picture on show.
 std::string picture_title(const Frame& frame);
 /// The same as a line of the layout.
 void draw_picture_title(const Frame& frame);

@@ -359,7 +359,7 @@ void draw_range_lock(View& view, const UiState& state, const Places& p, const Co
   const float side = px(20), middle = (p.bar_left[0] + p.bar_right[0]) / 2;
   const ImVec2 at{std::floor(middle - side / 2), std::floor(p.max.y + px(6))};
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton("pin", {side, side})) toggle_pinned_range(state, view);
+  if (ImGui::InvisibleButton("pin", {side, side}, ImGuiButtonFlags_EnableNav)) toggle_pinned_range(state, view);
   const bool hot = ImGui::IsItemHovered();
   if (hot) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + side, at.y + side}, colours().raised, px(3));
   draw_padlock({middle, at.y + side / 2}, pinned, pinned ? colours().accent : hot ? colours().text : colours().faint);

@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float least_cell = 9, least_height = 6, widest_cell = 96, highest_cell = 40;
+constexpr float least_cell = 9, least_height = 6, widest_cell = 280, highest_cell = 160;
 /// Ratios above have the same colour.
 constexpr double most_ratio = 100;
 

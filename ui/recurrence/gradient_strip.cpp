@@ -205,8 +205,9 @@ float draw_gradient_strip(const Frame& frame) {
       draw_worked(gradient_step(*trace, strip.of_key, step), "The step of the backward pass at this tile, with a's numbers.",
                   there, width, lines);
     };
-    const std::string last = std::to_string(steps.count()),
-                      tile = fmt::format("tile {:{}} of {}", step + 1, static_cast<int>(last.size()), last);
+    const std::string last = std::to_string(*std::ranges::max_element(strip.axis.tiles)),
+                      tile = fmt::format("tile {:{}} of 0 to {}", strip.axis.tiles[static_cast<std::size_t>(step)],
+                                         static_cast<int>(last.size()), last);
     draw_scrubber(view, frame.state.playback, steps, tile, say, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
   }
   if (is_new) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + all.x, at.y + all.y}, faded(colours().panel, 0.35f));

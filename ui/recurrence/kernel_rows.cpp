@@ -97,6 +97,34 @@ bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
   return true;
 }
 
+FigurePanel kernel_rows_panel(const KernelRows& rows) {
+  FigurePanel p;
+  const double n = rows.found->experiment.problem.n;
+  p.x = number_axis("row");
+  p.x.min = 0, p.x.max = n, p.x.whole = true;
+  p.y = number_axis(fmt::format("max |error| / tolerance, {} rows a tile", rows.tile), true);
+  p.y.min = rows.low, p.y.max = rows.high;
+  const auto shown = [&](double share) { return std::clamp(share, rows.low, rows.high); };
+  Series errors = series_of("your kernel", rows.of_a ? Ink::a : Ink::b, Shape::steps, rows.row, rows.share);
+  std::ranges::transform(errors.y, errors.y.begin(), shown);
+  Series level = series_of("tolerance", Ink::text, Shape::line, {0, n}, {1, 1});
+  level.dashed = true;
+  p.series = {std::move(errors), std::move(level)};
+  if (rows.bad.empty()) return p;
+  Series wrong = series_of("tile with a wrong row", Ink::bad, Shape::marks, rows.bad);
+  for (const int row : rows.first_bad) wrong.y.push_back(shown(rows.share[static_cast<std::size_t>(row / rows.tile)]));
+  p.series.push_back(std::move(wrong));
+  return p;
+}
+
+std::string kernel_rows_csv(const HeadJudgement& found) {
+  std::string text = "row,error_over_tolerance,wrong\n";
+  for (std::size_t row = 0; row < found.row_ratio.size(); ++row)
+    text += fmt::format("{},{},{}\n", row, found.row_ratio[row],
+                        std::ranges::binary_search(found.wrong_rows, static_cast<int>(row)) ? 1 : 0);
+  return text;
+}
+
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size) {
   const float head = px(18), names = px(21);
   take_room(at, {size.x, head});

@@ -163,6 +163,12 @@ struct KernelRows {
 /// Updates the tiles; false without a loaded output on screen or a verdict on it.
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
 
+/// The largest error of each tile of rows over its tolerance, the tolerance, and the tiles with wrong rows; what lies beyond
+/// the axis stands at its end.
+FigurePanel kernel_rows_panel(const KernelRows& rows);
+/// A line for each row: its largest error over its tolerance, and 1 where it is wrong.
+std::string kernel_rows_csv(const HeadJudgement& found);
+
 /// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 

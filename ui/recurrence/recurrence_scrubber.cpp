@@ -132,7 +132,7 @@ void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, cons
   float x = ImGui::GetCursorScreenPos().x + px(8);
   x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, tile) + px(8);
   if (stacked) {
-    draw_slider(view, tiles, {x, y}, {std::clamp(at.x + size.x - x, px(40), px(320)), px(control_height)});
+    draw_slider(view, tiles, {x, y}, {std::clamp(at.x + size.x - x, px(12), px(320)), px(control_height)});
     return say({at.x, at.y + px(38)}, size.x, stacked_lines(size.x));
   }
   draw_slider(view, tiles, {at.x, y + px(control_height)}, {x - px(8) - at.x, px(slider_height)});

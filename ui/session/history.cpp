@@ -6,14 +6,14 @@ namespace {
 
 /// The session without its pins, which may be many.
 Session without_pins(const Session& s) {
-  return {s.experiment, s.view, s.kernel_gradients, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.origin};
+  return {s.experiment, s.view, s.kernel_gradients, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.model, s.origin};
 }
 
 /// True if they differ at most in views and pins.
 bool same_but_view_and_pins(const Session& x, const Session& y) {
   return x.experiment == y.experiment && x.kernel_gradients == y.kernel_gradients && x.device == y.device &&
          x.lesson == y.lesson && x.sweep == y.sweep && x.train == y.train && x.train_look == y.train_look &&
-         x.origin == y.origin;
+         x.model == y.model && x.origin == y.origin;
 }
 
 /// The view, with what only moves or dresses the picture as in another: the window's look, and where the pictures are zoomed

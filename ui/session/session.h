@@ -34,16 +34,17 @@ enum class Plot : std::uint8_t {
   scatter,
   why,
   traffic,
+  kernel_rows,
   sweep,
   train_deviation,
   train_runs,
   train_weights,
   lesson
 };
-inline constexpr std::array<std::string_view, 20> plot_names{
-    "window",  "heat_map",   "strip",           "running_max",   "rescales",      "row_sum", "largest_P",
-    "error",   "largest_dS", "lost_dS",         "gradient_sums", "ulps",          "scatter", "why",
-    "traffic", "sweep",      "train_deviation", "train_runs",    "train_weights", "lesson"};
+inline constexpr std::array<std::string_view, 21> plot_names{
+    "window",  "heat_map",    "strip",   "running_max",     "rescales",   "row_sum",       "largest_P",
+    "error",   "largest_dS",  "lost_dS", "gradient_sums",   "ulps",       "scatter",       "why",
+    "traffic", "kernel_rows", "sweep",   "train_deviation", "train_runs", "train_weights", "lesson"};
 /// True if the plot shows a training instead of an experiment's answer.
 constexpr bool is_of_training(Plot p) { return p >= Plot::train_deviation && p <= Plot::train_weights; }
 
@@ -152,6 +153,24 @@ struct TrainLook {
   friend bool operator==(const TrainLook&, const TrainLook&) = default;
 };
 
+/// The text that a language model reads. chronicle: the one that trainings learn; licence: that of this program; typed: the
+/// plan's own; file: of a file, also tokens in a .npy.
+enum class ModelText : std::uint8_t { chronicle, licence, typed, file };
+inline constexpr std::array<std::string_view, 4> model_text_names{"chronicle", "licence", "typed", "file"};
+
+/// A run of a language model under the experiment's a and b.
+struct ModelPlan {
+  std::string checkpoint;  ///< a folder or a .gguf; empty: the one that app/fetch-model brings
+  ModelText text = ModelText::chronicle;
+  std::string typed, file;
+  int limit = 128;               ///< tokens; 0: all
+  std::string around = "exact";  ///< as of `attoscope model --around`
+  bool yardsticks = true;
+
+  friend bool operator==(const ModelPlan&, const ModelPlan&) = default;
+};
+inline constexpr int most_model_tokens = 1 << 20;
+
 enum class ValueScale : std::uint8_t { linear, log };  ///< log: signed, asinh
 
 /// sRGB with alpha, as ImGui packs it (ImU32).
@@ -163,8 +182,8 @@ constexpr bool is_light(Theme t) { return t == Theme::light; }
 constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
 
 /// Workspace in the window between the bars.
-enum class Workspace : std::uint8_t { explore, sweep, train, learn };
-inline constexpr std::array<std::string_view, 4> workspace_names{"explore", "sweep", "train", "learn"};
+enum class Workspace : std::uint8_t { explore, sweep, train, model, learn };
+inline constexpr std::array<std::string_view, 5> workspace_names{"explore", "sweep", "train", "model", "learn"};
 
 /// Sizes of the panels at UI scale 1, in pixels; the heat map gets the rest.
 struct PanelSizes {
@@ -395,6 +414,7 @@ struct Session {
   SweepPlan sweep{};
   TrainPlan train = default_train_plan();
   TrainLook train_look{};
+  ModelPlan model{};
   int origin = 0;  ///< id of the file or new session in this window that it came from; undone, but not saved
 
   friend bool operator==(const Session&, const Session&) = default;

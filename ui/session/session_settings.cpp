@@ -121,6 +121,16 @@ static Settings settings(TrainLook& look) {
           {"seeds", &look.seeds, {1, max_train_seeds}}};
 }
 
+static Settings settings(ModelPlan& plan) {
+  return {{"checkpoint", &plan.checkpoint},
+          {"text", named(plan.text, model_text_names)},
+          {"typed", &plan.typed},
+          {"file", &plan.file},
+          {"limit", &plan.limit, {0, most_model_tokens}},
+          {"around", &plan.around},
+          {"yardsticks", &plan.yardsticks}};
+}
+
 static Settings settings(Pin& pin) {
   constexpr RealRange error{.min = -1};
   return {{"name", &pin.name},
@@ -181,7 +191,8 @@ Settings settings(Session& session) {
           {"lesson", settings(session.lesson)},
           {"sweep", settings(session.sweep)},
           {"train", settings(session.train)},
-          {"train_look", settings(session.train_look)}};
+          {"train_look", settings(session.train_look)},
+          Setting{"model", settings(session.model)}.kept_if(session.model != ModelPlan())};
 }
 
 }  // namespace attoscope

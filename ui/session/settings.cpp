@@ -32,7 +32,7 @@ std::string others_expected(const Setting& s) {
 Settings typed_settings(Session& session) {
   Settings all = settings(session.experiment);
   for (Setting& s : settings(session))
-    if (s.key == "view" || s.key == "train" || s.key == "train_look") all.push_back(std::move(s));
+    if (s.key == "view" || s.key == "train" || s.key == "train_look" || s.key == "model") all.push_back(std::move(s));
   return all;
 }
 
@@ -43,6 +43,7 @@ std::vector<SettingText> setting_texts(const Session& session) {
   std::vector<SettingText> all;
   for_each(typed_settings(read), "", [&](const std::string& path, const Setting& s) {
     if (path.starts_with("train") && session.view.workspace != Workspace::train) return;
+    if (path.starts_with("model.") && session.view.workspace != Workspace::model) return;
     if (is_of_backward(path) && path != "backward.on" && !session.experiment.backward.on) return;
     if (is_typed(s) && !std::holds_alternative<PolicyValue>(s.value))
       all.push_back({path, text(s), choices_of(s), others_expected(s)});

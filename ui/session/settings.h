@@ -20,7 +20,7 @@ struct SettingText {
   std::vector<std::string> choices{};  ///< values to offer: all of a choice, or common ones
   std::string expected{};              ///< "a whole number from 1 to 64"; empty: `choices` lists all
 };
-/// The settings of the experiment and of the view, and in the Train workspace those of the training.
+/// The settings of the experiment and of the view, and in the Train and the Model workspace theirs.
 std::vector<SettingText> setting_texts(const Session& session);
 
 /// Parses `value` into the setting at `path`. Returns "", or one sentence on failure; the session is then unchanged.

@@ -16,6 +16,7 @@
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
@@ -55,13 +56,16 @@ const char* delta_rule(const GradMethod& method) { return method.precision.delta
 void draw_delta(const Result& r) {
   const BackwardResult& found = *r.backward;
   const Backward& asked = r.experiment.backward;
+  const MethodNames names = method_names(r.experiment);
   label(Face::small, colours().secondary,
-        fmt::format("delta's bias: a {} ({}), b {} ({})", signed_scientific(found.a_delta.bias, 3), delta_rule(asked.a),
-                    signed_scientific(found.b_delta.bias, 3), delta_rule(asked.b)));
+        fitted(Face::small,
+               fmt::format("delta's bias: {} {} ({}), {} {} ({})", names.a, signed_scientific(found.a_delta.bias, 3),
+                           delta_rule(asked.a), names.b_after_a, signed_scientific(found.b_delta.bias, 3), delta_rule(asked.b)),
+               ImGui::GetContentRegionAvail().x));
   explain(
       "The signed mean of delta - golden's delta over all queries that see a key. dO.O and P.dP are the same sum in exact "
       "arithmetic; the first is made of the rounded O.",
-      fmt::format("largest: a {}, b {}\nRMS: a {}, b {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
+      fmt::format("largest: {} and {}\nRMS: {} and {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
                   scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
   ImGui::Dummy({0, px(2)});
   wrapped(Face::small, colours().faint, delta_sentence(r.experiment), ImGui::GetContentRegionAvail().x);
@@ -69,13 +73,14 @@ void draw_delta(const Result& r) {
 }
 
 /// Errors of the gradient of the sink's logit.
-void draw_sink(const BackwardResult& r) {
+void draw_sink(const BackwardResult& r, const MethodNames& names) {
   const double golden = r.golden->dsink;
-  label(
-      Face::small, colours().secondary,
-      fmt::format("dsink: a {}, b {} off", signed_scientific(r.a.dsink - golden, 3), signed_scientific(r.b.dsink - golden, 3)));
+  label(Face::small, colours().secondary,
+        fmt::format("dsink: {} {}, {} {} off", names.a, signed_scientific(r.a.dsink - golden, 3), names.b_after_a,
+                    signed_scientific(r.b.dsink - golden, 3)));
   explain("The gradient of the sink's logit, minus golden's.",
-          fmt::format("golden {}\na {}\nb {}", scientific(golden, 6), scientific(r.a.dsink, 6), scientific(r.b.dsink, 6)));
+          fmt::format("golden {}\n{} {}\n{} {}", scientific(golden, 6), names.a, scientific(r.a.dsink, 6), names.b_after_a,
+                      scientific(r.b.dsink, 6)));
 }
 
 /// The verdict on a kernel's gradients, in the words of `attoscope judge`.
@@ -94,16 +99,24 @@ void draw_kernel_gradients(const KernelGradientsAnswer& found) {
 
 Table tensor_table(const Result& r) {
   const auto rows = errors_of(r);
+  const MethodNames names = method_names(r.experiment);
+  const auto titled = [&](const char* of, bool b) { return fmt::format("{} {}", of, b ? names.b_after_a : names.a); };
   const std::vector<TableColumn<TensorErrors>> columns{
       table_column<TensorErrors>({.key = "tensor"}, [](const TensorErrors& e) { return name(e.tensor); }),
-      error_column({.key = "a_mean_abs", .title = "mean a", .meaning = "The mean |error| of a."}, false, &Deviation::mean_abs),
-      error_column({.key = "b_mean_abs", .title = "mean b", .meaning = "The mean |error| of b."}, true, &Deviation::mean_abs),
-      error_column({.key = "a_max_abs", .title = "max a", .meaning = "The largest |error| of a."}, false, &Deviation::max_abs),
-      error_column({.key = "b_max_abs", .title = "max b", .meaning = "The largest |error| of b.", .minor = true}, true,
+      error_column({.key = "a_mean_abs", .title = titled("mean", false), .meaning = "The mean |error| of a."}, false,
+                   &Deviation::mean_abs),
+      error_column({.key = "b_mean_abs", .title = titled("mean", true), .meaning = "The mean |error| of b."}, true,
+                   &Deviation::mean_abs),
+      error_column({.key = "a_max_abs", .title = titled("max", false), .meaning = "The largest |error| of a."}, false,
                    &Deviation::max_abs),
-      error_column({.key = "a_rel_rms", .title = "rel. a", .meaning = "RMS error of a over the RMS of golden."}, false,
-                   &Deviation::rel_rms),
-      error_column({.key = "b_rel_rms", .title = "rel. b", .meaning = "RMS error of b over the RMS of golden.", .minor = true},
+      error_column({.key = "b_max_abs", .title = titled("max", true), .meaning = "The largest |error| of b.", .minor = true},
+                   true, &Deviation::max_abs),
+      error_column({.key = "a_rel_rms", .title = titled("rel.", false), .meaning = "RMS error of a over the RMS of golden."},
+                   false, &Deviation::rel_rms),
+      error_column({.key = "b_rel_rms",
+                    .title = titled("rel.", true),
+                    .meaning = "RMS error of b over the RMS of golden.",
+                    .minor = true},
                    true, &Deviation::rel_rms)};
   return table_of(columns, std::span<const TensorErrors>(rows));
 }
@@ -129,7 +142,7 @@ void draw_gradients(const Frame& frame) {
                frame.requests);
   if (const KernelGradientsAnswer* const found = shown_kernel_gradients(frame.input)) draw_kernel_gradients(*found);
   draw_delta(r);
-  if (r.experiment.problem.sink) draw_sink(*r.backward);
+  if (r.experiment.problem.sink) draw_sink(*r.backward, method_names(r.experiment));
   ImGui::Dummy({0, px(4)});
 }
 

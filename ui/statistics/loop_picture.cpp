@@ -203,6 +203,35 @@ std::string loop_sentence(const LoopPicture& picture, int at) {
          moved(picture, at);
 }
 
+std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
+  const Grid g(picture.experiment);
+  FigurePanel tiles, moved_bytes;
+  tiles.title = loop_sentence(picture, at);
+  tiles.x = number_axis("key tile"), tiles.y = number_axis("query block");
+  FigureHeat& h = tiles.heat.emplace();
+  h.width = g.tiles, h.height = g.blocks;
+  h.values.assign(static_cast<std::size_t>(g.tiles) * static_cast<std::size_t>(g.blocks), FigureHeat::nothing);
+  h.x0 = h.y0 = -0.5, h.x1 = g.tiles - 0.5, h.y1 = g.blocks - 0.5;
+  h.diverging = false;
+  h.range = static_cast<double>(picture.steps.size());
+  h.label = "step in which the tile of S is on chip";
+  moved_bytes.x = number_axis("step"), moved_bytes.y = number_axis("moved between HBM and chip");
+  moved_bytes.x.whole = true;
+  moved_bytes.y.unit = "B";
+  Series moves = series_of("so far", Ink::a, Shape::line);
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(at); ++i) {
+    const LoopStep& s = picture.steps[i];
+    h.values[static_cast<std::size_t>(s.query_block) * static_cast<std::size_t>(g.tiles) +
+             static_cast<std::size_t>(s.key_tile)] = static_cast<float>(i + 1);
+    moves.x.push_back(static_cast<double>(i + 1));
+    moves.y.push_back(s.bytes);
+  }
+  moved_bytes.x.min = 0, moved_bytes.x.max = static_cast<double>(picture.steps.size() + 1);
+  moved_bytes.y.min = 0, moved_bytes.y.max = 1.05 * picture.steps.back().bytes;
+  moved_bytes.series = {std::move(moves)};
+  return {std::move(tiles), std::move(moved_bytes)};
+}
+
 void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 size) {
   if (picture.steps.empty()) {
     ImGui::GetWindowDrawList()->AddRect(from, {from.x + size.x, from.y + size.y}, colours().line);

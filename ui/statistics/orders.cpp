@@ -10,6 +10,7 @@
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 namespace {
@@ -85,7 +86,8 @@ GradMethod with_order(GradMethod m, const OrderRun& run) {
 void draw_orders(Session& session, const PanelInput& input, Requests& requests) {
   ImGui::Dummy({0, px(4)});
   if (!is_emulated(session.experiment.a.algorithm))
-    return wrapped(Face::label, "a has no backward pass whose order could be chosen.", ImGui::GetContentRegionAvail().x);
+    return wrapped(Face::label, method_names(session.experiment).a + " has no backward pass whose order could be chosen.",
+                   ImGui::GetContentRegionAvail().x);
   if (const OrderSpread* const known = input.side.order_spread.get();
       known != nullptr && answers(known->experiment, spread_question(session.experiment)))
     return draw_spread(session, *known);

@@ -218,12 +218,14 @@ const Invariance* known_answer(const PanelInput& input, const Experiment& asked)
 }  // namespace
 
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& e) {
-  if (apart.differing == 0) return {fmt::format("a and b: the same bits in all {} numbers of O", apart.numbers)};
+  const MethodNames names = method_names(e);
+  if (apart.differing == 0)
+    return {fmt::format("{} and {}: the same bits in all {} numbers of O", names.a, names.b, apart.numbers)};
   const double share = static_cast<double>(apart.differing) / static_cast<double>(apart.numbers);
-  std::vector<std::string> lines{
-      fmt::format("a and b differ in {} of {} numbers of O, {:.2g} %", apart.differing, apart.numbers, 100 * share),
-      fmt::format("by at most {} ulp of {}, first in row {}, dim {}", compact(apart.max_ulp), name(e.format), apart.row,
-                  apart.column)};
+  std::vector<std::string> lines{fmt::format("{} and {} differ in {} of {} numbers of O, {:.2g} %", names.a, names.b,
+                                             apart.differing, apart.numbers, 100 * share),
+                                 fmt::format("by at most {} ulp of {}, first in row {}, dim {}", compact(apart.max_ulp),
+                                             name(e.format), apart.row, apart.column)};
   if (const auto& p = apart.parting)
     lines.push_back(fmt::format("row {} parts in tile {}, keys {} .. {}: first in {}", apart.row, p->tile, p->first_key,
                                 p->first_key + p->keys - 1, p->quantity));
@@ -236,7 +238,8 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
   const ImVec2 back = ImGui::GetCursorScreenPos();
   const float height = px(16);
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, words), height})) view.detail = Detail::same_bits;
+  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, words), height}, ImGuiButtonFlags_EnableNav))
+    view.detail = Detail::same_bits;
   const bool hot = ImGui::IsItemHovered();
   explain(shown.what + " Click: the runs.",
           "same digest of golden, a and b for every\ninstruction set, thread count, block_q, device");

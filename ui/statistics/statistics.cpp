@@ -424,12 +424,14 @@ void draw_table(const Frame& frame) {
   draw_text({head.at.x + x.a, y}, Face::small, colours().a, fitted(Face::small, names.a, x.a - about - (about > 0 ? px(6) : 0)),
             1);
   draw_text({head.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
-  draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "a/b", 1);
-  draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "a−b", 1);
-  explain(about_tensor(tensor, "Errors of a (" + names.a + ") and b (" + names.b +
-                                   ") from golden, their ratio, and the difference of a and b. Golden is the truth that both "
-                                   "are held to: the same attention of the same rounded inputs, computed in fp64 or better."),
-          tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
+  draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "ratio", 1);
+  draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
+  explain(
+      about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
+                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the truth "
+                               "that both are held to: the same attention of the same rounded inputs, computed in fp64 or "
+                               "better."),
+      tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
   const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
   const int least = r.backward ? 3 : 6,
             parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
@@ -523,7 +525,7 @@ void draw_lower(const Frame& frame) {
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
-  const bool clicked = ImGui::InvisibleButton("headline", size);
+  const bool clicked = ImGui::InvisibleButton("headline", size, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
   const float x = at.x + draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, size.x)) + px(12);
   const float room = at.x + size.x - x, lower = line_height(Face::body) - line_height(Face::label);

@@ -68,6 +68,8 @@ LoopOrder loop_order(Algorithm algorithm);
 /// Updates the steps.
 void refresh_loop(LoopPicture& picture, const Experiment& experiment, LoopOrder order);
 
+/// The loop up to step `at`: the order in which tiles of S are on chip, and the bytes moved by then.
+std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at);
 /// "Query block 2 of 4, key tile 3 of 4: loads K, V. 1.05 MB of 4.46 MB, 50.3 of 268 Mflop: 47.9 flop/B."
 std::string loop_sentence(const LoopPicture& picture, int at);
 

@@ -124,10 +124,6 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   draw_numbers(t, s.state.drawing.extremes, map, how);
   draw_axes(t, map);
   draw_colour_bar({{map.max.x + px(14), map.min.y}, {map.max.x + px(26), map.max.y}}, how, p);
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const auto across = static_cast<int>(std::floor((mouse.x - map.min.x) / width * static_cast<float>(p.cols))),
-             up = static_cast<int>(std::floor((map.max.y - mouse.y) / height * static_cast<float>(p.rows)));
-  const SweepPlace place{across, up};
   if (s.state.pointed && cell_at(t, *s.state.pointed)) {
     const auto [i, j] = *s.state.pointed;
     const float cell_x = width / static_cast<float>(p.cols), cell_y = height / static_cast<float>(p.rows);
@@ -138,9 +134,11 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   }
   ImGui::SetCursorScreenPos(map.min);
   ImGui::SetNextItemAllowOverlap();
-  const bool pressed = ImGui::InvisibleButton("points", {width, height});
+  const bool pressed = ImGui::InvisibleButton("points", {width, height}, ImGuiButtonFlags_EnableNav);
   explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
-  point_at(s, place, ImGui::IsItemHovered(), pressed, map);
+  const auto under = pointed_place(map.min, {width / static_cast<float>(p.cols), height / static_cast<float>(p.rows)},
+                                   static_cast<int>(p.cols), static_cast<int>(p.rows));
+  if (under) point_at(s, SweepPlace{under->column, static_cast<int>(p.rows) - 1 - under->row}, true, pressed, map);
 }
 
 }  // namespace attoscope

@@ -153,7 +153,8 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   look.above = [&] { draw_pointed(s), under = nearest(d); };
   const float below = px(20), room = box.max.y - box.min.y - below - head;
   ImGui::SetCursorScreenPos({box.min.x, box.min.y + head});
-  if (names) ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);  // it scrolls
+  if (names)
+    ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);  // it scrolls
   const float tall = names ? px(40) + px(14) * static_cast<float>(t.axes[0].names.size()) : 0;
   const PanelMouse mouse = draw_panel(d.panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)});
   point_at(s, under, mouse.over, mouse.clicked, {mouse.from, mouse.to});

@@ -80,7 +80,7 @@ void draw_chips(const std::vector<std::string>& values, VariedParameter& varied,
       at = {from.x, at.y + height + gap};
     }
     ImGui::SetCursorScreenPos(at);
-    const bool pressed = ImGui::InvisibleButton(("##" + values[shown]).c_str(), {chip, height});
+    const bool pressed = ImGui::InvisibleButton(("##" + values[shown]).c_str(), {chip, height}, ImGuiButtonFlags_EnableNav);
     const bool hot = ImGui::IsItemHovered();
     explain(values.size() > 1 ? "A click removes this value." : "The only value.");
     ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + chip, at.y + height}, hot ? colours().line : colours().raised, px(3));

@@ -96,7 +96,10 @@ TableCell number_cell(const SweepCell& cell, double number) { return cell.count 
 Table rows_table(const SweepTable& t) {
   Table table;
   for (const SweepValues& axis : t.axes) table.columns.push_back({.key = axis.key, .meaning = axis.title + "."});
-  table.columns.push_back({.key = "mean", .digits = 4, .meaning = "Mean over the seeds."});
+  table.columns.push_back(
+      {.key = "mean", .title = t.has_rival ? t.methods[0] : "", .digits = 4, .meaning = "Mean over the seeds."});
+  if (t.has_rival)
+    table.columns.push_back({.key = "rival", .title = t.methods[1], .digits = 4, .meaning = "The same of the other method."});
   table.columns.push_back({.key = "std", .digits = 3, .meaning = "Standard deviation over the seeds."});
   table.columns.push_back({.key = "min", .digits = 4, .meaning = "The least of the seeds.", .minor = true});
   table.columns.push_back({.key = "max", .digits = 4, .meaning = "The largest of the seeds.", .minor = true});
@@ -106,7 +109,9 @@ Table rows_table(const SweepTable& t) {
     const SweepCell& c = t.cells[i];
     auto& row = table.rows.emplace_back(1, t.axes[0].names[i / t.across()]);
     if (t.axes.size() > 1) row.push_back(t.axes[1].names[i % t.across()]);
-    for (const double x : {c.mean, c.std, c.min, c.max}) row.push_back(number_cell(c, x));
+    row.push_back(number_cell(c, c.mean));
+    if (t.has_rival) row.push_back(number_cell(c, c.rival));
+    for (const double x : {c.std, c.min, c.max}) row.push_back(number_cell(c, x));
     row.push_back(table_cell(c.count));
     if (!t.errors.empty()) row.push_back(c.error >= 0 ? t.errors[static_cast<std::size_t>(c.error)] : "");
   }
@@ -167,7 +172,7 @@ void draw_sweep_rows(const SweepScene& s) {
   }
   const SweepTable& t = *s.state.drawing.table;
   if (s.state.rows_of != s.state.drawing.table) s.state.rows_of = s.state.drawing.table, s.state.rows = rows_table(t);
-  label(Face::label, colours().text, fitted(Face::label, t.measure, width));
+  label(Face::label, colours().text, fitted(Face::label, measure_title(t), width));
   const auto place = [&](std::size_t i) {
     return SweepPlace{static_cast<int>(i / t.across()), static_cast<int>(i % t.across())};
   };

@@ -22,14 +22,15 @@ SweepPlace place_of(const SweepTable& t, std::size_t cell) {
   return {static_cast<int>(cell / t.across()), static_cast<int>(cell % t.across())};
 }
 
-/// "a's mean |error|".
+/// "flash2 hw's mean |error|".
 std::string subject(const SweepTable& t) {
   if (t.of.empty()) return t.quantity;
   const std::string relative = t.measure.ends_with("golden") ? " / golden" : "";
-  return (t.of == "a_minus_b" ? "a − b: " : t.of + "'s ") + t.quantity + relative;
+  const std::string& method = t.methods[t.of == "b" ? 1 : 0];
+  return (t.of == "a_minus_b" ? method + " − " + t.methods[1] + ": " : method + "'s ") + t.quantity + relative;
 }
 
-/// "a's mean |error| falls 2.31× from block_k 16 to 1024".
+/// "flash2 hw's mean |error| falls 2.31× from block_k 16 to 1024".
 std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from, std::size_t to) {
   const double x = t.cells[from].mean, y = t.cells[to].mean;
   const std::string way = " from " + t.axes[0].title + " " + t.axes[0].names[from] + " to " + t.axes[0].names[to];
@@ -56,8 +57,9 @@ std::string short_place(const SweepTable& t, std::size_t cell) {
 
 std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
   const std::string least = times(t.cells[e.least].mean), largest = times(t.cells[e.largest].mean);
-  if (e.known == 1) return "a is " + least + " b";
-  const std::string range = "a is " + span_of(least, largest) + " b";
+  const auto is = [&](const std::string& times) { return fmt::format("{} is {} {}", t.methods[0], times, t.methods[1]); };
+  if (e.known == 1) return is(least);
+  const std::string range = is(span_of(least, largest));
   if (e.below_one == 0) return range + ": more, everywhere";
   if (e.below_one == e.known) return range + ": less, everywhere";
   return range + fmt::format(": less at {} of {}", e.below_one, e.known);
@@ -90,8 +92,9 @@ std::string sentence(const SweepTable& t, bool captured, const SweepPlan& plan, 
   const bool is_trend = t.axes.size() == 1 && !t.axes[0].numbers.empty() && t.of != "ratio";
   const std::string ends =
       e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
-  if (t.seeds == 1) return t.measure + (captured ? ", captured input" : ", one seed") + ends;
-  return t.measure + fmt::format(": mean of {}, ", t.repeats) + (all ? "least and largest" : "± one standard deviation") + ends;
+  if (t.seeds == 1) return measure_title(t) + (captured ? ", captured input" : ", one seed") + ends;
+  return measure_title(t) + fmt::format(": mean of {}, ", t.repeats) +
+         (all ? "least and largest" : "± one standard deviation") + ends;
 }
 
 bool varies(const SweepPlan& plan, std::initializer_list<std::string_view> keys) {

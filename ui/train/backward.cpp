@@ -119,14 +119,6 @@ std::vector<HeadPlace> places_of(const std::vector<bool>& is_exact, const ModelS
   return places;
 }
 
-/// The cell under the mouse as layer * heads + head, or -1.
-int head_under(ImVec2 at, ImVec2 cell, const ModelShape& shape) {
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const int head = static_cast<int>(std::floor((mouse.x - at.x) / cell.x)),
-            layer = static_cast<int>(std::floor((mouse.y - at.y) / cell.y));
-  return head >= 0 && head < shape.heads && layer >= 0 && layer < shape.layers ? layer * shape.heads + head : -1;
-}
-
 void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 cell, const std::vector<bool>& is_exact,
                 int under) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -145,9 +137,11 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
   const ImVec2 at{c.left, ImGui::GetCursorScreenPos().y}, cell{c.width / static_cast<float>(shape.heads), row};
   std::vector<bool> is_exact = exact_heads(c.method, shape);
   ImGui::PushID(c.id);
-  const bool pressed = ImGui::InvisibleButton("exact heads", {c.width, row * static_cast<float>(shape.layers)});
+  const bool pressed =
+      ImGui::InvisibleButton("exact heads", {c.width, row * static_cast<float>(shape.layers)}, ImGuiButtonFlags_EnableNav);
   ImGui::PopID();
-  const int under = ImGui::IsItemHovered() ? head_under(at, cell, shape) : -1;
+  const auto pointed = pointed_place(at, cell, shape.heads, shape.layers);
+  const int under = pointed ? pointed->row * shape.heads + pointed->column : -1;
   draw_heads(s, c, at, cell, is_exact, under);
   const std::string place = under >= 0
                                 ? fmt::format("Layer {}, head {}: {}. ", under / shape.heads, under % shape.heads,

@@ -147,13 +147,15 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
     list->AddLine({x_of(kept), at.y + px(1)}, {x_of(kept), at.y + height - px(1)},
                   kept == kept_step(p, s.look()) ? colours().text : colours().faint, px(1.4f));
   ImGui::SetCursorScreenPos(at);
-  const bool pressed = ImGui::InvisibleButton("kept steps", {width, height});
+  const bool pressed = ImGui::InvisibleButton("kept steps", {width, height}, ImGuiButtonFlags_EnableNav);
+  const auto keyed = keyed_place(std::max(1, static_cast<int>(p.kept.size())), 1);
   const bool hot = ImGui::IsItemHovered();
   explain("Progress of the training. Ticks are kept states to go back to or fork from; a click selects the nearest.",
           trained_by(s.record()));
   if (!hot || p.kept.empty()) return;
   const float mouse = ImGui::GetIO().MousePos.x;
-  const int nearest = *std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
+  const auto under = std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
+  const int nearest = keyed ? p.kept[static_cast<std::size_t>(keyed->column)] : *under;
   list->AddCircle({x_of(nearest), at.y + height / 2}, px(6), colours().text, 0, px(1.4f));
   if (pressed) s.look().step = nearest;
 }

@@ -235,8 +235,7 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   draw_colour_bar({{mouse.to.x + px(8), mouse.from.y}, {mouse.to.x + px(18), mouse.to.y}}, how, p);
   draw_names(s, mouse, matrix);
   matrix ? point_at_cell(s, mouse) : point_at_steps(s, mouse, *pair);
-  offer_export({matrix ? Plot::window : Plot::train_weights, "weights", box.min, box.max, [&] { return picture_csv(p); }},
-               s.session.view, s.requests);
+  offer_export({Plot::train_weights, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.requests);
 }
 
 }  // namespace attoscope

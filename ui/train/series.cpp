@@ -407,6 +407,34 @@ WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const
   return p;
 }
 
+namespace {
+
+/// The largest finite number of the map as its range.
+void fit_range(FigureHeat& h) {
+  double largest = 0;
+  for (const float v : h.values)
+    if (v != FigureHeat::nothing && std::isfinite(v)) largest = std::max(largest, std::abs(static_cast<double>(v)));
+  if (largest > 0) h.range = largest;
+}
+
+}  // namespace
+
+FigurePanel matrix_panel(const TrainRecord& r, const TrainLook& look, const WeightGap* gap) {
+  FigurePanel p;
+  if (gap == nullptr || gap->tensor != look.tensor || gap->pair != look.pair || look.tensor < 0) return p;
+  const std::string& tensor = r.parameters.tensors[static_cast<std::size_t>(look.tensor)].name;
+  p.x = number_axis("column of " + tensor);
+  p.y = number_axis("row of " + tensor);
+  FigureHeat& h = p.heat.emplace();
+  h.width = gap->cols, h.height = gap->rows;
+  h.values = gap->values;
+  h.x1 = gap->cols, h.y1 = gap->rows;
+  h.diverging = false;
+  h.label = "|ΔW|, " + r.pairs[static_cast<std::size_t>(look.pair)].pair.name;
+  fit_range(h);
+  return p;
+}
+
 FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
   FigurePanel p;
   if (r.pairs.empty()) return p;
@@ -423,10 +451,7 @@ FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
   h.x1 = last, h.y1 = one ? r.parameters.tensors[static_cast<std::size_t>(look.tensor)].rows : h.height;
   h.diverging = false;
   h.label = "max |ΔW|, " + pair.pair.name;
-  double largest = 0;
-  for (const float v : h.values)
-    if (v != FigureHeat::nothing && std::isfinite(v)) largest = std::max(largest, std::abs(static_cast<double>(v)));
-  if (largest > 0) h.range = largest;
+  fit_range(h);
   return p;
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/train/record.h"
 #include "ui/frame/figure_panel.h"
+#include "ui/frame/train_answer.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -77,6 +78,9 @@ WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const
 
 /// The same as a figure, of the pair and the tensor of `look`.
 FigurePanel weights_panel(const TrainRecord& record, const TrainLook& look);
+
+/// The tensor of `look` element by element, as a figure; without a heat map where `gap` is of another, or null.
+FigurePanel matrix_panel(const TrainRecord& record, const TrainLook& look, const WeightGap* gap);
 
 /// The figure of the comparisons that `look` does not hide; it may differ from the drawing's own in that and in its axes.
 FigurePanel deviation_panel(const TrainDrawing& drawing, const TrainLook& look);

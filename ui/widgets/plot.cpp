@@ -143,7 +143,7 @@ int draw_legend_line(ImVec2 at, float width, LegendLine entries) {
     const std::string shown = named ? fitted(Face::small, entry.name, names.widest + 0.5f) : "";
     const float length = mark + gap + text_width(Face::small, shown);
     ImGui::SetCursorScreenPos({at.x - margin, at.y});
-    if (ImGui::InvisibleButton(("legend " + entry.id).c_str(), {length + 2 * margin, height}))
+    if (ImGui::InvisibleButton(("legend " + entry.id).c_str(), {length + 2 * margin, height}, ImGuiButtonFlags_EnableNav))
       clicked = static_cast<int>(&entry - entries.data());
     const bool hot = ImGui::IsItemHovered();
     if (hot)
@@ -168,8 +168,7 @@ float height_of_legend(float width, std::span<const LegendName> entries, int mos
 }
 
 bool begin_plot(const PlotFrame& frame, ImVec2 size) {
-  const Fonts& f = fonts();
-  ImGui::PushFont(f.mono, 11.5f);
+  ImGui::PushFont(fonts().mono, line_height(Face::mono_small) / px(1));
   ImPlot::PushStyleVar(ImPlotStyleVar_LabelPadding, ImVec2{px(5), px(4)});
   const ImPlotFlags inputs = frame.mouse ? ImPlotFlags_None : ImPlotFlags_NoInputs;
   if (!ImPlot::BeginPlot(frame.id, size, ImPlotFlags_CanvasOnly | ImPlotFlags_NoFrame | inputs)) {

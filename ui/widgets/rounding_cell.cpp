@@ -173,9 +173,8 @@ void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 si
 }
 
 int hovered_bit(int columns, ImVec2 at, ImVec2 size) {
-  if (!ImGui::IsItemHovered()) return -1;
-  const float place = (ImGui::GetMousePos().x - at.x) / size.x;
-  return std::clamp(static_cast<int>(place * static_cast<float>(columns)), 0, columns - 1);
+  const auto place = pointed_place(at, {size.x / static_cast<float>(columns), size.y}, columns, 1);
+  return place ? place->column : -1;
 }
 
 }  // namespace attoscope

@@ -50,7 +50,8 @@ struct BitBoxes {
 };
 void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size);
 
-/// Index of the box under the mouse in a row of `columns` boxes at `at`, the last item; -1: none.
+/// Index of the box under the mouse, or with the keyboard's focus, in a row of `columns` boxes at `at`, the last item; -1:
+/// none.
 int hovered_bit(int columns, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope

@@ -1,9 +1,11 @@
 #include "ui/widgets/widgets.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "imgui_internal.h"
@@ -17,7 +19,9 @@ struct FaceText {
   float size;
 };
 
-FaceText face_text(Face face) {
+float least_type = 0;  ///< size in pixels at scale 1 that no face is below
+
+FaceText usual_face(Face face) {
   const Fonts& f = fonts();
   switch (face) {
     case Face::body:
@@ -38,6 +42,11 @@ FaceText face_text(Face face) {
       return {f.mono, 11.5f};
   }
   return {f.sans, size::body};
+}
+
+FaceText face_text(Face face) {
+  const FaceText usual = usual_face(face);
+  return {usual.font, std::max(usual.size, least_type)};
 }
 
 ImVec4 vec(Colour c) { return ImGui::ColorConvertU32ToFloat4(c); }
@@ -217,6 +226,9 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
 WithoutTooltips::WithoutTooltips(bool without) : before_(shows_tooltips) { shows_tooltips = shows_tooltips && !without; }
 WithoutTooltips::~WithoutTooltips() { shows_tooltips = before_; }
 
+WithLeastType::WithLeastType(float size) : before_(std::exchange(least_type, size)) {}
+WithLeastType::~WithLeastType() { least_type = before_; }
+
 WithScale::WithScale(float factor) : before_(ImGui::GetStyle().FontScaleMain) {
   ImGui::GetStyle().FontScaleMain *= factor;
   ImGui::PushFont(nullptr, 0);  // the current one, in its new size
@@ -224,6 +236,36 @@ WithScale::WithScale(float factor) : before_(ImGui::GetStyle().FontScaleMain) {
 WithScale::~WithScale() {
   ImGui::GetStyle().FontScaleMain = before_;
   ImGui::PopFont();
+}
+
+std::optional<GridPlace> taken_arrow() {
+  const ImGuiContext& g = *ImGui::GetCurrentContext();
+  const bool has_keyboard = g.NavCursorVisible && g.NavHighlightItemUnderNav && ImGui::IsItemFocused();
+  if (!has_keyboard || !g.NavMoveSubmitted || (g.NavMoveFlags & ImGuiNavMoveFlags_IsTabbing) != 0) return {};
+  constexpr std::array<GridPlace, ImGuiDir_COUNT> ways{{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
+  const GridPlace way = g.NavMoveDir == ImGuiDir_None ? GridPlace{} : ways[static_cast<std::size_t>(g.NavMoveDir)];
+  if (way == GridPlace{}) return {};
+  ImGui::NavMoveRequestCancel();
+  return way;
+}
+
+std::optional<GridPlace> keyed_place(int columns, int rows) {
+  const ImGuiContext& g = *ImGui::GetCurrentContext();
+  if (!g.NavCursorVisible || !g.NavHighlightItemUnderNav || !ImGui::IsItemFocused()) return {};
+  int& kept = *ImGui::GetStateStorage()->GetIntRef(g.LastItemData.ID, 0);
+  GridPlace at{std::min(kept % columns, columns - 1), std::min(kept / columns, rows - 1)};
+  if (const auto way = taken_arrow())
+    at = {std::clamp(at.column + way->column, 0, columns - 1), std::clamp(at.row + way->row, 0, rows - 1)};
+  kept = at.row * columns + at.column;
+  return at;
+}
+
+std::optional<GridPlace> pointed_place(ImVec2 at, ImVec2 cell, int columns, int rows) {
+  if (const auto keyed = keyed_place(columns, rows)) return keyed;
+  if (!ImGui::IsItemHovered()) return {};
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  return GridPlace{std::clamp(static_cast<int>((mouse.x - at.x) / cell.x), 0, columns - 1),
+                   std::clamp(static_cast<int>((mouse.y - at.y) / cell.y), 0, rows - 1)};
 }
 
 void explain(std::string_view what, std::string_view formula) {
@@ -387,7 +429,9 @@ bool begin_combo(const char* text, const std::string& preview, float width) {
 
 bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low) {
   constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
-  if (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max)) return false;
+  const ImGuiWindow* const focused = ImGui::GetIO().NavVisible ? ImGui::GetCurrentContext()->NavWindow : nullptr;
+  const bool by_key = focused != nullptr && focused->RootWindow == ImGui::GetCurrentWindow()->RootWindow;
+  if (!by_key && (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max))) return false;
   ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
   const ImGuiWindowTempData before = layout;
   const ImVec2 size{px(40), px(20)};

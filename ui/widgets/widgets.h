@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,6 +79,19 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
 /// Tooltip of the last item: its effect, and a formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
 
+/// A place of a grid, counted from its top left corner.
+struct GridPlace {
+  int column = 0, row = 0;
+
+  friend bool operator==(const GridPlace&, const GridPlace&) = default;
+};
+/// The arrow key that is pressed while the last item has the keyboard's focus, which then stays there; {}: none.
+std::optional<GridPlace> taken_arrow();
+/// The place of a grid in the last item to which arrow keys came while the item has the keyboard's focus; {}: it has not.
+std::optional<GridPlace> keyed_place(int columns, int rows);
+/// The same, or else the place under the mouse in a grid at `at`; {}: none.
+std::optional<GridPlace> pointed_place(ImVec2 at, ImVec2 cell, int columns, int rows);
+
 /// Shows no tooltips within a scope.
 class WithoutTooltips {
  public:
@@ -88,6 +102,18 @@ class WithoutTooltips {
 
  private:
   bool before_;
+};
+
+/// Makes faces that are smaller than `size`, in pixels at scale 1, as large within a scope.
+class WithLeastType {
+ public:
+  explicit WithLeastType(float size);
+  ~WithLeastType();
+  WithLeastType(const WithLeastType&) = delete;
+  WithLeastType& operator=(const WithLeastType&) = delete;
+
+ private:
+  float before_;
 };
 
 /// Multiplies the scale of type and lengths within a scope.
@@ -170,8 +196,8 @@ bool begin_panel_popup(const char* id, ImGuiWindowFlags flags = 0);
 /// A combo of `width`; call ImGui::EndCombo() if it returns true.
 bool begin_combo(const char* label, const std::string& preview, float width);
 
-/// A small button in the upper (or lower) right corner of [min, max], visible while the mouse is over the rectangle. True if it
-/// was clicked: request the rectangle and its numbers by `Requests::exports::plot`.
+/// A small button in the upper (or lower) right corner of [min, max], visible while the mouse is over the rectangle or its
+/// panel has the keyboard's focus. True if it was clicked: request the rectangle and its numbers by `Requests::exports::plot`.
 bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low = false);
 
 /// A dashed horizontal or vertical line.

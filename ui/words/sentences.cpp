@@ -182,8 +182,9 @@ MethodNames names_with_slip(const Experiment& e) {
   return names;
 }
 
-std::string field_title(Field field, const MethodNames& names) {
-  const std::string_view title = text(field).title;
+std::string field_title(Field field, const MethodNames& names) { return with_names(text(field).title, names); }
+
+std::string with_names(std::string_view title, const MethodNames& names) {
   std::string result;
   for (std::size_t i = 0; i < title.size(); ++i) {
     const auto letter = [&](std::size_t k) { return k < title.size() && is_letter_or_digit(title[k]); };

@@ -33,6 +33,8 @@ std::array<std::string, 2> legend_names(std::span<const Experiment> experiments)
 /// The same with "the slip" for the loaded output, which a slip's output replaces.
 MethodNames names_with_slip(const Experiment& experiment);
 
+/// A text with the methods' names in place of the words a and b: "flash2, rel. RMS" of "a, rel. RMS".
+std::string with_names(std::string_view text, const MethodNames& names);
 /// Title of a field with the methods' names: "flash - golden".
 std::string field_title(Field field, const MethodNames& names);
 

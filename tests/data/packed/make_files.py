@@ -62,6 +62,15 @@ def moved_bounds(of_queries):
     return torch.cat(outputs)
 
 
+def elsewhere(q=0, k=0, v=0):
+    """Every sequence, whose queries, K or V begin at token 0 (0 in place of the number: they do not)."""
+    ends = [[0, *torch.tensor(x).cumsum(0).tolist()] for x in (QUERIES, KEYS)]
+    first = [[0 if moved else ends[i][s] for s in range(3)] for i, moved in ((0, q), (1, k), (1, v))]
+    parts = [torch.cat(x) for x in (Q, K, V)]
+    lengths = [QUERIES, KEYS, KEYS]
+    return torch.cat([attention(*(x[f[s]:f[s] + n[s]] for x, f, n in zip(parts, first, lengths))) for s in range(3)])
+
+
 def cache(tensors, seed):
     """Blocks of tokens; what belongs to no sequence is garbage."""
     blocks = random(seed, BLOCKS, PAGE, KV_HEADS, D) + 1
@@ -85,7 +94,10 @@ def read(index, pages, count=None, causal=True):
 def packed():
     return {"q": torch.cat(Q), "k": torch.cat(K), "v": torch.cat(V), "cu_seqlens_q": bounds(QUERIES), "cu_seqlens_k": bounds(KEYS),
             "out": torch.cat(right()), "bounds_of_keys": moved_bounds(False), "bounds": moved_bounds(True),
-            "keys_of_another": torch.cat(replaced(1, attention(Q[1], K[2], V[2])))}
+            "keys_of_another": torch.cat(replaced(1, attention(Q[1], K[2], V[2]))),
+            "keys_at_0": elsewhere(k=1, v=1), "v_at_0": elsewhere(v=1), "q_at_0": elsewhere(q=1), "all_at_0": elsewhere(1, 1, 1),
+            "keys_of_the_next": torch.cat(replaced(0, attention(Q[0], torch.cat(K)[KEYS[0]:2 * KEYS[0]], torch.cat(V)[KEYS[0]:2 * KEYS[0]]))),
+            "keys_without_end": torch.cat(replaced(1, attention(Q[1], torch.cat(K[1:]), torch.cat(V[1:]))))}
 
 
 def paged():

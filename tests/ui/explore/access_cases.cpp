@@ -124,13 +124,34 @@ CASE(access, tab_goes_through_the_controls_in_reading_order) {
   }
 }
 
+/// Tab comes to the name of a curve, and Space presses it.
+CASE(access, keys_press_what_the_mouse_presses) {
+  hand.frames(3);
+  const auto to = [&](const std::string& path) {
+    const ImGuiID wanted = hand.id(path);
+    for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != wanted; ++i) hand.key(ImGuiKey_Tab);
+    hand.check(ImGui::GetCurrentContext()->NavId == wanted, "Tab comes to " + path);
+  };
+  const auto focus = [&](const char* panel) {
+    ImGui::FocusWindow(ImGui::FindWindowByName(panel));
+    ImGui::NavInitWindow(ImGui::FindWindowByName(panel), true);
+    hand.frames(2);
+  };
+  focus("Recurrence");
+  to("//Recurrence/legend l");
+  const unsigned hidden = hand.view().hidden_curves;
+  hand.key(ImGuiKey_Space);
+  hand.check(hand.view().hidden_curves != hidden, "Space hides a curve");
+}
+
 // --- large text -------------------------------------------------------------------------------------------------------
 
 /// At 225 % every panel lies in the window, and no control is cut off at a panel's side.
 CASE(access, text_at_225_percent) {
   for (const auto& [width, height] :
        {std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}, std::pair{1920, 1200}})
-    for (const Workspace workspace : {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::learn}) {
+    for (const Workspace workspace :
+         {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn}) {
       hand.stage.resize(width, height);
       Session session = small_session();
       session.view.workspace = workspace;

@@ -181,6 +181,7 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
   const Asked asked[] = {
       {"sweep workspace", "workspace: Sweep", [](Session& s) { s.view.workspace = Workspace::sweep; }},
       {"wrksp train", "workspace: Train", [](Session& s) { s.view.workspace = Workspace::train; }},
+      {"wrksp model", "workspace: Model", [](Session& s) { s.view.workspace = Workspace::model; }},
       {"workspace: explore", "workspace: Explore", [](Session& s) { s.view.workspace = Workspace::explore; }},
       {"which tile size", "sweep: Which tile size?",
        [](Session& s) { s.view.workspace = Workspace::sweep, s.sweep = plan_of(ready_plans()[0], s.sweep); }},

@@ -119,7 +119,7 @@ class Anybody {
   }
 
   void change_workspace() {
-    constexpr std::array all{Workspace::explore, Workspace::sweep, Workspace::train, Workspace::learn};
+    constexpr std::array all{Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn};
     hand_.view().workspace = dice_.any(all);
   }
 

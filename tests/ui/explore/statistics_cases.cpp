@@ -54,7 +54,7 @@ CASE(statistics, check_of_the_bits) {
                  input.side.same_bits->compared() >= 6,
              "they are the same");
   const std::vector<std::string> lines = apart_lines(input.side.same_bits->methods, hand.experiment());
-  hand.check(lines.size() > 1 && lines[0].starts_with("a and b differ in "), "a against b: " + lines[0]);
+  hand.check(lines.size() > 1 && lines[0].starts_with("flash2 and three-pass differ in "), "a against b: " + lines[0]);
 }
 
 CASE(statistics, other_bits) {

@@ -105,7 +105,7 @@ CASE(learn, presenting) {
   hand.check(ImGui::GetStyle().FontScaleMain > 1.25f * small, "the type is larger");
   hand.check(!hand.exists(anywhere + "##" + lessons[1].title), "the list is away");
   const PresentedStep& presented = hand.stage.state->learn->presented;
-  for (const ImGuiKey key : {ImGuiKey_RightArrow, ImGuiKey_Space, ImGuiKey_PageDown}) {
+  for (const ImGuiKey key : {ImGuiKey_RightArrow, ImGuiKey_PageDown}) {
     const int step = hand.session().lesson.step;
     while (presented.screen + 1 < presented.screens) hand.leaves("a screen on", [&] { hand.key(key); });
     hand.changes("one step on", [&] { hand.key(key); }, at(hand, lessons, 0, step + 1));

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "app/explore/lessons.h"
 #include "app/files/png.h"
@@ -14,6 +16,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
 namespace {
@@ -63,6 +66,28 @@ void keep_picture(Hand& hand) {
   write_png(fmt::format("{}/{} {}.png", directory, picture.width, place(hand)), picture);
 }
 
+/// True if the step on screen has a view of numbers with scales, whose tables need smaller type to fit.
+bool shows_scales(Hand& hand) {
+  return std::ranges::any_of(learn_of(hand).presented.of->blocks, [](const LessonBlock& block) {
+    const auto is_scaled = [](const LessonParameter& p) { return p.key.starts_with("scaling.") || p.key == "storage"; };
+    return !block.view.empty() && std::ranges::any_of(block.view.front().parameters, is_scaled);
+  });
+}
+
+/// The sizes of type on screen that are below `least` pixels, but those of formulas.
+std::string small_type(float least) {
+  const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  const Fonts text = fonts();
+  std::string all;
+  for (int i = 0; i < atlas.Builder->BakedPool.Size; ++i) {
+    const ImFontBaked& baked = atlas.Builder->BakedPool[i];
+    const bool is_text = baked.OwnerFont == text.sans || baked.OwnerFont == text.semibold || baked.OwnerFont == text.mono ||
+                         baked.OwnerFont == text.italic;
+    if (is_text && baked.LastUsedFrame == ImGui::GetFrameCount() && baked.Size < least) all += fmt::format(" {}", baked.Size);
+  }
+  return all;
+}
+
 /// A line for each thing on screen that lies outside its column, and for type that is smaller than it should be.
 std::string complaints(Hand& hand) {
   std::string all;
@@ -81,21 +106,34 @@ std::string complaints(Hand& hand) {
   }
   expect(columns > 0, "there is no page");
   for (const ScreenItem& item : learn_of(hand).presented.items) expect(item.shrink == 1, "small text: " + item.paragraph);
-  for (const LessonBlock& block : learn_of(hand).presented.of->blocks)
-    if (!block.view.empty() && block.view.front().kind == LessonViewKind::recurrence)
-      expect(learn_of(hand).views[block.view.front().index].fit.shrink == 1, "small code");
+  const std::string small = small_type(shows_scales(hand) ? 16 : 20);
+  expect(small.empty(), "type of" + small + " pixels");
   return all;
 }
 
-/// Page Down alone from the first step of lesson 2 to the first of lesson 7: every stepper runs to its end, and everything
-/// lies in the window; then Page Up to the screen before, B, Esc.
-CASE(lecture, lessons_2_to_6_by_a_remote_control) {
-  open_lecture(hand, "02-softmax", 1280, 800);
+/// The steppers of all lessons: "lesson view 3".
+std::vector<std::string> steppers(const Lessons& lessons) {
+  std::vector<std::string> all;
+  for (const Lesson& lesson : lessons)
+    for (const LessonStep& step : lesson.steps)
+      for (const LessonBlock& block : step.blocks)
+        for (const LessonView& view : block.view)
+          if (view.kind == LessonViewKind::recurrence || written(view, "kind") == "loop")
+            all.push_back(lesson.name + " view " + std::to_string(view.index));
+  return all;
+}
+
+/// Page Down alone, or the down arrow, from the first step of lesson 1 to the last of the last: everything lies in the window,
+/// in type that a hall can read. Page Down runs every stepper to its end.
+void walk(Hand& hand, int width, int height, ImGuiKey key) {
+  open_lecture(hand, "01-floats", width, height);
   hand.check(16 * ImGui::GetStyle().FontScaleMain >= 22, "text of 22 pixels");
   hand.check(14.5f * ImGui::GetStyle().FontScaleMain >= 20, "code of 20 pixels");
+  const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
   std::map<std::string, bool> at_its_end;  // by stepper: it was there when it was left
   std::string screen, wrong;
-  for (int presses = 0; lesson_of(hand).name < "07" && presses < 3000 && hand.well(); ++presses) {
+  for (int presses = 0; presses < 6000 && hand.well(); ++presses) {
+    if (screen == place(hand) && key == ImGuiKey_DownArrow) break;
     if (screen != place(hand)) {
       screen = place(hand);
       come_to_rest(hand);
@@ -104,20 +142,22 @@ CASE(lecture, lessons_2_to_6_by_a_remote_control) {
     }
     const Stepping s = learn_of(hand).stepping;
     if (s.view >= 0) at_its_end[lesson_of(hand).name + " view " + std::to_string(s.view)] = s.at == s.last;
-    hand.key(ImGuiKey_PageDown);
+    const Session before = hand.session();
+    hand.key(key);
+    if (hand.session() == before && screen == place(hand)) break;
   }
   hand.check(wrong.empty(), wrong);
-  hand.check(lesson_of(hand).name.starts_with("07"), "the lecture ends: " + place(hand));
+  hand.check(lesson_of(hand).name == lessons->back().name &&
+                 lesson_of(hand).step + 1 == static_cast<int>(lessons->back().steps.size()),
+             "the lecture ends: " + place(hand));
+  if (key != ImGuiKey_PageDown) return;
   for (const auto& [stepper, ended] : at_its_end) hand.check(ended, stepper + " was left at its end");
-  const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
-  for (const Lesson& lesson : *lessons)
-    for (const LessonStep& step : lesson.steps)
-      for (const LessonBlock& block : step.blocks) {
-        if (block.view.empty() || lesson.name < "02" || lesson.name > "07") continue;
-        const LessonView& view = block.view.front();
-        const bool steps = view.kind == LessonViewKind::recurrence || written(view, "kind") == "loop";
-        if (steps) hand.check(at_its_end.contains(lesson.name + " view " + std::to_string(view.index)), lesson.name + " ran");
-      }
+  for (const std::string& stepper : steppers(*lessons)) hand.check(at_its_end.contains(stepper), stepper + " ran");
+}
+
+CASE(lecture, all_lessons_by_a_remote_control) {
+  walk(hand, 1280, 800, ImGuiKey_PageDown);
+  open_lecture(hand, "07-rounding", 1280, 800);
   hand.key(ImGuiKey_PageUp);
   hand.check(lesson_of(hand).name.starts_with("06") && learn_of(hand).presented.screen + 1 == learn_of(hand).presented.screens,
              "Page Up shows the screen before: " + place(hand));
@@ -125,20 +165,39 @@ CASE(lecture, lessons_2_to_6_by_a_remote_control) {
   hand.check(!lesson_of(hand).presenting, "Esc leaves");
 }
 
-/// At other sizes every screen of these lessons lies in the window; the down arrow passes the steps.
+CASE(lecture, all_lessons_on_a_small_projector) { walk(hand, 1024, 768, ImGuiKey_PageDown); }
+
+/// The down arrow passes the steps.
 CASE(lecture, every_screen_lies_in_the_window) {
-  for (const auto& [width, height] : {std::pair{1024, 768}, std::pair{1600, 1000}, std::pair{1920, 1080}}) {
-    open_lecture(hand, "02-softmax", width, height);
-    std::string wrong;
-    for (int presses = 0; lesson_of(hand).name < "07" && presses < 500 && hand.well(); ++presses) {
-      come_to_rest(hand);
-      keep_picture(hand);
-      wrong += complaints(hand);
-      hand.key(ImGuiKey_DownArrow);
-    }
-    hand.check(wrong.empty(), wrong);
-    hand.check(lesson_of(hand).name.starts_with("07"), "the lecture ends: " + place(hand));
+  for (const auto& [width, height] : {std::pair{1600, 1000}, std::pair{1920, 1080}})
+    walk(hand, width, height, ImGuiKey_DownArrow);
+  hand.stage.resize(1280, 800);
+}
+
+/// The space bar changes between text and view where each has a screen of its own; the stepper stays at its step. Beside each
+/// other, and where a step has no view, it goes on.
+CASE(lecture, space_changes_between_text_and_view) {
+  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1024, 768}}) {
+    open_lecture(hand, "04-online-normaliser", width, height);
+    while (learn_of(hand).stepping.view < 0) hand.key(ImGuiKey_PageDown);
+    const std::string view = place(hand);
+    hand.key(ImGuiKey_PageDown);
+    hand.key(ImGuiKey_PageDown);
+    const int at = learn_of(hand).stepping.at;
+    hand.check(at == 2, "two steps on");
+    hand.key(ImGuiKey_Space);
+    hand.frames(1);
+    hand.check(learn_of(hand).stepping.view < 0 && place(hand) != view, "the text: " + place(hand));
+    hand.key(ImGuiKey_Space);
+    hand.frames(1);
+    hand.check(learn_of(hand).stepping.at == at && place(hand) == view, "the view again, at its step: " + place(hand));
   }
+  open_lecture(hand, "04-online-normaliser", 1920, 1080);
+  while (learn_of(hand).stepping.view < 0) hand.key(ImGuiKey_PageDown);
+  const int at = learn_of(hand).stepping.at;
+  hand.key(ImGuiKey_Space);
+  hand.frames(1);
+  hand.check(learn_of(hand).stepping.at == at + 1, "side by side, a step on");
   hand.stage.resize(1280, 800);
 }
 

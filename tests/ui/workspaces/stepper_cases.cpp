@@ -149,7 +149,7 @@ CASE(stepper, keys_step_what_is_on_screen) {
     hand.frames(4);
     while (hand.stage.state->learn->stepping.view < 0) hand.key(ImGuiKey_PageDown);
     int at = hand.stage.state->learn->stepping.at;
-    for (const int key : {ImGuiKey_PageDown, ImGuiKey_RightArrow, ImGuiKey_Space, ImGuiKey_Period}) {
+    for (const int key : {ImGuiKey_PageDown, ImGuiKey_RightArrow, ImGuiKey_Period}) {
       hand.key(key);
       hand.check(hand.stage.state->learn->stepping.at == ++at, "presenting, one step on by key " + std::to_string(key));
     }

@@ -216,7 +216,7 @@ void edit_score(LessonScene& scene, RecurrenceViewState& state, const RowBox& bo
   const std::vector<double>& scores = state.asked.front().scores;
   const std::string id = "###score " + std::to_string(key + 1);
   ImGui::SetCursorScreenPos({box.left(key), box.at.y});
-  ImGui::InvisibleButton(id.c_str(), {std::max(1.0f, box.cell), bottom - box.at.y});
+  ImGui::InvisibleButton(id.c_str(), {std::max(1.0f, box.cell), bottom - box.at.y}, ImGuiButtonFlags_EnableNav);
   if (ImGui::IsItemHovered() || ImGui::IsItemActive()) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeNS);
   const bool moved = ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left);
   if (ImGui::IsItemActivated()) state.drag_from = scores[static_cast<std::size_t>(key)];
@@ -262,8 +262,11 @@ std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const
   draw_weights(stepped, box, bottom);
   draw_text({at.x, (box.top + box.base) / 2 - px(8)}, Face::mono, colours().secondary, "S");
   draw_text({at.x, bottom - px(30)}, Face::mono, colours().secondary, "P");
-  for (int key = 0; key < static_cast<int>(state.asked.front().scores.size()); ++key)
+  for (int key = 0; key < static_cast<int>(state.asked.front().scores.size()); ++key) {
+    ImGui::PushItemFlag(ImGuiItemFlags_NoTabStop, key > 0);  // arrows reach the others
     edit_score(scene, state, box, key, bottom);
+    ImGui::PopItemFlag();
+  }
   take_room(at, {scene.width, height});
   return "";
 }

@@ -99,7 +99,7 @@ void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const
   for (const auto& [c, end] : shown.columns)
     draw_text({end, y}, Face::mono_small, followed ? colours().text : colours().secondary, number_of(*c, row, step), 1);
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)}))
+  if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)}, ImGuiButtonFlags_EnableNav))
     change(scene, "follow", called);
   explain(std::string(info(row.question.algorithm).title) +
               ". Click: its code, its formula and its state below. Bytes between HBM and the chip for this one "

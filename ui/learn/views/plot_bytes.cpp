@@ -143,6 +143,19 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   return "";
 }
 
+std::vector<FigurePanel> loop_panels(const LessonScene& scene, std::string& problem) {
+  LoopPicture picture;
+  refresh_loop(picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
+  const int wanted = whole_of(scene, "at", 0, 0, farthest, problem);
+  if (!problem.empty()) return {};
+  if (picture.steps.empty()) {
+    problem = loop_sentence(picture, 0);
+    problem.pop_back();  // its full stop
+    return {};
+  }
+  return loop_figure(picture, std::min(wanted, static_cast<int>(picture.steps.size()) - 1));
+}
+
 std::string draw_loop_plot(LessonScene& scene, float height) {
   auto& state = own_state<LoopState>(scene);
   std::string problem;
@@ -158,7 +171,7 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   draw_loop_picture(state.picture, at, from, {scene.width, height});
   take_room(from, {scene.width, height});
   if (is_on_page(scene)) return "";
-  offer_figure(scene, Plot::window, "loop", from, {from.x + scene.width, from.y + height}, {});
+  offer_own_figure(scene, from, {from.x + scene.width, from.y + height});
   draw_speed(scene);
   bool plays = scene.stepping.playing == scene.view.index;
   const bool played = plays;

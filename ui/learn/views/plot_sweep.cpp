@@ -78,11 +78,11 @@ Session session_of(const LessonScene& scene, const LessonQuestion& question, con
   return s;
 }
 
-/// The plot that draws it; `window`, its pixels alone, where the measure is one of lessons.
+/// The plot that draws it: a lesson's own where the measure is one of lessons.
 Plot plot_of(const LessonQuestion& question) {
   if (question.vary.empty()) return Plot::train_runs;
   const bool own = question.measure.starts_with("train.") || question.measure.starts_with("sum.");
-  return own ? Plot::window : Plot::sweep;
+  return own ? Plot::lesson : Plot::sweep;
 }
 
 void draw_picture(const LessonScene& scene, SweepPlotState& state, float height) {
@@ -113,8 +113,12 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   if (has_categories(*d.table)) height = bars_height(*d.table);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);
-  offer_figure(scene, plot_of(question), "sweep", at, {at.x + scene.width, at.y + height},
-               [&] { return session_of(scene, question, answer->table); });
+  const Plot plot = plot_of(question);
+  if (plot == Plot::lesson)
+    offer_own_figure(scene, at, {at.x + scene.width, at.y + height});
+  else
+    offer_figure(scene, plot, "sweep", at, {at.x + scene.width, at.y + height},
+                 [&] { return session_of(scene, question, answer->table); });
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
                                               faded(colours().panel, 0.35f));
@@ -127,14 +131,29 @@ std::string draw_losses_plot(LessonScene& scene, float height) {
   return "";
 }
 
-std::string draw_sweep_plot(LessonScene& scene, float height) {
-  std::string problem;
+LessonQuestion sweep_question(const LessonScene& scene, std::string& problem) {
   LessonQuestion question{
       .experiment = scene.experiment, .measure = value_of(scene, "measure", "a.mean_abs"), .vary = {}, .seeds = 1};
   question.seeds = whole_of(scene, "seeds", 1, 1, 100, problem);
   for (const char* key : {"vary", "vary2"})
     if (const std::string text = value_of(scene, key); !text.empty()) question.vary.push_back(text);
   if (question.vary.empty()) problem = refusal("vary", "", "KEY=VALUES, such as block_k=16:1024:x2 or format=bf16,fp16");
+  return question;
+}
+
+std::vector<FigurePanel> sweep_panels(const LessonScene& scene, std::string& problem) {
+  const LessonQuestion question = sweep_question(scene, problem);
+  if (!problem.empty()) return {};
+  const LessonAnswerPtr answer = answer_of(scene.input.learn.answers.get(), question);
+  problem = !answer ? "its numbers are not computed" : answer->problem;
+  if (!problem.empty()) return {};
+  const SweepPlan plan = axes_of(answer->table);
+  return {sweep_lines(answer->table, {plan.spread, plan.log_x, plan.log_y}).panel};
+}
+
+std::string draw_sweep_plot(LessonScene& scene, float height) {
+  std::string problem;
+  const LessonQuestion question = sweep_question(scene, problem);
   if (!problem.empty()) return problem;
   draw_answer(scene, question, height);
   return "";

@@ -157,7 +157,7 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   draw_text({at.x, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours().text, s.name);
   ImGui::SetCursorScreenPos(boxes);
   ImGui::PushID(s.name.c_str());
-  const bool pressed = ImGui::InvisibleButton("bits", size);
+  const bool pressed = ImGui::InvisibleButton("bits", size, ImGuiButtonFlags_EnableNav);
   ImGui::PopID();
   std::string digits = s.bits.sign + s.bits.exponent + s.bits.mantissa;
   const int i = hovered_bit(bits, boxes, size);

@@ -103,6 +103,8 @@ std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::share
 
 /// A measure of a sweep: curves over numbers, or a bar for each name.
 std::string draw_sweep_plot(LessonScene& scene, float height);
+/// Its question; `problem` says which key is impossible.
+LessonQuestion sweep_question(const LessonScene& scene, std::string& problem);
 /// The losses of the plan `spike`, step by step.
 std::string draw_losses_plot(LessonScene& scene, float height);
 /// The traffic of the three algorithms over N or M.
@@ -124,6 +126,8 @@ void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to);
 
 /// The panels of plots that only lessons have; `problem` says which key is impossible.
 std::vector<FigurePanel> bytes_panels(const LessonScene& scene, std::string& problem);
+std::vector<FigurePanel> loop_panels(const LessonScene& scene, std::string& problem);
+std::vector<FigurePanel> sweep_panels(const LessonScene& scene, std::string& problem);
 std::vector<FigurePanel> staircase_panels(const LessonScene& scene, std::string& problem);
 std::vector<FigurePanel> exp_panels(const LessonScene& scene, std::string& problem);
 std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string& problem);

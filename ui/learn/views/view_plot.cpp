@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -90,8 +91,12 @@ struct OwnPanels {
   std::string_view kind;
   std::vector<FigurePanel> (*panels)(const LessonScene&, std::string& problem);
 };
-constexpr std::array<OwnPanels, 4> own_kinds{
-    {{"bytes", bytes_panels}, {"staircase", staircase_panels}, {"exp", exp_panels}, {"heaps", heaps_panels}}};
+constexpr std::array<OwnPanels, 6> own_kinds{{{"bytes", bytes_panels},
+                                              {"loop", loop_panels},
+                                              {"staircase", staircase_panels},
+                                              {"exp", exp_panels},
+                                              {"heaps", heaps_panels},
+                                              {"sweep", sweep_panels}}};
 
 constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
 
@@ -153,23 +158,46 @@ std::string draw_plot_view(LessonScene& scene) {
   return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
 }
 
-std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys) {
+namespace {
+
+/// Calls f with the scene of a plot of these keys, without a page.
+template <class F>
+auto with_scene(const Experiment& experiment, const std::vector<LessonParameter>& keys, const PanelInput& input, F f) {
   LessonView view{
       .kind = LessonViewKind::plot, .parameters = keys, .line = 0, .index = 0, .experiment = experiment, .problem = {}};
   LessonViewEdits edits;
   LessonViewState state;
-  const PanelInput input;
   Requests requests;
   Stepping stepping;
   View window;
-  const LessonScene scene{view, edits, state, experiment, input, requests, 0, 0, stepping, window};
-  const std::string kind = value_of(scene, "kind");
-  const auto* const own = std::ranges::find(own_kinds, kind, &OwnPanels::kind);
-  std::string problem = own == own_kinds.end() ? refusal("kind", kind, "bytes, staircase, exp or heaps") : "";
-  std::vector<FigurePanel> panels;
-  if (problem.empty()) panels = own->panels(scene, problem);
-  if (!problem.empty()) throw std::invalid_argument("The plot of a lesson cannot be drawn: " + problem + ".");
-  return panels;
+  return f(LessonScene{view, edits, state, experiment, input, requests, 0, 0, stepping, window});
+}
+
+}  // namespace
+
+std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys,
+                                       const LessonAnswerPtr& answer) {
+  PanelInput input;
+  if (answer) input.learn.answers = std::make_shared<const LessonAnswers>(LessonAnswers{answer});
+  return with_scene(experiment, keys, input, [](const LessonScene& scene) {
+    const std::string kind = value_of(scene, "kind");
+    const auto* const own = std::ranges::find(own_kinds, kind, &OwnPanels::kind);
+    std::string problem = own == own_kinds.end() ? refusal("kind", kind, "bytes, loop, staircase, exp, heaps or sweep") : "";
+    std::vector<FigurePanel> panels;
+    if (problem.empty()) panels = own->panels(scene, problem);
+    if (!problem.empty()) throw std::invalid_argument("The plot of a lesson cannot be drawn: " + problem + ".");
+    return panels;
+  });
+}
+
+std::optional<LessonQuestion> lesson_question(const Experiment& experiment, std::string_view kind,
+                                              const std::vector<LessonParameter>& keys) {
+  if (kind != "sweep") return std::nullopt;
+  return with_scene(experiment, keys, PanelInput{}, [](const LessonScene& scene) {
+    std::string problem;
+    const LessonQuestion question = sweep_question(scene, problem);
+    return problem.empty() ? std::optional(question) : std::nullopt;
+  });
 }
 
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,

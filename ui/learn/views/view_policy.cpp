@@ -109,7 +109,7 @@ void draw_roundings(const LessonScene& scene, float width) {
 /// The editor of both methods' roundings; a change holds from the next frame on.
 void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
   Experiment edited = scene.experiment;
-  ImGui::BeginChild("steps", size);
+  ImGui::BeginChild("steps", size, ImGuiChildFlags_NavFlattened);
   const bool changed = edit_precision(edited, scene.input, state.typed_format);
   ImGui::EndChild();
   if (changed) change_to(scene, edited);

@@ -105,9 +105,13 @@ std::string refusal(std::string_view key, std::string_view value, std::string_vi
 /// its question number `slot`. Null: none yet.
 LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot = 0);
 
-/// The panels of a plot that only lessons have, of these keys: `kind` is bytes, staircase, exp or heaps. Throws
-/// std::invalid_argument in a sentence.
-std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys);
+/// The panels of a plot that only lessons have, of these keys: `kind` is bytes, loop, staircase, exp, heaps or sweep, whose
+/// `answer` is that to `lesson_question`. Throws std::invalid_argument in a sentence.
+std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys,
+                                       const LessonAnswerPtr& answer = nullptr);
+/// The question that such a plot needs an answer to; none: it needs none, or its keys are impossible.
+std::optional<LessonQuestion> lesson_question(const Experiment& experiment, std::string_view kind,
+                                              const std::vector<LessonParameter>& keys);
 
 /// Sliders and menus for the experiment keys that `controls: format, policy, n, block_k` lists.
 std::string draw_lesson_controls(LessonScene& scene);

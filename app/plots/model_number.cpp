@@ -3,7 +3,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "app/explore/own_numbers.h"
+#include "app/plots/own_numbers.h"
 #include "app/words/numbers.h"
 #include "kernels/model/model_answer.h"
 #include "kernels/model/random_model.h"

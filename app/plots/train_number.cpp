@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "app/explore/own_numbers.h"
+#include "app/plots/own_numbers.h"
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"

@@ -1,7 +1,7 @@
 // Numbers of tensor cores' sums.
 #include <stdexcept>
 
-#include "app/explore/own_numbers.h"
+#include "app/plots/own_numbers.h"
 #include "app/words/numbers.h"
 #include "kernels/questions/sum_drift.h"
 #include "ui/frame/lesson.h"

@@ -1,0 +1,193 @@
+#include "app/explore/model_desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "app/files/files.h"
+#include "app/model/model_files.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_recent_models = 8, longest_list = 1 << 16;
+
+/// The list of recent checkpoints, one a line; empty: there is none.
+std::string recent_models_file(const std::string& directory) {
+  return directory.empty() ? "" : (fs::path(directory) / "models.txt").string();
+}
+
+std::vector<std::string> lines_of(const std::string& file) try {
+  std::vector<std::string> lines;
+  std::string text = file.empty() ? "" : read_file(file, longest_list);
+  for (std::size_t end; (end = text.find('\n')) != text.npos; text.erase(0, end + 1))
+    if (end > 0 && lines.size() < most_recent_models) lines.push_back(text.substr(0, end));
+  return lines;
+} catch (const std::exception&) {  // the first start, or a list that nobody needs
+  return {};
+}
+
+/// Runs `act`; what it throws becomes the remark.
+template <class Act>
+void attempt(std::string& remark, Act act) {
+  try {
+    act();
+  } catch (const std::bad_alloc&) {
+    remark = "There is not enough memory for this model.";
+  } catch (const std::exception& error) {
+    remark = error.what();
+    if (!remark.ends_with('.')) remark += '.';
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const LanguageModel> ModelDesk::Weights::of(const std::string& checkpoint) {
+  const std::lock_guard lock(mutex_);
+  std::error_code error;
+  const auto time = fs::last_write_time(checkpoint, error).time_since_epoch().count();
+  const std::string key = fmt::format("{} {}", checkpoint, time);
+  if (model_ && key == key_) return model_;
+  model_.reset();  // before another one takes its room
+  model_ = std::make_shared<const LanguageModel>(read_language_model(checkpoint));
+  key_ = key;
+  return model_;
+}
+
+ModelDesk::ModelDesk(std::function<void()> published, std::string directory)
+    : directory_(std::move(directory)),
+      recent_(lines_of(recent_models_file(directory_))),
+      read_([](const ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
+      work_([this](const Work& work, const SideRun<Done>& run) { return done(work, run); }, published),
+      heads_([this](const Work& work, const SideRun<CapturedFile>& run) { return captured(work, run); }, published) {}
+
+ModelDesk::Done ModelDesk::done(const Work& work, const SideRun<Done>& run) const {
+  share_ = 0;
+  const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
+  Options options = run.options;
+  options.progress = [this](double share) { share_ = share; };
+  if (work.part != ModelPart::none)
+    return {work.asked, std::make_shared<const ModelShares>(attributed(work.asked, work.part, *model, options))};
+  return {std::make_shared<const ModelFound>(answered(*work.asked, *model, options)), nullptr};
+}
+
+CapturedFile ModelDesk::captured(const Work& work, const SideRun<CapturedFile>& run) const {
+  const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
+  const std::string bytes = heads_file(*work.asked, work.layer, *model, run.options);
+  const std::string title = heads_title(*work.asked, work.layer);
+  const fs::path folder = directory_.empty() ? fs::temp_directory_path() / "attoscope" : fs::path(directory_) / "captures";
+  const std::string file =
+      (folder / fmt::format("{} layer {} {}.safetensors", work.asked->reading->name, work.layer, hex16(hash_of(bytes))))
+          .string();
+  std::error_code error;
+  if (!fs::exists(file, error)) write_safely(file, bytes);
+  CapturedFile captured{fmt::format("{}:{}", file, work.head), fmt::format("{}, head {}", title, work.head),
+                        head_experiment(model->architecture, static_cast<int>(work.asked->reading->tokens.size()),
+                                        work.asked->a, work.asked->format, work.asked->seed)};
+  captured.experiment.b = work.asked->b;
+  return captured;
+}
+
+void ModelDesk::update(const Session& session) {
+  attempt(remark_, [&] { take(); });
+  if (session.view.workspace != Workspace::model) return;
+  session_ = session;
+  read_.ask(session.model);
+}
+
+void ModelDesk::take() {
+  read_.update();
+  work_.update();
+  if (work_.answer() && work_.answer() != taken_) {
+    taken_ = work_.answer();
+    found_ = taken_->found;
+    shares_ = taken_->shares;
+  }
+  heads_.update();
+  if (heads_.answer() && heads_.answer() != opened_) captured_ = *(opened_ = heads_.answer());
+}
+
+void ModelDesk::tell_expected(ModelView& view) const {
+  if (!found_) return;
+  LanguageModel shape;
+  const auto layers = [&](const ModelFound& f, ModelPart part) {
+    shape.architecture.layers = f.reading->layers, shape.architecture.heads = f.reading->heads;
+    ModelQuestion q = question_of(f, shape);
+    q.attribute = part, q.yardsticks &= part == ModelPart::none;
+    return model_layers(q) * f.reading->products * static_cast<double>(f.reading->tokens.size());
+  };
+  const double rate = found_->seconds / layers(*found_, ModelPart::none);
+  for (std::size_t i = 1; i < view.progress.expected.size(); ++i)
+    view.progress.expected[i] = rate * layers(*found_, static_cast<ModelPart>(i));
+  if (!view.progress.reads && view.reading->wrong.empty())
+    view.progress.expected[0] = rate * layers(asked_by(session_, view.reading), ModelPart::none);
+}
+
+ModelView ModelDesk::view() const {
+  ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
+  ModelProgress& p = view.progress;
+  if (read_.answer()) view.reading = read_.answer()->reading;
+  p.reads = !view.reading || !(view.reading->asked == session_.model);
+  const bool works = work_.busy() && asked_ > 0;
+  p.runs = works && running_ == ModelPart::none, p.attributes = works && running_ != ModelPart::none, p.opens = heads_.busy();
+  p.share = share_;
+  if (works && p.share > 0) p.seconds_left = std::chrono::duration<double>(Clock::now() - begun_).count() * (1 / p.share - 1);
+  p.remark = remark_;
+  if (found_) {
+    const ModelFound now = asked_by(session_, found_->reading);
+    p.stale = !(found_->reading->asked == session_.model && found_->a == now.a && found_->b == now.b &&
+                found_->format == now.format && found_->seed == now.seed);
+  }
+  tell_expected(view);
+  return view;
+}
+
+void ModelDesk::remember(const std::string& checkpoint) {
+  std::erase(recent_, checkpoint);
+  recent_.insert(recent_.begin(), checkpoint);
+  if (recent_.size() > most_recent_models) recent_.resize(most_recent_models);
+  if (directory_.empty()) return;
+  std::string text;
+  for (const std::string& line : recent_) text += line + "\n";
+  try {
+    write_safely(recent_models_file(directory_), text);
+  } catch (const std::exception&) {  // the list of this window stays
+  }
+}
+
+void ModelDesk::handle(const ModelRequest& request, const Session& session) {
+  using Act = ModelRequest::Act;
+  if (request.act == Act::none) return;
+  remark_.clear();
+  if (request.act == Act::cancel) {
+    work_.forget();
+    return heads_.forget();
+  }
+  Work work{++asked_, checkpoint_of(session.model), found_, request.part, request.layer, request.head};
+  if (request.act == Act::run) {
+    const std::shared_ptr<const ReadPlan>& read = read_.answer();
+    if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
+    work.asked = std::make_shared<const ModelFound>(asked_by(session, read->reading));
+    work.part = ModelPart::none;
+    remember(work.checkpoint);
+  }
+  if (!work.asked) return;
+  work.checkpoint = checkpoint_of(work.asked->reading->asked);
+  if (request.act == Act::explore) return heads_.ask(work);
+  work_.forget();  // the newest question wins at once
+  running_ = work.part;
+  begun_ = Clock::now();
+  share_ = 0;
+  work_.ask(work);
+}
+
+std::optional<CapturedFile> ModelDesk::take_captured() { return std::exchange(captured_, std::nullopt); }
+
+}  // namespace attoscope

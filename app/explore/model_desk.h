@@ -1,0 +1,92 @@
+/// The controller of the Model workspace: reads checkpoint and text, runs the model, opens its heads.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/model/model_plan.h"
+#include "app/threads/side_question.h"
+#include "app/train/train_thread.h"
+#include "ui/frame/model_answer.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// Runs language models as the panels ask, in the background: the newest question wins. Knows no window.
+class ModelDesk {
+ public:
+  /// Other threads call `published` whenever `update` has something to take. `directory`: for Q, K and V, and the list of
+  /// recent checkpoints; empty: the temporary one, and no list.
+  ModelDesk(std::function<void()> published, std::string directory);
+
+  /// Reads the plan if the Model workspace is on show, and takes answers.
+  void update(const Session& session);
+  /// Input of the panels in this frame.
+  ModelView view() const;
+  /// Starts or stops what the request asks for.
+  void handle(const ModelRequest& request, const Session& session);
+  /// Q, K and V that were asked for, once.
+  std::optional<CapturedFile> take_captured();
+  /// True during work that ends by itself.
+  bool busy() const { return read_.busy() || work_.busy() || heads_.busy(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// The weights of the checkpoint that was used last, shared by the threads.
+  class Weights {
+   public:
+    std::shared_ptr<const LanguageModel> of(const std::string& checkpoint);
+
+   private:
+    std::mutex mutex_;
+    std::string key_;  ///< path, and time of its last change
+    std::shared_ptr<const LanguageModel> model_;
+  };
+  /// A run, an attribution of an answer, or heads of an answer.
+  struct Work {
+    std::uint64_t number = 0;  ///< counts up
+    std::string checkpoint;
+    std::shared_ptr<const ModelFound> asked;
+    ModelPart part = ModelPart::none;
+    int layer = 0, head = 0;
+
+    friend bool operator==(const Work& x, const Work& y) { return x.number == y.number; }
+  };
+  struct Done {
+    std::shared_ptr<const ModelFound> found;
+    std::shared_ptr<const ModelShares> shares;
+  };
+
+  Done done(const Work& work, const SideRun<Done>& run) const;
+  CapturedFile captured(const Work& work, const SideRun<CapturedFile>& run) const;
+  void take();
+  void tell_expected(ModelView& view) const;
+  void remember(const std::string& checkpoint);
+
+  const std::string directory_;
+  const std::shared_ptr<Weights> weights_ = std::make_shared<Weights>();
+  mutable std::atomic<double> share_{0};
+  std::vector<std::string> recent_;
+  Session session_;  ///< at the last update in which its workspace was on show
+  std::uint64_t asked_ = 0;
+  ModelPart running_ = ModelPart::none;  ///< part of the work under way
+  Clock::time_point begun_{};
+  std::shared_ptr<const ModelFound> found_;
+  std::shared_ptr<const ModelShares> shares_;
+  std::shared_ptr<const Done> taken_;
+  std::shared_ptr<const CapturedFile> opened_;
+  std::optional<CapturedFile> captured_;
+  std::string remark_;
+  SideQuestion<ModelPlan, ReadPlan> read_;  ///< last, so that they join before anything they use goes away
+  SideQuestion<Work, Done> work_;
+  SideQuestion<Work, CapturedFile> heads_;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,326 @@
+#include "app/model/model_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "app/files/files.h"
+#include "app/files/path_completion.h"
+#include "app/files/paths.h"
+#include "app/model/model_files.h"
+#include "app/model/model_words.h"
+#include "app/model/token_files.h"
+#include "app/model/tokenizer.h"
+#include "app/tensors/exact_tensors.h"
+#include "app/tensors/readers.h"
+#include "app/words/numbers.h"
+#include "kernels/arithmetic/quoted.h"
+#include "kernels/cancelled_sign.h"
+#include "kernels/experiment/kernel_presets.h"
+#include "kernels/train/plan/chronicle.h"
+
+namespace attoscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A failure in one sentence with a full stop.
+std::string sentence(std::string what) {
+  if (!what.ends_with('.')) what += '.';
+  return what;
+}
+
+std::string name_of(const std::string& checkpoint) {
+  const fs::path path = fs::path(checkpoint).has_filename() ? fs::path(checkpoint) : fs::path(checkpoint).parent_path();
+  return checkpoint.ends_with(".gguf") ? path.stem().string() : path.filename().string();
+}
+
+/// Multiplications of a token through one layer, with the layer's share of the logits.
+double products_of(const Architecture& a) {
+  double count = static_cast<double>(a.vocabulary) * a.width / std::max(1, a.layers);
+  for (std::size_t t = 0; t < layer_tensor_count; ++t)
+    if (const auto [rows, cols] = shape_of(a, static_cast<LayerTensor>(t)); rows > 1) count += static_cast<double>(rows) * cols;
+  return count;
+}
+
+Architecture described(const std::string& checkpoint, ModelReading& reading) {
+  std::string kind;
+  std::error_code error;
+  if (!fs::is_directory(checkpoint, error) && !checkpoint.ends_with(".gguf"))
+    throw std::runtime_error("the model is " + in_quotes(checkpoint) + ", expected " + std::string(checkpoint_specs));
+  Architecture a = fs::is_directory(checkpoint, error) ? read_config((fs::path(checkpoint) / "config.json").string(), kind)
+                                                       : gguf_architecture(list_file(checkpoint), checkpoint, kind);
+  reading.name = name_of(checkpoint);
+  reading.layers = a.layers, reading.heads = a.heads, reading.products = products_of(a);
+  reading.about = fmt::format("{}: {} layers of {} heads over {}, d {}, width {}, vocabulary {}", kind, a.layers, a.heads,
+                              a.kv_heads, a.head_dim, a.width, a.vocabulary);
+  return a;
+}
+
+/// The plan's text; none: its file holds tokens.
+std::optional<std::string> text_of(const ModelPlan& plan) {
+  constexpr std::uint64_t longest_text = 1 << 22;
+  if (plan.text == ModelText::chronicle) return chronicle();
+  if (plan.text == ModelText::licence) return read_file((fs::path(assets_directory()) / "LICENSE").string(), longest_text);
+  if (plan.text == ModelText::typed) return plan.typed;
+  if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a .npy");
+  const std::string file = with_home(plan.file);
+  if (file.ends_with(".npy")) return std::nullopt;
+  return read_file(file, longest_text);
+}
+
+/// The bytes where they are UTF-8, else their numbers: a token may end within a character.
+std::string shown_bytes(const std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto c = decoded(bytes, at);
+    if (!c) {
+      std::string numbers;
+      for (const char byte : bytes) numbers += fmt::format("<{:02X}>", static_cast<unsigned char>(byte));
+      return numbers;
+    }
+    at += c->bytes;
+  }
+  return bytes;
+}
+
+/// The texts of the checkpoint's tokens; null: it has no byte-level tokenizer.
+std::shared_ptr<const std::vector<std::string>> words_of(const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) return nullptr;
+  std::vector<std::string> words = tokenizer->texts();
+  for (std::string& word : words) word = shown_bytes(word);
+  return std::make_shared<const std::vector<std::string>>(std::move(words));
+}
+
+void read_text(const ModelPlan& plan, const std::string& checkpoint, ModelReading& reading) {
+  const std::optional<std::string> text = text_of(plan);
+  std::optional<Tokenizer> tokenizer;
+  if (text) {
+    tokenizer = read_tokenizer(checkpoint);
+    reading.tokens = tokenizer->tokens(*text);
+  } else {
+    reading.tokens = read_tokens(with_home(plan.file), 0);
+    try {
+      tokenizer = read_tokenizer(checkpoint);
+    } catch (const std::runtime_error&) {  // the tokens' numbers are their texts
+    }
+  }
+  reading.all_tokens = reading.tokens.size();
+  if (plan.limit > 0 && reading.tokens.size() > static_cast<std::size_t>(plan.limit))
+    reading.tokens.resize(static_cast<std::size_t>(plan.limit));
+  if (reading.tokens.size() < 2)
+    throw std::runtime_error(fmt::format("the text has {} tokens, expected 2 or more", reading.tokens.size()));
+  reading.words = words_of(tokenizer ? &*tokenizer : nullptr);
+  for (const int token : reading.tokens) reading.text.push_back(token_text(reading, token));
+}
+
+TableCell cell_of(double x, bool known = true) { return known ? TableCell(x) : TableCell(); }
+
+Table targets_table(const ModelFound& found) {
+  constexpr std::size_t most = 4096;
+  Table table{
+      .columns =
+          {{.key = "place", .meaning = "The place of the token that is predicted, from 1: token 0 has no past."},
+           {.key = "token", .meaning = "The token that follows there."},
+           {.key = "dlogp_a", .title = "Δ a", .digits = 3, .meaning = "log p of a minus log p of the exact model, nats."},
+           {.key = "dlogp_b", .title = "Δ b", .digits = 3, .meaning = "log p of b minus log p of the exact model, nats."},
+           {.key = "logp_exact", .title = "log p", .digits = 4, .meaning = "The exact model's log-probability, nats."},
+           {.key = "logp_a", .title = "log p, a", .digits = 4, .meaning = "That of a.", .minor = true},
+           {.key = "logp_b", .title = "log p, b", .digits = 4, .meaning = "That of b.", .minor = true}},
+      .rows = {}};
+  const std::vector<double>&exact = found.answer->tokens[0].logp, &a = found.answer->tokens[1].logp,
+        &b = found.answer->tokens[2].logp;
+  std::vector<std::size_t> order(exact.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::abs(a[i] - exact[i]); });
+  order.resize(std::min(order.size(), most));
+  for (const std::size_t i : order)
+    table.rows.push_back(
+        {table_cell(i + 1), found.reading->text[i + 1], a[i] - exact[i], b[i] - exact[i], exact[i], a[i], b[i]});
+  return table;
+}
+
+Table shares_table(const ModelAnswer& answer, ModelPart part) {
+  Table table;
+  if (part == ModelPart::step) table.columns = {{.key = "step", .meaning = "The rounding step that was left out."}};
+  if (part != ModelPart::step) table.columns = {{.key = "layer", .meaning = "The layer that computed exactly."}};
+  if (part == ModelPart::head) table.columns.push_back({.key = "head", .meaning = "Its head; the others of the layer round."});
+  table.columns.push_back({.key = "share",
+                           .title = "share, %",
+                           .digits = 3,
+                           .meaning =
+                               "The part of a's mean |difference of log p| that goes away without it. Shares need not add up "
+                               "to 100 %."});
+  for (const ModelShare& s : answer.attribution) {
+    std::vector<TableCell>& row = table.rows.emplace_back();
+    if (part == ModelPart::step) row.emplace_back(s.step);
+    if (part != ModelPart::step) row.push_back(table_cell(s.layer));
+    if (part == ModelPart::head) row.push_back(table_cell(s.head));
+    row.emplace_back(100 * s.share);
+  }
+  return table;
+}
+
+/// [n, heads d] as [heads, n, d].
+ExactTensor tensor_of(const std::string& name, const std::vector<double>& x, int n, int heads, int d) {
+  ExactTensor t{name, {static_cast<std::uint64_t>(heads), static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(d)}, {}};
+  t.values.reserve(x.size());
+  for (int h = 0; h < heads; ++h)
+    for (int i = 0; i < n; ++i) {
+      const auto first = x.begin() + (static_cast<std::ptrdiff_t>(i) * heads + h) * d;
+      t.values.insert(t.values.end(), first, first + d);
+    }
+  return t;
+}
+
+}  // namespace
+
+std::string fetched_checkpoint() {
+  const std::string points = default_point_cache();
+  if (points.empty()) return "";
+  const fs::path file = fs::path(points).parent_path() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf";
+  std::error_code error;
+  return fs::is_regular_file(file, error) ? file.string() : "";
+}
+
+std::string checkpoint_of(const ModelPlan& plan) {
+  return plan.checkpoint.empty() ? fetched_checkpoint() : with_home(plan.checkpoint);
+}
+
+std::string checkpoint_at(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return fs::exists(fs::path(path) / "config.json", error) ? path : "";
+  if (fs::path(path).filename() == "config.json") return fs::path(path).parent_path().string();
+  if (!path.ends_with(".gguf")) return "";
+  bool is_model = false;
+  try {
+    const TensorSet set = list_file(path);
+    is_model = std::ranges::find(set.tensors, "token_embd.weight", &NamedTensor::name) != set.tensors.end();
+  } catch (const std::exception&) {  // whoever opens it says what is wrong
+  }
+  return is_model ? path : "";
+}
+
+std::string token_text(const ModelReading& reading, int token) {
+  const bool known = reading.words && token >= 0 && static_cast<std::size_t>(token) < reading.words->size();
+  return known ? (*reading.words)[static_cast<std::size_t>(token)] : std::to_string(token);
+}
+
+ReadPlan read_plan(const ModelPlan& plan) {
+  auto reading = std::make_shared<ModelReading>();
+  ReadPlan read;
+  reading->asked = plan;
+  const std::string checkpoint = checkpoint_of(plan);
+  try {
+    if (checkpoint.empty())
+      throw std::runtime_error("There is no model yet: app/fetch-model brings SmolLM2-135M (98 MB), or open " +
+                               std::string(checkpoint_specs));
+    surroundings(plan.around);
+    read.architecture = described(checkpoint, *reading);
+    read_text(plan, checkpoint, *reading);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    reading->wrong = sentence(error.what());
+  }
+  read.reading = std::move(reading);
+  return read;
+}
+
+ModelFound asked_by(const Session& session, std::shared_ptr<const ModelReading> reading) {
+  const Experiment& e = session.experiment;
+  const auto name_of = [&](const Method& m) {
+    const std::string_view kernel = kernel_name(m, e.problem, e.format);
+    return kernel.empty() ? method_name(m) : std::string(kernel);
+  };
+  return {.reading = std::move(reading),
+          .a = e.a,
+          .b = e.b,
+          .a_name = name_of(e.a),
+          .b_name = name_of(e.b),
+          .format = e.format,
+          .seed = e.problem.seed};
+}
+
+ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
+  ModelQuestion q{.model = &model, .tokens = found.reading->tokens, .a = found.a, .b = found.b, .format = found.format};
+  q.seed = found.seed;
+  q.around = surroundings(found.reading->asked.around);
+  q.yardsticks = found.reading->asked.yardsticks;
+  return q;
+}
+
+ModelFound answered(ModelFound asked, const LanguageModel& model, const Options& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const ModelQuestion q = question_of(asked, model);
+  asked.answer = std::make_shared<const ModelAnswer>(answer_model(q, options));
+  asked.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  asked.conclusion = model_conclusion(q, *asked.answer, asked.a_name);
+  asked.runs = runs_table(q, *asked.answer);
+  asked.targets = targets_table(asked);
+  return asked;
+}
+
+ModelShares attributed(std::shared_ptr<const ModelFound> found, ModelPart part, const LanguageModel& model,
+                       const Options& options) {
+  ModelQuestion q = question_of(*found, model);
+  ModelAnswer whole = *found->answer;
+  {
+    ModelQuestion parts = q;
+    parts.attribute = part, parts.yardsticks = false;
+    whole.attribution = answer_model(parts, options).attribution;
+  }
+  ModelShares shares{.of = found, .part = part};
+  shares.conclusion = model_conclusion(q, whole, found->a_name);
+  shares.shares = shares_table(whole, part);
+  shares.answer = std::make_shared<const ModelAnswer>(std::move(whole));
+  return shares;
+}
+
+ModelView computed_model(const Session& session, const Options& options) {
+  ModelView view{.checkpoint = checkpoint_of(session.model)};
+  view.reading = read_plan(session.model).reading;
+  if (!view.reading->wrong.empty()) return view;
+  try {
+    view.found = std::make_shared<const ModelFound>(
+        answered(asked_by(session, view.reading), read_language_model(view.checkpoint), options));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    view.progress.remark = sentence(error.what());
+  }
+  return view;
+}
+
+std::string heads_title(const ModelFound& found, int layer) { return fmt::format("{}, layer {}", found.reading->name, layer); }
+
+std::string heads_file(const ModelFound& found, int layer, const LanguageModel& model, const Options& options) {
+  const Architecture& a = model.architecture;
+  const int n = static_cast<int>(found.reading->tokens.size());
+  const LayerHeads<double> x = on_threads(options.threads, [&] {
+    const CancelledSign stop(options.cancelled, options.isa);
+    ModelRun<double> run(model, found.reading->tokens, {}, stop);
+    std::vector<double> stream = run.embedded();
+    for (int l = 0; l < layer; ++l) run.run_layer(l, stream, {});
+    return run.heads(layer, stream);
+  });
+  std::string heads;
+  for (int h = 0; h < a.heads; ++h) heads += fmt::format("{}layer{}.head{}", h == 0 ? "" : ",", layer, h);
+  return safetensors_bytes({tensor_of("q", x.q, n, a.heads, a.head_dim), tensor_of("k", x.k, n, a.kv_heads, a.head_dim),
+                            tensor_of("v", x.v, n, a.kv_heads, a.head_dim)},
+                           {{"title", heads_title(found, layer)},
+                            {"heads", heads},
+                            {"model", found.reading->name},
+                            {"layer", std::to_string(layer)},
+                            {"tokens", fmt::format("{}", fmt::join(found.reading->tokens, ","))},
+                            {"version", ATTOSCOPE_VERSION}});
+}
+
+}  // namespace attoscope

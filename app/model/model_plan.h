@@ -1,0 +1,53 @@
+/// A session's plan of a language model: what is read for it, its question, its answer as the window shows it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/compute.h"
+#include "kernels/model/model_answer.h"
+#include "ui/frame/model_answer.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// The .gguf that app/fetch-model brought; empty: it did not.
+std::string fetched_checkpoint();
+/// The plan's checkpoint, or the one that was fetched; empty: there is none.
+std::string checkpoint_of(const ModelPlan& plan);
+/// The checkpoint that a file or folder belongs to: a folder with config.json, that file, a .gguf with an embedding; empty:
+/// none.
+std::string checkpoint_at(const std::string& path);
+
+/// The plan's text as tokens, and what its checkpoint says about itself.
+struct ReadPlan {
+  std::shared_ptr<const ModelReading> reading;
+  Architecture architecture;
+};
+/// Throws nothing but std::bad_alloc: what is wrong stands in the reading.
+ReadPlan read_plan(const ModelPlan& plan);
+
+/// The question about methods a and b; `found` has a reading and methods. Throws std::invalid_argument in a sentence.
+ModelQuestion question_of(const ModelFound& found, const LanguageModel& model);
+
+/// `asked` with its answer, as sentences and tables. Throws as `answer_model` and `read_language_model` do.
+ModelFound answered(ModelFound asked, const LanguageModel& model, const Options& options);
+/// `found` with one part at a time made exact.
+ModelShares attributed(std::shared_ptr<const ModelFound> found, ModelPart part, const LanguageModel& model,
+                       const Options& options);
+
+/// The text of a token, or its number where that is not known.
+std::string token_text(const ModelReading& reading, int token);
+
+/// The session's question, without an answer yet.
+ModelFound asked_by(const Session& session, std::shared_ptr<const ModelReading> reading);
+/// The session's question answered before this returns. Its reading says what is wrong. Throws Stopped.
+ModelView computed_model(const Session& session, const Options& options = {});
+
+/// "SmolLM2-135M-Instruct.Q4_1, layer 7": what `heads_file` holds.
+std::string heads_title(const ModelFound& found, int layer);
+/// Q [heads, n, d], K and V [kv_heads, n, d] of a layer of the exact model, as a .safetensors with all their bits. Throws
+/// Stopped.
+std::string heads_file(const ModelFound& found, int layer, const LanguageModel& model, const Options& options);
+
+}  // namespace attoscope

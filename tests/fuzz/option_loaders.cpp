@@ -1,0 +1,114 @@
+// Loaders of the files that options name beside a call: masks, documents, bounds, tables of pages, numbers of rows and of
+// heads.
+#include <array>
+#include <string>
+
+#include "app/judge/row_numbers.h"
+#include "app/tensors/call_files.h"
+#include "app/tensors/head_numbers.h"
+#include "app/tensors/tensors.h"
+#include "tests/fuzz/loaders.h"
+#include "tests/fuzz/memory_file.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// A call of two heads, three queries and four keys a batch or sequence; `tables` lie beside its tensors.
+std::string call_file(const std::string& q, const std::string& kv, const std::string& tables, const std::string& bytes) {
+  return safetensors("{" + entry("q", "F32", q, 0, 96) + "," + entry("k", "F32", kv, 96, 224) + "," +
+                         entry("v", "F32", kv, 224, 352) + "," + tables + entry("o", "F32", q, 0, 96) + "}",
+                     352) +
+         bytes;
+}
+
+/// Batches, packed sequences, and pages by a table and by FlashInfer's lists.
+const std::array<std::string, 4>& calls() {
+  static const TemporaryDirectory folder;
+  static const std::array<std::string, 4> paths{
+      folder.write("batch.safetensors", call_file("[2,2,3,2]", "[2,2,4,2]", "", "")),
+      folder.write("packed.safetensors", call_file("[6,2,2]", "[8,2,2]",
+                                                   entry("cu_seqlens_q", "I32", "[3]", 352, 364) + "," +
+                                                       entry("cu_seqlens_k", "I32", "[3]", 364, 376) + ",",
+                                                   raw(std::vector<std::int32_t>{0, 3, 6, 0, 4, 8}))),
+      folder.write("paged.safetensors", call_file("[2,3,2,2]", "[4,2,2,2]",
+                                                  entry("block_table", "I32", "[2,2]", 352, 368) + "," +
+                                                      entry("cache_seqlens", "I32", "[2]", 368, 376) + ",",
+                                                  raw(std::vector<std::int32_t>{3, 1, 0, 2, 4, 3}))),
+      folder.write("lists.safetensors",
+                   call_file("[6,2,2]", "[4,2,2,2]",
+                             entry("qo_indptr", "I32", "[3]", 352, 364) + "," + entry("kv_indptr", "I32", "[3]", 364, 376) +
+                                 "," + entry("kv_indices", "I32", "[4]", 376, 392) + "," +
+                                 entry("kv_last_page_len", "I32", "[2]", 392, 400) + ",",
+                             raw(std::vector<std::int32_t>{0, 3, 6, 0, 2, 4, 3, 1, 0, 2, 2, 1})))};
+  return paths;
+}
+
+constexpr std::array<const char*, 15> named_parts{
+    "mask",        "mask",          "mask",      "mask",       "document_ids",     "cu_seqlens_q", "cu_seqlens_k", "leftpad_k",
+    "block_table", "cache_seqlens", "kv_indptr", "kv_indices", "kv_last_page_len", "k_scale",      "v_scale"};
+constexpr std::array<const char*, 4> mask_uses{"", ":keep", ":drop", ":add"};
+constexpr std::array<const char*, 4> numbers_of_heads{"scale", "softcap", "alibi", "sink"};
+
+const MemoryFile& file() {
+  static const MemoryFile only({"x.npy", "x.safetensors", "x.pt"});
+  return only;
+}
+
+std::string path_of(std::string_view bytes) {
+  return file().holding(bytes, bytes.starts_with("\x93") ? "x.npy" : bytes.starts_with("PK") ? "x.pt" : "x.safetensors");
+}
+
+}  // namespace
+
+void load_parts_of_calls(std::string_view bytes) {
+  if (bytes.size() < 2) return;
+  const std::string call = calls()[static_cast<unsigned char>(bytes[0]) % 4], path = path_of(bytes.substr(2));
+  const auto which = static_cast<unsigned char>(bytes[1]) % (named_parts.size() + numbers_of_heads.size() + 1);
+  if (which < named_parts.size()) {
+    const CallFiles files(TensorSpec(call + "," + named_parts[which] + "=" + path + (which < 4 ? mask_uses[which] : "")));
+    for (const int head : {0, files.heads() - 1}) files.inputs(head);
+    return;
+  }
+  const CallFiles files{TensorSpec(call)};
+  if (which == named_parts.size()) {
+    const RowNumbers lse = open_row_numbers(path, "--lse", lse_names, files);
+    for (int head = 0; head < files.heads(); ++head)
+      expect_that(lse.of(head).size() == 3, "a log-sum-exp of another size than the queries");
+    return;
+  }
+  const HeadNumbers numbers({{numbers_of_heads[which - named_parts.size() - 1], path}}, files);
+  for (int head = 0; head < files.heads(); ++head) numbers.of_head({}, head);
+}
+
+std::vector<std::string> parts_of_calls() {
+  std::vector<std::string> seeds;
+  const auto add = [&](char call, std::size_t which, const std::string& type, const std::string& shape,
+                       const std::string& data) {
+    seeds.push_back(std::string{call, static_cast<char>(which)} + npy(npy_header(type, shape), data));
+  };
+  const auto ints = [](std::vector<std::int32_t> x) { return raw(x); };
+  for (char use = 0; use < 4; ++use) {
+    add(use, static_cast<std::size_t>(use), "|b1", "(3, 4)", std::string(12, '\1'));
+    add(0, static_cast<std::size_t>(use), "|u1", "(2, 2, 3, 4)", std::string(48, '\1'));
+    add(0, static_cast<std::size_t>(use), "<i8", "(2, 4)", raw(std::vector<std::int64_t>{1, 0, 1, 1, 0, 1, 1, 1}));
+  }
+  add(0, 3, "<f4", "(2, 3, 4)", raw(std::vector<float>(24, std::numeric_limits<float>::lowest())));
+  add(0, 4, "<i4", "(4,)", ints({0, 0, 1, 1}));
+  add(0, 4, "<u2", "(2, 4)", std::string(16, '\0'));
+  add(1, 5, "<i4", "(3,)", ints({0, 2, 6}));
+  add(1, 6, "<i8", "(3,)", raw(std::vector<std::int64_t>{0, 1, 8}));
+  add(2, 7, "<i4", "(2,)", ints({1, 0}));
+  add(2, 8, "<i4", "(2, 3)", ints({3, 1, -1, 0, 2, 9}));
+  add(2, 9, "<i4", "(2,)", ints({2, 4}));
+  add(3, 10, "<i4", "(3,)", ints({0, 1, 4}));
+  add(3, 11, ">i4", "(4,)", std::string("\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\3", 16));
+  add(3, 12, "<i4", "(2,)", ints({1, 2}));
+  add(0, 13, "<f4", "(2,)", raw(std::vector<float>{1, 2}));
+  for (char call = 0; call < 4; ++call) add(call, 15, "<f4", "(2, 6)", raw(std::vector<float>(12, 0.5F)));
+  add(0, 15, "<f8", "(2, 2, 3, 1)", raw(std::vector<double>(12, 0.5)));
+  for (std::size_t number = 16; number < 20; ++number) add(1, number, "<f4", "(2,)", raw(std::vector<float>{0.5F, 2}));
+  return seeds;
+}
+
+}  // namespace attoscope::testing

@@ -1,0 +1,285 @@
+// The Model workspace: a random model is run, attributed, cancelled, and its heads are opened in Explore.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/files/files.h"
+#include "app/model/model_files.h"
+#include "app/tensors/exact_tensors.h"
+#include "kernels/arithmetic/format.h"
+#include "kernels/cancelled_sign.h"
+#include "kernels/model/model_answer.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string model_plan = "//Model plan/", model_middle = "//Model/", model_tokens = "//Model tokens/";
+constexpr int tiny_layers = 2, tiny_heads = 4, tiny_kv_heads = 2, tiny_width = 24, tiny_inner = 40, tiny_head_dim = 6;
+
+/// A random model of the layout of Llama, whose tokens are the printable characters.
+class TinyCheckpoint {
+ public:
+  TinyCheckpoint() {
+    nlohmann::json vocabulary{{"\xC4\xA0", 0}, {"\xC4\x8A", 1}};
+    for (int c = 33; c < 127; ++c) vocabulary[std::string(1, static_cast<char>(c))] = c - 31;
+    const auto words = static_cast<std::uint64_t>(vocabulary.size());
+    write_file(path("config.json"), nlohmann::json{{"model_type", "llama"},
+                                                   {"hidden_size", tiny_width},
+                                                   {"intermediate_size", tiny_inner},
+                                                   {"num_hidden_layers", tiny_layers},
+                                                   {"num_attention_heads", tiny_heads},
+                                                   {"num_key_value_heads", tiny_kv_heads},
+                                                   {"vocab_size", words},
+                                                   {"rms_norm_eps", 1e-5},
+                                                   {"rope_theta", 1e4},
+                                                   {"max_position_embeddings", 4096},
+                                                   {"tie_word_embeddings", true}}
+                                        .dump());
+    write_file(path("tokenizer.json"),
+               nlohmann::json{{"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", nlohmann::json::array()}}},
+                              {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}}},
+                              {"normalizer", nullptr}}
+                   .dump());
+    add("model.embed_tokens.weight", words, tiny_width, 1);
+    add("model.norm.weight", 0, tiny_width, 0);
+    for (int l = 0; l < tiny_layers; ++l) add_layer("model.layers." + std::to_string(l) + ".");
+    write_file(path("model.safetensors"), safetensors_bytes(tensors_, {}));
+  }
+  std::string path(const std::string& name = "") const { return folder_ / name; }
+
+ private:
+  void add_layer(const std::string& name) {
+    const std::uint64_t q = tiny_heads * tiny_head_dim, kv = tiny_kv_heads * tiny_head_dim;
+    const double size = 1.5 / std::sqrt(tiny_width);
+    add(name + "self_attn.q_proj.weight", q, tiny_width, size);
+    add(name + "self_attn.k_proj.weight", kv, tiny_width, size);
+    add(name + "self_attn.v_proj.weight", kv, tiny_width, size);
+    add(name + "self_attn.o_proj.weight", tiny_width, q, size);
+    add(name + "mlp.gate_proj.weight", tiny_inner, tiny_width, size);
+    add(name + "mlp.up_proj.weight", tiny_inner, tiny_width, size);
+    add(name + "mlp.down_proj.weight", tiny_width, tiny_inner, size);
+    add(name + "input_layernorm.weight", 0, tiny_width, 0);
+    add(name + "post_attention_layernorm.weight", 0, tiny_width, 0);
+  }
+  /// Numbers within +-2 size; without rows ones.
+  void add(const std::string& name, std::uint64_t rows, std::uint64_t cols, double size) {
+    ExactTensor t{name, {cols}, {}};
+    if (rows > 0) t.shape = {rows, cols};
+    for (std::uint64_t i = 0; i < std::max<std::uint64_t>(rows, 1) * cols; ++i) {
+      seed_ = seed_ * 6364136223846793005U + 1442695040888963407U;
+      const double x = static_cast<double>(seed_ >> 40U) / (1U << 23U) - 1;
+      t.values.push_back(rows == 0 ? 1.0 : static_cast<double>(static_cast<float>(2 * size * x)));
+    }
+    tensors_.push_back(std::move(t));
+  }
+
+  const TemporaryDirectory folder_;
+  std::vector<ExactTensor> tensors_;
+  std::uint64_t seed_ = 11;
+};
+
+Session model_session(const TinyCheckpoint& checkpoint, int tokens = 40) {
+  Session s = small_session();
+  s.view.workspace = Workspace::model;
+  s.model.checkpoint = checkpoint.path();
+  s.model.limit = tokens;
+  return s;
+}
+
+/// Draws frames until the model is `ready`.
+void wait_for(Hand& hand, const std::function<bool(const ModelView&)>& ready, const std::string& what) {
+  for (int i = 0; i < 8000 && !ready(hand.stage.model().view()); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.check(ready(hand.stage.model().view()), what);
+  hand.frames(2);
+}
+bool is_read(const ModelView& v) { return v.reading != nullptr && !v.progress.reads; }
+bool is_idle(const ModelView& v) { return !v.progress.runs && !v.progress.attributes && !v.progress.opens; }
+
+void open_model_window(Hand& hand, const Session& session) {
+  hand.stage.resize(1600, 1000);
+  hand.open(session);
+  wait_for(hand, is_read, "checkpoint and text are read");
+}
+void run_model(Hand& hand) {
+  const auto before = hand.stage.model().view().found;
+  hand.click(model_middle + "###run model");
+  wait_for(hand, [&](const ModelView& v) { return is_idle(v) && v.found && v.found != before; }, "the model is run");
+}
+
+CASE(model, run) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint));
+  hand.check(!hand.stage.model().view().found, "nothing runs by itself");
+  run_model(hand);
+  ModelView v = hand.stage.model().view();
+  const ModelAnswer& x = *v.found->answer;
+  hand.check(v.progress.remark.empty() && !v.progress.stale, "without a remark");
+  hand.check(v.found->reading->tokens.size() == 40 && x.tokens[2].logp.size() == 39 && x.tokens[0].likeliest.size() == 40,
+             "40 tokens are read");
+  hand.check(v.found->runs.rows.size() == 6 && x.bf16.nll > 0, "with yardsticks");
+  hand.check(v.found->conclusion.starts_with("flash2 hw moves the median token by ") &&
+                 v.found->conclusion.find("bf16 everywhere") != std::string::npos,
+             v.found->conclusion);
+  double largest = 0;
+  for (std::size_t i = 0; i < x.dlogp_a.size(); ++i)
+    largest = std::max(largest, std::fabs(x.tokens[1].logp[i] - x.tokens[0].logp[i]));
+  hand.check(largest == x.a.dlogp_max_abs && largest > 0, "the tokens' numbers are the measures'");
+  hand.check(std::fabs(std::get<double>(v.found->targets.rows[0][2])) == largest, "and the first one moves most");
+  for (std::size_t i = 0; i < x.tokens[0].likeliest.size(); ++i) {
+    const auto best = x.tokens[0].likeliest[i];
+    hand.check(best[0] >= 0 && best[0] != best[1] && best[1] != best[2] && best[2] >= 0, "three likeliest tokens");
+  }
+  hand.changes("yardsticks", [&] { hand.click(model_plan + "##yardsticks"); }, [](Session& s) { s.model.yardsticks = false; });
+  hand.frames(2);
+  hand.check(hand.stage.model().view().progress.stale, "the answer is to other settings");
+  wait_for(hand, is_read, "they are read");
+  run_model(hand);
+  v = hand.stage.model().view();
+  hand.check(v.found->runs.rows.size() == 4 && v.found->answer->a.kl_mean == x.a.kl_mean, "the same without yardsticks");
+  hand.check(v.found->conclusion.find("bf16") == std::string::npos, "of which the sentence says nothing");
+}
+
+CASE(model, controls) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint));
+  hand.each({{model_plan + "text/licence", [](Session& s) { s.model.text = ModelText::licence; }},
+             {model_plan + "text/own", [](Session& s) { s.model.text = ModelText::typed; }},
+             {model_plan + "text/file", [](Session& s) { s.model.text = ModelText::file; }},
+             {model_plan + "##text file", [](Session& s) { s.model.file = "no.txt"; }, "no.txt"},
+             {model_plan + "text/chronicle", [](Session& s) { s.model.text = ModelText::chronicle; }},
+             {model_plan + "around/hf_bf16", [](Session& s) { s.model.around = "hf_bf16"; }},
+             {model_plan + "##yardsticks", [](Session& s) { s.model.yardsticks = false; }}});
+  hand.click(model_plan + "###around steps");
+  hand.frames(2);
+  hand.changes(
+      "a step by name", [&] { hand.choose("//$FOCUSED/##norm", "fp16"); },
+      [](Session& s) { s.model.around = "hf_bf16,norm=fp16"; });
+  hand.changes(
+      "a choice by name, beside the step", [&] { hand.choose("//$FOCUSED/##pieces", "8"); },
+      [](Session& s) { s.model.around = "hf_bf16,norm=fp16,pieces=8"; });
+}
+
+CASE(model, bad_checkpoints) {
+  const TinyCheckpoint checkpoint, broken;
+  write_file(broken.path("model.safetensors"), "nothing");
+  open_model_window(hand, model_session(checkpoint));
+  hand.fill(model_plan + "##checkpoint", "/nowhere/at/all");
+  wait_for(hand, is_read, "it is read");
+  const std::string wrong = hand.stage.model().view().reading->wrong;
+  hand.check(
+      wrong.find("/nowhere/at/all") != std::string::npos && wrong.ends_with(".") && wrong.find('\n') == std::string::npos,
+      wrong);
+  hand.check(hand.disabled(model_middle + "###run model"), "it cannot be run");
+  hand.session().model.checkpoint = broken.path();
+  hand.frames(2);
+  wait_for(hand, is_read, "config.json is read");
+  hand.click(model_middle + "###run model");
+  wait_for(hand, [](const ModelView& v) { return !v.progress.remark.empty(); }, "its weights are refused");
+  const std::string remark = hand.stage.model().view().progress.remark;
+  hand.check(remark.find("model.safetensors") != std::string::npos && remark.ends_with("."), remark);
+  hand.session().model = model_session(checkpoint).model;
+  hand.frames(2);
+  wait_for(hand, is_read, "a good one is read");
+  run_model(hand);
+  hand.check(hand.stage.model().view().progress.remark.empty(), "and runs");
+}
+
+CASE(model, attribution_and_cancel) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint));
+  run_model(hand);
+  hand.click(model_middle + "###by layer");
+  wait_for(hand, [](const ModelView& v) { return v.shares != nullptr; }, "layers are made exact");
+  const auto shares = hand.stage.model().view().shares;
+  hand.check(shares->part == ModelPart::layer && shares->shares.rows.size() == tiny_layers, "each of them");
+  hand.check(shares->conclusion.find("layer") != std::string::npos, shares->conclusion);
+  hand.session().model.limit = 3000;  // long enough that no machine is done before the click
+  hand.frames(2);
+  wait_for(hand, is_read, "3000 tokens are read");
+  run_model(hand);
+  hand.check(!hand.stage.model().view().shares, "an answer begins without shares");
+  const auto found = hand.stage.model().view().found;
+  hand.click(model_middle + "###by head");
+  hand.check(hand.stage.model().view().progress.attributes, "heads are made exact");
+  hand.click(model_middle + "###cancel model");
+  wait_for(hand, is_idle, "until it is cancelled");
+  const ModelView after = hand.stage.model().view();
+  hand.check(!after.shares && after.found == found && after.progress.remark.empty(), "the answer stays");
+}
+
+CASE(model, newest_question) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint, 900));
+  hand.click(model_middle + "###run model");
+  hand.session().model.limit = 24;
+  hand.frames(2);
+  wait_for(hand, is_read, "24 tokens are read");
+  hand.click(model_middle + "###run model");
+  wait_for(hand, [](const ModelView& v) { return is_idle(v) && v.found; }, "a model is run");
+  hand.check(hand.stage.model().view().found->reading->tokens.size() == 24, "over the newest question's tokens");
+}
+
+CASE(model, head_in_explore) {
+  const TinyCheckpoint checkpoint;
+  const TemporaryDirectory kept;
+  hand.stage.data_directory = kept / "";
+  open_model_window(hand, model_session(checkpoint));
+  run_model(hand);
+  const Session before = hand.session();
+  hand.click(model_middle + "**/##head 6");  // layer 1, head 2
+  for (int i = 0; i < 8000 && hand.view().workspace == Workspace::model; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.check(hand.view().workspace == Workspace::explore, "Explore is on show");
+  hand.settle();
+  const Experiment& e = hand.experiment();
+  const LanguageModel model = read_language_model(checkpoint.path());
+  const Cancelled never;
+  const CancelledSign stop(never);
+  const std::vector<int> tokens = hand.stage.model().view().found->reading->tokens;
+  ModelRun<double> run(model, tokens, {}, stop);
+  std::vector<double> x = run.embedded();
+  run.run_layer(0, x, {});
+  const LayerHeads<double> heads = run.heads(1, x);
+  const Tensors* const t = e.problem.input.tensors.get();
+  bool same = t != nullptr && e.problem.mask.kind == Mask::Kind::causal && e.a == before.experiment.a && e.problem.n == 40;
+  for (int row = 0; same && row < 40; ++row)
+    for (int c = 0; c < tiny_head_dim; ++c) {
+      const auto at = static_cast<std::size_t>(row * tiny_head_dim + c);
+      same &= t->q[at] == heads.q[static_cast<std::size_t>(row * tiny_width + 2 * tiny_head_dim + c)];
+      const auto kv = static_cast<std::size_t>(row * tiny_kv_heads * tiny_head_dim + tiny_head_dim + c);
+      same &= t->k[at] == heads.k[kv] && t->v[at] == heads.v[kv];
+    }
+  hand.check(same, "with Q, K and V of the exact model, bit for bit");
+  hand.check(e.problem.input.file.starts_with(kept / "") && e.problem.input.index == 2, e.problem.input.file);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  hand.frames(2);
+  hand.check(hand.view().workspace == Workspace::model, "undone");
+  hand.stage.data_directory.clear();
+}
+
+CASE(model, drops) {
+  const TinyCheckpoint checkpoint;
+  Session session = small_session();
+  hand.open(session);
+  open_files({checkpoint.path("config.json")}, hand.stage.context());
+  hand.check(hand.view().workspace == Workspace::model, "a config.json belongs to Model");
+  hand.check(hand.session().model.checkpoint + "/" == checkpoint.path() || hand.session().model.checkpoint == checkpoint.path(),
+             hand.session().model.checkpoint);
+  write_file(checkpoint.path("own.txt"), "a text");
+  open_files({checkpoint.path("own.txt")}, hand.stage.context());
+  hand.check(hand.session().model.text == ModelText::file && hand.session().model.file == checkpoint.path("own.txt"),
+             "so does a text there");
+}
+
+}  // namespace
+}  // namespace attoscope::testing

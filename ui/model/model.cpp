@@ -1,0 +1,184 @@
+// The Model workspace: its panels side by side, the conclusion and the buttons.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ui/model/panels.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float model_button_width = 76;
+
+/// Plan and answer side by side; the text and its tokens at the right, or below in a narrow window, where plan and numbers are
+/// tabs.
+struct ModelLayout {
+  Box plan, middle, text;
+  bool narrow = false;
+};
+
+ModelLayout layout_of_model() {
+  const auto& [from, to] = between_bars();
+  const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
+  if (width < px(1160)) return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
+  const float right = std::floor(to.x - std::clamp(0.27f * width, px(348), px(520)));
+  return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
+}
+
+/// "About 8 min" of seconds; empty: unknown.
+std::string about_seconds(double seconds) {
+  if (seconds < 0) return "";
+  if (seconds < 90) return fmt::format("about {:.0f} s", std::max(1.0, seconds));
+  return seconds < 5400 ? fmt::format("about {:.0f} min", seconds / 60) : fmt::format("about {:.1f} h", seconds / 3600);
+}
+
+void draw_run_buttons(const ModelScene& s) {
+  const ModelProgress& p = s.model().progress;
+  const ModelRequest::Act next = next_model_act(s.model());
+  ImGui::BeginDisabled(next == ModelRequest::Act::none);
+  if (push_button("run###run model", next == ModelRequest::Act::run, {px(model_button_width), 0})) s.ask({.act = next});
+  ImGui::EndDisabled();
+  const std::string time = about_seconds(p.expected[0]);
+  explain("Runs the exact model, the model under a and under b, and the yardsticks over the text" +
+          (time.empty() ? "." : ": " + time + ".") + " Pressed again, it begins anew with the settings as they are. Key R.");
+  ImGui::SameLine(0, px(8));
+  ImGui::BeginDisabled(!p.runs && !p.attributes && !p.opens);
+  if (push_button("cancel###cancel model", false, {px(model_button_width), 0})) s.ask({.act = ModelRequest::Act::cancel});
+  ImGui::EndDisabled();
+  explain("Stops; the answer on show stays. Key Esc.");
+}
+
+/// A bar, and the work under way.
+void draw_model_progress(const ModelScene& s, ImVec2 at, float width) {
+  const ModelProgress& p = s.model().progress;
+  if (!p.runs && !p.attributes && !p.opens) return;
+  const float bar = std::min(px(160), width / 3), thick = px(6);
+  draw_bar({at.x, at.y + (px(control_height) - thick) / 2}, bar, thick, p.opens && !p.runs && !p.attributes ? 0 : p.share);
+  std::string text = p.runs         ? "running the model"
+                     : p.attributes ? "making one part at a time exact"
+                                    : "running the exact model up to this layer";
+  if ((p.runs || p.attributes) && p.share == 0) text = "reading the weights";
+  if ((p.runs || p.attributes) && p.seconds_left >= 0) text += ", " + about_seconds(p.seconds_left) + " left";
+  draw_text({at.x + bar + px(10), at.y + (px(control_height) - line_height(Face::mono_small)) / 2}, Face::mono_small,
+            colours().secondary, fitted(Face::mono_small, text, width - bar - px(10)));
+}
+
+/// Headline and sentence.
+struct ModelWords {
+  std::string headline, sentence;
+  bool bad = false;
+};
+
+ModelWords words_of(const ModelScene& s) {
+  const ModelView& m = s.model();
+  if (!m.progress.remark.empty()) return {s.found() ? s.found()->conclusion : "No answer", m.progress.remark, true};
+  if (!s.found()) {
+    if (!m.reading || m.progress.reads) return {"A whole model", "Checkpoint and text are being read."};
+    if (!m.reading->wrong.empty()) return {"A whole model", m.reading->wrong, true};
+    return {"By how much does this rounding move the next token?",
+            fmt::format("Run reads {} tokens of {} with attention of a, of b, and exactly.", m.reading->tokens.size(),
+                        m.reading->name)};
+  }
+  const ModelFound& f = *s.found();
+  ModelWords words{m.shares ? m.shares->conclusion : f.conclusion,
+                   fmt::format("{}, {} tokens; a: {}, b: {}; around them: {}.", f.reading->name, f.reading->tokens.size(),
+                               f.a_name, f.b_name, f.reading->asked.around)};
+  if (m.progress.stale) words.sentence = "The settings have changed since; run answers them. " + words.sentence;
+  return words;
+}
+
+/// Moves clauses of a headline that is too wide to the line below it.
+void break_headline(ModelWords& words, float width) {
+  std::size_t end = words.headline.size();
+  while (end != std::string::npos && text_width(Face::headline, words.headline.substr(0, end)) > width)
+    end = end == 0 ? std::string::npos : words.headline.find_last_of(",;", end - 1);
+  if (end >= words.headline.size()) return;
+  if (!words.bad) words.sentence = words.headline.substr(end + 2) + " " + words.sentence;
+  words.headline.resize(end);
+}
+
+void draw_answers(const ModelScene& s, const Box& box) {
+  const float height = box.max.y - box.min.y, width = box.max.x - box.min.x, gap = px(12);
+  if (!s.found()) return;
+  const float table = std::min(px(static_cast<float>(32 + 21 * s.found()->runs.rows.size())), 0.4f * height);
+  draw_model_runs(s, {box.min, {box.max.x, box.min.y + table}});
+  const float top = box.min.y + table + gap;
+  if (width < px(560)) {
+    const float half = std::floor((box.max.y - top - gap) / 2);
+    draw_model_growth(s, {{box.min.x, top}, {box.max.x, top + half}});
+    return draw_model_shares(s, {{box.min.x, top + half + gap}, box.max});
+  }
+  const float half = std::floor(box.min.x + (width - gap) / 2);
+  draw_model_growth(s, {{box.min.x, top}, {half, box.max.y}});
+  draw_model_shares(s, {{half + gap, top}, box.max});
+}
+
+void draw_text_and_targets(const ModelScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  const float half = std::floor(0.55f * room.y);
+  draw_model_text(s, {at, {at.x + room.x, at.y + half}});
+  draw_model_targets(s, {{at.x, at.y + half + px(12)}, {at.x + room.x, at.y + room.y}});
+}
+
+void draw_model_tabs(const ModelScene& s) {
+  constexpr std::array<Choice, 2> tabs{
+      {{"plan", "Checkpoint, text, methods and surroundings."}, {"tokens", "The text and the tokens that move most."}}};
+  segmented("plan or tokens", tabs, s.state.shows_numbers);
+}
+
+}  // namespace
+
+ModelRequest::Act next_model_act(const ModelView& m) {
+  return m.reading && !m.progress.reads && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;
+}
+
+void draw_model_head(const ModelScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  ModelWords words = words_of(s);
+  break_headline(words, width);
+  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
+  draw_text({at.x, at.y + px(26)}, Face::label, words.bad ? colours().bad : colours().secondary,
+            fitted(Face::label, words.sentence, width));
+  ImGui::InvisibleButton("words", {width, px(44)});
+  explain(words.headline, words.sentence);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(48)});
+  draw_run_buttons(s);
+  const float left = px(2 * model_button_width + 8 + 16);
+  draw_model_progress(s, {at.x + left, at.y + px(48)}, width - left);
+  take_room({at.x, at.y + px(48 + control_height + 8)}, {0, 0});
+}
+
+void draw_model(const Frame& frame) {
+  if (!frame.state.model) frame.state.model = std::make_shared<ModelPanelState>();
+  ModelPanelState& m = *frame.state.model;
+  if (m.seen != frame.input.model.found) m.seen = frame.input.model.found, m.chosen.reset();
+  const ModelScene scene{frame.session, frame.input, m, frame.requests};
+  const ModelLayout at = layout_of_model();
+  constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  const bool tokens = at.narrow && m.shows_numbers;
+  if (!tokens)
+    panel("Model plan", at.plan, ImGuiWindowFlags_None, [&] {
+      if (at.narrow) draw_model_tabs(scene);
+      draw_model_plan(scene);
+    });
+  panel("Model", at.middle, still, [&] {
+    draw_edges(at.middle, false);
+    draw_model_head(scene);
+    const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    draw_answers(scene, {from, {from.x + room.x, from.y + room.y}});
+  });
+  if (!at.narrow || tokens)
+    panel("Model tokens", at.text, still, [&] {
+      if (!at.narrow) draw_edges(at.text, false);
+      if (at.narrow) draw_model_tabs(scene);
+      draw_text_and_targets(scene);
+    });
+}
+
+}  // namespace attoscope

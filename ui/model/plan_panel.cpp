@@ -1,0 +1,225 @@
+// The panel of the plan: checkpoint, text, methods, surroundings.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <stdexcept>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/setting.h"
+#include "kernels/experiment/text.h"
+#include "kernels/model/surroundings.h"
+#include "ui/controls/controls.h"
+#include "ui/model/panels.h"
+#include "ui/widgets/path_prompt.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, model_text_names.size()> model_texts{{
+    {"chronicle", "The text that trainings learn: the chronicle of an invented country."},
+    {"licence", "The licence of this program, ordinary English."},
+    {"own", "A text that is typed below."},
+    {"file", "A UTF-8 text, cut by the checkpoint's own tokenizer, or tokens in a .npy: whole numbers [n]."},
+}};
+constexpr std::array<Choice, around_preset_names.size()> presets{{
+    {"exact", "Everything around attention in double, rounded nowhere: what moves comes from attention alone."},
+    {"fp32", "Every operation in fp32."},
+    {"hf_bf16", "As the modules of Hugging Face do in bf16, operation by operation."},
+    {"fused", "As a fused engine does: norm, rotary embedding and gated MLP round once, at their end."},
+}};
+constexpr std::array<std::string_view, 6> step_formats{"exact", "fp32", "bf16", "fp16", "tf32", "e4m3"};
+
+/// A path of one line, taken on Enter or when the field loses the focus.
+void path_line(const char* id, const char* hint, std::string& typed, std::string& path, float width) {
+  const WithField f(Face::mono);
+  if (!ImGui::IsAnyItemActive()) typed = path;
+  ImGui::SetNextItemWidth(width);
+  ImGui::InputTextWithHint(id, hint, &typed);
+  if (ImGui::IsItemDeactivatedAfterEdit()) path = typed;
+}
+
+void edit_checkpoint(const ModelScene& s, float width) {
+  const float button = px(64), gap = px(8);
+  const bool dialog = s.input.sessions.has_dialogs;
+  path_line("##checkpoint", "folder or FILE.gguf; empty: SmolLM2", s.state.typed_checkpoint, s.plan().checkpoint,
+            width - button - gap);
+  explain(
+      "A folder with config.json and .safetensors, or a .gguf, of the layouts Llama, Mistral, Qwen2 and Qwen3. Empty: the "
+      "SmolLM2-135M that app/fetch-model brings. A checkpoint can be dropped on the window.");
+  ImGui::SameLine(0, gap);
+  if (push_button("open …###open checkpoint", false, {button, 0})) ImGui::OpenPopup("checkpoints");
+  explain("The desktop's dialog for a .gguf or a config.json, and the checkpoints that were run before.");
+  if (begin_panel_popup("checkpoints")) {
+    ImGui::BeginDisabled(!dialog);
+    if (ImGui::Selectable("by the desktop's dialog …###dialog")) s.requests.files.ask = FileUse::model;
+    ImGui::EndDisabled();
+    if (ImGui::Selectable("SmolLM2 of app/fetch-model###fetched", s.plan().checkpoint.empty())) s.plan().checkpoint.clear();
+    for (const std::string& file : s.model().recent)
+      if (ImGui::Selectable((fitted(Face::label, file, px(440)) + "###" + file).c_str(), file == s.plan().checkpoint))
+        s.plan().checkpoint = file;
+    ImGui::EndPopup();
+  }
+  if (!s.model().reading) return wrapped(Face::small, colours().secondary, "Checkpoint and text are being read.", width);
+  const ModelReading& r = *s.model().reading;
+  if (!r.about.empty()) wrapped(Face::small, colours().secondary, r.name + ", " + r.about + ".", width);
+  if (!r.wrong.empty()) wrapped(Face::small, colours().bad, r.wrong, width);
+}
+
+void edit_text(const ModelScene& s, float width) {
+  ModelPlan& plan = s.plan();
+  segmented("text", model_texts, plan.text, width);
+  if (plan.text == ModelText::file)
+    path_line("##text file", "folder/text.txt or tokens.npy", s.state.typed_file, plan.file, width);
+  if (plan.text == ModelText::typed) {
+    const WithField f(Face::label);
+    if (!ImGui::IsAnyItemActive()) s.state.typed_text = plan.typed;
+    ImGui::InputTextMultiline("##own text", &s.state.typed_text, {width, px(96)}, ImGuiInputTextFlags_WordWrap);
+    if (ImGui::IsItemDeactivatedAfterEdit()) plan.typed = s.state.typed_text;
+    explain("Any text; the checkpoint's own tokenizer cuts it, and nothing is put in front.");
+  }
+  slider({.name = "tokens", .from = 16, .to = 1024, .least = 0, .most = most_model_tokens, .powers = true}, plan.limit);
+  explain("So many tokens from the text's beginning; 0 is all of them. The time grows with them.");
+  if (s.model().reading && s.model().reading->all_tokens > 0)
+    label(Face::mono_small, colours().faint,
+          fmt::format("{} of {} tokens", s.model().reading->tokens.size(), s.model().reading->all_tokens));
+}
+
+/// Algorithm, policy and options of a and b, which are those of Explore.
+void edit_methods(const ModelScene& s, float width) {
+  Experiment& e = s.session.experiment;
+  const float gap = px(6), column = std::floor((width - gap) / 2);
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  PanelInput input;
+  input.choices.no_hardware = "The heads of a model run only emulated methods.";
+  for (const bool of_b : {false, true}) {
+    const WithField f(Face::mono_small, 22);
+    const float left = from.x + (of_b ? column + gap : 0);
+    Method& m = of_b ? e.b : e.a;
+    const Colour colour = of_b ? colours().b : colours().a;
+    ImGui::PushID(of_b ? "b" : "a");
+    ImGui::SetCursorScreenPos({left, from.y});
+    edit_algorithm(m, e, input, colour, column);
+    ImGui::SetCursorScreenPos({left, from.y + px(26)});
+    edit_preset(e, of_b, colour, column);
+    ImGui::SetCursorScreenPos({left, from.y + px(52)});
+    edit_method_options(m, e.format, column, px(22));
+    ImGui::PopID();
+  }
+  ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
+  Format format = e.format;
+  if (edit_format("main format", format)) e = with_format(e, format);
+  if (push_button("edit in Explore###edit methods", false, {width, 0})) s.session.view.workspace = Workspace::explore;
+  explain("a, b and the main format are those of Explore, where every rounding step, sum and scale of them can be changed.");
+}
+
+/// The preset's name, and what follows it: ",norm=fp16".
+std::pair<std::string, std::string> parts_of_around(const std::string& text) {
+  const std::size_t comma = std::min(text.find(','), text.size());
+  return {text.substr(0, comma), text.substr(comma)};
+}
+
+/// One line of the popup: a name, and a list of its texts, in place of which `text_with` gives the whole text or throws.
+/// A text that throws is shown with its sentence and cannot be chosen. True if `text` changed.
+bool edit_around_line(std::string_view name, std::string_view meaning, const std::string& now, const std::string& usual,
+                      std::span<const std::string_view> offered, const std::function<std::string(std::string_view)>& text_with,
+                      std::string& text) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + px(4)}, Face::mono_small, now == usual ? colours().secondary : colours().accent, std::string(name));
+  ImGui::SetCursorScreenPos({at.x + px(130), at.y});
+  const WithField f(Face::mono_small, 22);
+  if (!begin_combo(("##" + std::string(name)).c_str(), now, px(110)))
+    return explain(fmt::format("{}.", meaning), "as the preset: " + usual), false;
+  bool changed = false;
+  for (const std::string_view value : offered) {
+    if (value.empty()) continue;
+    std::string with, refusal;
+    try {
+      with = text_with(value);
+    } catch (const std::invalid_argument& error) {
+      refusal = error.what();
+    }
+    const auto flags = refusal.empty() ? ImGuiSelectableFlags_None : ImGuiSelectableFlags_Disabled;
+    if (ImGui::Selectable(std::string(value).c_str(), now == value, flags)) text = with, changed = true;
+    if (!refusal.empty()) explain(refusal + ".");
+  }
+  ImGui::EndCombo();
+  return changed;
+}
+
+/// Every step and choice around attention.
+void edit_around_lines(const std::string& preset, const Surroundings& around, std::string& text) {
+  const Surroundings usual = surroundings(preset);
+  for (const AroundStepInfo& step : around_steps) {
+    const auto with = [&](std::string_view value) {
+      Surroundings s = around;
+      s[step.step] = parse_rounding(value);
+      std::string all = surroundings_text(preset, s);
+      return surroundings(all), all;
+    };
+    if (edit_around_line(step.name, step.meaning, rounding_text(around[step.step]), rounding_text(usual[step.step]),
+                         step_formats, with, text))
+      return;
+  }
+  for (const AroundChoice& choice : around_choices) {
+    const auto with = [&](std::string_view value) {
+      const std::string all = fmt::format("{},{}={}", surroundings_text(preset, around), choice.name, value);
+      return surroundings_text(preset, surroundings(all));
+    };
+    if (edit_around_line(choice.name, choice.meaning, choice.text(around), choice.text(usual), choice.offered, with, text))
+      return;
+  }
+}
+
+void edit_surroundings(const ModelScene& s, float width) {
+  std::string& text = s.plan().around;
+  const auto [preset, changes] = parts_of_around(text);
+  const auto* const found = std::ranges::find(around_preset_names, preset);
+  int chosen = found == around_preset_names.end() ? -1 : static_cast<int>(found - around_preset_names.begin());
+  if (segmented("around", presets, chosen, width)) text = around_preset_names[static_cast<std::size_t>(chosen)];
+  Surroundings around;
+  try {
+    around = surroundings(text);
+  } catch (const std::invalid_argument& error) {
+    return wrapped(Face::small, colours().bad, error.what() + std::string("."), width);
+  }
+  const auto count = std::ranges::count(changes, ',');
+  if (push_button(count > 0 ? fmt::format("steps {}###around steps", count).c_str() : "steps###around steps", false,
+                  {width, 0}))
+    ImGui::OpenPopup("around attention");
+  explain(
+      "The format of each step around attention in a and b, and how projections and the loss are added. The number is how many "
+      "differ from the preset.",
+      text);
+  if (begin_panel_popup("around attention")) {
+    edit_around_lines(preset, around, text);
+    ImGui::EndPopup();
+  }
+  toggle("yardsticks", s.plan().yardsticks);
+  explain(
+      "Two more runs: everything in bf16 as Hugging Face does, against exact, and the same with another order of sums, "
+      "against it. Without them a run takes three fifths of the time.");
+}
+
+}  // namespace
+
+void draw_model_plan(const ModelScene& s) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  label(Face::section, colours().faint, "CHECKPOINT");
+  edit_checkpoint(s, width);
+  section("TEXT");
+  edit_text(s, width);
+  section("ATTENTION OF A, B");
+  edit_methods(s, width);
+  section("AROUND ATTENTION");
+  edit_surroundings(s, width);
+}
+
+}  // namespace attoscope
