@@ -197,8 +197,8 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
   if (!x.capture.empty()) files.add(x.capture, captured_bytes(q, threads));
   write_outputs(
-      files, {{x.json, json}},
-      [&] { return (run ? run_report(*run) : "") + model_report(q, answer, a_name, moved); }, streams.out);
+      files, {{x.json, json}}, [&] { return (run ? run_report(*run) : "") + model_report(q, answer, a_name, moved); },
+      streams.out);
 }
 
 void declare(OptionList& c, ModelArguments& x) {

@@ -84,7 +84,7 @@ bool is_zero(const std::vector<double>& x) {
 
 }  // namespace
 
-CapturedFile::CapturedFile(const std::string& path, const LanguageModel& model, const std::vector<int>& tokens)
+CapturedRunFile::CapturedRunFile(const std::string& path, const LanguageModel& model, const std::vector<int>& tokens)
     : path_(path), model_(model), tokens_(tokens), set_(open_tensor_set(path)) {
   choose_call();
   pair_residuals();
@@ -96,7 +96,7 @@ CapturedFile::CapturedFile(const std::string& path, const LanguageModel& model, 
 }
 
 /// Takes the tensors of the longest call of the model; calls that hold zeros alone are no run of tokens.
-void CapturedFile::choose_call() {
+void CapturedRunFile::choose_call() {
   struct Call {
     std::vector<std::pair<const NamedTensor*, RunName>> tensors;
     std::uint64_t longest = 0;
@@ -125,7 +125,7 @@ void CapturedFile::choose_call() {
   }
 }
 
-int CapturedFile::columns(ModelTensor t) const {
+int CapturedRunFile::columns(ModelTensor t) const {
   const Architecture& a = model_.architecture;
   switch (t) {
     case ModelTensor::q:
@@ -151,7 +151,7 @@ int CapturedFile::columns(ModelTensor t) const {
   }
 }
 
-void CapturedFile::add(const NamedTensor& t, const RunName& found) {
+void CapturedRunFile::add(const NamedTensor& t, const RunName& found) {
   const Architecture& a = model_.architecture;
   if (found.part == RunName::Part::tokens) {
     ids_ = &t;
@@ -188,7 +188,7 @@ void CapturedFile::add(const NamedTensor& t, const RunName& found) {
 }
 
 /// A layer of vLLM returns (hidden, residual), and the stream is their sum.
-void CapturedFile::pair_residuals() {
+void CapturedRunFile::pair_residuals() {
   std::map<Place, const NamedTensor*> pairs = residuals_;
   const auto middles = std::ranges::count_if(all_, [](const auto& p) { return p.first.first == ModelTensor::middle; });
   const bool has_parts = std::ranges::any_of(
@@ -210,13 +210,13 @@ void CapturedFile::pair_residuals() {
 }
 
 /// Rows of tokens in a tensor; 0: its shape is not one of these.
-std::uint64_t CapturedFile::rows_in_file(const Piece& p) const {
+std::uint64_t CapturedRunFile::rows_in_file(const Piece& p) const {
   const std::vector<std::uint64_t>& shape = p.tensor->tensor.shape;
   const std::uint64_t count = product_of(shape, shape.size()), cols = static_cast<std::uint64_t>(p.cols);
   return cols == 0 || count % cols != 0 ? 0 : count / cols;
 }
 
-void CapturedFile::leave_out_other_shapes() {
+void CapturedRunFile::leave_out_other_shapes() {
   std::map<std::uint64_t, int> counts;
   const auto is_rows = [](const Place& place) { return place.first != ModelTensor::logprobs; };
   for (const auto& [place, piece] : all_) {
@@ -246,12 +246,14 @@ void CapturedFile::leave_out_other_shapes() {
     if (missing++ == 0) left = in_quotes(piece.tensor->name) + " of shape " + shape_text(piece.tensor->tensor.shape);
     return true;
   });
+  if (all_.empty())
+    throw std::runtime_error(path_ + ": has " + left + ", expected numbers of " + std::to_string(rows_) + " tokens");
   if (missing > 0)
     notes_.push_back("left out " + left + (missing > 1 ? " and " + std::to_string(missing - 1) + " more" : "") +
                      ", whose shape is not that of " + std::to_string(rows_) + " tokens");
 }
 
-std::vector<double> CapturedFile::whole(const Piece& p, ModelTensor t) const {
+std::vector<double> CapturedRunFile::whole(const Piece& p, ModelTensor t) const {
   std::vector<double> x = all_numbers(*p.tensor);
   if (p.residual != nullptr) {
     const std::vector<double> more = all_numbers(*p.residual);
@@ -276,7 +278,7 @@ std::vector<double> CapturedFile::whole(const Piece& p, ModelTensor t) const {
   return y;
 }
 
-std::vector<double> CapturedFile::rows_of(const Piece& p, ModelTensor t, std::uint64_t first, std::uint64_t stride) const {
+std::vector<double> CapturedRunFile::rows_of(const Piece& p, ModelTensor t, std::uint64_t first, std::uint64_t stride) const {
   const std::vector<double> x = whole(p, t);
   const auto cols = static_cast<std::uint64_t>(p.cols), wanted = static_cast<std::uint64_t>(columns(t));
   std::vector<double> y;
@@ -290,7 +292,7 @@ std::vector<double> CapturedFile::rows_of(const Piece& p, ModelTensor t, std::ui
 }
 
 /// Finds the tokens' rows: by the file's own tokens, else where its first tensor is nearest to the exact model's.
-void CapturedFile::align() {
+void CapturedRunFile::align() {
   const auto& [place, piece] = *all_.begin();
   if (place.first == ModelTensor::logprobs) return;
   const std::uint64_t n = tokens_.size();
@@ -339,12 +341,13 @@ void CapturedFile::align() {
   if (behind > 0) notes_.push_back("dropped " + std::to_string(behind) + " rows behind the tokens (padding or more tokens)");
 }
 
-std::vector<double> CapturedFile::numbers(ModelTensor t, int layer) const {
+std::vector<double> CapturedRunFile::numbers(ModelTensor t, int layer) const {
   const Piece& p = all_.at({t, layer});
   if (t != ModelTensor::logprobs) return rows_of(p, t, first_, stride_);
   const std::vector<double> x = whole(p, t);
   const std::uint64_t n = tokens_.size(), vocabulary = static_cast<std::uint64_t>(model_.architecture.vocabulary);
   const std::uint64_t rows = std::max<std::uint64_t>(rows_, n);
+  constexpr double greatest = 0.01;  // more than the rounding of a sum of weights leaves
   std::vector<double> y;
   for (std::uint64_t i = 0; i + 1 < n; ++i) {
     const std::uint64_t at = first_ + i * stride_;
@@ -358,13 +361,18 @@ std::vector<double> CapturedFile::numbers(ModelTensor t, int layer) const {
       throw std::runtime_error(p.tensor->tensor.label + " has shape " + shape_text(p.tensor->tensor.shape) + ", expected [" +
                                std::to_string(n - 1) + "], the log-probabilities of the tokens behind the first, or [" +
                                std::to_string(n) + ", vocabulary]");
+    if (y.back() > greatest)
+      throw std::runtime_error(p.tensor->tensor.label + " has " + shortest(y.back()) + " at token " + std::to_string(i + 1) +
+                               ", expected log-probabilities, none of which is above 0");
   }
   return y;
 }
 
-Format CapturedFile::stored(ModelTensor t, int layer) const { return format_of_type(all_.at({t, layer}).tensor->tensor.type); }
+Format CapturedRunFile::stored(ModelTensor t, int layer) const {
+  return format_of_type(all_.at({t, layer}).tensor->tensor.type);
+}
 
-std::optional<Format> CapturedFile::usual() const {
+std::optional<Format> CapturedRunFile::usual() const {
   constexpr std::size_t most_read = 12;
   std::map<std::string_view, int> counts;
   const std::size_t step = std::max<std::size_t>(1, all_.size() / most_read);

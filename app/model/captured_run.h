@@ -27,11 +27,11 @@ struct RunName {
 /// "layer:9, attn_out". Returns false for others.
 bool read_run_name(const std::string& name, RunName& found);
 
-class CapturedFile final : public CapturedRun {
+class CapturedRunFile final : public CapturedRun {
  public:
   /// Finds the tensors, and the rows that belong to `tokens`. Throws std::runtime_error with one sentence: no tensor has a
   /// usual name, shapes that fit no model, or rows that are not of these tokens.
-  CapturedFile(const std::string& path, const LanguageModel& model, const std::vector<int>& tokens);
+  CapturedRunFile(const std::string& path, const LanguageModel& model, const std::vector<int>& tokens);
 
   bool has(ModelTensor t, int layer) const override { return all_.contains({t, layer}); }
   std::vector<double> numbers(ModelTensor t, int layer) const override;

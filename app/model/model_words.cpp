@@ -78,7 +78,8 @@ std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const Mode
   order.resize(std::min(order.size(), most));
   std::vector<MovedToken> moved;
   for (const std::size_t i : order) {
-    moved.push_back({static_cast<int>(i) + 1, q.tokens[i + 1], "", x.tokens[0].logp[i], x.tokens[1].logp[i], x.tokens[2].logp[i]});
+    moved.push_back(
+        {static_cast<int>(i) + 1, q.tokens[i + 1], "", x.tokens[0].logp[i], x.tokens[1].logp[i], x.tokens[2].logp[i]});
   }
   try {
     const std::vector<std::string> texts = read_tokenizer(checkpoint).texts();
@@ -123,8 +124,7 @@ Table runs_table(const ModelQuestion& q, const ModelAnswer& x) {
   return table;
 }
 
-Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name,
-                const std::vector<MovedToken>& moved) {
+Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name, const std::vector<MovedToken>& moved) {
   Json layers = Json::array(), attribution = Json::array();
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     layers.push_back({{"layer", l},

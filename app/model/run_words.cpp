@@ -41,7 +41,7 @@ Json tensor_json(const TensorDistance& d) {
 
 JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
                      const std::string& around, const Options& options) {
-  const CapturedFile captured(file, model, tokens);
+  const CapturedRunFile captured(file, model, tokens);
   RunQuestion q{&model, tokens, {}, a, captured.first_row(), &captured};
   const std::optional<Format> usual = captured.usual();
   const bool guessed = around == "exact" && usual != fp64;

@@ -19,7 +19,7 @@ struct JudgedRun {
   std::vector<std::string> notes;  ///< on alignment
 };
 
-/// Throws as CapturedFile and judge_run.
+/// Throws as CapturedRunFile and judge_run.
 JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
                      const std::string& around, const Options& options);
 

@@ -40,9 +40,12 @@ class Followed final : public FollowedRun {
     const Format stored = q_.captured->stored(t, layer);
     if (!p_.around.in_double && significand_bits(stored) < 24)
       for (double& v : own) v = round(stored, v);
-    if (p_.keeps_residual && (t == ModelTensor::middle || t == ModelTensor::output)) return;
+    const bool is_residual = t == ModelTensor::embedding || t == ModelTensor::middle || t == ModelTensor::output;
+    if (p_.keeps_residual && is_residual && t != ModelTensor::embedding) return;
     const std::vector<double> captured = q_.captured->numbers(t, layer);
-    x.assign(captured.begin(), captured.end());
+    for (std::size_t i = 0; i < x.size();
+         ++i)  // a stream that is rounded where it is read keeps the bits of which the file has none
+      if (!p_.around.unrounded_variance || !is_residual || own[i] != captured[i]) x[i] = static_cast<T>(captured[i]);
   }
 
   std::vector<T> attended(int l, const LayerHeads<T>& heads) {

@@ -9,9 +9,10 @@
 namespace attoscope {
 namespace {
 
-/// A step as the subject of a sentence on its rounding, by AroundStep.
-constexpr std::array<std::string_view, around_step_names.size()> rounded_things{
+/// A step as the subject of a sentence on its rounding, by AroundStep; those of the loss behind them are no change of a tensor.
+constexpr auto rounded_things = std::to_array<std::string_view>({
     "the weights are",
+    "the weights of RMSNorm are",
     "RMSNorm: the sum of squares after every addition is",
     "RMSNorm: the normalised row that the weight multiplies is",
     "RMSNorm: the output is",
@@ -26,7 +27,9 @@ constexpr std::array<std::string_view, around_step_names.size()> rounded_things{
     "the gated MLP's silu is",
     "the gated MLP's product is",
     "the residual stream is",
-    "the logits are"};
+    "the logits are",
+});
+static_assert(rounded_things.size() == static_cast<std::size_t>(AroundStep::logits) + 1);
 
 class Changes {
  public:
@@ -36,7 +39,7 @@ class Changes {
     std::vector<Format> formats{p_.format};
     for (const Format& f : {bf16, fp16, e4m3})
       if (!wide && f != p_.format) formats.push_back(f);
-    for (std::size_t step = 0; step < around_step_names.size(); ++step) round_step(step, formats);
+    for (std::size_t step = 0; step < rounded_things.size(); ++step) round_step(step, formats);
     if (!wide) keep_residual();
     turn_otherwise();
     for (const double epsilon : {0.0, 1e-6, 1e-5})
@@ -57,16 +60,20 @@ class Changes {
     add(std::move(text), [&](RunChange& c) { change(c.program.architecture); });
   }
 
+  static void set(RunChange& c, std::size_t step, const Rounding& r) {
+    c.program.around.steps[step] = r;
+    if (step == static_cast<std::size_t>(AroundStep::weights)) c.program.around[AroundStep::norm_weight] = r;
+  }
+
   void round_step(std::size_t step, const std::vector<Format>& formats) {
     const std::string subject(rounded_things[step]);
     const Rounding now = p_.around.steps[step];
     const bool is_narrow = now.kind == Rounding::Kind::format && significand_bits(now.format) < 24;
-    if (is_narrow)
-      add(subject + " not rounded to " + name(now.format), [&](RunChange& c) { c.program.around.steps[step] = exact; });
+    if (is_narrow) add(subject + " not rounded to " + name(now.format), [&](RunChange& c) { set(c, step, exact); });
     for (const Format& f : formats)
       if (significand_bits(f) <= 24 && !(now == to_format(f)))
         add(subject + " rounded to " + name(f) + (is_narrow ? " instead of " + name(now.format) : ""),
-            [&](RunChange& c) { c.program.around.steps[step] = to_format(f); });
+            [&](RunChange& c) { set(c, step, to_format(f)); });
   }
 
   void keep_residual() {
@@ -79,10 +86,10 @@ class Changes {
 
   void turn_otherwise() {
     const Rope& rope = q_.model->architecture.rope;
-    const bool halves = rope.pairs == RotaryPairs::halves;
-    architecture(halves ? "RoPE: columns 2i and 2i + 1 are turned together instead of i and i + d/2"
-                        : "RoPE: columns i and i + d/2 are turned together instead of 2i and 2i + 1",
-                 [&](Architecture& a) { a.rope.pairs = halves ? RotaryPairs::neighbours : RotaryPairs::halves; });
+    const bool halves = p_.around.pairs.value_or(rope.pairs) == RotaryPairs::halves;
+    add(halves ? "RoPE: columns 2i and 2i + 1 are turned together instead of i and i + d/2"
+               : "RoPE: columns i and i + d/2 are turned together instead of 2i and 2i + 1",
+        [&](RunChange& c) { c.program.around.pairs = halves ? RotaryPairs::neighbours : RotaryPairs::halves; });
     for (const double theta : {1e4, 1e5, 5e5, 1e6})
       if (theta != rope.theta)
         architecture("RoPE: theta is " + shortest(theta) + " instead of " + shortest(rope.theta),

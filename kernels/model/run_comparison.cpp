@@ -42,7 +42,8 @@ std::vector<ModelProgram> programs_of(const RunQuestion& q) {
   const bool golden = q.around.in_double;
   ModelProgram expected{.around = q.around, .architecture = a, .heads = q.a, .golden = golden, .format = format};
   ModelProgram truth{.architecture = a, .golden = true};
-  truth.around[AroundStep::weights] = q.around[AroundStep::weights];
+  for (const AroundStep step : {AroundStep::weights, AroundStep::norm_weight}) truth.around[step] = q.around[step];
+  truth.around.pairs = q.around.pairs;
   ModelProgram eager = expected, fused = expected;
   const double unit = golden ? 0x1p-52 : 0x1p-23;
   eager.around.sum_pieces = 8, eager.architecture = with_frequencies(a, 1 + unit);
@@ -150,6 +151,7 @@ class RunJudge {
     const RunTolerance tolerance(x);
     const RunTolerance::Found found = tolerance.of(x.expected);
     add({t, layer, found.ratio, found.ratio > 1 ? place_of_difference(found, x) : ""}, [&] {
+      if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
       return explanation(t, step, [&](const std::vector<double>& y) {
         const RunTolerance::Found changed = tolerance.of(y);
         return Fit{changed.ratio, changed.whole};
@@ -228,6 +230,14 @@ class RunJudge {
   };
 
   static std::string unexplained(const std::string& what) { return "no " + what + " that is known here explains it"; }
+
+  /// "2 of its 64 numbers are infinite or NaN" where the model's are not; else "".
+  static std::string not_finite(const TensorRivals& x) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < x.captured.size(); ++i) count += std::isfinite(x.expected[i]) && !std::isfinite(x.captured[i]);
+    if (count == 0) return "";
+    return std::to_string(count) + " of its " + std::to_string(x.captured.size()) + " numbers are infinite or NaN";
+  }
 
   /// The numbers of tensor t that a changed program makes on the way from the last known residual stream to `step`.
   std::vector<double> replayed(const RunChange& change, ModelTensor t, int step) {
@@ -311,6 +321,7 @@ class RunJudge {
   void hold_tokens(const TensorRivals& x) {
     const LogTolerance tolerance(x);
     add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
+      if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
       return explanation(ModelTensor::logprobs, a_.layers,
                          [&](const std::vector<double>& y) { return Fit{tolerance.ratio(x, y), mean_abs(x.captured, y)}; });
     });

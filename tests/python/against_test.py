@@ -74,6 +74,14 @@ class OwnRuns(Against):
                 with self.subTest(kind, policy=policy[-1]):
                     self.assert_clean(self.against(checkpoint, TOKENS[:40], self.captured(checkpoint, TOKENS[:40], "hf_bf16", *policy)), "hf_bf16")
 
+    def test_named_choices_around_attention_are_no_difference(self):
+        _, checkpoint = self.checkpoint("llama", 31)
+        for around in ("hf_bf16,variance=unrounded", "hf_bf16,pairs=neighbours", "hf_bf16,norm_weight=exact"):
+            with self.subTest(around):
+                file = self.captured(checkpoint, TOKENS[:40], around)
+                self.assert_clean(self.against(checkpoint, TOKENS[:40], file, "--around", around), around)
+        self.assert_traced(self.against(checkpoint, TOKENS[:40], self.captured(checkpoint, TOKENS[:40], "hf_bf16,pairs=neighbours")), 0, "q_rope", "columns 2i and 2i + 1")
+
     def test_planted_differences_of_every_layout(self):
         for seed, kind in enumerate(KINDS):
             _, checkpoint = self.checkpoint(kind, seed)
@@ -244,11 +252,21 @@ class Alignment(Against):
 
     def test_bad_files_get_a_sentence(self):
         for tensors, *words in (({"x": self.parts["logits"]}, "has the name of a model's tensor"), ({"embed_tokens": ("F32", [2, 3], b"\0" * 24)}, "[2, 3]"),
-                                ({"embed_tokens": ("F32", [30, WIDTH], struct.pack(f"<{30 * WIDTH}f", *([100.0] * 30 * WIDTH)))}, "no rows of these 30 tokens")):
+                                ({"embed_tokens": ("F32", [30, WIDTH], struct.pack(f"<{30 * WIDTH}f", *([100.0] * 30 * WIDTH)))}, "no rows of these 30 tokens"),
+                                ({"embed_tokens": ("I64", [30, WIDTH], b"\0" * 240 * WIDTH)}, "embed_tokens", "expected numbers"),
+                                ({"logprobs": ("F32", [3], b"\0" * 12)}, "[3]", "expected [29]"),
+                                ({"logprobs": ("F32", [29], struct.pack("<29f", *[2.5] * 29))}, "2.5 at token 1", "above 0")):
             error = self.asked(self.path, TOKENS[:30], "--against", write(self.file, tensors), code=1)
             self.assertEqual(error.count("\n"), 1, error)
             for word in words:
                 self.assertIn(word, error)
+
+
+    def test_numbers_that_are_not_finite(self):
+        kind, shape, data = self.parts["model.layers.1.up_proj"]
+        self.parts["model.layers.1.up_proj"] = (kind, shape, data[:100] + b"\xc0\x7f" + data[102:])  # NaN
+        answer = self.against(self.path, TOKENS[:30], write(self.file, self.parts))
+        self.assert_traced(answer, 1, "up_proj", f"1 of its {30 * shape[1]} numbers are infinite or NaN")
 
 
 if torch:
