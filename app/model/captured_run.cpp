@@ -243,14 +243,16 @@ void CapturedRunFile::leave_out_other_shapes() {
     const auto group = static_cast<std::uint64_t>(model_.architecture.heads / model_.architecture.kv_heads);
     const bool fits = !is_rows(place) || rows == rows_ || (is_key && rows == rows_ * group);
     if (fits && piece.tensor->refusal.empty()) return false;
-    if (missing++ == 0) left = in_quotes(piece.tensor->name) + " of shape " + shape_text(piece.tensor->tensor.shape);
+    const StoredTensor& stored = piece.tensor->tensor;
+    if (missing++ == 0)
+      left = in_quotes(piece.tensor->name) + " of type " + piece.tensor->dtype + " and shape " + shape_text(stored.shape);
     return true;
   });
   if (all_.empty())
     throw std::runtime_error(path_ + ": has " + left + ", expected numbers of " + std::to_string(rows_) + " tokens");
   if (missing > 0)
     notes_.push_back("left out " + left + (missing > 1 ? " and " + std::to_string(missing - 1) + " more" : "") +
-                     ", whose shape is not that of " + std::to_string(rows_) + " tokens");
+                     ", whose type or shape is not that of the numbers of " + std::to_string(rows_) + " tokens");
 }
 
 std::vector<double> CapturedRunFile::whole(const Piece& p, ModelTensor t) const {

@@ -253,7 +253,7 @@ class Alignment(Against):
     def test_bad_files_get_a_sentence(self):
         for tensors, *words in (({"x": self.parts["logits"]}, "has the name of a model's tensor"), ({"embed_tokens": ("F32", [2, 3], b"\0" * 24)}, "[2, 3]"),
                                 ({"embed_tokens": ("F32", [30, WIDTH], struct.pack(f"<{30 * WIDTH}f", *([100.0] * 30 * WIDTH)))}, "no rows of these 30 tokens"),
-                                ({"embed_tokens": ("I64", [30, WIDTH], b"\0" * 240 * WIDTH)}, "embed_tokens", "expected numbers"),
+                                ({"embed_tokens": ("I64", [30, WIDTH], b"\0" * 240 * WIDTH)}, "embed_tokens", "I64", "expected numbers"),
                                 ({"logprobs": ("F32", [3], b"\0" * 12)}, "[3]", "expected [29]"),
                                 ({"logprobs": ("F32", [29], struct.pack("<29f", *[2.5] * 29))}, "2.5 at token 1", "above 0")):
             error = self.asked(self.path, TOKENS[:30], "--against", write(self.file, tensors), code=1)
