@@ -51,7 +51,7 @@ class Against(Case):
         found = answer["first_difference"]
         self.assertIsNotNone(found)
         self.assertEqual((found["layer"], found["tensor"]), (layer, tensor), found)
-        self.assertGreater(found["ratio"], 1)
+        self.assertGreater(float(found["ratio"]), 1)
         for word in words:
             self.assertIn(word, found["explanation"])
 
