@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "app/commands/commands.h"
@@ -14,11 +15,15 @@
 #include "app/model/kept_shares.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
+#include "app/model/run_words.h"
 #include "app/model/token_files.h"
+#include "app/tensors/exact_tensors.h"
 #include "app/tensors/npy.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/model/model_answer.h"
+#include "kernels/model/model_run.h"
+#include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
@@ -27,7 +32,7 @@ namespace {
 struct ModelArguments : ExperimentOptions {
   std::string checkpoint, tokens, text;
   std::string limit = "0", around = "exact", only, attribute;
-  std::string threads = "0", json, save;
+  std::string threads = "0", json, save, against, capture;
   bool no_cache = false;
 };
 
@@ -49,7 +54,9 @@ void check_places(const ModelArguments& x) {
   if (x.tokens.empty() == x.text.empty())
     throw std::invalid_argument("expected one of --tokens FILE.npy and --text FILE, whose tokens the model reads");
   const bool is_shipped = std::ranges::find(shipped_text_names, x.text) != shipped_text_names.end();
-  check_outputs({{"--json", x.json}}, {{"--tokens", x.tokens}, {"--text", is_shipped ? "" : x.text}});
+  check_outputs({{"--json", x.json}, {"--capture", x.capture}},
+                {{"--tokens", x.tokens}, {"--text", is_shipped ? "" : x.text}, {"--against", x.against}});
+  if (!x.capture.empty()) all.push_back({"--capture", x.capture});
   check_distinct(all);
 }
 
@@ -67,6 +74,30 @@ ModelQuestion question_of(const ModelArguments& x) {
   return q;
 }
 
+/// Every tensor of a's run, under the names of `attoscope.capture`.
+template <class T>
+std::string captured_bytes_in(const ModelQuestion& q) {
+  const StopSign stop;
+  const Architecture& a = q.model->architecture;
+  const auto n = static_cast<std::uint64_t>(q.tokens.size());
+  std::vector<ExactTensor> tensors{{"tokens", {n}, {q.tokens.begin(), q.tokens.end()}}};
+  const Format format = format_of(q.around);
+  const std::string stored = format == bf16 ? "BF16" : format == fp16 ? "F16" : format == fp64 ? "F64" : "F32";
+  ModelRun<T> run(*q.model, q.tokens, q.around, stop);
+  run.tap = [&](ModelTensor t, int layer, std::vector<T>& x) {
+    const std::string prefix = layer < 0 ? "model." : "model.layers." + std::to_string(layer) + ".";
+    tensors.push_back({prefix + std::string(name(t)), {n, x.size() / n}, {x.begin(), x.end()}, stored});
+  };
+  std::vector<T> x = run.embedded();
+  for (int l = 0; l < a.layers; ++l) run.run_layer(l, x, {.method = &q.a, .format = q.format, .seed = q.seed, .only = q.only});
+  tensors.push_back(
+      {"logits", {n, static_cast<std::uint64_t>(a.vocabulary)}, run.logits(run.last_norm(x), 0, static_cast<int>(n)), stored});
+  return safetensors_bytes(tensors, {});
+}
+std::string captured_bytes(const ModelQuestion& q, int threads) {
+  return on_threads(threads, [&] { return q.around.in_double ? captured_bytes_in<double>(q) : captured_bytes_in<float>(q); });
+}
+
 void stage_outputs(StagedFiles& files, const std::string& directory, const ModelQuestion& q, const ModelAnswer& answer) {
   files.make_directory(directory);
   const Architecture& a = q.model->architecture;
@@ -79,6 +110,16 @@ void stage_outputs(StagedFiles& files, const std::string& directory, const Model
   add(1, npy_bytes(n, a.vocabulary, answer.logits_a.data()));
   add(2, npy_bytes(n, a.vocabulary, answer.logits_b.data()));
   add(3, npy_bytes(shape, answer.hidden_exact));
+}
+
+/// Judges the run of --against, with progress.
+JudgedRun run_of(const ModelArguments& x, const ModelQuestion& q, const Streams& streams, int threads) {
+  return unless_stopped("stopped before the answer was there; nothing was written", [&](const Cancelled& cancelled) {
+    ProgressLine line(streams.terminal);
+    const Progress progress = [&](double share) { line.show([&] { return fmt::format("{:.0f} %", 100 * share); }); };
+    return judge_file(x.against, *q.model, q.tokens, q.a, x.around,
+                      Options{.cancelled = cancelled, .progress = progress, .threads = threads});
+  });
 }
 
 /// Says before the work how long it takes, where that is longer than a minute.
@@ -134,13 +175,22 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   ModelQuestion q = question_of(x);
   const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;
+  std::optional<JudgedRun> run;
+  if (!x.against.empty()) run = run_of(x, q, streams, threads);
   const ModelAnswer answer = answer_of(q, streams, threads, x.no_cache);
+  const std::string a_name = name_of_a(x, q.a);
+  const std::vector<MovedToken> moved = tokens_that_move_most(q, answer, x.checkpoint);
+  const auto json = [&] {
+    Json all = model_json(q, answer, a_name, moved);
+    if (run) add_run_json(all, *run, q.tokens);
+    return json_text(all);
+  };
   StagedFiles files;
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
-  const std::string a_name = name_of_a(x, q.a);
+  if (!x.capture.empty()) files.add(x.capture, captured_bytes(q, threads));
   write_outputs(
-      files, {{x.json, [&] { return json_text(model_json(q, answer, a_name)); }}},
-      [&] { return model_report(q, answer, a_name); }, streams.out);
+      files, {{x.json, json}}, [&] { return (run ? run_report(*run) : "") + model_report(q, answer, a_name, moved); },
+      streams.out);
 }
 
 void declare(OptionList& c, ModelArguments& x) {
@@ -158,9 +208,14 @@ void declare(OptionList& c, ModelArguments& x) {
             "pairs=halves, loss=1024 (cross entropy by blocks of so many logits)");
   c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");
   c.add("--attribute", x.attribute, "make one layer, head or step of a exact at a time: layer, head or step");
+  c.add("--against", x.against,
+        "activations or log-probabilities of somebody's run over these tokens: the first tensor that differs, and why; without "
+        "--around under the preset that fits it best");
   c.add("--no-cache", x.no_cache, "compute every part of --attribute, and keep none");
   c.methods(x).group("Device").add("--threads", x.threads, "0 is all").quiet();
   c.group("Output");
+  c.add("--capture", x.capture,
+        "write every tensor of a's run to this .safetensors, as attoscope.capture does of other programs");
   c.add("--json", x.json, "write the answer to this file, - for standard output");
   c.add("--save", x.save, "write logits_exact logits_a logits_b hidden_exact .npy to this directory");
 }

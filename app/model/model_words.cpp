@@ -6,9 +6,13 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <stdexcept>
 #include <string_view>
 
+#include "app/model/tokenizer.h"
 #include "app/words/field_setter.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
 
 namespace attoscope {
@@ -67,6 +71,26 @@ std::vector<TableCell> run_row(const std::string& name, const RunMeasures& m, bo
 
 }  // namespace
 
+std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const ModelAnswer& x, const std::string& checkpoint) {
+  constexpr std::size_t most = 10;
+  std::vector<std::size_t> order(x.dlogp_a.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::fabs(x.dlogp_a[i]); });
+  order.resize(std::min(order.size(), most));
+  std::vector<MovedToken> moved;
+  for (const std::size_t i : order) {
+    moved.push_back(
+        {static_cast<int>(i) + 1, q.tokens[i + 1], "", x.tokens[0].logp[i], x.tokens[1].logp[i], x.tokens[2].logp[i]});
+  }
+  try {
+    const std::vector<std::string> texts = read_tokenizer(checkpoint).texts();
+    for (MovedToken& m : moved)
+      if (static_cast<std::size_t>(m.id) < texts.size()) m.text = texts[static_cast<std::size_t>(m.id)];
+  } catch (const std::runtime_error&) {  // models may come without a tokenizer that is known here
+  }
+  return moved;
+}
+
 std::string method_name(const Method& m) {
   const std::string_view policy = policy_name(m.precision, m.algorithm);
   return std::string(name(m.algorithm)) + (policy.empty() ? "" : " " + std::string(policy));
@@ -110,7 +134,7 @@ Table runs_table(const ModelQuestion& q, const ModelAnswer& x) {
   return table;
 }
 
-Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
+Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name, const std::vector<MovedToken>& moved) {
   Json layers = Json::array(), attribution = Json::array();
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     layers.push_back({{"layer", l},
@@ -129,11 +153,20 @@ Json model_json(const ModelQuestion& q, const ModelAnswer& x, const std::string&
   json["yardsticks"] = {{"bf16", run_json(x.bf16)}, {"order", run_json(x.order)}};
   json["layers"] = std::move(layers);
   json["attribution"] = std::move(attribution);
+  json["tokens_most"] = Json::array();
+  for (const MovedToken& t : moved)
+    json["tokens_most"].push_back({{"position", t.position},
+                                   {"id", t.id},
+                                   {"text", t.text.empty() ? Json(nullptr) : Json(json_string(t.text))},
+                                   {"exact", number_json(t.exact)},
+                                   {"a", number_json(t.a)},
+                                   {"b", number_json(t.b)}});
   json["first_difference"] = nullptr;
   return json;
 }
 
-std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {
+std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name,
+                         const std::vector<MovedToken>& moved) {
   std::string text = model_conclusion(q, x, a_name) + "\n";
   text += fmt::format("{} tokens, {} parameters; exact: loss {:.6g} nats, perplexity {:.6g}\n\n{:<18}", q.tokens.size(),
                       parameters(*q.model), x.exact_nll, std::exp(x.exact_nll), "");
@@ -146,6 +179,10 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   if (!x.attribution.empty()) text += "\npart of |d log p| of a that goes away where a is exact\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(x.attribution.size(), 20); ++i)
     text += fmt::format("{:<22} {:>7.2f} %\n", place_text(x.attribution[i]), 100 * x.attribution[i].share);
+  text += "\ntokens that a moves most: log-probability, exact, a, b\n";
+  for (const MovedToken& t : moved)
+    text += fmt::format("{:>6} {:<20} {:>10.5g} {:>10.5g} {:>10.5g}\n", t.position,
+                        t.text.empty() ? std::to_string(t.id) : in_quotes(t.text), t.exact, t.a, t.b);
   return text;
 }
 

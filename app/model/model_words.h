@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/json/json.h"
 #include "kernels/experiment/table.h"
@@ -9,7 +10,18 @@
 
 namespace attoscope {
 
-Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
+/// A token whose log-probability a moves far; nats.
+struct MovedToken {
+  int position = 0, id = 0;
+  std::string text;  ///< its bytes; "" without a tokenizer
+  double exact = 0, a = 0, b = 0;
+};
+/// The ten that a moves most, in their text by the checkpoint's tokenizer, if it has one.
+std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& question, const ModelAnswer& answer,
+                                              const std::string& checkpoint);
+
+Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
+                const std::vector<MovedToken>& moved);
 
 /// "flash2 hw": the algorithm and its named policy.
 std::string method_name(const Method& method);
@@ -24,6 +36,7 @@ std::string model_conclusion(const ModelQuestion& question, const ModelAnswer& a
 Table runs_table(const ModelQuestion& question, const ModelAnswer& answer);
 
 /// `a_name` is how the sentence calls method a: "flash2 hw".
-std::string model_report(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
+std::string model_report(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
+                         const std::vector<MovedToken>& moved);
 
 }  // namespace attoscope

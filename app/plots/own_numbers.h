@@ -1,5 +1,6 @@
 /// Numbers that no `Result` holds, as lessons and claims name them: of a small training ("train.rel_l2",
-/// "train.b_exact.wasserstein"), and of tensor cores' sums ("sum.h100", "sum.h100.flush4", "sum.a100.centred").
+/// "train.b_exact.wasserstein"), of tensor cores' sums ("sum.h100", "sum.h100.flush4", "sum.a100.centred"), and of a small
+/// random model's next tokens ("model.a.kl_mean", "model.bf16.dlogp_median_abs", "model.hidden.3", "model.share.0").
 #pragma once
 
 #include <string>
@@ -22,14 +23,15 @@ struct OwnNumbers {
   std::string (*title)(std::string_view measure);
   /// Trains what the measure needs: a and b round as the experiment's do, in its format, with eight tiles of keys, from its
   /// seed. Or `sum_drift` with the experiment's n, format and seed; V has the mean 0.5, or 0 where it is centred. Throws as
-  /// these do; Stopped when cancelled.
+  /// these do. Or `answer_model` with the experiment's methods, format and n tokens, the model from its seed. Stopped when
+  /// cancelled.
   double (*number)(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled);
 };
-extern const OwnNumbers train_numbers, sum_numbers;
+extern const OwnNumbers train_numbers, sum_numbers, model_numbers;
 
 /// The numbers that a measure belongs to, known or not; null: those of a `Result`.
 inline const OwnNumbers* own_numbers(std::string_view measure) {
-  for (const OwnNumbers* const numbers : {&train_numbers, &sum_numbers})
+  for (const OwnNumbers* const numbers : {&train_numbers, &sum_numbers, &model_numbers})
     if (measure.starts_with(numbers->prefix)) return numbers;
   return nullptr;
 }

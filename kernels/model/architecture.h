@@ -35,6 +35,7 @@ struct Rope {
   double mscale = 0, mscale_all = 0;                ///< of yarn; 0: not given
   std::vector<double> short_factors, long_factors;  ///< of longrope, one for each pair
   std::vector<double> divisors;                     ///< frequencies over these, one for each pair; empty: none
+  int first_position = 0;                           ///< of the first token
 };
 
 /// Sizes and options of a model.

@@ -68,9 +68,10 @@ Experiment head_experiment(const Architecture& a, int n, const Method& method, c
 }
 
 template <class T>
-ModelRun<T>::ModelRun(const LanguageModel& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop)
+ModelRun<T>::ModelRun(const LanguageModel& model, const Architecture& architecture, std::span<const int> tokens,
+                      const Surroundings& around, const StopSign& stop)
     : model_(model),
-      a_(model.architecture),
+      a_(architecture),
       tokens_(tokens),
       around_(around),
       stop_(stop),
@@ -99,7 +100,7 @@ std::vector<T> ModelRun<T>::embedded() {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     lanes_.widened(model_.embedding.values.data() + static_cast<std::size_t>(tokens_[i]) * width, a_.width,
                    rounder(AroundStep::weights), x.data() + i * width);
-  return x;
+  return tapped(ModelTensor::embedding, -1, std::move(x));
 }
 
 template <class T>
@@ -206,15 +207,22 @@ void ModelRun<T>::turn(std::vector<T>& x, int heads) const {
 template <class T>
 LayerHeads<T> ModelRun<T>::heads(int l, const std::vector<T>& x) {
   const LayerWeights& w = layer(l);
-  const std::vector<T> y = norm(of(w, LayerTensor::attention_norm), x, n_, true);
+  const std::vector<T> y = tapped(ModelTensor::attention_norm, l, norm(of(w, LayerTensor::attention_norm), x, n_, true));
+  const auto projected = [&](LayerTensor matrix, LayerTensor bias, ModelTensor t) {
+    return tapped(t, l, project(of(w, matrix), of(w, bias), y.data(), n_, AroundStep::projection));
+  };
   LayerHeads<T> h;
-  h.q = project(of(w, LayerTensor::q), of(w, LayerTensor::q_bias), y.data(), n_, AroundStep::projection);
-  h.k = project(of(w, LayerTensor::k), of(w, LayerTensor::k_bias), y.data(), n_, AroundStep::projection);
-  h.v = project(of(w, LayerTensor::v), of(w, LayerTensor::v_bias), y.data(), n_, AroundStep::projection);
-  if (!of(w, LayerTensor::q_norm).empty()) h.q = norm(of(w, LayerTensor::q_norm), h.q, n_ * a_.heads, false);
-  if (!of(w, LayerTensor::k_norm).empty()) h.k = norm(of(w, LayerTensor::k_norm), h.k, n_ * a_.kv_heads, false);
+  h.q = projected(LayerTensor::q, LayerTensor::q_bias, ModelTensor::q);
+  h.k = projected(LayerTensor::k, LayerTensor::k_bias, ModelTensor::k);
+  h.v = projected(LayerTensor::v, LayerTensor::v_bias, ModelTensor::v);
+  const auto normed = [&](LayerTensor weight, std::vector<T>& heads, int count, ModelTensor t) {
+    if (!of(w, weight).empty()) heads = tapped(t, l, norm(of(w, weight), heads, n_ * count, false));
+  };
+  normed(LayerTensor::q_norm, h.q, a_.heads, ModelTensor::q_norm);
+  normed(LayerTensor::k_norm, h.k, a_.kv_heads, ModelTensor::k_norm);
   turn(h.q, a_.heads);
   turn(h.k, a_.kv_heads);
+  if (tap) tap(ModelTensor::q_rope, l, h.q), tap(ModelTensor::k_rope, l, h.k);
   return h;
 }
 
@@ -244,7 +252,7 @@ std::vector<T> ModelRun<T>::attended(int l, const LayerHeads<T>& x, const Attent
             static_cast<T>(m(static_cast<int>(i), c));
   }
   if (output.rounds()) lanes_.rounded_sum(o.data(), nullptr, static_cast<std::int64_t>(o.size()), output, o.data());
-  return o;
+  return tapped(ModelTensor::attention, l, std::move(o));
 }
 
 template <class T>
@@ -259,17 +267,25 @@ void ModelRun<T>::add_to_residual(std::vector<T>& x, const std::vector<T>& y) co
 template <class T>
 void ModelRun<T>::finish(int l, const std::vector<T>& attended, std::vector<T>& x) {
   const LayerWeights& w = layer(l);
-  add_to_residual(x, project(of(w, LayerTensor::o), of(w, LayerTensor::o_bias), attended.data(), n_, AroundStep::projection));
-  const std::vector<T> y = norm(of(w, LayerTensor::mlp_norm), x, n_, true);
-  std::vector<T> gate = project(of(w, LayerTensor::gate), {}, y.data(), n_, AroundStep::projection);
-  const std::vector<T> up = project(of(w, LayerTensor::up), {}, y.data(), n_, AroundStep::projection);
+  const auto add = [&](const std::vector<T>& y, ModelTensor t) {
+    add_to_residual(x, y);
+    if (tap) tap(t, l, x);
+  };
+  const auto projected = [&](LayerTensor matrix, const WeightMatrix& bias, const std::vector<T>& y, ModelTensor t) {
+    return tapped(t, l, project(of(w, matrix), bias, y.data(), n_, AroundStep::projection));
+  };
+  add(projected(LayerTensor::o, of(w, LayerTensor::o_bias), attended, ModelTensor::o), ModelTensor::middle);
+  const std::vector<T> y = tapped(ModelTensor::mlp_norm, l, norm(of(w, LayerTensor::mlp_norm), x, n_, true));
+  std::vector<T> gate = projected(LayerTensor::gate, {}, y, ModelTensor::gate);
+  const std::vector<T> up = projected(LayerTensor::up, {}, y, ModelTensor::up);
   const std::int64_t inner = a_.inner;
   parallel_for(0, n_, [&](int row) {
     const std::int64_t place = row * inner;
     lanes_.gated({gate.data() + place, up.data() + place, gate.data() + place, inner, rounder(AroundStep::silu),
                   rounder(AroundStep::gated)});
   });
-  add_to_residual(x, project(of(w, LayerTensor::down), {}, gate.data(), n_, AroundStep::projection));
+  if (tap) tap(ModelTensor::gated, l, gate);
+  add(projected(LayerTensor::down, {}, gate, ModelTensor::down), ModelTensor::output);
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 /// A model over tokens, layer by layer, in a working type T: what stands around attention, and attention of every head.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kernels/experiment/stop_sign.h"
 #include "kernels/model/architecture.h"
 #include "kernels/model/model_lanes.h"
+#include "kernels/model/model_tensors.h"
 #include "kernels/model/rope.h"
 #include "kernels/model/surroundings.h"
 #include "kernels/parallel/parallel.h"
@@ -49,7 +51,15 @@ template <class T>
 class ModelRun {
  public:
   /// `model` and `stop` are to outlive this; tokens are below the vocabulary's size.
-  ModelRun(const LanguageModel& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop);
+  ModelRun(const LanguageModel& model, std::span<const int> tokens, const Surroundings& around, const StopSign& stop)
+      : ModelRun(model, model.architecture, tokens, around, stop) {}
+  /// The same with another epsilon or rotary embedding; sizes are to be the model's.
+  ModelRun(const LanguageModel& model, const Architecture& architecture, std::span<const int> tokens,
+           const Surroundings& around, const StopSign& stop);
+
+  /// Called with each tensor [n, columns] as it is made, and its layer, -1 for those outside layers; may change its numbers.
+  /// Logits, which are made a block of rows at a time, do not pass.
+  std::function<void(ModelTensor, int layer, std::vector<T>&)> tap;
 
   int n() const { return n_; }
   /// The residual stream [n, width] before layer 0. With `unrounded_variance` it is not rounded here, but where it is read.
@@ -63,7 +73,7 @@ class ModelRun {
     finish(layer, attended(layer, heads(layer, x), choice), x);
   }
   /// The last norm's output [n, width].
-  std::vector<T> last_norm(const std::vector<T>& x) { return norm(model_.norm, x, n_, true); }
+  std::vector<T> last_norm(const std::vector<T>& x) { return tapped(ModelTensor::norm, -1, norm(model_.norm, x, n_, true)); }
   /// Logits [count, vocabulary] of so many rows of the last norm's output, from `first` on.
   std::vector<double> logits(const std::vector<T>& last, int first, int count);
   /// The online cross entropy of these surroundings; `block` 0: they have none.
@@ -72,6 +82,10 @@ class ModelRun {
 
  private:
   RounderPlan<T> rounder(AroundStep s) const { return plan<T>(around_[s], bf16); }
+  std::vector<T> tapped(ModelTensor t, int layer, std::vector<T> x) const {
+    if (tap) tap(t, layer, x);
+    return x;
+  }
   /// `of_residual`: x is the residual stream, which may still have to be rounded.
   std::vector<T> norm(const WeightMatrix& w, const std::vector<T>& x, int rows, bool of_residual);
   void add_to_residual(std::vector<T>& x, const std::vector<T>& y) const;
@@ -85,7 +99,7 @@ class ModelRun {
   std::vector<T> widened(const WeightMatrix& w, AroundStep step = AroundStep::weights) const;
 
   const LanguageModel& model_;
-  const Architecture& a_;
+  Architecture a_;
   std::span<const int> tokens_;
   Surroundings around_;
   const StopSign& stop_;

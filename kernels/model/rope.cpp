@@ -129,7 +129,8 @@ RopeTable rope_table(const Rope& rope, int head_dim, int n, const Surroundings& 
   RopeTable t;
   for (int position = 0; position < n; ++position)
     for (const double frequency : f.frequencies) {
-      const double p = rounded(s[AroundStep::rope_position], position), w = rounded(s[AroundStep::rope_frequency], frequency);
+      const double p = rounded(s[AroundStep::rope_position], position + rope.first_position);
+      const double w = rounded(s[AroundStep::rope_frequency], frequency);
       const SinCos<double> x = cos_sin(rounded(s[AroundStep::rope_angle], p * w));
       const Rounding& table = s[AroundStep::rope_table];
       // in fp32 first, as tables are made; double rounding is what they have

@@ -10,6 +10,7 @@ import threading
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from .errors import BadOption, BadTensor, CouldNotRun, in_one_frame
+from .everything import Everything
 from .judging import judge
 from .problems import Masks, Named, Problem, parts_of
 from .tensors import Tensor, check_attention, safetensors_header, tensor_of, write_whole
@@ -102,7 +103,7 @@ def _shape_of_heads(shape: Tuple[int, ...]) -> Tuple[int, int, int]:
 class Capture:
     """What `capture` is: a context manager, and afterwards what was captured."""
 
-    def __init__(self, model: Any, file: "os.PathLike[str] | str", also: Iterable[Tuple[Any, str]] = ()) -> None:
+    def __init__(self, model: Any, file: "os.PathLike[str] | str", also: Iterable[Tuple[Any, str]] = (), everything: bool = False) -> None:
         self.calls: List[Call] = []  #: what is in the files, in the order of the calls
         self.files: List[str] = []  #: one for each kind of call: shapes, types, mask, scale
         self.skipped: List[str] = []  #: a sentence for each call that could not be kept
@@ -115,6 +116,7 @@ class Capture:
         self._masks = Masks()
         self._hooked: List[str] = []  # attention functions that exist
         self._ran: Dict[str, str] = {}  # classes of the modules that ran, by name
+        self._everything = Everything(self._file, self.skipped) if everything else None
 
     @in_one_frame
     def __enter__(self) -> "Capture":
@@ -128,6 +130,8 @@ class Capture:
                 self._install(install(self), install.__doc__)
             for owner, name in self._also:
                 self._install(hooks.function(self, owner, name), f"{name}, where")
+            if self._everything:
+                self._undo += self._everything.hook(self._model)
         except BaseException:
             self._restore()
             raise
@@ -156,6 +160,10 @@ class Capture:
             self._undo.pop()()
 
     def _write(self) -> None:
+        if self._everything:
+            self._everything.write()
+            self.files.append(self._file)
+            return
         for group in self._groups.values():
             group.write()
             self.files.append(group.file)
@@ -194,7 +202,9 @@ class Capture:
         try:
             before = self._copies(layer, dict(zip("qkv", inputs)))
             result = function(*arguments, **keywords)
-            if before:
+            if before and self._everything:
+                self._everything.heads(layer, before)
+            elif before:
                 self._keep(layer, before, output(result), problem)
             return result
         finally:
@@ -279,7 +289,7 @@ class Capture:
 
 
 @in_one_frame
-def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[Any, str]] = ()) -> Capture:
+def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[Any, str]] = (), everything: bool = False) -> Capture:
     """Writes what passes through a model's attention to `file` (.safetensors), by layer and head.
 
         with attoscope.capture(model, "attention.safetensors") as captured:
@@ -295,8 +305,12 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
     (attention-2.safetensors, ...), and so does each decoded token. Of a batch whose sequences have masks of their own, each is kept
     by itself, without its padding. A mask that has no name here is kept as the tensor mask beside them. A call that
     has no counterpart here, such as one with dropout, is left out and named in `skipped`.
+
+    `everything`: the file holds what every module makes instead, under the modules' names (embedding, norms, projections, layers,
+    logits), and beside them what enters o_proj (attn_out), post_attention_layernorm (residual) and down_proj (act), Q and K as they
+    enter the functions above (q_rope, k_rope), and the tokens. `attoscope model CHECKPOINT --against FILE` reads it. All of it waits in memory.
     """
-    return Capture(model, file, also)
+    return Capture(model, file, also, everything)
 
 
 def loaded(name: str) -> Any:

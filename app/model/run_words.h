@@ -1,0 +1,31 @@
+/// The judgement on somebody's run of a model as JSON, and as lines for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/json/json.h"
+#include "app/model/captured_run.h"
+#include "kernels/compute.h"
+#include "kernels/model/run_comparison.h"
+
+namespace attoscope {
+
+/// A run that was judged, under the rounding that was named, or else under that of the presets which fits it best.
+struct JudgedRun {
+  RunJudgement judgement;
+  std::string around;              ///< "hf_bf16"
+  bool guessed = false;            ///< nobody named it
+  std::vector<std::string> notes;  ///< on alignment
+};
+
+/// Throws as CapturedRunFile and judge_run.
+JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
+                     const std::string& around, const Options& options);
+
+/// Sets "first_difference", and "against": how it was read, and every tensor.
+void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& tokens);
+
+std::string run_report(const JudgedRun& run);
+
+}  // namespace attoscope

@@ -1,0 +1,362 @@
+#include "kernels/model/run_comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "kernels/arithmetic/format.h"
+#include "kernels/cancelled_sign.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
+#include "kernels/judge/judge.h"
+#include "kernels/model/logit_measures.h"
+#include "kernels/model/run_changes.h"
+#include "kernels/model/run_distance.h"
+
+namespace attoscope {
+namespace {
+
+/// Programs that are followed side by side: the exact one, the run's own rounding, and that in other orders of sums.
+constexpr std::size_t exact_program = 0, expected_program = 1, program_count = 4;
+
+Method method_of(Algorithm algorithm, const char* policy_called) {
+  Method m{.algorithm = algorithm};
+  m.precision = policy(policy_called).precision;
+  return m;
+}
+
+/// A rotary embedding whose frequencies are off by a unit in the last place of fp32, as tables made in fp32 are.
+Architecture with_frequencies(Architecture a, double factor) {
+  if (a.rope.divisors.empty()) a.rope.divisors.assign(static_cast<std::size_t>(a.head_dim / 2), 1.0);
+  for (double& x : a.rope.divisors) x *= factor;
+  return a;
+}
+
+std::vector<ModelProgram> programs_of(const RunQuestion& q) {
+  const Architecture& a = q.model->architecture;
+  const Format format = format_of(q.around);
+  const bool golden = q.around.in_double;
+  ModelProgram expected{.around = q.around, .architecture = a, .heads = q.a, .golden = golden, .format = format};
+  ModelProgram truth{.architecture = a, .golden = true};
+  for (const AroundStep step : {AroundStep::weights, AroundStep::norm_weight}) truth.around[step] = q.around[step];
+  truth.around.pairs = q.around.pairs;
+  ModelProgram eager = expected, fused = expected;
+  const double unit = golden ? 0x1p-52 : 0x1p-23;
+  eager.around.sum_pieces = 8, eager.architecture = with_frequencies(a, 1 + unit);
+  eager.heads = method_of(Algorithm::three_pass, "base_eager");
+  fused.around.sum_pieces = 3, fused.architecture = with_frequencies(a, 1 - unit);
+  fused.heads = method_of(Algorithm::flash2, "hw");
+  return {truth, expected, eager, fused};
+}
+
+double mean_abs(const std::vector<double>& x, const std::vector<double>& y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += std::fabs(x[i] - y[i]);
+  return x.empty() ? 0 : sum / static_cast<double>(x.size());
+}
+
+double largest_abs(const std::vector<double>& x, const std::vector<double>& y) {
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::fabs(x[i] - y[i]));
+  return largest;
+}
+
+/// Tolerances of log-probabilities: of their mean distance, and of the largest.
+struct LogTolerance {
+  double mean = 0, largest = 0;
+  explicit LogTolerance(const TensorRivals& x, double factor = 2) {
+    const double least = x.in_double ? 1e-12 : 1e-6;
+    std::vector<std::vector<double>> all = x.rivals;
+    all.push_back(x.exact);
+    for (const std::vector<double>& rival : all) {
+      mean = std::max({mean, least, factor * mean_abs(rival, x.expected)});
+      largest = std::max({largest, 4 * least, 2 * factor * largest_abs(rival, x.expected)});
+    }
+  }
+  double ratio(const TensorRivals& x, const std::vector<double>& y) const {
+    return std::max(mean_abs(x.captured, y) / mean, largest_abs(x.captured, y) / largest);
+  }
+};
+
+/// Logits of a run that has ended.
+class FollowedLogits final : public LogitSource {
+ public:
+  explicit FollowedLogits(FollowedRun& run) : run_(run) {}
+  std::vector<double> logits(int first, int count) override { return run_.logits(first, count); }
+
+ private:
+  FollowedRun& run_;
+};
+
+class RunJudge {
+ public:
+  RunJudge(const RunQuestion& q, CancelledSign& stop, const Options& options)
+      : q_(q), a_(q.model->architecture), stop_(stop), options_(options), programs_(programs_of(q)) {
+    for (const ModelProgram& p : programs_) runs_.push_back(followed_run(q_, p, stop_));
+  }
+
+  RunJudgement judgement() {
+    each([](FollowedRun& r) { r.begin(); });
+    anchor_ = before_ = {0, runs_[expected_program]->state()};
+    compare(-1);
+    for (int l = 0; l < a_.layers; ++l) {
+      each([&](FollowedRun& r) { r.layer(l), stop_.did(1); });
+      compare(l);
+      if (q_.captured->has(ModelTensor::output, l)) before_ = std::exchange(anchor_, {l + 1, runs_[expected_program]->state()});
+    }
+    each([](FollowedRun& r) { r.end(); });
+    compare(a_.layers);
+    compare_logits();
+    return std::move(found_);
+  }
+
+ private:
+  /// The residual stream before a layer.
+  struct Anchor {
+    int layer = 0;
+    std::vector<double> state;
+  };
+
+  template <class Act>
+  void each(Act act) {
+    for (const auto& run : runs_) act(*run);
+  }
+
+  int heads_of(ModelTensor t) const {
+    const bool q = t == ModelTensor::q || t == ModelTensor::q_norm || t == ModelTensor::q_rope || t == ModelTensor::attention;
+    const bool kv = t == ModelTensor::k || t == ModelTensor::v || t == ModelTensor::k_norm || t == ModelTensor::k_rope;
+    return q ? a_.heads : kv ? a_.kv_heads : 1;
+  }
+
+  /// The tensors that all runs have just made; `step` is a layer, -1 before the first one, or their number behind the last.
+  void compare(int step) {
+    for (const auto& [t, own] : runs_[expected_program]->made) {
+      const int layer = is_of_layer(t) ? step : -1;
+      TensorRivals x{q_.captured->numbers(t, layer), own, runs_[exact_program]->made.at(t), {}, 0, heads_of(t)};
+      for (std::size_t r = expected_program + 1; r < program_count; ++r) x.rivals.push_back(runs_[r]->made.at(t));
+      x.cols = static_cast<int>(own.size() / q_.tokens.size());
+      x.in_double = q_.around.in_double;
+      if (t == ModelTensor::attention && has_heads(layer))
+        judge_heads(layer, x);
+      else
+        hold(t, layer, step, x);
+    }
+  }
+
+  void hold(ModelTensor t, int layer, int step, const TensorRivals& x) {
+    const RunTolerance tolerance(x);
+    const RunTolerance::Found found = tolerance.of(x.expected);
+    add({t, layer, found.ratio, found.ratio > 1 ? place_of_difference(found, x) : ""}, [&] {
+      if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
+      return explanation(t, step, [&](const std::vector<double>& y) {
+        const RunTolerance::Found changed = tolerance.of(y);
+        return Fit{changed.ratio, changed.whole};
+      });
+    });
+  }
+
+  template <class Explain>
+  void add(TensorDistance d, Explain explain) {
+    const bool differs = !(d.ratio <= 1);
+    found_.tensors.push_back(std::move(d));
+    if (!differs) return;
+    if (found_.differing++ > 0) return;
+    found_.first = static_cast<int>(found_.tensors.size()) - 1;
+    found_.explanation = explain();
+  }
+
+  // --- attention, where all of a layer's heads are known: as a call ---
+
+  bool has_heads(int layer) const {
+    return std::ranges::all_of(std::array{ModelTensor::q_rope, ModelTensor::k_rope, ModelTensor::v},
+                               [&](ModelTensor t) { return q_.captured->has(t, layer); });
+  }
+
+  JudgedOutput head_of(int layer, int h, const std::vector<double>& o) const {
+    const int n = static_cast<int>(q_.tokens.size()), d = a_.head_dim, kv = h / (a_.heads / a_.kv_heads);
+    const auto columns = [&](const std::vector<double>& x, int heads, int head) {
+      std::vector<double> y;
+      for (int i = 0; i < n; ++i) {
+        const auto first = x.begin() + (static_cast<std::ptrdiff_t>(i) * heads + head) * d;
+        y.insert(y.end(), first, first + d);
+      }
+      return y;
+    };
+    auto t = std::make_shared<Tensors>(Tensors::shaped(AttentionShape::square(n, d)));
+    t->q = columns(q_.captured->numbers(ModelTensor::q_rope, layer), a_.heads, h);
+    t->k = columns(q_.captured->numbers(ModelTensor::k_rope, layer), a_.kv_heads, kv);
+    t->v = columns(q_.captured->numbers(ModelTensor::v, layer), a_.kv_heads, kv);
+    const Format format = format_of(q_.around);
+    JudgedOutput output{head_experiment(a_, n, Method{}, format, 1).problem,
+                        std::make_shared<const std::vector<double>>(columns(o, a_.heads, h)),
+                        {.format = format, .stored = q_.captured->stored(ModelTensor::attention, layer)}};
+    output.problem.input.kind = InputKind::tensors;
+    output.problem.input.tensors = std::move(t);
+    return output;
+  }
+
+  void judge_heads(int layer, const TensorRivals& x) {
+    int worst = 0, wrong = 0;
+    double ratio = 0;
+    std::string heads;
+    Judged of_worst;
+    for (int h = 0; h < a_.heads; ++h) {
+      stop_.check();
+      Judged judged = judge(head_of(layer, h, x.captured), head_options());
+      const double own = judged.head.ratio;
+      if (!judged.head.rounded) heads += (wrong++ > 0 ? ", " : "") + std::to_string(h);
+      if (own > ratio || h == 0) ratio = own, worst = h, of_worst = std::move(judged);
+    }
+    if (wrong == 0) ratio = std::min(ratio, 1.0);
+    add({ModelTensor::attention, layer, wrong > 0 ? std::max(ratio, 1.0000001) : ratio,
+         wrong == 0 || wrong == a_.heads ? "" : (wrong > 1 ? "heads " : "head ") + heads},
+        [&] {
+          const SlipSearch slips = slips_of(head_of(layer, worst, x.captured), of_worst, {}, head_options());
+          found_.explained = slips.found.has_value();
+          return slips.found ? "head " + std::to_string(worst) + ": " + slips.found->text : unexplained("mistake of attention");
+        });
+  }
+
+  Options head_options() const { return {.cancelled = options_.cancelled, .isa = options_.isa}; }
+
+  // --- what would explain a difference ---
+
+  struct Fit {
+    double ratio = 0, whole = 0;
+  };
+
+  static std::string unexplained(const std::string& what) { return "no " + what + " that is known here explains it"; }
+
+  /// "2 of its 64 numbers are infinite or NaN" where the model's are not; else "".
+  static std::string not_finite(const TensorRivals& x) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < x.captured.size(); ++i) count += std::isfinite(x.expected[i]) && !std::isfinite(x.captured[i]);
+    if (count == 0) return "";
+    return std::to_string(count) + " of its " + std::to_string(x.captured.size()) + " numbers are infinite or NaN";
+  }
+
+  /// The numbers of tensor t that a changed program makes on the way from the last known residual stream to `step`.
+  std::vector<double> replayed(const RunChange& change, ModelTensor t, int step) {
+    const bool earlier = change.from_layer_before && before_.layer < anchor_.layer;
+    const Anchor& from = earlier ? before_ : anchor_;
+    const std::unique_ptr<FollowedRun> run = followed_run(q_, change.program, stop_);
+    if (step < 0)
+      run->begin();
+    else
+      run->resume(from.state);
+    for (int l = from.layer; l <= std::min(step, a_.layers - 1); ++l) run->layer(l);
+    if (step < a_.layers) return run->made.at(t);
+    run->end();
+    return t == ModelTensor::norm ? run->made.at(t) : logits_of(*run, t);
+  }
+
+  template <class FitOf>
+  std::string explanation(ModelTensor t, int step, FitOf fit_of) {
+    const bool wide = step - anchor_.layer > 2;
+    const std::vector<RunChange> changes = run_changes(q_, programs_[expected_program], wide);
+    const RunChange* best = nullptr;
+    Fit least;
+    for (const RunChange& change : changes) {
+      stop_.check();
+      const Fit fit = fit_of(replayed(change, t, step));
+      if (best == nullptr || fit.whole < least.whole) best = &change, least = fit;
+    }
+    found_.explained = best != nullptr && least.ratio <= 1;
+    if (found_.explained) return best->text;
+    return unexplained("single change of the program") +
+           (best == nullptr
+                ? ""
+                : "; nearest comes: " + best->text + ", of whose tolerance it is " + shortest_ratio(least.ratio) + " times");
+  }
+
+  static std::string shortest_ratio(double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", x);
+    return text;
+  }
+
+  // --- logits and log-probabilities ---
+
+  std::vector<double> logits_of(FollowedRun& run, ModelTensor t) {
+    if (t == ModelTensor::logprobs) {
+      FollowedLogits source(run);
+      return target_log_probabilities(source, q_.tokens, a_.vocabulary, stop_);
+    }
+    const int n = static_cast<int>(q_.tokens.size());
+    std::vector<double> all;
+    const Format stored = q_.captured->stored(t, -1);
+    for (int first = 0; first < n; first += logit_block) {
+      const std::vector<double> some = run.logits(first, std::min(logit_block, n - first));
+      for (const double v : some) all.push_back(q_.around.in_double ? v : round(stored, v));
+    }
+    return all;
+  }
+
+  void compare_logits() {
+    for (const ModelTensor t : {ModelTensor::logits, ModelTensor::logprobs}) {
+      if (!q_.captured->has(t, -1)) continue;
+      TensorRivals x{q_.captured->numbers(t, -1), {}, {}, {}, 1, 1};
+      for (std::size_t r = 0; r < program_count; ++r) {
+        std::vector<double> own = logits_of(*runs_[r], t);
+        if (r == exact_program)
+          x.exact = std::move(own);
+        else if (r == expected_program)
+          x.expected = std::move(own);
+        else
+          x.rivals.push_back(std::move(own));
+      }
+      x.in_double = q_.around.in_double;
+      x.cols = static_cast<int>(t == ModelTensor::logits ? x.expected.size() / q_.tokens.size() : 1);
+      if (t == ModelTensor::logits)
+        hold(t, -1, a_.layers, x);
+      else
+        hold_tokens(x);
+    }
+  }
+
+  void hold_tokens(const TensorRivals& x) {
+    const LogTolerance tolerance(x);
+    add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
+      if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
+      return explanation(ModelTensor::logprobs, a_.layers,
+                         [&](const std::vector<double>& y) { return Fit{tolerance.ratio(x, y), mean_abs(x.captured, y)}; });
+    });
+    for (std::size_t i = 0; i < x.captured.size(); ++i)
+      if (!(std::fabs(x.captured[i] - x.expected[i]) <= tolerance.largest))
+        found_.tokens.push_back({static_cast<int>(i) + 1, x.captured[i], x.expected[i], tolerance.largest});
+    std::ranges::stable_sort(found_.tokens, std::ranges::greater{},
+                             [](const TokenDistance& d) { return std::fabs(d.captured - d.expected); });
+  }
+
+  const RunQuestion& q_;
+  const Architecture& a_;
+  CancelledSign& stop_;
+  const Options& options_;
+  std::vector<ModelProgram> programs_;
+  std::vector<std::unique_ptr<FollowedRun>> runs_;
+  RunJudgement found_;
+  Anchor anchor_, before_;  ///< the last two residual streams that are known
+};
+
+}  // namespace
+
+Format format_of(const Surroundings& around) {
+  const Rounding& r = around[AroundStep::attention];
+  if (r.kind == Rounding::Kind::format) return r.format;
+  return around.in_double ? fp64 : fp32;
+}
+
+RunJudgement judge_run(const RunQuestion& question, const Options& options) {
+  return on_threads(options.threads, [&] {
+    CancelledSign stop(options.cancelled, options.progress, options.isa);
+    stop.expect(static_cast<double>(program_count) * question.model->architecture.layers);
+    stop.weigh(1);
+    return RunJudge(question, stop, options).judgement();
+  });
+}
+
+}  // namespace attoscope
