@@ -36,7 +36,7 @@ std::string gnuplot_colour(std::uint32_t rgb) { return fmt::format("'#{:06x}'", 
 
 PrintLook print_look(Ink ink) {
   static constexpr std::array<PrintLook, 13> looks{{{0x7a4800, 7, "1"},
-                                                    {0x2f8fd0, 5, "(8,3)"},
+                                                    {0x2f8fd0, 8, "(8,3)"},
                                                     {0x59636f, 9, "1"},
                                                     {0xa03f79, 11, "1"},
                                                     {0xc2301c, 13, "1"},
