@@ -316,7 +316,7 @@ void draw_items(Page& page, bool is_split, float height) {
   for (std::size_t i = starts[static_cast<std::size_t>(p.screen)]; i < starts[static_cast<std::size_t>(p.screen) + 1]; ++i) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
-    if (!item.alone) item.height = is_table(item) ? std::min(took, 1.5f * rows_height(item)) : took;
+    if (!item.alone) item.height = is_table(item) ? std::min(took, rows_height(item)) : took;
     if (!item.alone && !is_table(item) && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
     left -= took;
   }
