@@ -23,7 +23,6 @@ struct ScreenItem {
   int index = 0;                       ///< of the paragraph in its block
   bool alone = false;                  ///< it fills a screen
   float height = -1;                   ///< in pixels; negative: not measured
-  float drawn = -1;                    ///< its height when it was last drawn
   float shrink = 1;                    ///< factor of its type, so that it fits on a screen
 };
 

@@ -266,8 +266,9 @@ float draw_item(Page& page, ScreenItem& item, float room) {
   return ImGui::GetCursorPosY() - top;
 }
 
-/// A table takes a few frames to find the widths of its columns, so its height is first estimated by its rows.
+/// A table is far too high in its first frames, until its columns have found their widths.
 bool is_table(const ScreenItem& item) { return item.paragraph.starts_with('|'); }
+/// The height that a table of one line a row has.
 float rows_height(const ScreenItem& item) {
   constexpr float row = 30;
   return px(row) * static_cast<float>(std::ranges::count(item.paragraph, '\n'));
@@ -315,9 +316,7 @@ void draw_items(Page& page, bool is_split, float height) {
   for (std::size_t i = starts[static_cast<std::size_t>(p.screen)]; i < starts[static_cast<std::size_t>(p.screen) + 1]; ++i) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
-    const bool settled = !is_table(item) || took == item.drawn;
-    item.drawn = took;
-    if (!item.alone && settled && !(is_table(item) && took > height)) item.height = took;
+    if (!item.alone) item.height = is_table(item) ? std::min(took, rows_height(item)) : took;
     if (!item.alone && !is_table(item) && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
     left -= took;
   }

@@ -20,8 +20,10 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
   return all;
 }
 
-/// True if the next item belongs on the same screen: a formula or a list follows.
-bool leads_on(const ScreenItem& item) { return item.block == nullptr || item.paragraph.ends_with(":\n"); }
+/// True if the next item belongs on the same screen: a formula or a list follows, or what a line in bold is the title of.
+bool leads_on(const ScreenItem& item) {
+  return item.block == nullptr || item.paragraph.ends_with(":\n") || item.paragraph.ends_with("**\n");
+}
 
 }  // namespace
 

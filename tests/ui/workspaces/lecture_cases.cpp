@@ -293,6 +293,9 @@ CASE(lecture, screens_of_items) {
   using Starts = std::vector<std::size_t>;
   hand.check(screen_starts(items, 1000) == Starts{0, 4, 5}, "one screen of text, the view, the rest");
   hand.check(screen_starts(items, 120) == Starts{0, 2, 4, 5}, "a formula stays with the sentence before it");
+  const std::vector<ScreenItem> sources{
+      {.height = 40}, paragraph("one\n", 50), paragraph("**Sources**\n", 10), paragraph("- x\n", 20)};
+  hand.check(screen_starts(sources, 110) == Starts{0, 2}, "a title in bold stays with its list");
   hand.check(screen_starts(items, 30) == Starts{0, 1, 2, 3, 4, 5}, "what fits nowhere has a screen of its own");
 }
 
