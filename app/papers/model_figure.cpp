@@ -1,5 +1,6 @@
 // The figure of a language model: kernels in every layer and head, beside the yardsticks of the same model.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,6 @@
 #include "app/papers/planned_figure.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/kernel_presets.h"
-#include "kernels/experiment/setting.h"
 #include "kernels/model/model_answer.h"
 
 namespace attoscope::papers {
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, language_model_runs> shown_methods{"hw", 
 constexpr std::size_t shown_policies = 3;
 constexpr std::array<const char*, 2> yardstick_names{"bf16", "order"};
 
-/// A measure of a run: its axis, and whether it is drawn on a logarithmic one.
+/// A measure of a run, with the label of its axis.
 struct ShownMeasure {
   const char* label;
   double (*of)(const RunMeasures&);
@@ -95,7 +95,7 @@ std::string coarser_text(const std::vector<RunMeasures>& runs) {
   std::vector<std::string_view> coarser;
   for (std::size_t i = 0; i < shown_methods.size(); ++i)
     if (runs[i].dlogp_median_abs > runs[shown_methods.size()].dlogp_median_abs) coarser.push_back(shown_methods[i]);
-  return coarser.empty() ? "none of them moves it further" : "further: " + listed(coarser);
+  return coarser.empty() ? "none of them moves it further" : fmt::format("further than that: {}", fmt::join(coarser, ", "));
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Figure language_model(const FigureSettings& x, const Options& options, const std
   const RunMeasures &bf16 = runs[shown_methods.size()], &order = runs[shown_methods.size() + 1];
   f.caption = fmt::format(
       "Attention of every layer and head of SmolLM2-135M under each method, everything else exact, over {} tokens of the "
-      "chronicle, from the exact model. The median token moves by (nats) {}; with bf16 everywhere (bf16) by {}: {}. order is "
+      "chronicle, from the exact model. The median token moves by (nats) {}; with bf16 everywhere (bf16) by {}; {}. order is "
       "that bf16 model with its sums in another order, from bf16: {}. The likeliest token is another one at {} positions with "
       "hw and at {} with bf16 everywhere; attoscope " ATTOSCOPE_VERSION ".",
       q.tokens.size(), medians_text(runs), two_digits(bf16.dlogp_median_abs), coarser_text(runs),

@@ -86,8 +86,9 @@ ModelWords words_of(const ModelScene& s) {
   }
   const ModelFound& f = *s.found();
   ModelWords words{m.shares ? m.shares->conclusion : f.conclusion,
-                   fmt::format("{}, {} tokens; a: {}, b: {}; around them: {}.", f.reading->name, f.reading->tokens.size(),
-                               f.a_name, f.b_name, f.reading->asked.around)};
+                   fmt::format("{}, {} tokens; a: {}, b: {}; around them: {}{}.", f.reading->name, f.reading->tokens.size(),
+                               f.a_name, f.b_name, f.reading->asked.around,
+                               f.reading->asked.only.empty() ? "" : "; only in " + f.reading->asked.only)};
   if (m.progress.stale) words.sentence = "The settings have changed since; run answers them. " + words.sentence;
   return words;
 }

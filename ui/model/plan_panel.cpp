@@ -116,6 +116,7 @@ void edit_methods(const ModelScene& s, float width) {
   ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
   Format format = e.format;
   if (edit_format("main format", format)) e = with_format(e, format);
+  label(Face::label, colours().secondary, "only in layer, or layer:head");
   path_line("##only", "every layer; 7 or 7:4: there alone", s.state.typed_only, s.plan().only, width);
   explain("A layer, or a layer and its head, counted from 0: a and b work there alone, and golden attention elsewhere.");
   if (push_button("edit in Explore###edit methods", false, {width, 0})) s.session.view.workspace = Workspace::explore;

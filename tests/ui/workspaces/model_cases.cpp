@@ -155,6 +155,7 @@ CASE(model, controls) {
              {model_plan + "text/file", [](Session& s) { s.model.text = ModelText::file; }},
              {model_plan + "##text file", [](Session& s) { s.model.file = "no.txt"; }, "no.txt"},
              {model_plan + "text/chronicle", [](Session& s) { s.model.text = ModelText::chronicle; }},
+             {model_plan + "##only", [](Session& s) { s.model.only = "1:2"; }, "1:2"},
              {model_plan + "around/hf_bf16", [](Session& s) { s.model.around = "hf_bf16"; }},
              {model_plan + "##yardsticks", [](Session& s) { s.model.yardsticks = false; }}});
   hand.click(model_plan + "###around steps");
