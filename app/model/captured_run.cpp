@@ -206,7 +206,8 @@ void CapturedRunFile::pair_residuals() {
     found->second.residual = residual;
     ++summed;
   }
-  if (summed > 0) notes_.push_back("summed the pair (hidden, residual) of " + std::to_string(summed) + " layers");
+  if (summed > 0)
+    notes_.push_back("summed the pair (hidden, residual) of " + std::to_string(summed) + (summed > 1 ? " layers" : " layer"));
 }
 
 /// Rows of tokens in a tensor; 0: its shape is not one of these.
