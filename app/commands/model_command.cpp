@@ -74,6 +74,13 @@ ModelQuestion question_of(const ModelArguments& x) {
   return q;
 }
 
+/// Takes the methods again for heads of this model: kernels of --like choose their tiles by mask and head dimension.
+void shape_methods(ModelQuestion& q, ModelArguments x, const Architecture& a) {
+  x.typed["mask"] = "causal", x.typed["d"] = std::to_string(a.head_dim);
+  const Experiment e = experiment_of(x);
+  q.a = e.a, q.b = e.b;
+}
+
 /// Every tensor of a's run, under the names of `attoscope.capture`.
 template <class T>
 std::string captured_bytes_in(const ModelQuestion& q) {
@@ -175,6 +182,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   ModelQuestion q = question_of(x);
   const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;
+  if (x.like) shape_methods(q, x, model.architecture);
   std::optional<JudgedRun> run;
   if (!x.against.empty()) run = run_of(x, q, streams, threads);
   const ModelAnswer answer = answer_of(q, streams, threads, x.no_cache);

@@ -73,6 +73,14 @@ class ExactModel(Model):
             with self.subTest(scaling["rope_type"], longest=longest):
                 self.assert_exact(TinyModel("llama", 3, rope_scaling=scaling, max_position_embeddings=longest))
 
+    def test_kernels_take_the_tiles_of_the_models_own_heads(self):
+        answers = []
+        for options in ((), ("--block-k", "128"), ("--block-k", "192")):  # fa3: 192 x 128 where causal, else 192 x 192
+            answer, _, save = self.run_model(TinyModel("llama", 3), "--like", "fa3_h100", *options, tokens=TOKENS * 12)
+            answers.append((save / "logits_a.npy").read_bytes())
+        self.assertEqual(answers[0], answers[1])
+        self.assertNotEqual(answers[0], answers[2])
+
     def test_the_same_bits_on_every_instruction_set_and_number_of_threads(self):
         for kind, around in (("qwen3", "exact"), ("qwen2", "hf_bf16"), ("llama", "fp32,norm=e5m7")):
             seen = set()

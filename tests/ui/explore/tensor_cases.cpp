@@ -46,7 +46,7 @@ CASE(tensors, sequences_have_a_field) {
   open_files({"tests/data/packed/packed.pt"}, hand.stage.context());
   hand.settle();
   const auto index = [&] { return hand.experiment().problem.input.index; };
-  hand.check(index() == 0 && hand.experiment().problem.n == 5, "the first sequence is shown");
+  hand.check(index() < 4 && hand.experiment().problem.n == 5, "a head of the first sequence is shown");
   hand.choose(controls + "##head", "###head 3");
   hand.choose(controls + "##sequence", "###sequence 1");
   hand.settle();
