@@ -316,7 +316,7 @@ int sequence_of(const CallGradients& g, int head) {
 }
 
 CallGradients judge_gradients_of(const JudgedGradients& given, const Options& options) {
-  CallGradients all{.groups = 1, .judged_groups = 1, .heads_of_group = 1, .o_is_rounded = given.o_is_rounded};
+  CallGradients all{.tensors = {}, .groups = 1, .judged_groups = 1, .heads_of_group = 1, .o_is_rounded = given.o_is_rounded};
   GroupJudgement judged = judge_gradients(given, options);
   find_gradient_slips(given, judged, options);
   Worst(all).take(0, 0, std::move(judged));
