@@ -1,7 +1,5 @@
 /// Mistakes that explain wrong gradients: each is computed exactly, and named where every given tensor lies within its
 /// tolerance.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -245,7 +243,7 @@ class SlipCandidates {
     add_sink("L is without the sink", [](const GradientGroup&, int) { return -std::numeric_limits<double>::infinity(); });
     each_number([](const Problem& p) { return *p.sink; },
                 [&](int h) {
-                  add_sink(fmt::format("L of all heads of the group has the sink of its head {}", h),
+                  add_sink("L of all heads of the group has the sink of its head " + std::to_string(h),
                            [h](const GradientGroup& g, int) { return *g.problem(h).sink; });
                 });
   }
@@ -266,8 +264,10 @@ class SlipCandidates {
   /// Adds the slips of a kernel that takes a number of one head in all heads of the group.
   void add_number(const char* kind, const char* name, double (*number)(const Problem& p), double GradientVariant::* place) {
     each_number(number, [&](int h) {
-      add(kind, fmt::format("the backward pass takes the {} of head {} of the group in all its heads", name, h), in_all,
-          [=](const GradientGroup& g, GradientVariant& v, int) { v.*place = number(g.problem(h)); });
+      add(kind,
+          "the backward pass takes the " + std::string(name) + " of head " + std::to_string(h) +
+              " of the group in all its heads",
+          in_all, [=](const GradientGroup& g, GradientVariant& v, int) { v.*place = number(g.problem(h)); });
     });
   }
 
@@ -460,7 +460,7 @@ std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::opt
     return GradientSlip{"group", "dSink of each head is the sum over the heads of the group"};
   for (int one = 0; one < count && count > 1; ++one)
     if (all([&](int) { return group.sink(one); }))
-      return GradientSlip{"group", fmt::format("dSink of all heads of the group is that of its head {}", one)};
+      return GradientSlip{"group", "dSink of all heads of the group is that of its head " + std::to_string(one)};
   if (count > 1 && all([&](int h) { return group.sink(count - 1 - h); }))
     return GradientSlip{"group", "dSink has the heads of the group in reverse order"};
   return of_others;
