@@ -121,7 +121,8 @@ TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
   for (const auto& [file, of_last] : {std::pair{"packed", json(2)}, {"separate", json()}}) {
     const Outcome outcome = attoscope({"heads", path(file), "--mask", "causal", "--json", "-"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
-    for (const json& row : json::parse(outcome.out)["heads"]) {
+    const json found = json::parse(outcome.out);
+    for (const json& row : found.at("heads")) {
       if (row["head"] == 11) EXPECT_EQ(row.value("sequence", json()), of_last);
     }
   }

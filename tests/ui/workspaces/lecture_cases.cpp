@@ -42,13 +42,20 @@ std::string place(Hand& hand) {
          std::to_string(learn_of(hand).presented.screen + 1);
 }
 
+/// The layout is the same under sanitizers, which take minutes for an answer: there the walks begin late and wait for none.
+#ifdef ATTOSCOPE_SANITIZED
+constexpr bool walks_all = false;
+#else
+constexpr bool walks_all = true;
+#endif
+
 /// True while a view of the step on screen waits for a number.
 bool is_computing(Hand& hand) {
-  return std::ranges::any_of(learn_of(hand).presented.of->blocks, [&](const LessonBlock& block) {
-    if (block.view.empty() || !learn_of(hand).views.contains(block.view.front().index)) return false;
-    const auto& latest = learn_of(hand).views.at(block.view.front().index).latest;
-    return std::ranges::any_of(latest, [](const auto& entry) { return entry.second == nullptr; });
-  });
+  return walks_all && std::ranges::any_of(learn_of(hand).presented.of->blocks, [&](const LessonBlock& block) {
+           if (block.view.empty() || !learn_of(hand).views.contains(block.view.front().index)) return false;
+           const auto& latest = learn_of(hand).views.at(block.view.front().index).latest;
+           return std::ranges::any_of(latest, [](const auto& entry) { return entry.second == nullptr; });
+         });
 }
 
 /// Waits until the page's answers are there and it has its final shape.
@@ -135,13 +142,6 @@ std::vector<std::string> steppers(const Lessons& lessons) {
             all.push_back(lesson.name + " view " + std::to_string(view.index));
   return all;
 }
-
-/// The layout is the same under sanitizers, which take ten minutes for all lessons: there the walks begin late.
-#ifdef ATTOSCOPE_SANITIZED
-constexpr bool walks_all = false;
-#else
-constexpr bool walks_all = true;
-#endif
 
 /// Page Down alone, or the down arrow, from the first step of lesson 1 to the last of the last: everything lies in the window,
 /// in type that a hall can read. Page Down runs every stepper to its end.
