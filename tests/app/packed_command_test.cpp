@@ -122,9 +122,10 @@ TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
     const Outcome outcome = attoscope({"heads", path(file), "--mask", "causal", "--json", "-"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const json found = json::parse(outcome.out);
-    for (const json& row : found.at("heads")) {
-      if (row["head"] == 11) EXPECT_EQ(row.value("sequence", json()), of_last);
-    }
+    for (const json& row : found.at("heads"))
+      if (row["head"] == 11) {
+        EXPECT_EQ(row.value("sequence", json()), of_last);
+      }
   }
 }
 

@@ -45,7 +45,7 @@ Experiment explained_experiment(const Session& session);
 Field field_of_method(Field field, bool b);
 
 /// Cost of each rounding step of the explained method, as bars; requests it if unknown. A click on a bar makes the step exact.
-/// Of a loaded output the suspects.
+/// A loaded output shows its suspects.
 void draw_why(Session& session, const PanelInput& input, Requests& requests);
 
 /// Bytes between HBM and the chip of the three algorithms, the use of on-chip memory, and a roofline; fills the rest of the
