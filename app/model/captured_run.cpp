@@ -151,6 +151,13 @@ int CapturedRunFile::columns(ModelTensor t) const {
   }
 }
 
+bool CapturedRunFile::gate_and_up_are_one() const {
+  return std::ranges::any_of(set_.tensors, [](const NamedTensor& t) {
+    RunName found;
+    return read_run_name(t.name, found) && found.part == RunName::Part::gate_up;
+  });
+}
+
 void CapturedRunFile::add(const NamedTensor& t, const RunName& found) {
   const Architecture& a = model_.architecture;
   if (found.part == RunName::Part::tokens) {
@@ -182,7 +189,7 @@ void CapturedRunFile::add(const NamedTensor& t, const RunName& found) {
     all_[{ModelTensor::up, found.layer}] = {&t, nullptr, a.inner, 2 * a.inner};
   } else if (found.piece == 1 && found.tensor == ModelTensor::output) {
     residuals_[place] = &t;
-  } else if (found.piece == 0) {
+  } else if (found.piece == 0 && (found.part != RunName::Part::activation || gate_and_up_are_one())) {
     all_[place] = {&t, nullptr, 0, columns(place.first)};
   }
 }

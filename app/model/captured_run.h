@@ -14,7 +14,8 @@ namespace attoscope {
 
 /// A part of a model that a tensor's name tells.
 struct RunName {
-  enum class Part : std::uint8_t { tensor, qkv, gate_up, tokens };
+  /// `activation`: silu(gate) up behind one projection for both (vLLM), silu(gate) behind two (Hugging Face), which is no ModelTensor.
+  enum class Part : std::uint8_t { tensor, qkv, gate_up, activation, tokens };
   Part part = Part::tensor;
   ModelTensor tensor = ModelTensor::embedding;  ///< of Part::tensor
   int layer = -1;
@@ -54,6 +55,7 @@ class CapturedRunFile final : public CapturedRun {
   };
   using Place = std::pair<ModelTensor, int>;
 
+  bool gate_and_up_are_one() const;
   void add(const NamedTensor& t, const RunName& name);
   void pair_residuals();
   void choose_call();

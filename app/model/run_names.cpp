@@ -34,11 +34,12 @@ constexpr std::array layer_parts{
     RunPart{"post_attention_layernorm ffn_norm pre_mlp_layernorm ln_2", ModelTensor::mlp_norm},
     RunPart{"gate_proj w1 ffn_gate", ModelTensor::gate},
     RunPart{"up_proj w3 ffn_up", ModelTensor::up},
-    RunPart{"act mlp.act_fn", ModelTensor::gated},
+    RunPart{"act", ModelTensor::gated},
     RunPart{"down_proj w2 mlp.linear_fc2 ffn_out mlp feed_forward", ModelTensor::down},
     RunPart{"output hidden_states hidden l_out", ModelTensor::output},
     RunPart{"qkv_proj qkv", ModelTensor::q, Part::qkv},
-    RunPart{"gate_up_proj mlp.linear_fc1", ModelTensor::gate, Part::gate_up}};
+    RunPart{"gate_up_proj mlp.linear_fc1", ModelTensor::gate, Part::gate_up},
+    RunPart{"mlp.act_fn", ModelTensor::gated, Part::activation}};
 constexpr std::array whole_parts{
     RunPart{"embed_tokens word_embeddings tok_embeddings wte embedding inp_embd", ModelTensor::embedding},
     RunPart{"norm final_layernorm ln_f result_norm", ModelTensor::norm},

@@ -248,6 +248,7 @@ class Alignment(Against):
                 three = [tensors.pop(f"model.layers.{layer}.{part}_proj") for part in ours]
                 rows = [[data[i * len(data) // 30:(i + 1) * len(data) // 30] for i in range(30)] for _, _, data in three]
                 tensors[f"model.layers.{layer}.{fused}"] = ("BF16", [30, sum(x[1][1] for x in three)], b"".join(b"".join(x) for x in zip(*rows)))
+            tensors[f"model.layers.{layer}.mlp.act_fn"] = tensors.pop(f"model.layers.{layer}.act")  # SiluAndMul, behind one projection
         self.assertEqual(len(self.assert_aligned(tensors)["against"]["tensors"]), len(self.parts) - 1)
 
     def test_bad_files_get_a_sentence(self):
@@ -316,9 +317,10 @@ if torch:
             super().__init__()
             for part in ("gate", "up", "down"):
                 setattr(self, part + "_proj", linear(tiny, f"{name}{part}_proj"))
+            self.act_fn = torch.nn.SiLU()
 
         def forward(self, x):
-            return self.down_proj(torch.nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
+            return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
 
     class Layer(torch.nn.Module):
         def __init__(self, tiny, i, plant):
