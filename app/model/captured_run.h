@@ -14,7 +14,8 @@ namespace attoscope {
 
 /// A part of a model that a tensor's name tells.
 struct RunName {
-  /// `activation`: silu(gate) up behind one projection for both (vLLM), silu(gate) behind two (Hugging Face), which is no ModelTensor.
+  /// `activation`: silu(gate) up behind one projection for both (vLLM), silu(gate) behind two (Hugging Face), which is no
+  /// ModelTensor.
   enum class Part : std::uint8_t { tensor, qkv, gate_up, activation, tokens };
   Part part = Part::tensor;
   ModelTensor tensor = ModelTensor::embedding;  ///< of Part::tensor

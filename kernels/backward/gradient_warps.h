@@ -66,7 +66,8 @@ class GradientRow : private RowPairs<T, Observer> {
       if (group_.leads() && rule_.order == GradOrder::shuffled)
         shuffle_tiles(order_, tiles(), task_.query_tile, rule_.order_seed);
     });
-    group_.sync();  // dS of all warps' keys, and the order
+    if (!cursor_.goes_on()) return;  // the order may not be there
+    group_.sync();                   // dS of all warps' keys, and the order
     const int end_tile = task_.end_tile < tiles() ? task_.end_tile : tiles();
     for (int i = task_.first_tile; i < end_tile; ++i) add_tile(tile_at(i));
     for (int b = 1; b < buffers(); ++b)

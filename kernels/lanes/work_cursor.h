@@ -67,6 +67,7 @@ class WholeWork {
   ATTOSCOPE_HOST_DEVICE_INLINE Steps due_of(int count, std::int64_t) const { return {0, count}; }
   ATTOSCOPE_HOST_DEVICE_INLINE int first_tile(int tile) const { return tile; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int) const { return true; }
+  ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() const { return true; }
 };
 
 /// The steps that begin within one range. Each step is done in the launch in whose range it begins. To find them, a launch adds
@@ -113,12 +114,14 @@ class PartialWork {
   }
   /// Called before each of its tiles; false: nothing is left to do in this launch.
   ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int tile) {
-    if (at_ >= range_.to) {
-      is_left_ = true;
-      return false;
-    }
+    if (!goes_on()) return false;
     mark_ = {loop_, tile, at_};
     return true;
+  }
+  /// Called where more steps follow; false: none of them is due in this launch, and the steps before may not be done.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() {
+    is_left_ |= at_ >= range_.to;
+    return at_ < range_.to;
   }
 
  private:
