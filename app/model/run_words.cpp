@@ -49,7 +49,7 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
   JudgedRun best;
   for (const std::string& preset : presets) {
     q.around = guessed ? preset_in(preset, usual) : surroundings(preset);
-    const auto rank = [](const RunJudgement& j) { return std::pair{j.first >= 0 && !j.explained, j.differing}; };
+    const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 4); };
     RunJudgement found = judge_run(q, options);
     if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};
   }
