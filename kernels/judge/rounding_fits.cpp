@@ -68,6 +68,26 @@ RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
   };
 }
 
+/// Softmax in whole rows whose weights are rounded as they multiply V; in eager attention they, and the scores, are in `eager`
+/// before.
+RoundedRow rows_of_softmax(const WrongOutput& wrong, const Format& weight, const std::optional<Format>& eager) {
+  return [head = wrong.head(), right = wrong.right(), weight, eager](int row, double* out, double*) {
+    const int columns = head->shape.d_v;
+    const Keys keys = right.keys(row);
+    std::fill_n(out, columns, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+    if (keys.empty()) return;
+    std::vector<double> s = scores(*head, right, row);
+    for (double& x : s) x = rounded(eager, x);
+    const double m = *std::max_element(s.begin() + keys.first, s.begin() + keys.end);
+    double l = right.sink ? std::exp(*right.sink - m) : 0;
+    for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[at(j)] - m);
+    for (int j = keys.first; j < keys.end; ++j) {
+      const double P = round(weight, rounded(eager, std::exp(s[at(j)] - m) / l));
+      for (int c = 0; c < columns; ++c) out[c] += P * head->v[at(j) * at(columns) + at(c)];
+    }
+  };
+}
+
 NamedSlip other_formats(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   const auto named = [&](const std::string& text, const RoundedLoop& loop) {
@@ -78,6 +98,11 @@ NamedSlip other_formats(const WrongOutput& wrong) {
     const std::string to = " rounded to " + name(f);
     const std::optional<Format> P = wrong.claim().format;  // as a correct kernel has it
     if (NamedSlip slip = named("scores are" + to, {.tile = n_k, .S = f, .P = P})) return slip;
+    for (const std::optional<Format>& eager : {std::optional<Format>{}, P}) {
+      if (f == wrong.claim().format) break;
+      const std::string text = "softmax's weights are" + to + (eager ? " behind scores and weights in " + name(*eager) : "");
+      if (NamedSlip slip = wrong.named(Kind::rounding, text, rows_of_softmax(wrong, f, eager))) return slip;
+    }
     for (const int tile : tiles_of(n_k)) {
       if (!(f == wrong.claim().format)) {
         if (NamedSlip slip = named("P is" + to + " before P.V", {.tile = tile, .P = f})) return slip;

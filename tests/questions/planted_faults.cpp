@@ -396,6 +396,24 @@ std::vector<PlantedFault> faults_of_keys() {
   };
 }
 
+/// Whole rows of softmax; scores and weights are in `eager` first.
+auto softmax_of_rows(const Format& weight, const std::optional<Format>& eager) {
+  const auto first = [eager](double x) { return eager ? round(*eager, x) : x; };
+  return loop([=](Loop& x, const Call&) {
+    x.tile = x.t.n_k;
+    x.S = [&x, first](int i, int j) { return first(x.right_S(i, j)); };
+    x.round_P = [](double e) { return e; };
+    x.in_O = [&x, weight, first, row = -1, l = 0.0](int i, int, double e) mutable {
+      double m = -std::numeric_limits<double>::infinity();
+      for (int k = 0; row != i && k < x.t.n_k; ++k) m = std::max(m, x.S(i, k));
+      if (row != i) l = 0;
+      for (int k = 0; row != i && k < x.t.n_k; ++k) l += std::exp(x.S(i, k) - m);
+      row = i;
+      return l * round(weight, first(e / l));
+    };
+  });
+}
+
 std::vector<PlantedFault> faults_of_loops() {
   const auto splits = [](int boundary, double power) {  // a prefix and a suffix, merged by exp(power LSE)
     return [boundary, power](const Call& call) {
@@ -495,6 +513,8 @@ std::vector<PlantedFault> faults_of_loops() {
        loop([](Loop& x, const Call&) { x.round_P = [](double e) { return round(e4m3, e); }; })},
       {"P in e5m2", "P .*e5m2", "", call_of(plain),
        loop([](Loop& x, const Call&) { x.round_P = [](double e) { return round(e5m2, e); }; })},
+      {"weights of softmax in e4m3", "softmax's weights .*e4m3", "", call_of(plain), softmax_of_rows(e4m3, {})},
+      {"weights of eager attention in e4m3", "softmax's weights .*e4m3", "", call_of(plain), softmax_of_rows(e4m3, bf16)},
       {"P in bf16 where D is fp16", "P .*bf16", "", call_of({.f = fp16}),
        loop([](Loop& x, const Call&) { x.round_P = [](double e) { return round(bf16, e); }; })},
       {"scores in e5m2", "(S|scores) .*e5m2", "", call_of(plain),
