@@ -157,7 +157,13 @@ std::vector<T> ModelRun<T>::project(const WeightMatrix& w, const WeightMatrix& b
   const RounderPlan<T> weights = rounder(AroundStep::weights);
   const int slice = std::max(1, slice_elements / w.cols / lanes_.panel_columns) * lanes_.panel_columns;
   const auto cols = static_cast<std::size_t>(w.cols), outputs = static_cast<std::size_t>(w.rows);
-  std::vector<T> y(static_cast<std::size_t>(rows) * outputs);
+  std::vector<T> y(static_cast<std::size_t>(rows) * outputs), factors;
+  if constexpr (std::is_same_v<T, float>)
+    if (around_.rounds_factors) {
+      factors.resize(static_cast<std::size_t>(rows) * cols);
+      lanes_.widened(x, static_cast<std::int64_t>(factors.size()), weights, factors.data());
+      x = factors.data();
+    }
   for (int first = 0; first < w.rows; first += slice) {
     const int count = std::min(slice, w.rows - first);
     const float* const from = w.values.data() + static_cast<std::size_t>(first) * cols;

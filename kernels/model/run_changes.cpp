@@ -40,6 +40,7 @@ class Changes {
     for (const Format& f : {bf16, fp16, e4m3})
       if (!wide && f != p_.format) formats.push_back(f);
     for (std::size_t step = 0; step < rounded_things.size(); ++step) round_step(step, formats);
+    if (significand_bits(p_.format) == 24) shorten_factors();
     if (!wide) keep_residual();
     turn_otherwise();
     for (const double epsilon : {0.0, 1e-6, 1e-5})
@@ -74,6 +75,13 @@ class Changes {
       if (significand_bits(f) <= 24 && !(now == to_format(f)))
         add(subject + " rounded to " + name(f) + (is_narrow ? " instead of " + name(now.format) : ""),
             [&](RunChange& c) { set(c, step, to_format(f)); });
+  }
+
+  void shorten_factors() {
+    add("the factors of projections are rounded to tf32", [](RunChange& c) {
+      c.program.around[AroundStep::weights] = to_format(tf32);
+      c.program.around.rounds_factors = true;
+    });
   }
 
   void keep_residual() {

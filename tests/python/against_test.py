@@ -288,7 +288,7 @@ if torch:
             super().__init__()
             self.d, self.plant, self.theta = tiny.head_dim, plant, tiny.config["rope_theta"]
             for part in "qkvo":
-                setattr(self, part + "_proj", linear(tiny, f"{name}{part}_proj"))
+                setattr(self, part + "_proj", linear(tiny, f"{name}{part}_proj", plant))
             for part in "qk":
                 if name + part + "_norm.weight" in tiny.tensors:
                     setattr(self, part + "_norm", Norm(weight(tiny, name + part + "_norm.weight"), tiny.config["rms_norm_eps"], ""))
@@ -365,9 +365,16 @@ if torch:
     def weight(tiny, name):
         return torch.nn.Parameter(torch.tensor(tiny.tensors[name]), requires_grad=False)
 
-    def linear(tiny, name):
+    class ShortLinear(torch.nn.Linear):
+        """Multiplies numbers of tf32."""
+
+        def forward(self, x):
+            x, w = (((t.view(torch.int32) + 0xfff + (t.view(torch.int32) >> 13 & 1)) & ~0x1fff).view(torch.float32) for t in (x, self.weight))
+            return torch.nn.functional.linear(x, w, self.bias)
+
+    def linear(tiny, name, plant=""):
         matrix, bias = weight(tiny, name + ".weight"), tiny.tensors.get(name + ".bias")
-        made = torch.nn.Linear(*reversed(matrix.shape), bias=bias is not None)
+        made = (ShortLinear if plant == "tf32" else torch.nn.Linear)(*reversed(matrix.shape), bias=bias is not None)
         made.weight = matrix
         if bias is not None:
             made.bias = weight(tiny, name + ".bias")
@@ -411,6 +418,11 @@ class Torch(Against):
                     answer = self.against(checkpoint, TOKENS, self.torch_run(tiny, TOKENS, plant))
                     self.assert_traced(answer, 1, tensor, *words)
                     self.assertEqual({t["layer"] for t in answer["against"]["tensors"] if t["ratio"] > 1}, {1})
+
+    def test_short_factors_are_named(self):
+        tiny, checkpoint = self.checkpoint("llama", 53)
+        answer = self.against(checkpoint, TOKENS, self.torch_run(tiny, TOKENS, "tf32", torch.float32))
+        self.assert_traced(answer, 1, "q_proj", "the factors of projections are rounded to tf32")
 
     def test_a_padded_batch(self):
         tiny, checkpoint = self.checkpoint("llama", 60)
