@@ -198,21 +198,26 @@ void list_all(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float widt
   ImGui::EndPopup();
 }
 
-/// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
-void draw_legend_of(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float width) {
+/// Names of the curves that fit in two lines, and a list of all where these are many; a click hides or shows one. Returns the
+/// height.
+float draw_legend_of(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float width) {
   constexpr std::size_t most_named = 7;
+  constexpr int most_lines = 2;
   const bool many = plot.panel.series.size() > most_named + 1;
-  const float more = px(64);
+  const float more = px(64), room = many ? width - more - px(8) : width;
   std::vector<LegendName> names;
-  for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i)
-    names.push_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i))),
-        names.back().name = named(plan, names.back().id), names.back().what = names.back().name + ".";
-  const int clicked = draw_legend(at, many ? width - more - px(8) : width, names);
+  for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i) {
+    LegendName& x = names.emplace_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i)));
+    x.name = named(plan, x.id), x.what = x.name + ".";
+  }
+  const int clicked = draw_legend(at, room, names, most_lines);
   if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
-  if (!many) return;
-  ImGui::PushID(plot.id);
-  list_all(plan, plot, {at.x + width - more, at.y}, more, most_named);
-  ImGui::PopID();
+  if (many) {
+    ImGui::PushID(plot.id);
+    list_all(plan, plot, {at.x + width - more, at.y}, more, most_named);
+    ImGui::PopID();
+  }
+  return std::max(px(legend_height), height_of_legend(room, names, most_lines));
 }
 
 /// True if the curves' ends have room for their names.
@@ -220,8 +225,9 @@ bool names_fit() { return ImGui::GetWindowWidth() >= px(800); }
 
 /// Legend and plot below the title; the mouse reads and picks a step.
 void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
-  draw_legend_of(s.record()->plan, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
-  const ImVec2 at{box.min.x, box.min.y + px(title_height + legend_height + 6)};
+  const float legend =
+      draw_legend_of(s.record()->plan, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+  const ImVec2 at{box.min.x, box.min.y + px(title_height + 6) + legend};
   ImGui::SetCursorScreenPos(at);
   plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;
   plot.panel.y.log = plot.log && has_positive(plot.panel, plot.hidden);
@@ -245,7 +251,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
 }  // namespace
 
 PanelLook step_look(TrainPanelState& m, const char* id) {
-  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(names_fit() ? 156 : 68)};
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(names_fit() ? 208 : 68)};
 }
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {
