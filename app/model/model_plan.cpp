@@ -263,7 +263,8 @@ ModelFound answered(ModelFound asked, const LanguageModel& model, const Options&
   asked.answer = std::make_shared<const ModelAnswer>(answer_model(q, options));
   asked.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   asked.conclusion = model_conclusion(q, *asked.answer, asked.a_name);
-  asked.runs = runs_table(q, *asked.answer);
+  const bool alike = asked.a_name == asked.b_name;
+  asked.runs = runs_table(q, *asked.answer, asked.a_name + (alike ? " (a)" : ""), asked.b_name + (alike ? " (b)" : ""));
   asked.targets = targets_table(asked);
   return asked;
 }

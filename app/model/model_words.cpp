@@ -116,18 +116,18 @@ std::string model_conclusion(const ModelQuestion& q, const ModelAnswer& x, const
   return text + "; without the rounding of any one of them the mean is no smaller.";
 }
 
-Table runs_table(const ModelQuestion& q, const ModelAnswer& x) {
-  Table table{
-      .columns = {{.key = "run", .meaning = "a and b differ from exact in attention and in what was chosen around it."}},
-      .rows = {}};
+Table runs_table(const ModelQuestion& q, const ModelAnswer& x, const std::string& a, const std::string& b) {
+  Table table{.columns = {{.key = "run",
+                           .meaning = a + " and " + b + " differ from exact in attention and in what was chosen around it."}},
+              .rows = {}};
   for (const ReportMeasure& m : run_measures) {
     table.columns.push_back(
         {.key = m.key, .title = m.column, .digits = 3, .meaning = m.meaning, .minor = m.key == std::string_view("kl_max")});
     if (table.columns.size() == 2)
       table.columns.push_back({.key = "perplexity", .digits = 4, .meaning = "exp of the loss."}), table.columns[1].digits = 5;
   }
-  table.rows = {run_row("exact", {.nll = x.exact_nll}, true), run_row("a", x.a, false), run_row("b", x.b, false),
-                run_row("b against a", x.a_b, false)};
+  table.rows = {run_row("exact", {.nll = x.exact_nll}, true), run_row(a, x.a, false), run_row(b, x.b, false),
+                run_row(b + " against " + a, x.a_b, false)};
   if (!q.yardsticks) return table;
   table.rows.push_back(run_row("bf16 everywhere", x.bf16, false));
   table.rows.push_back(run_row("bf16, other order, against it", x.order, false));

@@ -33,7 +33,8 @@ ModelPlace parse_place(const std::string& label, const std::string& text);
 std::string model_conclusion(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
 
 /// The measures of all runs, a row each.
-Table runs_table(const ModelQuestion& question, const ModelAnswer& answer);
+Table runs_table(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
+                 const std::string& b_name);
 
 /// `a_name` is how the sentence calls method a: "flash2 hw".
 std::string model_report(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,

@@ -343,7 +343,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
     use_names_of(record->plan, f.panels[0]);
     f.caption = (matrix ? fmt::format("Difference of the weights at step {}, element by element; ", train.gap->step)
                         : "Largest difference of the weights over training; ") +
-                training_conditions(*record);
+                training_conditions(*record, false);
     return f;
   }
   TrainDrawing drawing;
@@ -355,7 +355,7 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
   f.caption =
       std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
       (drawing.seeds.empty() ? "" : fmt::format("bars: the least and the greatest of {} seeds; ", drawing.seeds.size() + 1)) +
-      training_conditions(*record);
+      training_conditions(*record, false);
   return f;
 }
 

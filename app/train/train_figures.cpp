@@ -90,15 +90,15 @@ FigureTraining without_skips(TrainPlan plan) {
 
 }  // namespace
 
-std::string training_conditions(const TrainRecord& record) {
+std::string training_conditions(const TrainRecord& record, bool by_letter) {
   const TrainPlan& p = record.plan;
   const ModelShape& m = p.model;
   const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method) + stored_text(x); };
   std::string text = fmt::format(
-      "a is {}, b is {}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, "
+      "{}{}{}{}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, "
       "learns {}",
-      words(p.a), words(p.b), m.layers, m.width, m.heads, m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed,
-      text_name(p.text));
+      by_letter ? "a is " : "", words(p.a), by_letter ? ", b is " : " against ", words(p.b), m.layers, m.width, m.heads,
+      m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed, text_name(p.text));
   for (const Fork& fork : record.forks) text += fmt::format("; forked after step {}: {}", fork.step, fork.sentence);
   return text + "; attoscope " ATTOSCOPE_VERSION ".";
 }

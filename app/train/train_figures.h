@@ -103,7 +103,8 @@ Figure bands_figure(const char* name, const std::vector<SeedLine>& lines);
 /// a rounds where this policy does, in the backward pass as its kernels do.
 void use_policy(TrainPlan& plan, const std::string& policy_of_a);
 
-/// "a is bf16 flash2 eager, b is bf16 three_pass base_eager; 2 layers x 64, ...": what was trained, the end of every caption.
-std::string training_conditions(const TrainRecord& record);
+/// "a is bf16 flash2 eager, b is bf16 three_pass base_eager; 2 layers x 64, ...": what was trained, the end of every caption;
+/// otherwise "bf16 flash2 eager against bf16 three_pass base_eager; ...", where the curves have the methods' names.
+std::string training_conditions(const TrainRecord& record, bool by_letter = true);
 
 }  // namespace attoscope

@@ -43,6 +43,10 @@ std::string_view taken_as(FileUse use) {
       return "dO";
     case FileUse::d_lse:
       return "dL";
+    case FileUse::tensors:
+      return "Q, K and V";
+    case FileUse::missing:
+      return "the missing file";
     default:
       return "this file";
   }

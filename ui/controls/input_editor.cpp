@@ -226,6 +226,7 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
     for (const LayerEntry* const x : layers) changed |= layer_heads(problem, info, *x, layers.size() == 1);
     ImGui::EndCombo();
   } else {
+    takes_files(FileUse::tensors);
     explain(parameter("head").sentence, now != nullptr ? scales_of(info, problem.input.index) : "");
   }
   return changed;
@@ -256,6 +257,7 @@ bool edit_detail(Problem& problem, const PanelInput& in, float width, Requests& 
   if (has_value(problem.input.kind)) return edit_value(problem, width);
   if (push_button("open or drop a file###open file", false, {width, 0}) && must_type(FileUse::tensors, in, requests))
     ImGui::OpenPopup("tensor file");
+  takes_files(FileUse::tensors);
   explain(
       "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
       "window "
@@ -282,6 +284,7 @@ void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& request
     ImGui::SameLine(0, gap);
     if (push_button("locate ...###locate", true, {button, 0}) && must_type(FileUse::missing, in, requests))
       ImGui::OpenPopup("missing file");
+    takes_files(FileUse::missing);
     explain("Says where the file lies now. The rest of the session stays.");
     set_popup_place();
     path_popup("missing file", prompt, in, path_of_missing, requests);

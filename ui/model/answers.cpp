@@ -222,14 +222,7 @@ FigurePanel growth_panel(const ModelFound& f) {
 
 void draw_model_runs(const ModelScene& s, const Box& box) {
   const Table& table = s.found()->runs;
-  const ModelFound& f = *s.found();
-  const auto row = [&](std::size_t i) {
-    return TableRow{.id = "run " + std::to_string(i),
-                    .meaning = i == 1   ? "a: " + f.a_name
-                               : i == 2 ? "b: " + f.b_name
-                                        : "",
-                    .mark = mark_of(i)};
-  };
+  const auto row = [&](std::size_t i) { return TableRow{.id = "run " + std::to_string(i), .meaning = "", .mark = mark_of(i)}; };
   in_child("runs", box, [&] { draw_table("runs", table, {.row = row}); });
   offer_table(s, "model runs", box, table);
 }

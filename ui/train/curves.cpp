@@ -133,7 +133,7 @@ void draw_marks(const TrainScene& s, std::span<const double> marks) {
     if (!b.fork) draw_vertical(b.from, colours().faint, 1, "back");
   for (const RunRecord& run : r.runs)
     if (!run.stopped.empty())
-      draw_vertical(run.steps.empty() ? 0 : run.steps.back().step, colours().bad, 1, run.run.name + " stopped");
+      draw_vertical(run.steps.empty() ? 0 : run.steps.back().step, colours().bad, 1, named(r.plan, run.run.name) + " stopped");
   draw_picked(s);
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y, half = px(3);
@@ -164,13 +164,14 @@ std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int ste
     if (is_shown(plot.hidden, i)) read.push_back(read_curve(plot.panel.series[i], step, i));
   std::ranges::stable_sort(read, std::greater{}, [](const CurveRead& r) { return std::isnan(r.value) ? -HUGE_VAL : r.value; });
   const std::size_t noted = std::min(read.size(), most_noted);
+  const auto name_of = [&](std::size_t k) { return named(s.record()->plan, plot.panel.series[read[k].i].label); };
   std::size_t widest = 0;
-  for (std::size_t k = 0; k < noted; ++k) widest = std::max(widest, plot.panel.series[read[k].i].label.size());
+  for (std::size_t k = 0; k < noted; ++k) widest = std::max(widest, name_of(k).size());
   std::vector<NoteLine> lines{{colours().text, fmt::format("step {}", step)}};
   for (std::size_t k = 0; k < noted; ++k) {
     const Series& curve = plot.panel.series[read[k].i];
     lines.push_back({ink_colour(curve.ink),
-                     fmt::format("{:{}}  {:>9}  {}", curve.label, widest, value_text(read[k].value, 4), read[k].band)});
+                     fmt::format("{:{}}  {:>9}  {}", name_of(k), widest, value_text(read[k].value, 4), read[k].band)});
   }
   if (read.size() > noted) lines.push_back({colours().faint, fmt::format("and {} more", read.size() - noted)});
   for (const Fork& f : s.record()->forks)
@@ -181,36 +182,42 @@ std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int ste
   return lines;
 }
 
-void list_all(const StepPlot& plot, ImVec2 at, float width, std::size_t named) {
+void list_all(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float width, std::size_t shown) {
   const std::string popup = std::string("curves of ") + plot.id;
   ImGui::SetCursorScreenPos(at);
-  if (push_button(fmt::format("+ {} …###all curves", plot.panel.series.size() - named).c_str(), false, {width, px(16)}))
+  if (push_button(fmt::format("+ {} …###all curves", plot.panel.series.size() - shown).c_str(), false, {width, px(16)}))
     ImGui::OpenPopup(popup.c_str());
   explain("All curves, by name.");
   ImGui::SetNextWindowSizeConstraints({px(200), 0}, {px(420), px(460)});
   if (!ImGui::BeginPopup(popup.c_str())) return;
   for (std::size_t i = 0; i < plot.panel.series.size() && i < 64; ++i) {
-    bool shown = is_shown(plot.hidden, i);
-    if (toggle(plot.panel.series[i].label.c_str(), shown, px(240))) plot.hidden ^= std::uint64_t{1} << i;
+    bool visible = is_shown(plot.hidden, i);
+    if (toggle(named(plan, plot.panel.series[i].label).c_str(), visible, px(240))) plot.hidden ^= std::uint64_t{1} << i;
     explain("Shows or hides this curve.");
   }
   ImGui::EndPopup();
 }
 
-/// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
-void draw_legend_of(const StepPlot& plot, ImVec2 at, float width) {
+/// Names of the curves that fit in two lines, and a list of all where these are many; a click hides or shows one. Returns the
+/// height.
+float draw_legend_of(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float width) {
   constexpr std::size_t most_named = 7;
+  constexpr int most_lines = 2;
   const bool many = plot.panel.series.size() > most_named + 1;
-  const float more = px(64);
+  const float more = px(64), room = many ? width - more - px(8) : width;
   std::vector<LegendName> names;
-  for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i)
-    names.push_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i)));
-  const int clicked = draw_legend(at, many ? width - more - px(8) : width, names);
+  for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i) {
+    LegendName& x = names.emplace_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i)));
+    x.name = named(plan, x.id), x.what = x.name + ".";
+  }
+  const int clicked = draw_legend(at, room, names, most_lines);
   if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
-  if (!many) return;
-  ImGui::PushID(plot.id);
-  list_all(plot, {at.x + width - more, at.y}, more, most_named);
-  ImGui::PopID();
+  if (many) {
+    ImGui::PushID(plot.id);
+    list_all(plan, plot, {at.x + width - more, at.y}, more, most_named);
+    ImGui::PopID();
+  }
+  return std::max(px(legend_height), height_of_legend(room, names, most_lines));
 }
 
 /// True if the curves' ends have room for their names.
@@ -218,15 +225,18 @@ bool names_fit() { return ImGui::GetWindowWidth() >= px(800); }
 
 /// Legend and plot below the title; the mouse reads and picks a step.
 void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
-  draw_legend_of(plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
-  const ImVec2 at{box.min.x, box.min.y + px(title_height + legend_height + 6)};
+  const float legend =
+      draw_legend_of(s.record()->plan, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+  const ImVec2 at{box.min.x, box.min.y + px(title_height + 6) + legend};
   ImGui::SetCursorScreenPos(at);
   plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;
   plot.panel.y.log = plot.log && has_positive(plot.panel, plot.hidden);
   const std::vector<Series> pale = pale_curves(s.state, plot);
   PanelLook look = step_look(s.state, plot.id);
   look.hidden = plot.hidden, look.pale = pale;
-  look.label = [](const Series& curve) { return value_text(curve.y.back(), 3) + (names_fit() ? " " + curve.label : ""); };
+  look.label = [&](const Series& curve) {
+    return value_text(curve.y.back(), 3) + (names_fit() ? " " + named(s.record()->plan, curve.label) : "");
+  };
   look.above = [&] { draw_marks(s, plot.marks); };
   const PanelMouse mouse = draw_panel(plot.panel, look, {box.max.x - at.x, box.max.y - at.y});
   const bool empty = std::ranges::none_of(
@@ -241,7 +251,7 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
 }  // namespace
 
 PanelLook step_look(TrainPanelState& m, const char* id) {
-  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(names_fit() ? 156 : 68)};
+  return {.id = id, .shown = {&m.zoom0, &m.zoom1, 4}, .label_width = px(names_fit() ? 208 : 68)};
 }
 
 int point_at_step(const TrainScene& s, const PanelMouse& mouse, const FigurePanel& panel) {
@@ -265,7 +275,7 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
   StepPlot plot{"deviation", d.pairs, &TrainDrawing::pairs, s.look().hidden, s.look().log_y && is_size(s.look().measure)};
   const bool zero = !d.pairs.series.empty() && !d.pairs.series[0].y.empty() &&
                     std::ranges::all_of(d.pairs.series[0].y, [](double y) { return y == 0; });
-  if (zero) plot.nothing = d.pairs.series[0].label + " is exactly 0 at every step.";
+  if (zero) plot.nothing = named(r.plan, d.pairs.series[0].label) + " is exactly 0 at every step.";
   draw_plot(s, plot, box);
   offer_export({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view,
                s.requests);

@@ -10,6 +10,7 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
+#include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -86,14 +87,14 @@ void refresh_picture(const TrainScene& s, const PairRecord& pair) {
 void pick_pair(const TrainScene& s, float width) {
   const TrainRecord& r = *s.record();
   const WithField f(Face::label, 22);
-  if (!begin_combo("##pair", shown_pair(s) != nullptr ? shown_pair(s)->pair.name : "–", width))
+  if (!begin_combo("##pair", shown_pair(s) != nullptr ? named(r.plan, shown_pair(s)->pair.name) : "–", width))
     return explain("The models whose weights are compared in this picture and in the table at the right.");
   for (std::size_t p = 0; p < r.pairs.size(); ++p) {
-    if (ImGui::Selectable((r.pairs[p].pair.name + "###pair " + std::to_string(p)).c_str(),
+    if (ImGui::Selectable((named(r.plan, r.pairs[p].pair.name) + "###pair " + std::to_string(p)).c_str(),
                           static_cast<int>(p) == s.look().pair))
       s.look().pair = static_cast<int>(p);
-    explain(fmt::format("{} minus {}", r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name,
-                        r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name));
+    explain(fmt::format("{} minus {}", named(r.plan, r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name),
+                        named(r.plan, r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name)));
   }
   ImGui::EndCombo();
 }

@@ -100,7 +100,7 @@ constexpr std::array<HeadColumn, 6> head_columns{{
 /// The numbers of a for every head, then those of b.
 Table heads_table(const TrainRecord& r, int step) {
   Table table;
-  table.columns = {{.key = "head", .meaning = "Layer and head."}, {.key = "of", .meaning = "The model: a or b."}};
+  table.columns = {{.key = "head", .meaning = "Layer and head."}, {.key = "of", .meaning = "The model, by its method."}};
   for (const HeadColumn& c : head_columns)
     table.columns.push_back({.key = c.key, .title = c.title, .digits = 2, .meaning = c.what});
   const int heads = r.plan.model.heads;
@@ -109,7 +109,7 @@ Table heads_table(const TrainRecord& r, int step) {
       const RunHealth* const health = health_at(r.runs[run], step);
       if (health == nullptr || static_cast<std::size_t>(i) >= health->heads.size()) continue;
       auto& row = table.rows.emplace_back(1, fmt::format("{}.{}", i / heads, i % heads));
-      row.push_back(run == 0 ? "a" : "b");
+      row.push_back(named(r.plan, run == 0 ? "a" : "b"));
       for (const HeadColumn& c : head_columns) row.push_back(c.of(health->heads[static_cast<std::size_t>(i)]));
     }
   return table;
@@ -120,9 +120,10 @@ void pick_run(const TrainScene& s, float width) {
   const TrainRecord& r = *s.record();
   const auto shown = std::min(r.runs.size() - 1, static_cast<std::size_t>(s.look().run));
   const WithField f(Face::label, 22);
-  if (!begin_combo("##run", r.runs[shown].run.name, width)) return explain("The model whose Q, K, V are opened.");
+  if (!begin_combo("##run", named(r.plan, r.runs[shown].run.name), width))
+    return explain("The model whose Q, K, V are opened.");
   for (std::size_t i = 0; i < r.runs.size(); ++i) {
-    if (ImGui::Selectable((r.runs[i].run.name + "###run " + std::to_string(i)).c_str(), i == shown))
+    if (ImGui::Selectable((named(r.plan, r.runs[i].run.name) + "###run " + std::to_string(i)).c_str(), i == shown))
       s.look().run = static_cast<int>(i);
     explain("The model with this name.");
   }
@@ -169,11 +170,12 @@ void draw_train_suspects(const TrainScene& s, float height) {
   double longest = 1.25;
   for (const RankedSuspect& x : ranked)
     if (std::isfinite(x.share)) longest = std::max(longest, std::min(x.share, 4.0));
-  const std::string what = std::string(text_of(measure).title) + " of (a with the piece exact) − b over that of a − b.";
-  Table table{{{.key = "piece", .meaning = "The piece of a that is exact."},
+  const std::string what = text_of(measure).title + named(r.plan, " of (a with the piece exact) − b over that of a − b.");
+  Table table{{{.key = "piece", .meaning = named(r.plan, "The piece of a that is exact.")},
                {.key = "left", .title = "what is left", .digits = 3, .meaning = what}},
               {}};
-  if (a_stopped) table.columns.push_back({.key = "goes on", .meaning = "True where this run trains on after a stopped."});
+  if (a_stopped)
+    table.columns.push_back({.key = "goes on", .meaning = named(r.plan, "True where this run trains on after a stopped.")});
   for (const RankedSuspect& x : ranked) {
     const std::string& name = r.pairs[x.pair].pair.name;
     auto& row = table.rows.emplace_back(1, name.substr(0, name.rfind(" exact")));
@@ -213,7 +215,7 @@ void draw_train_replay(const TrainScene& s) {
   label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
   draw_number("of this step", count > 0 ? scientific(newest, 3) : "–",
-              "The distance between one step by a and one step by b from the same state.", width);
+              named(r.plan, "The distance between one step by a and one step by b from the same state.").c_str(), width);
   draw_number("mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
               "Over the measured steps so far.", width);
   draw_number("added up", count > 0 ? scientific(sum, 3) : "–",
@@ -226,11 +228,12 @@ void draw_train_replay(const TrainScene& s) {
 void draw_train_seeds(const TrainScene& s, float height) {
   std::vector<const TrainRecord*> all{s.record()};
   for (const auto& further : s.state.drawing.seeds) all.push_back(further.get());
+  const std::string a = named(s.record()->plan, "a"), b = named(s.record()->plan, "b");
   Table table{{{.key = "seed", .meaning = "The seed of weights and batches."},
-               {.key = "skipped a", .meaning = "Steps that a skipped."},
-               {.key = "skipped b", .title = "b", .meaning = "Steps that b skipped."},
-               {.key = "held-out a", .meaning = "a's loss on text that training does not see."},
-               {.key = "held-out b", .title = "b", .meaning = "b's loss on text that training does not see."}},
+               {.key = "skipped a", .title = "skipped " + a, .meaning = "Steps that " + a + " skipped."},
+               {.key = "skipped b", .title = b, .meaning = "Steps that " + b + " skipped."},
+               {.key = "held-out a", .title = "held-out " + a, .meaning = "Loss of " + a + " on text kept out of training."},
+               {.key = "held-out b", .title = b, .meaning = "Loss of " + b + " on text kept out of training."}},
               {}};
   for (const TrainRecord* const r : all) {
     auto& row = table.rows.emplace_back(1, std::to_string(r->plan.recipe.seed));
@@ -251,7 +254,8 @@ void draw_train_tensors(const TrainScene& s, float height) {
   const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
   const PairPoint* const point = shown_point(s, p);
   const std::string title =
-      r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? fmt::format(", step {}", point->step) : "");
+      r.pairs.empty() ? "Weights"
+                      : named(r.plan, r.pairs[p].pair.name) + (point != nullptr ? fmt::format(", step {}", point->step) : "");
   const auto row = [&](std::size_t i) {
     const ParameterTensor* const t = i > 0 ? &r.parameters.tensors[i - 1] : nullptr;
     return TableRow{.id = "tensor " + (t != nullptr ? t->name : "all"),
@@ -276,7 +280,7 @@ void draw_train_heads(const TrainScene& s, float height) {
   };
   const auto row = [&](std::size_t i) {
     const auto [layer, head] = place(i);
-    const bool of_a = std::get<std::string>(table.rows[i][1]) == "a";
+    const bool of_a = std::get<std::string>(table.rows[i][1]) == named(r.plan, "a");
     return TableRow{.id = fmt::format("layer {} head {}{}", layer, head, of_a ? "" : " of b"),
                     .meaning = fmt::format("Layer {}, head {}. A click chooses it for the curves of the runs, and for Explore.",
                                            layer, head),

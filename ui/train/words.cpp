@@ -7,10 +7,12 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/train/series.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
@@ -57,18 +59,18 @@ std::string exact_text(const TrainRecord& r, const PairPoint& point, double size
     const PairPoint* const from = pair.pair.role == Role::from_exact ? point_at(pair, point.step) : nullptr;
     if (from == nullptr || from->step != point.step) continue;
     const std::string share = times(measure_of(*from, concluded_from, -1) / size);
-    text += text.empty() ? "a − exact is " + share + " a − b" : ", b − exact " + share;
+    text += named(r.plan, text.empty() ? "a − exact is " + share + " a − b" : ", b − exact " + share);
   }
   return text;
 }
 
 /// A sentence on the common direction of the steps by which the two models drift apart.
-std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
+std::string drift_text(const TrainPlan& plan, const PairPoint& point, const WeightDeviation& d) {
   const double random = 1, straight = std::sqrt(static_cast<double>(point.step));
   std::string text = fmt::format("directionality {}, where random steps give {:.0f} and steps in one direction {}",
                                  ratio_text(d.directionality), random, ratio_text(straight));
   if (std::isfinite(point.loss_difference))
-    text = "Loss a − b " + signed_scientific(point.loss_difference, 2) + "; " + text;
+    text = named(plan, "Loss a − b ") + signed_scientific(point.loss_difference, 2) + "; " + text;
   else
     text[0] = 'D';
   return text + ".";
@@ -99,9 +101,10 @@ std::string meaning_text(const TrainRecord& r, const PairPoint& point, const Wei
   if (r.plan.kind == TrainKind::bisect) return bisect_text(r);
   if (r.plan.kind == TrainKind::replay) return replay_text(r);
   std::string text;
-  if (const std::string bands = bands_text(r, point, d.rel_l2); !bands.empty()) text = "a − b is " + bands + ". ";
+  if (const std::string bands = bands_text(r, point, d.rel_l2); !bands.empty())
+    text = named(r.plan, "a − b is ") + bands + ". ";
   if (const std::string shares = exact_text(r, point, d.rel_l2); !shares.empty()) text += shares + ".";
-  return text.empty() ? drift_text(point, d) : text;
+  return text.empty() ? drift_text(r.plan, point, d) : text;
 }
 
 TrainWords known_words(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
@@ -110,16 +113,30 @@ TrainWords known_words(const TrainRecord& r, const PairPoint& point, const Weigh
             true};
   if (d.max_abs == 0 && r.plan.kind != TrainKind::bisect)
     return {
-        "After " + steps_text(point.step) + " a and b are the same, bit for bit",
+        "After " + steps_text(point.step) + named(r.plan, " a and b are the same, bit for bit"),
         r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.",
         false};
   const std::string by = scientific(d.rel_l2, 2) + " in relative L2, " + scientific(d.wasserstein, 2) + " in Wasserstein-1";
   if (r.plan.kind == TrainKind::replay)
-    return {"Step " + std::to_string(point.step) + " alone: a and b differ by " + by, meaning_text(r, point, d), false};
-  return {"After " + steps_text(point.step) + " a and b differ by " + by, meaning_text(r, point, d), false};
+    return {"Step " + std::to_string(point.step) + named(r.plan, " alone: a and b differ by ") + by, meaning_text(r, point, d),
+            false};
+  return {"After " + steps_text(point.step) + named(r.plan, " a and b differ by ") + by, meaning_text(r, point, d), false};
 }
 
 }  // namespace
+
+std::string named(const TrainPlan& plan, std::string_view text) {
+  Experiment e;
+  e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
+  MethodNames names = method_names(e);
+  if (names.a == "a") names = {method_words(e.a), method_words(e.b), ""};
+  if (plan.a.format != plan.b.format) names.a += " in " + name(plan.a.format), names.b += " in " + name(plan.b.format);
+  const std::string_view a_gradient = grad_policy_name(plan.a.gradient), b_gradient = grad_policy_name(plan.b.gradient);
+  if (names.a == names.b && a_gradient != b_gradient)
+    names.a += fmt::format(", backward {}", a_gradient), names.b += fmt::format(", backward {}", b_gradient);
+  if (names.a == names.b) names.a += " (a)", names.b += " (b)";
+  return with_names(text, names);
+}
 
 TrainWords train_words(const TrainView& train) {
   const TrainProgress& p = train.progress;
@@ -165,9 +182,11 @@ std::string runs_text(const TrainRecord& r) {
   std::string losses, skipped;
   for (const RunRecord& run : r.runs) {
     if (std::isfinite(run.heldout_loss))
-      losses += fmt::format("{}{} {}", losses.empty() ? "held-out loss " : ", ", run.run.name, value_text(run.heldout_loss, 3));
+      losses += fmt::format("{}{} {}", losses.empty() ? "held-out loss " : ", ", named(r.plan, run.run.name),
+                            value_text(run.heldout_loss, 3));
     if (scales_loss(run.run.method.format))
-      skipped += fmt::format("{}{} {}", skipped.empty() ? "skipped steps " : ", ", run.run.name, skipped_steps(run));
+      skipped +=
+          fmt::format("{}{} {}", skipped.empty() ? "skipped steps " : ", ", named(r.plan, run.run.name), skipped_steps(run));
   }
   return losses + (losses.empty() || skipped.empty() ? "" : "; ") + skipped;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/train/plan/parameters.h"
@@ -19,6 +20,10 @@ struct TrainWords {
 };
 TrainWords train_words(const TrainView& train);
 
+/// A text with the names of the plan's methods in place of the words a and b: "flash2 − three-pass" of "a - b", "flash2 in
+/// fp16"; methods with one name are told apart by formats or the backward pass.
+std::string named(const TrainPlan& plan, std::string_view text);
+
 /// A suspect's measure as a share of that of a - b at a step; NaN: not known.
 struct RankedSuspect {
   std::size_t pair = 0;
@@ -28,7 +33,8 @@ struct RankedSuspect {
 /// The suspects of a bisection by the deviation that is left without them, the least first.
 std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
 
-/// "held-out loss a 0.672, b 0.675; skipped steps a 0, b 3": of every run; "" where there is neither yet.
+/// "held-out loss flash2 0.672, three-pass 0.675; skipped steps flash2 0, three-pass 3": of every run; "" where there is
+/// neither yet.
 std::string runs_text(const TrainRecord& record);
 
 /// The cells of the table of seeds: the skipped steps of a and b, their losses on held-out text.

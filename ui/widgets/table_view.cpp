@@ -93,7 +93,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
         (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) | (heading.minor ? ImGuiTableColumnFlags_DefaultHide : 0),
         widths[i]);
   }
-  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupScrollFreeze(1, 1);
   const WithFace face(Face::small);
   ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);

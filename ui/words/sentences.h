@@ -27,7 +27,8 @@ MethodNames method_names(const Experiment& experiment);
 /// "flash2 hw", "three-pass base_eager": a method and where it rounds, in legends.
 std::string method_words(const Method& method);
 /// Such names of a and b in experiments of which some settings differ: "flash2 hw" and "flash2 tile", "flash4 hw, tau 8" and
-/// "flash4 hw, tau 0"; without the algorithm or the policy that differs, and "method a" without both.
+/// "flash4 hw, tau 0"; without the algorithm or the policy that differs, and "the varied method"
+/// without both.
 std::array<std::string, 2> legend_names(std::span<const Experiment> experiments);
 
 /// The same with "the slip" for the loaded output, which a slip's output replaces.

@@ -165,6 +165,9 @@ CASE(opening, a_drop_shows_its_picture) {
   hand.move(hand.place(controls + "##kernel", 0.5f));
   hand.frames(3);
   hand.check(held_over() == FileUse::output, "the output's field takes what is held over it");
+  hand.move(hand.place(controls + "##head", 0.5f));
+  hand.frames(3);
+  hand.check(held_over() == FileUse::tensors, "the input's field takes Q, K and V");
   hand.move(hand.place(controls + "##seed", 0.5f));
   hand.frames(3);
   hand.check(!held_over(), "another field does not");

@@ -422,7 +422,7 @@ CASE(train, trained) {
        "all steps are taken");
   const TrainRecord& r = *hand.stage.panel_input().train.record;
   hand.check(r.pairs[0].points.back().step == 6 && r.pairs[0].points.back().deviations[0].max_abs > 0, "and the models differ");
-  hand.check(train_words(hand.stage.panel_input().train).headline.starts_with("After 6 steps a and b differ by "),
+  hand.check(train_words(hand.stage.panel_input().train).headline.starts_with("After 6 steps flash2 and three-pass differ by "),
              train_words(hand.stage.panel_input().train).headline);
   revisited(hand, scratch, wait);
   hand.stage.data_directory.clear();

@@ -89,7 +89,7 @@ CASE(train, exact_attention) {
   for (const auto& [pair, rel_l2] : {std::pair{0, 4e-3}, std::pair{1, 3e-3}, std::pair{2, 2e-3}})
     r->pairs[static_cast<std::size_t>(pair)].points.back().deviations[0] = {1, 4e-5, rel_l2, 1, 1};
   const std::string sentence = train_words(made_view(r)).sentence;
-  hand.check(sentence == "a − exact is 0.75× a − b, b − exact 0.50×.", sentence);
+  hand.check(sentence == "flash2 − exact is 0.75× flash2 − three-pass, three-pass − exact 0.50×.", sentence);
   TrainDrawing d;
   refresh(d, r, {});
   const std::vector<Series>& curves = d.pairs.series;
@@ -112,10 +112,10 @@ CASE(train, words) {
     r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, rel_l2, 1, 12.5};
   };
   plant(0, 3.1e-3, 4e-5), plant(1, 0.155, 0), plant(2, 1e-3, 0), plant(3, 1.24e-2, 0), plant(4, 1e-2, 0);
-  is(say(*r).headline, "After 400 steps a and b differ by 3.1e-3 in relative L2, 4.0e-5 in Wasserstein-1");
-  is(say(*r).sentence, "a − b is 0.02× another seed, 3.10× fp16 - fp32, 0.25× bf16 - fp32. ");
+  is(say(*r).headline, "After 400 steps flash2 and three-pass differ by 3.1e-3 in relative L2, 4.0e-5 in Wasserstein-1");
+  is(say(*r).sentence, "flash2 − three-pass is 0.02× another seed, 3.10× fp16 - fp32, 0.25× bf16 - fp32. ");
   plant(0, 0, 0, 0);
-  is(say(*r).headline, "After 400 steps a and b are the same, bit for bit");
+  is(say(*r).headline, "After 400 steps flash2 and three-pass are the same, bit for bit");
   plant(0, nan, nan, nan);
   hand.check(say(*r).bad, "what is not finite is bad");
   r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
@@ -125,11 +125,12 @@ CASE(train, words) {
   r = made_record(plan_of(), 400);
   plant(0, 3.1e-3, 4e-5);
   r->pairs[0].points.back().loss_difference = -0.012;
-  is(say(*r).sentence, "Loss a − b -1.2e-2; directionality 12, where random steps give 1 and steps in one direction 20.");
+  is(say(*r).sentence,
+     "Loss flash2 − three-pass -1.2e-2; directionality 12, where random steps give 1 and steps in one direction 20.");
   is(train_words(ready_view(r->plan)).headline, "Does the deviation matter?");
   r = made_record(plan_of(TrainKind::replay), 20);
   for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {1, 2e-8, p.step == 10 ? 4e-6 : 1e-6, 1, 1};
-  is(say(*r).headline, "Step 20 alone: a and b differ by 1.0e-6 in relative L2, 2.0e-8 in Wasserstein-1");
+  is(say(*r).headline, "Step 20 alone: flash2 and three-pass differ by 1.0e-6 in relative L2, 2.0e-8 in Wasserstein-1");
   is(say(*r).sentence, "Mean over 3 measured steps 2.0e-6, largest 4.0e-6; feedback from step to step is excluded.");
   r = made_record(plan_of(TrainKind::bisect), 10);
   for (std::size_t p = 0; p < r->pairs.size(); ++p)
@@ -140,9 +141,9 @@ CASE(train, words) {
   is(runs_text(*r), "");
   r->plan.b.format = r->runs[1].run.method.format = fp16;
   for (const std::size_t step : {2u, 5u}) r->runs[1].steps[step].skipped = true;
-  is(runs_text(*r), "skipped steps b 2");
+  is(runs_text(*r), "skipped steps three-pass in fp16 2");
   r->runs[0].heldout_loss = 1.5, r->runs[1].heldout_loss = 0.67214;
-  is(runs_text(*r), "held-out loss a 1.500, b 0.672; skipped steps b 2");
+  is(runs_text(*r), "held-out loss flash2 in bf16 1.500, three-pass in fp16 0.672; skipped steps three-pass in fp16 2");
   hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
   hand.check(deviation_csv(*r).find("\na - b,10,layer 0 W_Q,") != std::string::npos, "every tensor is a line");
   hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));
