@@ -131,7 +131,7 @@ async function start() {
   let tell;
   const drawn = new Promise((resolve) => (tell = resolve));
   const module = await make({canvas, locateFile: (name) => place(name).href, print: console.log, printErr: console.warn,
-    drawn: () => tell(),
+    drawn: () => tell(), copy: (text) => navigator.clipboard?.writeText(text).catch(() => {}),
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
       for (const folder of folders) early.FS.mkdirTree(folder);

@@ -2,7 +2,7 @@
 // app/package --web. PICTURES: a folder for pictures of the page at several sizes.
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
-import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises';
+import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises';
 import {createServer} from 'node:http';
 import {tmpdir} from 'node:os';
 import {extname, join, resolve} from 'node:path';
@@ -162,6 +162,25 @@ test('a moved slider changes the experiment, and the page never freezes', async 
   const longest = await page.value('clearInterval(watch), longest');
   console.log(`longest pause of the page while a slider is dragged: ${longest.toFixed(0)} ms`);
   assert.ok(longest < 1000, `${longest} ms`);
+});
+
+test('the last session comes back, and what is saved is downloaded', async () => {
+  await page.load(link({experiment: {problem: {n: 80}}}));
+  await page.kept((s) => s.experiment?.problem?.n === 80);
+  await page.until("localStorage.getItem('attoscope.session')?.includes('80')");
+  await page.load();
+  await page.send('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: page.profile});
+  const press = (type, key, code, windowsVirtualKeyCode) =>
+    page.send('Input.dispatchKeyEvent', {type, key, code, windowsVirtualKeyCode, modifiers: 2}).then(() => sleep(200));
+  await press('rawKeyDown', 'Control', 'ControlLeft', 17);
+  await press('rawKeyDown', 's', 'KeyS', 83);
+  await press('keyUp', 's', 'KeyS', 83);
+  await press('keyUp', 'Control', 'ControlLeft', 17);
+  let saved = null;
+  for (let i = 0; i < 100 && !saved; ++i, await sleep(100)) saved = (await readdir(page.profile)).find((name) => name.endsWith('.attoscope.json'));
+  assert.ok(saved, 'a session file is downloaded');
+  assert.equal(JSON.parse(await readFile(join(page.profile, saved))).experiment.problem.n, 80);
+  assert.deepEqual(page.complaints, []);
 });
 
 /// A float32 .npy file of one head.

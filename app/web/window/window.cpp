@@ -48,7 +48,7 @@ void use_page_clipboard() {
   ImGuiPlatformIO& platform = ImGui::GetPlatformIO();
   platform.Platform_SetClipboardTextFn = [](ImGuiContext*, const char* text) {
     clipboard = text;
-    EM_ASM({ navigator.clipboard ?.writeText(UTF8ToString($0)).catch(() = > {}); }, text);
+    EM_ASM({ Module.copy(UTF8ToString($0)); }, text);
   };
   platform.Platform_GetClipboardTextFn = [](ImGuiContext*) { return clipboard.c_str(); };
 }
@@ -120,7 +120,7 @@ bool MainWindow::draw_frame(unsigned background) { return gui_->draw(background)
 
 void MainWindow::show_frame() {
   pace_.drawn();
-  EM_ASM({ Module.drawn ?.(); });
+  EM_ASM({ Module.drawn(); });
 }
 
 std::vector<std::string> MainWindow::take_dropped() { return std::exchange(dropped_, {}); }
