@@ -22,10 +22,17 @@ async function isolated() {
   return new Promise(() => {});
 }
 
+/// A file that the folder has compressed by gzip, since many servers send files as they are.
+async function unpacked(name, type) {
+  const {ok, status: code, body} = await fetch(place(name + '.packed'));
+  if (!ok) throw new Error(`${name}.packed cannot be fetched (${code}).`);
+  return new Response(body.pipeThrough(new DecompressionStream('gzip')), {headers: {'Content-Type': type}});
+}
+
 /// Files that the window begins with: names and sizes in files.json, bytes one after the other in files.bin. Examples come later.
 async function filesOf() {
   const [{files, examples}, data] = await Promise.all([fetch(place('files.json')).then((f) => f.json()),
-    fetch(place('files.bin')).then((f) => f.arrayBuffer())]);
+    unpacked('files.bin', 'application/octet-stream').then((f) => f.arrayBuffer())]);
   let at = 0;
   return {examples, files: files.map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}))};
 }
@@ -33,7 +40,7 @@ async function filesOf() {
 /// Puts the examples, which nothing shows at first, into the module's memory.
 async function load(examples, write) {
   for (const name of examples)
-    write('/assets/examples/' + name, new Uint8Array(await fetch(place('examples/' + name)).then((f) => f.arrayBuffer())));
+    write('/assets/examples/' + name, new Uint8Array(await unpacked('examples/' + name, 'application/octet-stream').then((f) => f.arrayBuffer())));
 }
 
 function stored(name, value) {
@@ -124,13 +131,18 @@ async function start() {
       '<code>localhost</code>, not in private windows of every browser. <a href="form.html">One experiment and the verdict</a> do without.';
     return;
   }
+  const code = unpacked('window_module.wasm', 'application/wasm');
   const [{files, examples}, {default: make}] = await Promise.all([filesOf(), import(place('window_module.mjs'))]);
   const session = stored(kept) ?? first;
   const needed = session !== first || location.hash.length > 1;
   if (needed) await load(examples, (path, bytes) => files.push({path, bytes}));
-  let tell;
-  const drawn = new Promise((resolve) => (tell = resolve));
-  const module = await make({canvas, locateFile: (name) => place(name).href, print: console.log, printErr: console.warn,
+  let tell, fail;
+  const drawn = new Promise((resolve) => (tell = resolve)), failed = new Promise((_, reject) => (fail = reject));
+  const instantiateWasm = (imports, done) => {
+    WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, module)).catch(fail);
+    return {};
+  };
+  const module = await Promise.race([failed, make({canvas, instantiateWasm, locateFile: (name) => place(name).href, print: console.log, printErr: console.warn,
     drawn: () => tell(), copy: (text) => navigator.clipboard?.writeText(text).catch(() => {}),
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
@@ -138,7 +150,7 @@ async function start() {
       for (const {path, bytes} of files) put(early, path, bytes);
       put(early, autosave, session);
       early.FS.chdir('/downloads');
-    }]});
+    }]})]);
   module.choose = chooser(module);
   listen(module);
   follow(module);
