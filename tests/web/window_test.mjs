@@ -12,6 +12,7 @@ import {deflateSync} from 'node:zlib';
 const folder = resolve(process.env.ATTOSCOPE_WEB ?? process.argv[2]), pictures = process.env.ATTOSCOPE_PICTURES ?? process.argv[3];
 const types = {'.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.css': 'text/css'};
 const slider = [150, 367, 128, 367];  // of N, in the left panel
+const run = [366, 106, 366, 106];  // the button of Sweep
 const autosave = '/state/attoscope/session.json';
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const server = createServer(async ({url}, answer) => {
@@ -213,11 +214,13 @@ test('a lesson is drawn, and so is every size', async () => {
   await sleep(4000);
   await page.picture('lesson.png');
   await page.load(link({view: {workspace: 'sweep'}}));
-  await sleep(3000);
+  await sleep(1000);
+  await page.drag(...run);
+  await sleep(8000);
   await page.picture('sweep.png');
-  await page.load(link({}));
   for (const [width, height] of [[1024, 768], [390, 844]]) {
     await page.size(width, height, width < 500);
+    await page.load(link({view: {workspace: 'explore'}}));
     await sleep(3000);
     await page.picture(`${width}x${height}.png`);
   }
