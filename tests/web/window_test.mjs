@@ -216,7 +216,8 @@ test('a lesson is drawn, and so is every size', async () => {
   await page.load(link({view: {workspace: 'sweep'}}));
   await sleep(1000);
   await page.drag(...run);
-  await sleep(8000);
+  await page.until("attoscope.FS.analyzePath('/cache/attoscope/points').exists && attoscope.FS.readdir('/cache/attoscope/points').length > 2");
+  await sleep(5000);
   await page.picture('sweep.png');
   for (const [width, height] of [[1024, 768], [390, 844]]) {
     await page.size(width, height, width < 500);
