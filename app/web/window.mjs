@@ -13,7 +13,7 @@ const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads',
 /// Shared memory, for the threads that compute: by the server's headers, or by those of the service worker after one reload.
 /// False where the browser has none.
 async function isolated() {
-  if (globalThis.crossOriginIsolated) return true;
+  if (globalThis.crossOriginIsolated) return sessionStorage.removeItem('reloaded'), true;
   if (!navigator.serviceWorker || sessionStorage.getItem('reloaded')) return false;
   await navigator.serviceWorker.register(place('isolated.js'));
   await navigator.serviceWorker.ready;
@@ -117,7 +117,7 @@ function listen(module) {
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => event.preventDefault());
   addEventListener('contextmenu', (event) => event.preventDefault());
-  addEventListener('keydown', (event) => (event.ctrlKey ? /^[so]$/i : /^[/']$/).test(event.key) && event.preventDefault());
+  addEventListener('keydown', (event) => event.ctrlKey && /^[so]$/i.test(event.key) && event.preventDefault());
   const keep = keeper(module), give = downloads(module);
   setInterval(keep, 2000);
   setInterval(give, 300);
