@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -46,17 +47,17 @@ class App {
     open_files(start.files, context());
   }
 
-  void run() {
-    while (!window_.closing()) {
-      if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, context());
-      if (window_.visible()) show_frame();
-      const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || model_.busy() || exporter_.busy() ||
-                          animated_ || exporter_.asked();
-      const double patience = window_.patience(moving, explorer_.computing());  // asked once: what is idle is saved
-      autosave(context(), seconds(), patience == Pace::forever);
-      window_.wait(std::min(patience, sessions_.unkept() ? SessionStore::retried_after : Pace::forever));
-    }
-    sessions_.close(session_);
+  /// Shows a frame where one is due, and waits for the next; false once the window is closed.
+  bool turn() {
+    if (window_.closing()) return sessions_.close(session_), false;
+    if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, context());
+    if (window_.visible()) show_frame();
+    const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || model_.busy() || exporter_.busy() ||
+                        animated_ || exporter_.asked();
+    const double patience = window_.patience(moving, explorer_.computing());  // asked once: what is idle is saved
+    autosave(context(), seconds(), patience == Pace::forever);
+    window_.wait(std::min(patience, sessions_.unkept() ? SessionStore::retried_after : Pace::forever));
+    return true;
   }
 
  private:
@@ -125,6 +126,8 @@ class App {
 
 }  // namespace
 
-void run_window(const Start& start) { App(start).run(); }
+void run_window(const Start& start) {
+  MainWindow::repeat([app = std::make_shared<App>(start)] { return app->turn(); });
+}
 
 }  // namespace attoscope

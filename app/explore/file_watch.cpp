@@ -12,8 +12,7 @@ constexpr std::chrono::milliseconds coarseness(20);
 
 }  // namespace
 
-FileWatch::FileWatch(std::function<void()> published, Period period)
-    : published_(std::move(published)), period_(period), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+FileWatch::FileWatch(std::function<void()> published, Period period) : published_(std::move(published)), period_(period) {}
 
 FileWatch::Stamp FileWatch::stamp_of(const std::string& file) {
   std::error_code error;
@@ -30,6 +29,7 @@ void FileWatch::watch(const std::vector<std::string>& files) {
   const auto since = std::filesystem::file_time_type::clock::now() - coarseness;
   for (const std::string& file : files) added_ |= files_.try_emplace(file, Watched{since}).second;
   wake_.notify_one();
+  if (!files_.empty() && !thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 std::vector<std::string> FileWatch::take() {

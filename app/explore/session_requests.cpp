@@ -8,6 +8,7 @@
 #include "app/files/files.h"
 #include "app/files/path_completion.h"
 #include "app/files/zip.h"
+#include "app/link/link.h"
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
 #include "app/session/session_pack.h"
@@ -210,6 +211,11 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
     to_clipboard(alone(pin));
     explorer.show_notice("The pin \u201c" + pin.name + "\u201d is on the clipboard as text.");
   }
+  if (requests.clipboard.copy_link)
+    attempt(explorer, [&] {
+      ImGui::SetClipboardText(session_link(short_session_text(session)).c_str());
+      explorer.show_notice("A link to the session is on the clipboard.");
+    });
   if (!requests.clipboard.copy) return;
   to_clipboard(session);
   explorer.show_notice("The session is on the clipboard as text; Ctrl+V brings it back.");

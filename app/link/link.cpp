@@ -1,6 +1,7 @@
 #include "app/link/link.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -95,6 +96,17 @@ std::string link_url(const LinkMessage& message) {
   for (const auto& [key, value] : message.settings) add(key, value);
   if (!message.session.empty()) add("session", packed_text(message.session));
   return url;
+}
+
+std::string session_link(const std::string& text) {
+  const char* const page = std::getenv("ATTOSCOPE_PAGE");
+  const std::string url = link_url({.files = {}, .session = text});
+  const std::string link = page == nullptr || *page == '\0' ? url : page + ("#" + url.substr(beginning.size()));
+  if (link.size() > longest_session_link || text.size() > longest_session)
+    throw std::runtime_error("A link to this session would have " + std::to_string(link.size()) + " bytes, and its text " +
+                             std::to_string(text.size()) + ": expected at most " + std::to_string(longest_session_link) +
+                             " and " + std::to_string(longest_session) + "; saved as a file it can be sent.");
+  return link;
 }
 
 LinkMessage parse_link_url(std::string_view url) {

@@ -34,6 +34,13 @@ inline constexpr std::size_t longest_session = 1 << 14;
 
 std::string link_url(const LinkMessage& message);
 
+/// Limit of the bytes of a link that the window gives away.
+inline constexpr std::size_t longest_session_link = 1 << 13;
+
+/// A link that opens a session's text: in the page at the address $ATTOSCOPE_PAGE ("https://host/attoscope/"), behind #, or
+/// without one in a window of the reader's machine. Throws std::runtime_error with one sentence if it is too long.
+std::string session_link(const std::string& text);
+
 /// Parses a link. Throws std::runtime_error with half a sentence if it is invalid.
 LinkMessage parse_link_url(std::string_view url);
 

@@ -29,14 +29,15 @@ class JobQueue {
   };
 
   /// The thread calls `done` (may be empty) whenever `take` has something.
-  explicit JobQueue(std::function<void()> done)
-      : done_(std::move(done)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  explicit JobQueue(std::function<void()> done) : done_(std::move(done)) {}
 
+  /// The first job starts the thread.
   void add(Job job) {
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back(std::move(job));
     }
+    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     wake_.notify_one();
   }
   /// Drops waiting jobs and cancels the running one.

@@ -31,10 +31,7 @@ class Worker {
 
   /// The worker's thread calls `published` (may be empty) whenever `take` has an answer or an error.
   Worker(Work work, std::function<void()> published, Patience patience = Patience(250))
-      : work_(std::move(work)),
-        published_(std::move(published)),
-        patience_(patience),
-        thread_([this](std::stop_token stop) { run(stop); }) {}
+      : work_(std::move(work)), published_(std::move(published)), patience_(patience) {}
 
   /// The same for work without first answers: (question, cancelled) -> answer.
   template <class F>
@@ -48,13 +45,15 @@ class Worker {
   /// Cancels the running work and waits for it.
   ~Worker() = default;
 
-  /// Sets the next question, replacing a waiting one.
+  /// Sets the next question, replacing a waiting one. The first starts the thread: a window has many workers that are never
+  /// asked.
   void submit(Question question) {
     {
       const std::lock_guard lock(mutex_);
       question_ = std::move(question);
       waiting_ = true;
     }
+    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     wake_.notify_one();
   }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the folder of static files with the commands as WebAssembly: app/web/package_web.py OUT PROGRAM, a native program whose digests
-go along. Where there is no emscripten that is new enough, and none can be fetched, one sentence says so and the exit code is 77."""
+"""Makes the folder of static files with window and commands as WebAssembly: app/web/package_web.py OUT PROGRAM, a native program whose
+digests go along. Where there is no emscripten that is new enough, and none can be fetched, one sentence says so and the exit code is 77."""
 import gzip
 import json
 import pathlib
@@ -18,13 +18,17 @@ import experiments  # noqa: E402
 import tree  # noqa: E402
 
 EMSCRIPTEN = (str(HERE / "emscripten"),)
-LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng and libzip
+LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng, libzip and FreeType
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
-PAGES = ("index.html", "bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "page.mjs", "worker.mjs")
+WINDOW_PAGES = ("index.html", "window.mjs", "isolated.js")
+PAGES = ("form.html", "bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "page.mjs", "worker.mjs")
 MODULE = ("attoscope_module.mjs", "attoscope_module.wasm")
+WINDOW, WINDOW_CODE = "window_module.mjs", "window_module.wasm.packed"
+ASSETS = tree.ROOT / "assets"
+FONTS = ("Inter:regular", "Inter:semibold", "Inter:italic", "JetBrains Mono:regular", "DejaVu Sans:book")  # of this machine
 PRODUCTS = tree.ROOT / "tests" / "data" / "tensor_cores"
 LARGEST = 20_000_000  # bytes of all files
-LARGEST_FIRST = 5_000_000  # bytes, compressed, of what the first picture needs
+LARGEST_FIRST = 6_000_000  # bytes, compressed, of what the first picture needs
 
 
 def emscripten_root():
@@ -40,10 +44,12 @@ def source(package):
 
 
 def build_libraries(work, options, log):
-    """Builds zlib, libpng and libzip, which reads deflated and stored files alone, in `work`/usr, and copies the headers there."""
+    """Builds zlib, libpng, libzip, which reads deflated and stored files alone, and FreeType in `work`/usr, and copies the headers."""
     commands.cmake(HERE / "libraries", work / "libraries", "install",
                    {**options, "ZLIB_SOURCE": source("zlib"), "PNG_SOURCE": source("libpng1.6")}, log, EMSCRIPTEN)
     commands.cmake(source("libzip"), work / "libzip", "install", {**options, **commands.LIBZIP, **zlib(work)}, log, EMSCRIPTEN)
+    without = {f"FT_DISABLE_{part}": "ON" for part in ("BZIP2", "BROTLI", "HARFBUZZ", "PNG")}
+    commands.cmake(source("freetype"), work / "freetype", "install", {**options, **without, **zlib(work), "CMAKE_INSTALL_LIBDIR": "lib"}, log, EMSCRIPTEN)
     include = work / "usr" / "include"
     for name in HEADERS:
         place = commands.SYSTEM / name
@@ -55,20 +61,52 @@ def zlib(work):
 
 
 def build(work):
-    """Builds the module in `work`/build."""
+    """Builds the module of the commands in `work`/build, that of the window in `work`/window."""
     work.mkdir(parents=True, exist_ok=True)
     log = work / "build.log"
     log.unlink(missing_ok=True)
     usr = work / "usr"
+    # -pthread: the window's module shares its memory, for which every part must be compiled; these libraries serve both modules.
     options = {"CMAKE_TOOLCHAIN_FILE": emscripten_root() + "/cmake/Modules/Platform/Emscripten.cmake", "CMAKE_BUILD_TYPE": "Release",
-               "CMAKE_INSTALL_PREFIX": usr, "CMAKE_C_FLAGS": "-fwasm-exceptions"}
+               "CMAKE_INSTALL_PREFIX": usr, "CMAKE_C_FLAGS": "-fwasm-exceptions -pthread"}
     build_libraries(work, options, log)
-    commands.cmake(tree.ROOT, work / "build", "attoscope_web",
-                   {**options, **zlib(work), "CMAKE_PROJECT_INCLUDE": HERE / "project.cmake", "ATTOSCOPE_WEB_LIBRARIES": usr,
-                    "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": "OFF", "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
-                    "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON",
-                    "PNG_LIBRARY": usr / "lib" / "libpng.a", "PNG_PNG_INCLUDE_DIR": usr / "include", "XXHASH_INCLUDE_DIR": usr / "include"},
-                   log, EMSCRIPTEN)
+    free_type = usr / "include" / "freetype2"
+    for folder, target, window in (("build", "attoscope_web", "OFF"), ("window", "attoscope_web_window", "ON")):
+        commands.cmake(tree.ROOT, work / folder, target,
+                       {**options, **zlib(work), "CMAKE_PROJECT_INCLUDE": HERE / "project.cmake", "ATTOSCOPE_WEB_LIBRARIES": usr,
+                        "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": window, "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
+                        "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON",
+                        "PNG_LIBRARY": usr / "lib" / "libpng.a", "PNG_PNG_INCLUDE_DIR": usr / "include", "XXHASH_INCLUDE_DIR": usr / "include",
+                        "FREETYPE_LIBRARY": usr / "lib" / "libfreetype.a", "FREETYPE_INCLUDE_DIR_ft2build": free_type,
+                        "FREETYPE_INCLUDE_DIR_freetype2": free_type}, log, EMSCRIPTEN)
+
+
+def font(name):
+    """The file of a font of this machine, as "Inter:italic"."""
+    found = subprocess.run(["fc-match", "-f", "%{family}\t%{file}", name], check=True, capture_output=True, text=True).stdout
+    family, file = found.split("\t")
+    if family.split(",")[0] != name.partition(":")[0]:
+        raise SystemExit(f"app/package: the font {name} is missing: app/setup.sh names the packages")
+    return pathlib.Path(file)
+
+
+def pack(data, file):
+    """Writes it compressed by gzip, which the page undoes. The name is one that servers have no encoding for."""
+    file.write_bytes(gzip.compress(data, 9, mtime=0))
+
+
+def pack_files(out):
+    """Writes what the window begins with, files.bin.packed and its list files.json, and the examples, which it loads later."""
+    files = {f"/assets/{file.relative_to(ASSETS)}": file for folder in ("lessons", "presets", "texts")
+             for file in sorted((ASSETS / folder).rglob("*")) if file.suffix not in (".py", "") and file.name != "README.md"}
+    files |= {"/assets/figures.json": ASSETS / "figures.json", **{f"/fonts/{font(name).name}": font(name) for name in FONTS}}
+    examples = [file.name for file in sorted((ASSETS / "examples").glob("*.safetensors"))]
+    (out / "examples").mkdir()
+    for name in examples:
+        pack((ASSETS / "examples" / name).read_bytes(), out / "examples" / f"{name}.packed")
+    pack(b"".join(file.read_bytes() for file in files.values()), out / "files.bin.packed")
+    names = [{"path": path, "size": file.stat().st_size} for path, file in files.items()]
+    tree.put(json.dumps({"files": names, "examples": examples}), out / "files.json")
 
 
 def native_digests(program):
@@ -96,7 +134,7 @@ def check_sizes(out):
     """Fails where the folder is larger than it may be; prints what it takes."""
     files = [file for file in out.rglob("*") if file.is_file()]
     everything = sum(file.stat().st_size for file in files)
-    first = sum(len(gzip.compress(file.read_bytes(), 9)) for file in files if file.parent == out and file.name not in ("bits.json", "bits.html"))
+    first = sum(len(gzip.compress((out / name).read_bytes(), 9)) for name in (*WINDOW_PAGES, WINDOW, WINDOW_CODE, "files.json", "files.bin.packed"))
     print(f"{out}: {everything / 1e6:.1f} MB in all; {first / 1e6:.1f} MB compressed before the first picture", flush=True)
     if everything > LARGEST or first > LARGEST_FIRST:
         raise SystemExit(f"app/package: {out} is too large: expected at most {LARGEST / 1e6} MB, and {LARGEST_FIRST / 1e6} MB first")
@@ -109,13 +147,15 @@ def main():
     work = tree.ROOT / "build" / "web"
     build(work)
     shutil.rmtree(out, ignore_errors=True)
-    for folder, names in ((HERE, PAGES), (work / "build" / "app" / "web", MODULE)):
+    for folder, names in ((HERE, (*PAGES, *WINDOW_PAGES)), (work / "build" / "app" / "web", MODULE), (work / "window" / "app" / "web", (WINDOW,))):
         for name in names:
             tree.copy(folder / name, out / name)
     for file in PRODUCTS.glob("*.safetensors"):
         tree.copy(file, out / "products" / file.name)
     tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
-    tree.copy(tree.ROOT / "assets" / "LICENSE", out / "LICENSE")
+    tree.copy(ASSETS / "LICENSE", out / "LICENSE")
+    pack((work / "window" / "app" / "web" / "window_module.wasm").read_bytes(), out / WINDOW_CODE)
+    pack_files(out)
     tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), out / "bits.json")
     check_sizes(out)
 

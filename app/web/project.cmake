@@ -8,3 +8,9 @@ endforeach()
 set(ENV{PKG_CONFIG_LIBDIR} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
 set(ENV{PKG_CONFIG_PATH} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
 set(PKG_CONFIG_USE_CMAKE_PREFIX_PATH OFF)
+if(ATTOSCOPE_GUI)  # the window, whose threads share the memory
+  set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -pthread -DIMGUI_IMPL_OPENGL_ES3")
+  foreach(name glfw3 epoxy egl fontconfig)  # emscripten's own, and what app/web has in their place
+    file(WRITE ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig/${name}.pc "Name: ${name}\nDescription: none\nVersion: 3.3\n")
+  endforeach()
+endif()

@@ -1,8 +1,14 @@
-/// A function of POSIX that a browser has not: there is no program to run, such as gnuplot.
+/// Functions of Linux that a browser has not: there is no program to run, such as gnuplot.
 #include <spawn.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 
 int posix_spawnp(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*, char* const*) {
   return ENOENT;
+}
+
+int memfd_create(const char*, unsigned) {
+  errno = ENOSYS;
+  return -1;
 }

@@ -143,4 +143,8 @@ void MainWindow::wake() {
   glfwPostEmptyEvent();
 }
 
+void MainWindow::repeat(std::function<bool()> turn) {
+  while (turn()) continue;
+}
+
 }  // namespace attoscope

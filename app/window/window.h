@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class MainWindow {
   const std::string& remark() const { return gui_->remark(); }
   /// Causes a frame; thread-safe.
   void wake();
+  /// Calls `turn` until it returns false. In a browser, which calls it for each frame, this returns at once.
+  static void repeat(std::function<bool()> turn);
 
  private:
   /// Owner of the initialised GLFW library.

@@ -194,6 +194,23 @@ TEST(LinkUrl, OfASessionIsReadBack) {
   EXPECT_THAT(remarks, ::testing::IsEmpty());
 }
 
+TEST(LinkUrl, OfThePageOrAWindowOpensTheSession) {
+  Session session;
+  session.experiment.problem.n = 96;
+  const std::string text = short_session_text(session), of_window = session_link(text);
+  EXPECT_EQ(parse_link_url(of_window).session, text);
+  ::setenv("ATTOSCOPE_PAGE", "https://host/attoscope/", 1);
+  const std::string of_page = session_link(text);
+  std::string noise;
+  for (unsigned i = 0, x = 1; i < longest_session; ++i) noise += static_cast<char>('!' + (x = x * 1664525 + 1013904223) % 89);
+  for (const std::string& large : {std::string(longest_session + 1, ' '), noise})
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { session_link(large); }), HasSubstr("expected at most 8192 and 16384"));
+  ::unsetenv("ATTOSCOPE_PAGE");
+  const std::string page = "https://host/attoscope/#";
+  ASSERT_TRUE(of_page.starts_with(page + "session="));
+  EXPECT_EQ("attoscope:open?" + of_page.substr(page.size()), of_window);
+}
+
 TEST(LinkUrl, OfABrokenSessionSaysWhatIsWrongAndWhere) {
   const std::string start = "attoscope:open?session=", good = link_url({.files = {}, .settings = {}, .session = "{}"});
   std::string damaged = good;

@@ -104,6 +104,9 @@ void recent_rows(const SessionFiles& files, Requests& requests) {
 void text_rows(Requests& requests) {
   if (menu_row("###copy", "copy as text", "Ctrl+C")) requests.clipboard.copy = true;
   explain("Copies the session to the clipboard as text, for a colleague, an issue or a file.");
+  if (menu_row("###copy link", "copy link", "")) requests.clipboard.copy_link = true;
+  explain(
+      "Copies a link that opens the session in another window, or in the page of ATTOSCOPE_PAGE; files are only named in it.");
   if (menu_row("###paste", "paste", "Ctrl+V")) {
     const char* text = ImGui::GetClipboardText();
     requests.clipboard.paste = true;
@@ -125,7 +128,7 @@ void menu(const PanelInput& input, UiState& state, Requests& requests) {
   text_rows(requests);
   ImGui::PopStyleVar();
   const bool chosen = requests.files.session && !state.popups.session_menu.path.asked;
-  if (chosen || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
+  if (chosen || requests.clipboard.copy || requests.clipboard.copy_link || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
 
 /// The session's name, a dot if it is unsaved, and a triangle; the dot moves nothing.

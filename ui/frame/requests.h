@@ -82,8 +82,9 @@ struct FileRequests {
 };
 
 struct ClipboardRequests {
-  bool copy = false;   ///< the session as text, to the clipboard
-  bool paste = false;  ///< replace the session by `paste_text`
+  bool copy = false;       ///< the session as text, to the clipboard
+  bool copy_link = false;  ///< a link that opens the session, to the clipboard
+  bool paste = false;      ///< replace the session by `paste_text`
   std::string paste_text;
   std::optional<int> copy_pin;  ///< this pin as text, to the clipboard
   bool paste_pins = false;      ///< append the pins of the clipboard's session

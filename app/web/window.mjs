@@ -1,0 +1,164 @@
+/// The page of the window: makes it isolated, puts its files into the module's memory, and gives the browser what the window
+/// saves.
+const place = (name) => new URL(name, import.meta.url);
+const status = document.getElementById('status');
+const canvas = document.getElementById('canvas');
+const narrowest = 720;  // CSS pixels of the window's width
+const autosave = '/state/attoscope/session.json', kept = 'attoscope.session';
+const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/data', XDG_CACHE_HOME: '/cache',
+  XDG_CONFIG_HOME: '/config', XDG_PICTURES_DIR: '/downloads', ATTOSCOPE_ASSETS: '/assets', ATTOSCOPE_PAGE: location.href.replace(/#.*/, '')};
+const first = '{"schema": "attoscope.session/1", "view": {"welcome": true}}';  // the example is not there yet
+const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads', '/files', '/assets', '/fonts'];
+
+/// Shared memory, for the threads that compute: by the server's headers, or by those of the service worker after one reload.
+/// False where the browser has none.
+async function isolated() {
+  if (globalThis.crossOriginIsolated) return sessionStorage.removeItem('reloaded'), true;
+  if (!navigator.serviceWorker || sessionStorage.getItem('reloaded')) return false;
+  await navigator.serviceWorker.register(place('isolated.js'));
+  await navigator.serviceWorker.ready;
+  sessionStorage.setItem('reloaded', 'once');
+  location.reload();
+  return new Promise(() => {});
+}
+
+/// A file that the folder has compressed by gzip, since many servers send files as they are.
+async function unpacked(name, type) {
+  const {ok, status: code, body} = await fetch(place(name + '.packed'));
+  if (!ok) throw new Error(`${name}.packed cannot be fetched (${code}).`);
+  return new Response(body.pipeThrough(new DecompressionStream('gzip')), {headers: {'Content-Type': type}});
+}
+
+/// Files that the window begins with: names and sizes in files.json, bytes one after the other in files.bin. Examples come later.
+async function filesOf() {
+  const [{files, examples}, data] = await Promise.all([fetch(place('files.json')).then((f) => f.json()),
+    unpacked('files.bin', 'application/octet-stream').then((f) => f.arrayBuffer())]);
+  let at = 0;
+  return {examples, files: files.map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}))};
+}
+
+/// Puts the examples, which nothing shows at first, into the module's memory.
+async function load(examples, write) {
+  for (const name of examples)
+    write('/assets/examples/' + name, new Uint8Array(await unpacked('examples/' + name, 'application/octet-stream').then((f) => f.arrayBuffer())));
+}
+
+function stored(name, value) {
+  try {
+    return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value);
+  } catch {
+    return null;  // no storage: nothing is kept
+  }
+}
+
+function put(module, path, bytes) {
+  module.FS.mkdirTree(path.slice(0, path.lastIndexOf('/')));
+  module.FS.writeFile(path, bytes);
+}
+
+/// Gives the browser each file that has come into /downloads, or changed there.
+function downloads(module) {
+  const seen = new Map();
+  return () => {
+    for (const name of module.FS.readdir('/downloads')) {
+      const path = '/downloads/' + name, {mode, mtime, size} = module.FS.stat(path);
+      if (!module.FS.isFile(mode) || /\.part-|^\./.test(name)) continue;
+      const stamp = `${mtime.getTime()} ${size}`;
+      if (seen.get(name) === stamp) continue;
+      seen.set(name, stamp);
+      const link = Object.assign(document.createElement('a'), {download: name});
+      link.href = URL.createObjectURL(new Blob([module.FS.readFile(path)]));
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    }
+  };
+}
+
+/// Keeps the last session for the next visit.
+function keeper(module) {
+  let last = stored(kept);
+  return () => {
+    if (!module.FS.analyzePath(autosave).exists) return;
+    const text = module.FS.readFile(autosave, {encoding: 'utf8'});
+    if (text !== last) stored(kept, last = text);
+  };
+}
+
+function chooser(module) {
+  return (several) => {
+    const input = Object.assign(document.createElement('input'), {type: 'file', multiple: several !== 0});
+    const tell = (paths) => module.ccall('attoscope_chosen', null, ['string'], [paths.join('\n')]);
+    input.oncancel = () => tell([]);
+    input.onchange = async () => {
+      const paths = [];
+      for (const file of input.files) {
+        const path = '/files/' + file.name;
+        put(module, path, new Uint8Array(await file.arrayBuffer()));
+        paths.push(path);
+      }
+      tell(paths);
+    };
+    input.click();
+  };
+}
+
+/// Opens the session of the page's link.
+function follow(module) {
+  if (!location.hash.startsWith('#session=')) return;
+  const why = location.hash.length > 8192 ? `has ${location.hash.length} bytes, expected at most 8192`
+    : module.ccall('attoscope_open', 'string', ['string'], ['attoscope:open?' + location.hash.slice(1)]);
+  status.textContent = why ? `The link of this page ${why}.` : '';
+  history.replaceState(null, '', location.pathname + location.search);  // what is kept from here on is the window's session
+}
+
+function listen(module) {
+  addEventListener('hashchange', () => follow(module));
+  addEventListener('paste', (event) => module.ccall('attoscope_paste', null, ['string'], [event.clipboardData.getData('text')]));
+  addEventListener('dragover', (event) => event.preventDefault());
+  addEventListener('drop', (event) => event.preventDefault());
+  addEventListener('contextmenu', (event) => event.preventDefault());
+  addEventListener('keydown', (event) => event.ctrlKey && /^[so]$/i.test(event.key) && event.preventDefault());
+  const keep = keeper(module), give = downloads(module);
+  setInterval(keep, 2000);
+  setInterval(give, 300);
+  addEventListener('pagehide', keep);
+}
+
+async function start() {
+  if (screen.width < narrowest) document.getElementById('viewport').content = `width=${narrowest}, user-scalable=no`;
+  if (!await isolated()) {
+    status.innerHTML = 'The window needs memory that threads share, which a page has at <code>https:</code> or ' +
+      '<code>localhost</code>, not in private windows of every browser. <a href="form.html">One experiment and the verdict</a> do without.';
+    return;
+  }
+  const code = unpacked('window_module.wasm', 'application/wasm');
+  const [{files, examples}, {default: make}] = await Promise.all([filesOf(), import(place('window_module.mjs'))]);
+  const session = stored(kept) ?? first;
+  const needed = session !== first || location.hash.length > 1;
+  if (needed) await load(examples, (path, bytes) => files.push({path, bytes}));
+  let tell, fail;
+  const drawn = new Promise((resolve) => (tell = resolve)), failed = new Promise((_, reject) => (fail = reject));
+  const instantiateWasm = (imports, done) => {
+    WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, module)).catch(fail);
+    return {};
+  };
+  const module = await Promise.race([failed, make({canvas, instantiateWasm, locateFile: (name) => place(name).href, print: console.log, printErr: console.warn,
+    drawn: () => tell(), copy: (text) => navigator.clipboard?.writeText(text).catch(() => {}),
+    preRun: [(early) => {
+      Object.assign(early.ENV, environment);
+      for (const folder of folders) early.FS.mkdirTree(folder);
+      for (const {path, bytes} of files) put(early, path, bytes);
+      put(early, autosave, session);
+      early.FS.chdir('/downloads');
+    }]})]);
+  module.choose = chooser(module);
+  listen(module);
+  follow(module);
+  await drawn;
+  if (status.textContent === 'Loading.') status.textContent = '';
+  canvas.focus();
+  globalThis.attoscope = module;
+  if (!needed) await load(examples, (path, bytes) => put(module, path, bytes));
+}
+
+start().catch((error) => (status.textContent = `Attoscope cannot be loaded: ${error.message}`));

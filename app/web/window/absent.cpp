@@ -1,0 +1,37 @@
+/// Parts of the window that a page has in another way, or not at all: fonts of the system, drags that have not been let go,
+/// drawing without a display.
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "app/window/drag_watch.h"
+#include "app/window/fonts.h"
+#include "app/window/offscreen.h"
+
+namespace attoscope {
+
+FontFiles find_fonts() {
+  return {.sans = "/fonts/Inter-Regular.otf",
+          .sans_semibold = "/fonts/Inter-SemiBold.otf",
+          .mono = "/fonts/JetBrainsMono-Regular.ttf",
+          .math = "/fonts/DejaVuSans.ttf",
+          .sans_italic = "/fonts/Inter-Italic.otf"};
+}
+
+FontFace find_font_with(const MissingCharacters&) { return {}; }
+
+std::string missing_fonts(const FontFiles&) { return ""; }
+
+DragWatch::DragWatch(std::function<void()> changed) : changed_(std::move(changed)) {}
+DragWatch::~DragWatch() = default;
+
+class Offscreen::Context {};
+
+Offscreen::Offscreen(int width, int height, int) : width_(width), height_(height) {
+  throw std::runtime_error("A page draws in its own window alone.");
+}
+Offscreen::~Offscreen() = default;
+std::string Offscreen::renderer() const { return ""; }
+Picture Offscreen::read() const { return {}; }
+
+}  // namespace attoscope

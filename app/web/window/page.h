@@ -1,0 +1,13 @@
+/// Messages between the window and its page.
+#pragma once
+
+#include <string>
+
+namespace attoscope {
+
+/// Sets the text that the next paste gets.
+void set_pasted(std::string text);
+/// Causes a frame; thread-safe.
+void wake_page();
+
+}  // namespace attoscope
