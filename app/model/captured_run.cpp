@@ -307,6 +307,9 @@ void CapturedRunFile::align() {
   if (place.first == ModelTensor::logprobs) return;
   const std::uint64_t n = tokens_.size();
   const bool has_ids = ids_ != nullptr && product_of(ids_->tensor.shape, ids_->tensor.shape.size()) == rows_;
+  if (ids_ != nullptr && !has_ids)
+    notes_.push_back("ignored " + in_quotes(ids_->name) + " of shape " + shape_text(ids_->tensor.shape) + ", expected " +
+                     std::to_string(rows_) + " tokens as its other tensors have");
   const std::vector<std::uint64_t>& shape = has_ids ? ids_->tensor.shape : piece.tensor->tensor.shape;
   const std::size_t leading = has_ids ? shape.size() : shape.size() - 1;
   const std::uint64_t inner = leading > 1 && product_of(shape, leading) == rows_ ? shape[leading - 1] : rows_,

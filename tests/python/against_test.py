@@ -203,6 +203,13 @@ class Alignment(Against):
         self.assert_aligned(self.padded(0, 7), "dropped 7 rows behind")
         self.assert_aligned(self.padded(2, 3, b"\0"), "dropped 2 rows before", "dropped 3 rows behind")
 
+    def test_tokens_of_another_length_are_ignored_with_a_note(self):
+        kind, shape, data = self.parts["tokens"]
+        cut = (kind, [29], data[:len(data) // 30 * 29])
+        self.assert_aligned({**self.parts, "tokens": cut}, "ignored 'tokens' of shape [29], expected 30 tokens")
+        answer = self.against(self.path, TOKENS[:30], write(self.file, self.parts))
+        self.assertNotIn("ignored", " ".join(answer["against"]["aligned"]))
+
     def test_a_batch_in_front_and_behind(self):
         front, behind = {}, {}
         for name, (kind, shape, data) in self.parts.items():
