@@ -197,7 +197,11 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
   if (!x.capture.empty()) files.add(x.capture, captured_bytes(q, threads));
   write_outputs(
-      files, {{x.json, json}}, [&] { return (run ? run_report(*run) : "") + model_report(q, answer, a_name, moved); },
+      files, {{x.json, json}},
+      [&] {
+        return (run ? fmt::format("{}\n{}\n", run_conclusion(*run), run_lines(*run)) : "") +
+               model_report(q, answer, a_name, moved);
+      },
       streams.out);
 }
 

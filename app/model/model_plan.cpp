@@ -16,6 +16,7 @@
 #include "app/files/paths.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
+#include "app/model/run_words.h"
 #include "app/model/token_files.h"
 #include "app/model/tokenizer.h"
 #include "app/tensors/exact_tensors.h"
@@ -256,6 +257,21 @@ ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
   return q;
 }
 
+/// Compares the run of the plan's `against`.
+static void compare_run(ModelFound& asked, const ModelQuestion& q, const Options& options) {
+  const ModelPlan& plan = asked.reading->asked;
+  try {
+    const JudgedRun run = judge_file(plan.against, *q.model, q.tokens, q.a, plan.around,
+                                     Options{.cancelled = options.cancelled, .threads = options.threads, .isa = options.isa});
+    asked.against = run_conclusion(run);
+    asked.against_lines = run_lines(run);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    asked.against_wrong = sentence(error.what());
+  }
+}
+
 ModelFound answered(ModelFound asked, const LanguageModel& model, const Options& options) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
@@ -266,6 +282,7 @@ ModelFound answered(ModelFound asked, const LanguageModel& model, const Options&
   const bool alike = asked.a_name == asked.b_name;
   asked.runs = runs_table(q, *asked.answer, asked.a_name + (alike ? " (a)" : ""), asked.b_name + (alike ? " (b)" : ""));
   asked.targets = targets_table(asked);
+  if (!asked.reading->asked.against.empty()) compare_run(asked, q, options);
   return asked;
 }
 

@@ -73,25 +73,27 @@ void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& toke
   json["first_difference"]["explanation"] = j.explanation;
 }
 
-std::string run_report(const JudgedRun& run) {
+std::string run_conclusion(const JudgedRun& run) {
+  const RunJudgement& j = run.judgement;
+  if (j.first < 0)
+    return fmt::format("no tensor of the captured run differs by more than its tolerance: {} compared, {} around attention",
+                       j.tensors.size(), run.around);
+  const TensorDistance& d = j.tensors[static_cast<std::size_t>(j.first)];
+  return fmt::format("the first tensor that differs is {}, {:.3g} times its tolerance: {}", called(d), d.ratio, j.explanation);
+}
+
+std::string run_lines(const JudgedRun& run) {
   const RunJudgement& j = run.judgement;
   std::string text;
-  if (j.first < 0) {
-    text = fmt::format("no tensor of the captured run differs by more than its tolerance: {} compared, {} around attention\n",
-                       j.tensors.size(), run.around);
-  } else {
-    const TensorDistance& d = j.tensors[static_cast<std::size_t>(j.first)];
-    text =
-        fmt::format("the first tensor that differs is {}, {:.3g} times its tolerance: {}\n", called(d), d.ratio, j.explanation);
+  if (j.first >= 0)
     text += fmt::format("{} of {} tensors differ, each computed from the captured ones before it, {} around attention\n",
                         j.differing, j.tensors.size(), run.around);
-  }
   if (run.guessed) text += fmt::format("{} is the preset that fits best; --around names another\n", run.around);
   for (const std::string& note : run.notes) text += "captured run: " + note + "\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(j.tokens.size(), 10); ++i)
     text += fmt::format("token {:>5}: log-probability {:.5g}, expected {:.5g} within {:.2g}\n", j.tokens[i].position,
                         j.tokens[i].captured, j.tokens[i].expected, j.tokens[i].tolerance);
-  return text + "\n";
+  return text;
 }
 
 }  // namespace attoscope

@@ -26,6 +26,9 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
 /// Sets "first_difference", and "against": how it was read, and every tensor.
 void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& tokens);
 
-std::string run_report(const JudgedRun& run);
+/// "the first tensor that differs is layer 7 attn_out, head 4, 43.7 times its tolerance: ...", or that none does.
+std::string run_conclusion(const JudgedRun& run);
+/// How it was compared, what was left out, and the tokens that are too far, in lines.
+std::string run_lines(const JudgedRun& run);
 
 }  // namespace attoscope

@@ -82,7 +82,7 @@ struct Surroundings {
   int sum_pieces = 1;  ///< with fma: so many chains over pieces of the inputs, added in order
   /// RMSNorm of the residual stream sums the squares of the sum before `residual` rounds it; what it scales is rounded.
   bool unrounded_variance = false;
-  /// What a projection reads is rounded as the weights are: tensor cores that are given numbers of fp32 (in float).
+  /// Rounds the factors of projections as the weights are: tensor cores that are given numbers of fp32 (in float).
   bool rounds_factors = false;
   std::optional<RotaryPairs> pairs{};  ///< columns that the rotary embedding turns together; none: the file's
   int loss_block = 0;                  ///< logits in a block of the online cross entropy; 0: a whole row in double

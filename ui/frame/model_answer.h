@@ -41,6 +41,8 @@ struct ModelFound {
   std::string conclusion{};  ///< one sentence
   Table runs{}, targets{};   ///< the measures of every run; the targets' log-probabilities
   double seconds = 0;        ///< that the answer took
+  /// On the plan's `against`: the first tensor that differs, and lines on the comparison; or why there is none.
+  std::string against{}, against_lines{}, against_wrong{};
 };
 
 /// The parts of an answer that were made exact one at a time.

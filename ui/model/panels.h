@@ -13,7 +13,7 @@ namespace attoscope {
 
 /// Typed texts, and places under the mouse.
 struct ModelPanelState {
-  std::string typed_checkpoint, typed_file, typed_text, typed_only;
+  std::string typed_checkpoint, typed_file, typed_text, typed_only, typed_against;
   std::optional<std::size_t> chosen;  ///< place of the token that a click chose
   bool shows_numbers = false;         ///< numbers in place of the plan, in a narrow window
   std::shared_ptr<const ModelFound> seen{};

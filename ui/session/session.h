@@ -166,6 +166,7 @@ struct ModelPlan {
   int limit = 128;               ///< tokens; 0: all
   std::string around = "exact";  ///< as of `attoscope model --around`
   std::string only{};            ///< as of `attoscope model --only`
+  std::string against{};         ///< a file of somebody's run that is compared with this one; empty: none
   bool yardsticks = true;
 
   friend bool operator==(const ModelPlan&, const ModelPlan&) = default;

@@ -129,6 +129,7 @@ static Settings settings(ModelPlan& plan) {
           {"limit", &plan.limit, {0, most_model_tokens}},
           {"around", &plan.around},
           {"only", &plan.only},
+          {"against", &plan.against},
           {"yardsticks", &plan.yardsticks}};
 }
 

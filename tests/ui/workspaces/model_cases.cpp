@@ -169,6 +169,33 @@ CASE(model, controls) {
       [](Session& s) { s.model.around = "hf_bf16,norm=fp16,pieces=8"; });
 }
 
+CASE(model, against) {
+  const TinyCheckpoint checkpoint;
+  const TemporaryDirectory folder;
+  open_model_window(hand, model_session(checkpoint));
+  run_model(hand);
+  const std::vector<double> logp = hand.stage.model().view().found->answer->tokens[1].logp;
+  const auto compared_with = [&](const std::string& name, std::vector<double> numbers) {
+    if (!numbers.empty())
+      write_file(folder / name, safetensors_bytes({ExactTensor{"logprobs", {numbers.size()}, numbers}}, {}));
+    hand.fill(model_plan + "##against", folder / name);
+    hand.check(hand.session().model.against == folder / name, "the file is the session's");
+    wait_for(hand, is_read, "it is read");
+    run_model(hand);
+    return hand.stage.model().view().found;
+  };
+  const auto same = compared_with("same.safetensors", logp);
+  hand.check(same->against.starts_with("no tensor of the captured run differs"), same->against + same->against_wrong);
+  std::vector<double> moved = logp;
+  moved[20] -= 3;
+  const auto found = compared_with("moved.safetensors", moved);
+  hand.check(found->against.starts_with("the first tensor that differs is logprobs"), found->against + found->against_wrong);
+  hand.check(found->against_lines.find("token    21") != std::string::npos, found->against_lines);
+  const auto none = compared_with("none.safetensors", {});
+  hand.check(none->against.empty() && none->against_wrong.find("none.safetensors") != std::string::npos, none->against_wrong);
+  hand.check(none->answer->tokens[1].logp == logp, "the model's own answer stays");
+}
+
 CASE(model, bad_checkpoints) {
   const TinyCheckpoint checkpoint, broken;
   write_file(broken.path("model.safetensors"), "nothing");
