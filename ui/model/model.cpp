@@ -103,6 +103,19 @@ void break_headline(ModelWords& words, float width) {
   words.headline.resize(end);
 }
 
+/// The comparison with a captured run, its lines as a tooltip.
+void draw_against(const ModelScene& s) {
+  if (!s.found() || s.found()->reading->asked.against.empty()) return;
+  const ModelFound& f = *s.found();
+  const bool bad = !f.against_wrong.empty();
+  ImGui::BeginGroup();
+  wrapped(Face::label, bad ? colours().bad : colours().text, bad ? f.against_wrong : "Captured run: " + f.against + ".",
+          ImGui::GetContentRegionAvail().x);
+  ImGui::EndGroup();
+  explain(f.reading->asked.against, f.against_lines);
+  ImGui::Dummy({0, px(8)});
+}
+
 void draw_answers(const ModelScene& s, const Box& box) {
   const float height = box.max.y - box.min.y, width = box.max.x - box.min.x, gap = px(12);
   if (!s.found()) return;
@@ -171,6 +184,7 @@ void draw_model(const Frame& frame) {
   panel("Model", at.middle, still, [&] {
     draw_edges(at.middle, false);
     draw_model_head(scene);
+    draw_against(scene);
     const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     draw_answers(scene, {from, {from.x + room.x, from.y + room.y}});
   });

@@ -211,18 +211,11 @@ void edit_surroundings(const ModelScene& s, float width) {
       "against it. Without them a run takes three fifths of the time.");
 }
 
-/// The file of somebody's run, and what the last answer says of it.
 void edit_against(const ModelScene& s, float width) {
-  const std::string& file = s.plan().against;
   path_line("##against", "captured.safetensors; empty: none", s.state.typed_against, s.plan().against, width);
   explain(
       "Activations by layer, or log-probabilities, of the same tokens in another program, as attoscope.capture(..., "
       "everything=True) keeps them. The next run names the first tensor that differs by more than its tolerance, and why.");
-  if (file.empty() || !s.found() || s.found()->reading->asked.against != file) return;
-  const ModelFound& f = *s.found();
-  if (!f.against_wrong.empty()) return wrapped(Face::small, colours().bad, f.against_wrong, width);
-  wrapped(Face::small, colours().text, f.against, width);
-  wrapped(Face::small, colours().secondary, f.against_lines, width);
 }
 
 }  // namespace
