@@ -28,7 +28,7 @@ void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& toke
 
 /// "the first tensor that differs is layer 7 attn_out, head 4, 43.7 times its tolerance: ...", or that none does.
 std::string run_conclusion(const JudgedRun& run);
-/// How it was compared, what was left out, and the tokens that are too far, in lines.
+/// Lines on the comparison: what was left out, and the tokens that are too far.
 std::string run_lines(const JudgedRun& run);
 
 }  // namespace attoscope
