@@ -132,7 +132,7 @@ JudgedRun run_of(const ModelArguments& x, const ModelQuestion& q, const Streams&
 /// Says before the work how long it takes, where that is longer than a minute.
 void tell_time(const ModelQuestion& q, const Options& options, const KeptShares& shares, const Streams& streams) {
   constexpr double short_wait = 60;
-  const double seconds = expected_seconds(q, options);
+  const double seconds = expected_seconds(q, options)[static_cast<std::size_t>(q.attribute)];
   if (seconds < short_wait) return;
   std::string text = fmt::format("this takes about {:.0f} minutes here", std::ceil(seconds / 60));
   if (const int parts = part_count(q); parts > 0)

@@ -47,6 +47,27 @@ void attempt(std::string& remark, Act act) {
   }
 }
 
+/// True where one layer may be made to time it: at most 1 GB.
+bool has_small_layers(const Architecture& a) {
+  constexpr double most_weights = 1 << 28;
+  double count = 0;
+  for (std::size_t t = 0; t < layer_tensor_count; ++t) {
+    const auto [rows, cols] = shape_of(a, static_cast<LayerTensor>(t));
+    count += static_cast<double>(rows) * cols;
+  }
+  return count <= most_weights;
+}
+
+/// Seconds of the question's answer by part; negative where it cannot be asked, which its run explains.
+std::array<double, 4> seconds_of(const ModelFound& asked, const Architecture& architecture, const Options& options) try {
+  const LanguageModel shape{.architecture = architecture, .embedding = {}, .layers = {}, .norm = {}, .head = {}};
+  return expected_seconds(question_of(asked, shape), options);
+} catch (const Stopped&) {
+  throw;
+} catch (const std::exception&) {
+  return {-1, -1, -1, -1};
+}
+
 }  // namespace
 
 std::shared_ptr<const LanguageModel> ModelDesk::Weights::of(const std::string& checkpoint) {
@@ -65,6 +86,12 @@ ModelDesk::ModelDesk(std::function<void()> published, std::string directory)
     : directory_(std::move(directory)),
       recent_(lines_of(recent_models_file(directory_))),
       read_([](const ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
+      times_(
+          [](Timed timed, const SideRun<Timed>& run) {
+            timed.seconds = seconds_of(timed.asked, timed.architecture, run.options);
+            return timed;
+          },
+          published),
       work_([this](const Work& work, const SideRun<Done>& run) { return done(work, run); }, published),
       heads_([this](const Work& work, const SideRun<CapturedFile>& run) { return captured(work, run); }, published) {}
 
@@ -100,6 +127,15 @@ void ModelDesk::update(const Session& session) {
   if (session.view.workspace != Workspace::model) return;
   session_ = session;
   read_.ask(session.model);
+  estimate(session);
+}
+
+void ModelDesk::estimate(const Session& session) {
+  times_.update();
+  const std::shared_ptr<const ReadPlan>& read = read_.answer();
+  if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
+  if (!work_.busy() && !heads_.busy() && has_small_layers(read->architecture))
+    times_.ask({asked_by(session, read->reading), read->architecture});
 }
 
 void ModelDesk::take() {
@@ -114,22 +150,6 @@ void ModelDesk::take() {
   if (heads_.answer() && heads_.answer() != opened_) captured_ = *(opened_ = heads_.answer());
 }
 
-void ModelDesk::tell_expected(ModelView& view) const {
-  if (!found_) return;
-  LanguageModel shape;
-  const auto layers = [&](const ModelFound& f, ModelPart part) {
-    shape.architecture.layers = f.reading->layers, shape.architecture.heads = f.reading->heads;
-    ModelQuestion q = question_of(f, shape);
-    q.attribute = part, q.yardsticks &= part == ModelPart::none;
-    return model_layers(q) * f.reading->products * static_cast<double>(f.reading->tokens.size());
-  };
-  const double rate = found_->seconds / layers(*found_, ModelPart::none);
-  for (std::size_t i = 1; i < view.progress.expected.size(); ++i)
-    view.progress.expected[i] = rate * layers(*found_, static_cast<ModelPart>(i));
-  if (!view.progress.reads && view.reading->wrong.empty())
-    view.progress.expected[0] = rate * layers(asked_by(session_, view.reading), ModelPart::none);
-}
-
 ModelView ModelDesk::view() const {
   ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
   ModelProgress& p = view.progress;
@@ -141,11 +161,10 @@ ModelView ModelDesk::view() const {
   if (works && p.share > 0) p.seconds_left = std::chrono::duration<double>(Clock::now() - begun_).count() * (1 / p.share - 1);
   p.remark = remark_;
   if (found_) {
-    const ModelFound now = asked_by(session_, found_->reading);
-    p.stale = !(found_->reading->asked == session_.model && found_->a == now.a && found_->b == now.b &&
-                found_->format == now.format && found_->seed == now.seed);
+    p.stale = !(found_->reading->asked == session_.model && same_question(*found_, asked_by(session_, found_->reading)));
   }
-  tell_expected(view);
+  if (times_.answer() && view.reading && same_question(times_.answer()->asked, asked_by(session_, view.reading)))
+    p.expected = times_.answer()->seconds;
   return view;
 }
 

@@ -83,6 +83,7 @@ void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
 
 /// Opens the output or the gradients that are requested.
 void open_outputs(const FileRequests& f, Session& session, Explorer& explorer) {
+  if (!f.captured_run.empty()) session.model.against = f.captured_run;
   if (!f.kernel.empty()) explorer.open_kernel(session, with_home(f.kernel), f.kernel_as_b);
   if (f.gradient.empty() && !f.gradients.any()) return;
   const std::string gradient = with_home(f.gradient);

@@ -47,6 +47,8 @@ std::string_view taken_as(FileUse use) {
       return "Q, K and V";
     case FileUse::missing:
       return "the missing file";
+    case FileUse::captured_run:
+      return "the captured run";
     default:
       return "this file";
   }
