@@ -6,7 +6,7 @@
 
 #include "app/explore/lesson_pages.h"
 #include "app/files/files.h"
-#include "app/files/path_completion.h"
+#include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "app/link/link.h"
 #include "app/session/experiment_options.h"

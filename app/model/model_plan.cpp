@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "app/files/files.h"
-#include "app/files/path_completion.h"
 #include "app/files/paths.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
@@ -22,8 +21,8 @@
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 #include "kernels/arithmetic/quoted.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -316,7 +315,7 @@ std::string heads_file(const ModelFound& found, int layer, const LanguageModel& 
   const Architecture& a = model.architecture;
   const int n = static_cast<int>(found.reading->tokens.size());
   const LayerHeads<double> x = on_threads(options.threads, [&] {
-    const CancelledSign stop(options.cancelled, options.isa);
+    const StopToken stop(options.cancelled, options.isa);
     ModelRun<double> run(model, found.reading->tokens, {}, stop);
     std::vector<double> stream = run.embedded();
     for (int l = 0; l < layer; ++l) run.run_layer(l, stream, {});

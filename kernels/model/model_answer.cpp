@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
 #include "kernels/model/logit_measures.h"
+#include "kernels/stop_token.h"
 #include "kernels/system_memory.h"
 
 namespace attoscope {
@@ -86,23 +86,23 @@ std::vector<Step> rounding_steps(const Method& m) {
 
 class ModelWork {
  public:
-  ModelWork(const ModelQuestion& q, CancelledSign& stop, const LayerCosts& costs, const ShareMemory& memory)
+  ModelWork(const ModelQuestion& q, StopToken& stop, const LayerCosts& costs, const ShareMemory& memory)
       : q_(q), model_(*q.model), stop_(stop), costs_(costs), memory_(memory) {}
 
   ModelAnswer answer() {
     const AttentionChoice a = choice(q_.a), b = choice(q_.b);
-    stop_.weigh(costs_.exact);
+    stop_.set_row_work(costs_.exact);
     const auto exact =
         run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); }, answer_.seconds[0]);
     answer_.layers.resize(model_.layers.size());
-    stop_.weigh(costs_.around);
+    stop_.set_row_work(costs_.around);
     const auto of_a = around_run(
         a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; }, answer_.seconds[1]);
     const auto of_b = around_run(
         b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; }, answer_.seconds[2]);
     const Method eager = eager_attention();
     const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
-    stop_.weigh(costs_.bf16);
+    stop_.set_row_work(costs_.bf16);
     std::vector<LogitSource*> runs{exact.get(), of_a.get(), of_b.get()};
     std::array<Source, 2> yardsticks;
     for (std::size_t i = 0; q_.yardsticks && i < yardsticks.size(); ++i) {
@@ -110,7 +110,7 @@ class ModelWork {
       runs.push_back(yardsticks[i].get());
     }
     measure(runs);
-    stop_.weigh(costs_.around);
+    stop_.set_row_work(costs_.around);
     if (q_.attribute != ModelPart::none) attribute(a);
     if (q_.keeps_outputs)
       for (const std::vector<double>& x : exact_hidden_)
@@ -135,7 +135,7 @@ class ModelWork {
     if (watch) watch(0, x);
     for (int l = 0; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, heads);
-      stop_.did(1);
+      stop_.report_rows(1);
       if (watch) watch(l + 1, x);
     }
     std::vector<T> last = model->last_norm(x);
@@ -214,12 +214,12 @@ class ModelWork {
     const std::optional<double> known = memory_.known ? memory_.known(part) : std::nullopt;
     if (known) {
       part.share = *known;
-      stop_.did(static_cast<std::size_t>(model_.architecture.layers - std::max(part.layer, 0)));
+      stop_.report_rows(static_cast<std::size_t>(model_.architecture.layers - std::max(part.layer, 0)));
     } else {
       part.share = share_of(*without());
       if (memory_.found) memory_.found(part);
     }
-    stop_.did(static_cast<std::size_t>(costs_.layers_of_logits));
+    stop_.report_rows(static_cast<std::size_t>(costs_.layers_of_logits));
     answer_.attribution.push_back(std::move(part));
   }
 
@@ -258,10 +258,10 @@ class ModelWork {
   Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const std::vector<T>& attended,
                        const AttentionChoice& a) {
     model->finish(first, attended, x);
-    stop_.did(1);
+    stop_.report_rows(1);
     for (int l = first + 1; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, a);
-      stop_.did(1);
+      stop_.report_rows(1);
     }
     return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), other_seconds_);
   }
@@ -288,7 +288,7 @@ class ModelWork {
 
   const ModelQuestion& q_;
   const LanguageModel& model_;
-  CancelledSign& stop_;
+  StopToken& stop_;
   const LayerCosts& costs_;
   const ShareMemory& memory_;
   ModelAnswer answer_;
@@ -425,7 +425,7 @@ int part_count(const ModelQuestion& q) {
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options, const ShareMemory& memory) {
   check(question);
   return on_threads(options.threads, [&] {
-    CancelledSign stop(options.cancelled, options.progress, options.isa);
+    StopToken stop(options.cancelled, options.progress, options.isa);
     const LayerCosts costs = costs_of(question, question.model->architecture.vocabulary, stop);
     stop.expect(total_seconds(question, costs));
     return ModelWork(question, stop, costs, memory).answer();
@@ -439,7 +439,7 @@ std::array<double, 4> expected_seconds(ModelQuestion q, const Options& options) 
   ModelQuestion timed = q;
   if (model.layers.empty()) timed.model = &shape, timed.tokens.assign(q.tokens.size(), 0);
   const LayerCosts costs = on_threads(options.threads, [&] {
-    const CancelledSign stop(options.cancelled, options.isa);
+    const StopToken stop(options.cancelled, options.isa);
     return costs_of(timed, model.architecture.vocabulary, stop);
   });
   std::array<double, 4> seconds{};

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "app/files/paths.h"
 #include "tests/ui/cases.h"

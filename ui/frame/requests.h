@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/experiment/wanted.h"
+#include "kernels/experiment/result.h"
 #include "kernels/questions/gradient_trace.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"

@@ -10,8 +10,8 @@
 #include "app/model/model_files.h"
 #include "app/tensors/exact_tensors.h"
 #include "kernels/arithmetic/format.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/model/model_answer.h"
+#include "kernels/stop_token.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/widgets/path_prompt.h"
@@ -289,7 +289,7 @@ CASE(model, head_in_explore) {
   const Experiment& e = hand.experiment();
   const LanguageModel model = read_language_model(checkpoint.path());
   const Cancelled never;
-  const CancelledSign stop(never);
+  const StopToken stop(never);
   const std::vector<int> tokens = hand.stage.model().view().found->reading->tokens;
   ModelRun<double> run(model, tokens, {}, stop);
   std::vector<double> x = run.embedded();

@@ -21,11 +21,11 @@
 namespace attoscope {
 
 /// Runs language models as the panels ask, in the background: the newest question wins. Knows no window.
-class ModelDesk {
+class ModelController {
  public:
   /// Other threads call `published` whenever `update` has something to take. `directory`: for Q, K and V, and the list of
   /// recent checkpoints; empty: the temporary one, and no list.
-  ModelDesk(std::function<void()> published, std::string directory);
+  ModelController(std::function<void()> published, std::string directory);
 
   /// Reads the plan if the Model workspace is on show, and takes answers.
   void update(const Session& session);

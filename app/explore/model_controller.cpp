@@ -1,4 +1,4 @@
-#include "app/explore/model_desk.h"
+#include "app/explore/model_controller.h"
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ std::array<double, 4> seconds_of(const ModelFound& asked, const Architecture& ar
 
 }  // namespace
 
-std::shared_ptr<const LanguageModel> ModelDesk::Weights::of(const std::string& checkpoint) {
+std::shared_ptr<const LanguageModel> ModelController::Weights::of(const std::string& checkpoint) {
   const std::lock_guard lock(mutex_);
   std::error_code error;
   const auto time = fs::last_write_time(checkpoint, error).time_since_epoch().count();
@@ -82,7 +82,7 @@ std::shared_ptr<const LanguageModel> ModelDesk::Weights::of(const std::string& c
   return model_;
 }
 
-ModelDesk::ModelDesk(std::function<void()> published, std::string directory)
+ModelController::ModelController(std::function<void()> published, std::string directory)
     : directory_(std::move(directory)),
       recent_(lines_of(recent_models_file(directory_))),
       read_([](const ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
@@ -95,7 +95,7 @@ ModelDesk::ModelDesk(std::function<void()> published, std::string directory)
       work_([this](const Work& work, const SideRun<Done>& run) { return done(work, run); }, published),
       heads_([this](const Work& work, const SideRun<CapturedFile>& run) { return captured(work, run); }, published) {}
 
-ModelDesk::Done ModelDesk::done(const Work& work, const SideRun<Done>& run) const {
+ModelController::Done ModelController::done(const Work& work, const SideRun<Done>& run) const {
   share_ = 0;
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
   Options options = run.options;
@@ -105,7 +105,7 @@ ModelDesk::Done ModelDesk::done(const Work& work, const SideRun<Done>& run) cons
   return {std::make_shared<const ModelFound>(answered(*work.asked, *model, options)), nullptr};
 }
 
-CapturedFile ModelDesk::captured(const Work& work, const SideRun<CapturedFile>& run) const {
+CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedFile>& run) const {
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
   const std::string bytes = heads_file(*work.asked, work.layer, *model, run.options);
   const std::string title = heads_title(*work.asked, work.layer);
@@ -122,7 +122,7 @@ CapturedFile ModelDesk::captured(const Work& work, const SideRun<CapturedFile>& 
   return captured;
 }
 
-void ModelDesk::update(const Session& session) {
+void ModelController::update(const Session& session) {
   attempt(remark_, [&] { take(); });
   if (session.view.workspace != Workspace::model) return;
   session_ = session;
@@ -130,7 +130,7 @@ void ModelDesk::update(const Session& session) {
   estimate(session);
 }
 
-void ModelDesk::estimate(const Session& session) {
+void ModelController::estimate(const Session& session) {
   times_.update();
   const std::shared_ptr<const ReadPlan>& read = read_.answer();
   if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
@@ -138,7 +138,7 @@ void ModelDesk::estimate(const Session& session) {
     times_.ask({asked_by(session, read->reading), read->architecture});
 }
 
-void ModelDesk::take() {
+void ModelController::take() {
   read_.update();
   work_.update();
   if (work_.answer() && work_.answer() != taken_) {
@@ -150,7 +150,7 @@ void ModelDesk::take() {
   if (heads_.answer() && heads_.answer() != opened_) captured_ = *(opened_ = heads_.answer());
 }
 
-ModelView ModelDesk::view() const {
+ModelView ModelController::view() const {
   ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
   ModelProgress& p = view.progress;
   if (read_.answer()) view.reading = read_.answer()->reading;
@@ -168,7 +168,7 @@ ModelView ModelDesk::view() const {
   return view;
 }
 
-void ModelDesk::remember(const std::string& checkpoint) {
+void ModelController::remember(const std::string& checkpoint) {
   std::erase(recent_, checkpoint);
   recent_.insert(recent_.begin(), checkpoint);
   if (recent_.size() > most_recent_models) recent_.resize(most_recent_models);
@@ -181,7 +181,7 @@ void ModelDesk::remember(const std::string& checkpoint) {
   }
 }
 
-void ModelDesk::handle(const ModelRequest& request, const Session& session) {
+void ModelController::handle(const ModelRequest& request, const Session& session) {
   using Act = ModelRequest::Act;
   if (request.act == Act::none) return;
   remark_.clear();
@@ -207,6 +207,6 @@ void ModelDesk::handle(const ModelRequest& request, const Session& session) {
   work_.ask(work);
 }
 
-std::optional<CapturedFile> ModelDesk::take_captured() { return std::exchange(captured_, std::nullopt); }
+std::optional<CapturedFile> ModelController::take_captured() { return std::exchange(captured_, std::nullopt); }
 
 }  // namespace attoscope
