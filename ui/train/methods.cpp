@@ -9,6 +9,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/train/panels.h"
+#include "ui/train/words.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -120,12 +121,15 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
 }
 
 void edit_train_methods(const TrainScene& s, float width) {
-  section("ATTENTION OF A, B");
+  section("ATTENTION");
+  const float heading = ImGui::GetItemRectMin().y;
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float gap = px(6), names = px(84), column = std::floor((width - names - gap) / 2);
   const std::array<MethodColumn, 2> columns{
       MethodColumn{"a", s.plan().a, colours().a, from.x + width - 2 * column - gap, column},
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
+  for (const MethodColumn& c : columns)
+    draw_text({c.left, heading}, Face::small, c.colour, fitted(Face::small, named(s.plan(), c.id), c.width));
   TrainingContext a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
