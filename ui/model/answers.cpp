@@ -103,7 +103,10 @@ std::vector<FlowedToken> flowed(const ModelReading& r, float width, float line) 
 /// Draws a token; true if it was clicked.
 bool draw_token(const ModelFound& f, const FlowedToken& token, ImVec2 at, float line, double largest, bool chosen) {
   ImGui::SetCursorScreenPos(at);
-  const bool clicked = ImGui::InvisibleButton(fmt::format("##token {}", token.place).c_str(), {token.width, line});
+  ImGui::PushItemFlag(ImGuiItemFlags_NoTabStop, token.place > 0);  // arrows lead on from the first
+  const bool clicked =
+      ImGui::InvisibleButton(fmt::format("##token {}", token.place).c_str(), {token.width, line}, ImGuiButtonFlags_EnableNav);
+  ImGui::PopItemFlag();
   const bool hot = ImGui::IsItemHovered();
   const double moved = token.place > 0 ? std::fabs(dlogp_of(*f.answer, 1, token.place - 1)) : 0;
   if (token.place > 0)

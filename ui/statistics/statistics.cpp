@@ -439,11 +439,11 @@ void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
           wrong ? colours().bad : colours().a);
     }
   ImGui::SetCursorScreenPos({left, line.at.y});
-  ImGui::InvisibleButton("L by query", {room, px(lse_picture)});
-  const int query =
-      std::clamp(static_cast<int>((ImGui::GetMousePos().x - left) / room * static_cast<float>(count)), 0, count - 1);
+  const bool clicked = ImGui::InvisibleButton("L by query", {room, px(lse_picture)}, ImGuiButtonFlags_EnableNav);
+  const ImVec2 bar{room / static_cast<float>(count), px(lse_picture)};
+  const int query = pointed_place({left, line.at.y}, bar, count, 1).value_or(GridPlace{}).column;
   const auto at = static_cast<std::size_t>(query);
-  if (ImGui::IsItemClicked()) problem.traced_row = query;
+  if (clicked) problem.traced_row = query;
   explain(fmt::format("The log-sum-exp of your kernel less the right one, query by query, over its tolerance, which is shaded. "
                       "L of query {} is {} its tolerance off{}. A click traces the query.",
                       query, std::isfinite(l.shares[at]) ? times(l.shares[at]) : "infinitely often",
@@ -578,7 +578,7 @@ void draw_lower(const Frame& frame) {
 
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(control_height)};
   const bool clicked = ImGui::InvisibleButton("headline", size, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
   const float x = at.x + draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, size.x)) + px(12);

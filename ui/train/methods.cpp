@@ -18,7 +18,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float row_height = 23, field_height = 21;
+constexpr float field_height = 22;
 
 /// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
 struct TrainingContext {
@@ -105,7 +105,7 @@ void method_row(ImVec2 at, float height, const char* name) {
 void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
-  for (std::size_t row = 0; row < names.size(); ++row, at.y += px(row_height)) {
+  for (std::size_t row = 0; row < names.size(); ++row, at.y += px(control_height)) {
     const WithField f(Face::mono_small, field_height);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
     method_row(at, field_height, names[row]);
