@@ -141,8 +141,8 @@ bool is_too_near(const Target& x, const Target& y) {
   return std::hypot(c.x - near.x, c.y - near.y) < 12 || (y.is_small() && std::hypot(c.x - d.x, c.y - d.y) < 24);
 }
 
-/// What the mouse clicks has 24 pixels for itself. Left out: the tiles' slider, whose buttons stand above it, rows of tables,
-/// and the bits, which the sliders below them set.
+/// Everything that the mouse clicks has 24 pixels for itself. Left out: the tiles' slider, whose buttons stand above it, rows
+/// of tables, and the bits, which the sliders below them set.
 CASE(access, targets_of_24_pixels) {
   for (const Workspace workspace :
        {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn}) {
