@@ -94,7 +94,7 @@ void draw_equal(const SweepDrawing& d) {
 void draw_line_names(const SweepScene& s, ImVec2 at, float width) {
   std::vector<LegendName> names;
   for (const Series& line : s.state.drawing.panel.series) names.push_back(legend_name(line, false));
-  for (LegendName& name : names) name.mark = CurveMark::dot;
+  for (LegendName& name : names) name.mark = CurveMark::dot, name.what.clear();
   draw_legend(at, width, names);
 }
 
@@ -104,7 +104,8 @@ std::string longest_method(const SweepTable& t) { return std::ranges::max(t.meth
 std::string caption_of(const SweepDrawing& d) {
   const FigureAxis& across = d.panel.x.categories.empty() ? d.panel.x : d.panel.y;
   const std::size_t shown = d.places.size();
-  return across.label + (across.log ? ", log" : "") +
+  const std::vector<SweepValues>& axes = d.table->axes;
+  return across.label + (across.log ? ", log" : "") + (axes.size() > 1 ? ", for each " + axes[1].title : "") +
          (d.left_out > 0 ? fmt::format("; {} of {} lines, evenly chosen", shown, shown + d.left_out) : "");
 }
 
@@ -144,7 +145,8 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
     look.ticks = t.axes[0].numbers, look.names = t.axes[0].names;
     look.label_width =
-        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : longest_method(t)) + px(14), width / 4)
+        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : longest_method(t)) + px(14),
+                         0.3f * width)
               : px(8);
     if (named) look.label = [](const Series& line) { return line.label; };
   }

@@ -195,13 +195,7 @@ void draw_train_head(const TrainScene& s) {
   const Notice notice = notice_of(s, words);
   const bool fits = text_width(Face::headline, words.headline) <= width;
   const std::string headline = fits ? words.headline : words.headline.substr(0, words.headline.find(", "));
-  ImGui::BeginGroup();
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
-  wrapped(Face::headline, words.bad ? colours().bad : colours().text, headline, width);
-  wrapped(Face::label, notice.colour, notice.text, width);
-  ImGui::PopStyleVar();
-  ImGui::EndGroup();
-  explain(words.headline, notice.text);
+  draw_words(headline, words.bad ? colours().bad : colours().text, notice.text, notice.colour);
   const float top = ImGui::GetItemRectMax().y + px(8);
   ImGui::SetCursorScreenPos({at.x, top});
   const float unit = std::min(px(1), (width - px(5 * 8)) / (84 + 48 + 64 + 96 + 96 + 92));  // of the buttons' widths

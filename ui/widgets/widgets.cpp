@@ -206,6 +206,17 @@ void wrapped(Face face, Colour colour, std::string_view text, float width) {
   ImGui::PopStyleColor();
 }
 
+void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  ImGui::BeginGroup();
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
+  wrapped(Face::headline, colour, headline, width);
+  wrapped(Face::label, of_sentence, sentence, width);
+  ImGui::PopStyleVar();
+  ImGui::EndGroup();
+  explain(headline, sentence);
+}
+
 float wrapped_height(Face face, std::string_view text, float width) {
   const WithFace f(face);
   return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
