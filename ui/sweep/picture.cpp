@@ -98,14 +98,11 @@ void draw_line_names(const SweepScene& s, ImVec2 at, float width) {
   draw_legend(at, width, names);
 }
 
-std::string longest_method(const SweepTable& t) { return std::ranges::max(t.methods, {}, &std::string::size); }
-
 /// The caption under the plot: the first parameter, or what is measured.
 std::string caption_of(const SweepDrawing& d) {
   const FigureAxis& across = d.panel.x.categories.empty() ? d.panel.x : d.panel.y;
   const std::size_t shown = d.places.size();
-  const std::vector<SweepValues>& axes = d.table->axes;
-  return across.label + (across.log ? ", log" : "") + (axes.size() > 1 ? ", for each " + axes[1].title : "") +
+  return across.label + (across.log ? ", log" : "") +
          (d.left_out > 0 ? fmt::format("; {} of {} lines, evenly chosen", shown, shown + d.left_out) : "");
 }
 
@@ -144,10 +141,11 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   if (!names) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
     look.ticks = t.axes[0].numbers, look.names = t.axes[0].names;
-    look.label_width =
-        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : longest_method(t)) + px(14),
-                         0.3f * width)
-              : px(8);
+    look.label_width = px(8);
+    if (named)
+      for (const Series& line : d.panel.series)
+        look.label_width =
+            std::max(look.label_width, std::min(text_width(Face::mono_small, line.label) + px(14), 0.3f * width));
     if (named) look.label = [](const Series& line) { return line.label; };
   }
   std::optional<SweepPlace> under;
