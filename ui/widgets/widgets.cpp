@@ -207,11 +207,12 @@ void wrapped(Face face, Colour colour, std::string_view text, float width) {
 }
 
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
-  const float width = ImGui::GetContentRegionAvail().x;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool low = room.y < px(320);
   ImGui::BeginGroup();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
-  wrapped(Face::headline, colour, headline, width);
-  wrapped(Face::label, of_sentence, sentence, width);
+  wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
+  wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
   ImGui::PopStyleVar();
   ImGui::EndGroup();
   explain(headline, sentence);
