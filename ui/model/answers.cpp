@@ -233,7 +233,7 @@ void draw_model_runs(const ModelScene& s, const Box& box) {
 void draw_model_growth(const ModelScene& s, const Box& box) {
   const ModelFound& f = *s.found();
   const FigurePanel panel = growth_panel(f);
-  const Box rest = titled(box, "difference of the residual stream after each layer, relative RMS");
+  const Box rest = titled(box, "difference after each layer, relative RMS");
   std::vector<LegendName> names;
   for (const Series& series : panel.series) names.push_back(legend_name(series, false));
   draw_legend(rest.min, rest.max.x - rest.min.x, names);
@@ -259,8 +259,7 @@ void draw_model_growth(const ModelScene& s, const Box& box) {
 
 void draw_model_shares(const ModelScene& s, const Box& box) {
   const ModelShares* const shares = s.model().shares.get();
-  const Box rest = titled(
-      box, shares ? "shares of a's mean |difference of log p|, %" : "heads; their shares, one layer, head or step at a time:");
+  const Box rest = titled(box, shares ? "shares of a's mean |difference of log p|, %" : "shares of layers, heads or steps:");
   ImGui::SetCursorScreenPos(rest.min);
   draw_share_buttons(s, rest.max.x - rest.min.x);
   const Box below{{rest.min.x, rest.min.y + px(control_height + 8)}, rest.max};

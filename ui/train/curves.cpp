@@ -26,7 +26,8 @@ constexpr float title_height = 24, legend_height = 18, combo_width = 150;
 template <class Measure, std::size_t N>
 void pick_measure(const char* id, const std::array<std::string_view, N>& names, Measure& measure, const char* what) {
   const WithField f(Face::label, 22);
-  if (!begin_combo(id, text_of(measure).title, px(combo_width))) {
+  const float beside_it = px(164);  // for two toggles
+  if (!begin_combo(id, text_of(measure).title, std::min(px(combo_width), ImGui::GetContentRegionAvail().x - beside_it))) {
     explain(std::string(what) + " " + text_of(measure).what, text_of(measure).formula);
     return;
   }

@@ -198,12 +198,15 @@ void draw_train_head(const TrainScene& s) {
   draw_words(headline, words.bad ? colours().bad : colours().text, notice.text, notice.colour);
   const float top = ImGui::GetItemRectMax().y + px(8);
   ImGui::SetCursorScreenPos({at.x, top});
-  const float unit = std::min(px(1), (width - px(5 * 8)) / (84 + 48 + 64 + 96 + 96 + 92));  // of the buttons' widths
+  const bool one_line = width >= px(520);
+  const float unit = std::min(px(1), (width - px(3 * 8)) / (84 + 48 + 64 + 92));  // of the buttons' widths
   run_buttons(s, unit);
-  kept_buttons(s, unit);
+  if (one_line) kept_buttons(s, unit);
   checkpoint_button(s, unit);
-  draw_progress_line(s, {at.x, top + px(control_height + 8)}, width);
-  take_room({at.x, top + px(control_height + 8 + 18 + 6)}, {0, 0});
+  const float last = top + (one_line ? 0 : px(control_height + 4)), below = last + px(control_height + 8);
+  if (!one_line) ImGui::SetCursorScreenPos({at.x, last}), kept_buttons(s, unit);
+  draw_progress_line(s, {at.x, below}, width);
+  take_room({at.x, below + px(18 + 6)}, {0, 0});
 }
 
 void draw_train_invitation(const TrainScene& s, const Box& box) {

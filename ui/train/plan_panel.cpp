@@ -69,7 +69,7 @@ void edit_kind(const TrainScene& s, float width) {
   wrapped(Face::small, colours().secondary, named(plan, kind_words(plan.kind)), width);
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(1)});
-  label(Face::mono_small, colours().faint, runs_text(plan));
+  wrapped(Face::mono_small, colours().faint, runs_text(plan), width);
   complain(s, PlanPart::kind, width);
 }
 
