@@ -52,8 +52,8 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
 /// The title, and the key as its test label.
 std::string label_of(const ColumnHeading& heading) { return title_of(heading) + "###" + heading.key; }
 
-/// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; where they leave
-/// none, words in the first that is not minor get less. `marked`: a dot stands in it.
+/// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; where all fit
+/// if words in the first that is not minor get less, these do. `marked`: a dot stands in it.
 std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room) {
   constexpr std::size_t looked_at = 64;
   std::vector<float> widths;
@@ -73,7 +73,7 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
   const auto name = std::ranges::find(columns, false, [&](std::size_t c) { return table.columns[c].minor; }) - columns.begin();
   if (room < 0 && name < std::ssize(columns) && has_words(table, columns[static_cast<std::size_t>(name)])) {
     float& width = widths[static_cast<std::size_t>(name)];
-    width = std::max(std::min(width, px(100)), width + room);
+    if (width + room >= px(100)) width += room;
   }
   return widths;
 }
