@@ -117,6 +117,8 @@ void draw_picture(const Frame& frame, const Box& room) {
 /// True while a slider or a button is held, but not while text is typed.
 bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput; }
 
+constexpr float least_height = 150;  ///< height at scale 1; where there is less room the panel scrolls
+
 /// Toolbar, picture, curves, colour bar and read-out; above them the headline, if the statistics are hidden.
 void draw_heatmap(const Frame& frame) {
   const Box all = rest_of_panel();
@@ -128,7 +130,10 @@ void draw_heatmap(const Frame& frame) {
   draw_welcome(frame.session, frame.state);
   draw_probe_sentence(frame.session, frame.input, frame.state);
   draw_picture_title(frame);
-  draw_picture(frame, rest_of_panel());
+  Box room = rest_of_panel();
+  const float lowest = room.min.y + px(least_height);
+  if (lowest > room.max.y) take_room({room.min.x, room.max.y = lowest}, {0, 0}), ImGui::SetCursorScreenPos(room.min);
+  draw_picture(frame, room);
   note_ranges(frame.state, view);
   if (view.picture == PictureKind::heads)
     return offer_heads_export(frame.session, frame.input, frame.state.heads, all, frame.requests);
@@ -202,7 +207,7 @@ constexpr std::array table{
           .least = 1280,
           .draw = draw_numbers,
           .comes_to_front = numbers_are_wanted},
-    Panel{.name = heatmap_window, .dock = Dock::middle, .draw = draw_heatmap},
+    Panel{.name = heatmap_window, .dock = Dock::middle, .draw = draw_heatmap, .scrolls = true},
     Panel{.name = "Tensors",
           .dock = Dock::middle,
           .draw = draw_tensors,

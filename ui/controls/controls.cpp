@@ -28,12 +28,12 @@ void explained_section(const char* title, std::string_view what, std::string_vie
 
 constexpr float heading_button = 19;  ///< height of a switch in the line of a heading
 
-/// Draws a switch at the right end of the line of a heading, the last item.
+/// Draws a switch at the right end of the line of a heading, the last item; `lift`: so much higher.
 template <class Draw>
-void beside_heading(float width, const Draw& draw) {
+void beside_heading(float width, const Draw& draw, float lift = 0) {
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax(), next = ImGui::GetCursorScreenPos();
   const float right = next.x + ImGui::GetContentRegionAvail().x, middle = std::floor((min.y + max.y) / 2);
-  ImGui::SetCursorScreenPos({right - width, middle - std::floor(px(heading_button) / 2)});
+  ImGui::SetCursorScreenPos({right - width, middle - std::floor(px(heading_button) / 2 + px(lift))});
   draw();
   ImGui::SetCursorScreenPos(next);
 }
@@ -80,7 +80,7 @@ void draw_controls(const Frame& frame) {
   const Experiment before = e;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + spare_spacing(ImGui::GetContentRegionAvail().y)});
   section("INPUT");
-  beside_heading(px(154), [&] { edit_pass(e, px(154), px(heading_button)); });
+  beside_heading(px(154), [&] { edit_pass(e, px(154), px(heading_button)); }, 3);
   edit_input(e, frame.input, frame.state.popups, frame.requests);
   frame.session.view.show_tensors |= frame.requests.files.list_tensors;
   edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);

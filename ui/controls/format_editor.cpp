@@ -106,7 +106,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const c
 /// Range and resolution in two by two fields, and beside them the result of an overflow.
 bool edit_limits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(92), gap = px(8);
+  const float room = ImGui::GetContentRegionAvail().x, height = px(control_height), button = px(92), gap = px(8);
   const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
   const float second = at.x + cell.x + gap, below = at.y + height;
   draw_limit("max", largest(f), at, cell, "The largest finite number.", "max");
@@ -119,9 +119,9 @@ bool edit_limits(Format& f) {
              "2^(2 - 2^(E-1) - M)");
   const float right = at.x + room - button;
   ImGui::SetCursorScreenPos({right, at.y});
-  bool changed = edit_overflow(f, {button, height - px(1)});
+  bool changed = edit_overflow(f, {button, height - px(2)});
   ImGui::SetCursorScreenPos({right, below});
-  changed |= edit_top_code(f, {button, height - px(1)});
+  changed |= edit_top_code(f, {button, height - px(2)});
   return changed;
 }
 

@@ -25,7 +25,7 @@ MatrixPlace matrix_place(float least_names) {
 float matrix_row_height(int rows) {
   const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
   const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
-  return std::floor(std::clamp(rest / static_cast<float>(rows), px(17), px(21)));
+  return std::floor(std::clamp(rest / static_cast<float>(rows), px(17), px(control_height)));
 }
 
 bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
@@ -39,7 +39,7 @@ bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& 
     changed |= draw(column);
   }
   ImGui::PopStyleVar();
-  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
+  ImGui::SetCursorScreenPos({at.x, at.y + px(control_height)});
   return changed;
 }
 

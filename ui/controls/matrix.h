@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-inline constexpr float matrix_head_height = 21;  ///< of combos and buttons above the cells, at UI scale 1
+inline constexpr float matrix_head_height = 22;  ///< of combos and buttons above the cells, at UI scale 1
 
 /// Places of the columns, in pixels.
 struct MatrixPlace {

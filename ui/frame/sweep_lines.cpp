@@ -15,13 +15,17 @@ std::vector<std::size_t> ascending_values(const SweepTable& t) {
   return order;
 }
 
+/// A line's name: the second parameter's value, with its name where it is a number; else the method.
+std::string line_name(const SweepTable& t, std::size_t second) {
+  if (t.axes.size() < 2) return t.has_rival ? t.methods[0] : "";
+  const SweepValues& axis = t.axes[1];
+  return (axis.numbers.empty() ? "" : axis.title + " ") + axis.names[second];
+}
+
 /// Means for one value of the second parameter; points without an answer are left out.
 Series mean_line(const SweepTable& t, std::size_t second, SeedSpread spread, std::vector<SweepPlace>& places) {
-  Series line =
-      series_of(t.axes.size() > 1 ? t.axes[1].names[second]
-                : t.has_rival     ? t.methods[0]
-                                  : "",
-                t.axes.size() < 2 && t.of == "b" ? Ink::b : Ink::a, has_categories(t) ? Shape::marks : Shape::line_and_marks);
+  Series line = series_of(line_name(t, second), t.axes.size() < 2 && t.of == "b" ? Ink::b : Ink::a,
+                          has_categories(t) ? Shape::marks : Shape::line_and_marks);
   for (const std::size_t i : ascending_values(t)) {
     const SweepCell& c = t.cells[i * t.across() + second];
     if (c.count == 0 || !std::isfinite(c.mean)) continue;

@@ -103,7 +103,10 @@ std::vector<FlowedToken> flowed(const ModelReading& r, float width, float line) 
 /// Draws a token; true if it was clicked.
 bool draw_token(const ModelFound& f, const FlowedToken& token, ImVec2 at, float line, double largest, bool chosen) {
   ImGui::SetCursorScreenPos(at);
-  const bool clicked = ImGui::InvisibleButton(fmt::format("##token {}", token.place).c_str(), {token.width, line});
+  ImGui::PushItemFlag(ImGuiItemFlags_NoTabStop, token.place > 0);  // arrows lead on from the first
+  const bool clicked =
+      ImGui::InvisibleButton(fmt::format("##token {}", token.place).c_str(), {token.width, line}, ImGuiButtonFlags_EnableNav);
+  ImGui::PopItemFlag();
   const bool hot = ImGui::IsItemHovered();
   const double moved = token.place > 0 ? std::fabs(dlogp_of(*f.answer, 1, token.place - 1)) : 0;
   if (token.place > 0)
@@ -230,7 +233,7 @@ void draw_model_runs(const ModelScene& s, const Box& box) {
 void draw_model_growth(const ModelScene& s, const Box& box) {
   const ModelFound& f = *s.found();
   const FigurePanel panel = growth_panel(f);
-  const Box rest = titled(box, "difference of the residual stream after each layer, relative RMS");
+  const Box rest = titled(box, "difference after each layer, relative RMS");
   std::vector<LegendName> names;
   for (const Series& series : panel.series) names.push_back(legend_name(series, false));
   draw_legend(rest.min, rest.max.x - rest.min.x, names);
@@ -256,8 +259,7 @@ void draw_model_growth(const ModelScene& s, const Box& box) {
 
 void draw_model_shares(const ModelScene& s, const Box& box) {
   const ModelShares* const shares = s.model().shares.get();
-  const Box rest = titled(
-      box, shares ? "shares of a's mean |difference of log p|, %" : "heads; their shares, one layer, head or step at a time:");
+  const Box rest = titled(box, shares ? "shares of a's mean |difference of log p|, %" : "shares of layers, heads or steps:");
   ImGui::SetCursorScreenPos(rest.min);
   draw_share_buttons(s, rest.max.x - rest.min.x);
   const Box below{{rest.min.x, rest.min.y + px(control_height + 8)}, rest.max};

@@ -157,16 +157,13 @@ void draw_model_head(const ModelScene& s) {
   const float width = ImGui::GetContentRegionAvail().x;
   ModelWords words = words_of(s);
   break_headline(words, width);
-  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
-  draw_text({at.x, at.y + px(26)}, Face::label, words.bad ? colours().bad : colours().secondary,
-            fitted(Face::label, words.sentence, width));
-  ImGui::InvisibleButton("words", {width, px(44)});
-  explain(words.headline, words.sentence);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(48)});
+  draw_words(words.headline, colours().text, words.sentence, words.bad ? colours().bad : colours().secondary);
+  const float top = ImGui::GetItemRectMax().y + px(6);
+  ImGui::SetCursorScreenPos({at.x, top});
   draw_run_buttons(s);
   const float left = px(2 * model_button_width + 8 + 16);
-  draw_model_progress(s, {at.x + left, at.y + px(48)}, width - left);
-  take_room({at.x, at.y + px(48 + control_height + 8)}, {0, 0});
+  draw_model_progress(s, {at.x + left, top}, width - left);
+  take_room({at.x, top + px(control_height + 8)}, {0, 0});
 }
 
 void draw_model(const Frame& frame) {

@@ -234,7 +234,7 @@ void draw_model_plan(const ModelScene& s) {
   edit_checkpoint(s, width);
   section("TEXT");
   edit_text(s, width);
-  section("ATTENTION OF A, B");
+  section("ATTENTION");
   edit_methods(s, width);
   section("AROUND ATTENTION");
   edit_surroundings(s, width);

@@ -142,7 +142,8 @@ int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float gap = px(12);
   const bool beside = all.x >= px(least_beside);
-  const ImVec2 size = beside ? ImVec2{std::floor(all.x / 2), all.y} : ImVec2{all.x, std::floor(all.y * 0.6f)};
+  const ImVec2 size =
+      beside ? ImVec2{std::floor(all.x * (all.x < px(700) ? 0.42f : 0.5f)), all.y} : ImVec2{all.x, std::floor(all.y * 0.6f)};
   int clicked = draw_coloured_grid(heads, info, open, size);
   ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + size.x + gap, at.y} : ImVec2{at.x, at.y + size.y + gap});
   if (ImGui::BeginChild("heads table", {0, 0}, ImGuiChildFlags_NavFlattened))

@@ -129,7 +129,7 @@ void draw_gradients(const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, line = line_height(Face::mono_small) + px(6);
   const float height = static_cast<float>(tensors.size() + 1) * line + px(4);
-  ImGui::BeginChild("tensors", {width, height}, 0, ImGuiWindowFlags_NoBackground);
+  ImGui::BeginChild("tensors", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
   const auto row = [&](std::size_t i) {
     const std::string tensor(name(tensors[i].tensor));
     return TableRow{.id = "tensor " + tensor,

@@ -438,11 +438,11 @@ void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
           wrong ? colours().bad : colours().a);
     }
   ImGui::SetCursorScreenPos({left, line.at.y});
-  ImGui::InvisibleButton("L by query", {room, px(lse_picture)});
-  const int query =
-      std::clamp(static_cast<int>((ImGui::GetMousePos().x - left) / room * static_cast<float>(count)), 0, count - 1);
+  const bool clicked = ImGui::InvisibleButton("L by query", {room, px(lse_picture)}, ImGuiButtonFlags_EnableNav);
+  const ImVec2 bar{room / static_cast<float>(count), px(lse_picture)};
+  const int query = pointed_place({left, line.at.y}, bar, count, 1).value_or(GridPlace{}).column;
   const auto at = static_cast<std::size_t>(query);
-  if (ImGui::IsItemClicked()) problem.traced_row = query;
+  if (clicked) problem.traced_row = query;
   explain(fmt::format("The log-sum-exp of your kernel less the right one, query by query, over its tolerance, which is shaded. "
                       "L of query {} is {} its tolerance off{}. A click traces the query.",
                       query, std::isfinite(l.shares[at]) ? times(l.shares[at]) : "infinitely often",
@@ -493,7 +493,7 @@ void draw_table(const Frame& frame) {
   if (with_lse && (is_asked || available - height * static_cast<float>(with_them) >= px(least_below_lse))) all = with_them;
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all)) +
                       (has_picture && room >= height * static_cast<float>(all) + px(lse_picture) ? px(lse_picture) : 0);
-  ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
+  ImGui::BeginChild("deviations", {width + px(12), shown}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
   const Edges edges = edges_of(width);
   for (const DeviationMeasure& row : deviation_measures) {
     row.form == Form::count ? draw_nonfinite(r, row, edges, width, height) : draw_row(r, row, edges, width, height);
@@ -577,7 +577,7 @@ void draw_lower(const Frame& frame) {
 
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(control_height)};
   const bool clicked = ImGui::InvisibleButton("headline", size, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
   const float x = at.x + draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, size.x)) + px(12);

@@ -94,11 +94,9 @@ void draw_equal(const SweepDrawing& d) {
 void draw_line_names(const SweepScene& s, ImVec2 at, float width) {
   std::vector<LegendName> names;
   for (const Series& line : s.state.drawing.panel.series) names.push_back(legend_name(line, false));
-  for (LegendName& name : names) name.mark = CurveMark::dot;
+  for (LegendName& name : names) name.mark = CurveMark::dot, name.what.clear();
   draw_legend(at, width, names);
 }
-
-std::string longest_method(const SweepTable& t) { return std::ranges::max(t.methods, {}, &std::string::size); }
 
 /// The caption under the plot: the first parameter, or what is measured.
 std::string caption_of(const SweepDrawing& d) {
@@ -143,9 +141,11 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   if (!names) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
     look.ticks = t.axes[0].numbers, look.names = t.axes[0].names;
-    look.label_width =
-        named ? std::min(text_width(Face::mono_small, t.axes.size() > 1 ? d.longest[1] : longest_method(t)) + px(14), width / 4)
-              : px(8);
+    look.label_width = px(8);
+    if (named)
+      for (const Series& line : d.panel.series)
+        look.label_width =
+            std::max(look.label_width, std::min(text_width(Face::mono_small, line.label) + px(14), 0.3f * width));
     if (named) look.label = [](const Series& line) { return line.label; };
   }
   std::optional<SweepPlace> under;

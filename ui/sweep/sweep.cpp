@@ -23,14 +23,14 @@ struct SweepLayout {
   Box plan, picture, rows;
 };
 
-SweepLayout layout(bool two) {
+SweepLayout layout() {
   const auto& [from, to] = between_bars();
   const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
   if (width < px(1160)) {
     const float below = std::floor(to.y - std::clamp(0.34f * (to.y - from.y), px(96), px(240)));
     return {{from, {left, to.y}}, {{left, from.y}, {to.x, below}}, {{left, below}, to}};
   }
-  const float right = std::floor(to.x - std::clamp(0.25f * width, px(two ? 404 : 348), px(460)));
+  const float right = std::floor(to.x - std::clamp(0.25f * width, px(404), px(460)));
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 
@@ -127,7 +127,7 @@ void draw_sweep(const Frame& frame) {
   if (!(m.zoomed == frame.session.sweep.first)) m.zoomed = frame.session.sweep.first, m.zoom_from = m.zoom_to = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const SweepScene scene{frame.session, frame.input, m, frame.requests};
-  const SweepLayout at = layout(!frame.session.sweep.second.key.empty());
+  const SweepLayout at = layout();
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
   panel("Sweep picture", at.picture, still, [&] {
@@ -151,17 +151,15 @@ void draw_sweep_head(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
-  draw_text(at, Face::headline, colours().text, fitted(Face::headline, words.headline, width));
   const std::string& remark = s.sweep().progress.remark;
-  draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? colours().secondary : colours().bad,
-            fitted(Face::label, remark.empty() ? words.sentence : remark, width));
-  ImGui::InvisibleButton("words", {width, px(44)});
-  explain(words.headline, remark.empty() ? words.sentence : remark);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(48)});
+  draw_words(words.headline, colours().text, remark.empty() ? words.sentence : remark,
+             remark.empty() ? colours().secondary : colours().bad);
+  const float top = ImGui::GetItemRectMax().y + px(6);
+  ImGui::SetCursorScreenPos({at.x, top});
   draw_buttons(s);
   const float left = px(2 * button_width + 8 + 16);
-  draw_bar(s, {at.x + left, at.y + px(48)}, width - left);
-  take_room({at.x, at.y + px(48 + control_height + 4)}, {0, 0});
+  draw_bar(s, {at.x + left, top}, width - left);
+  take_room({at.x, top + px(control_height + 4)}, {0, 0});
 }
 
 void draw_sweep_rows(const SweepScene& s) {

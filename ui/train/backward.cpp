@@ -15,7 +15,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float row_height = 23, field_height = 21, step_height = 19;
+constexpr float field_height = 22, step_height = control_height;
 
 /// The number of choices in which two roundings differ.
 int differences(const GradPrecision& x, const GradPrecision& y) {
@@ -169,7 +169,7 @@ void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& colum
   if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false, {width, px(field_height)}))
     open = !open;
   explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
-  ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(row_height) + px(2)});
+  ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(control_height) + px(2)});
   if (open) edit_steps(s, columns);
 }
 

@@ -26,7 +26,8 @@ constexpr float title_height = 24, legend_height = 18, combo_width = 150;
 template <class Measure, std::size_t N>
 void pick_measure(const char* id, const std::array<std::string_view, N>& names, Measure& measure, const char* what) {
   const WithField f(Face::label, 22);
-  if (!begin_combo(id, text_of(measure).title, px(combo_width))) {
+  const float beside_it = px(164);  // for two toggles
+  if (!begin_combo(id, text_of(measure).title, std::min(px(combo_width), ImGui::GetContentRegionAvail().x - beside_it))) {
     explain(std::string(what) + " " + text_of(measure).what, text_of(measure).formula);
     return;
   }
@@ -49,12 +50,17 @@ void beside(const char* text, bool& on, bool possible, const std::string& what) 
   explain(what);
 }
 
-/// A text at the right of a plot's title, if there is room.
+/// A text at the right of a plot's title: as many of its parts, which commas and semicolons end, as there is room for.
 void draw_aside(const Box& box, const std::string& text) {
   const float left = ImGui::GetItemRectMax().x + px(12), room = box.max.x - left;
-  if (room > px(40))
-    draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours().faint,
-              fitted(Face::small, text, room), 1);
+  std::string shown = text;
+  for (std::size_t end = text.size(); text_width(Face::small, shown) > room; shown = text.substr(0, end + 1) + " …") {
+    end = text.find_last_of(",;", end - 1);
+    if (end == std::string::npos) return;
+  }
+  draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours().faint, shown, 1);
+  take_room({left, box.min.y}, {room, px(title_height)});
+  explain(text);
 }
 
 /// The name of the compared tensor.
@@ -177,8 +183,11 @@ std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int ste
   for (const Fork& f : s.record()->forks)
     if (f.step == step) lines.push_back({colours().secondary, "fork: " + f.sentence});
   for (const RunRecord& run : s.record()->runs)
-    if (!run.stopped.empty() && !run.steps.empty() && std::abs(run.steps.back().step - step) <= s.record()->plan.measure_every)
-      lines.push_back({colours().bad, run.stopped.size() > 90 ? run.stopped.substr(0, 90) + "…" : run.stopped});
+    if (!run.stopped.empty() && !run.steps.empty() &&
+        std::abs(run.steps.back().step - step) <= s.record()->plan.measure_every) {
+      const std::string why = with_run_named(s.record()->plan, run.stopped);
+      lines.push_back({colours().bad, why.size() > 90 ? why.substr(0, 90) + "…" : why});
+    }
   return lines;
 }
 

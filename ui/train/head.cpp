@@ -119,7 +119,7 @@ struct Notice {
 };
 Notice notice_of(const TrainScene& s, const TrainWords& words) {
   const TrainProgress& p = s.progress();
-  if (!p.remark.empty()) return {p.remark, colours().bad};
+  if (!p.remark.empty()) return {s.record() != nullptr ? with_run_named(s.record()->plan, p.remark) : p.remark, colours().bad};
   if (p.stale && s.record() != nullptr) {
     const int kept = kept_step(p, s.look());
     const std::string fork = !p.forkable.empty() ? p.forkable
@@ -195,17 +195,18 @@ void draw_train_head(const TrainScene& s) {
   const Notice notice = notice_of(s, words);
   const bool fits = text_width(Face::headline, words.headline) <= width;
   const std::string headline = fits ? words.headline : words.headline.substr(0, words.headline.find(", "));
-  draw_text(at, Face::headline, words.bad ? colours().bad : colours().text, fitted(Face::headline, headline, width));
-  draw_text({at.x, at.y + px(26)}, Face::label, notice.colour, fitted(Face::label, notice.text, width));
-  ImGui::InvisibleButton("words", {width, px(44)});
-  explain(words.headline, notice.text);
-  ImGui::SetCursorScreenPos({at.x, at.y + px(50)});
-  const float unit = std::min(px(1), (width - px(5 * 8)) / (84 + 48 + 64 + 96 + 96 + 92));  // of the buttons' widths
+  draw_words(headline, words.bad ? colours().bad : colours().text, notice.text, notice.colour);
+  const float top = ImGui::GetItemRectMax().y + px(8);
+  ImGui::SetCursorScreenPos({at.x, top});
+  const bool one_line = width >= px(520);
+  const float unit = std::min(px(1), (width - px(3 * 8)) / (84 + 48 + 64 + 92));  // of the buttons' widths
   run_buttons(s, unit);
-  kept_buttons(s, unit);
+  if (one_line) kept_buttons(s, unit);
   checkpoint_button(s, unit);
-  draw_progress_line(s, {at.x, at.y + px(50 + control_height + 8)}, width);
-  take_room({at.x, at.y + px(50 + control_height + 8 + 18 + 6)}, {0, 0});
+  const float last = top + (one_line ? 0 : px(control_height + 4)), below = last + px(control_height + 8);
+  if (!one_line) ImGui::SetCursorScreenPos({at.x, last}), kept_buttons(s, unit);
+  draw_progress_line(s, {at.x, below}, width);
+  take_room({at.x, below + px(18 + 6)}, {0, 0});
 }
 
 void draw_train_invitation(const TrainScene& s, const Box& box) {

@@ -9,6 +9,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/train/panels.h"
+#include "ui/train/words.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -17,7 +18,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float row_height = 23, field_height = 21;
+constexpr float field_height = 22;
 
 /// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
 struct TrainingContext {
@@ -104,7 +105,7 @@ void method_row(ImVec2 at, float height, const char* name) {
 void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
-  for (std::size_t row = 0; row < names.size(); ++row, at.y += px(row_height)) {
+  for (std::size_t row = 0; row < names.size(); ++row, at.y += px(control_height)) {
     const WithField f(Face::mono_small, field_height);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
     method_row(at, field_height, names[row]);
@@ -120,12 +121,15 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
 }
 
 void edit_train_methods(const TrainScene& s, float width) {
-  section("ATTENTION OF A, B");
+  section("ATTENTION");
+  const float heading = ImGui::GetItemRectMin().y;
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float gap = px(6), names = px(84), column = std::floor((width - names - gap) / 2);
   const std::array<MethodColumn, 2> columns{
       MethodColumn{"a", s.plan().a, colours().a, from.x + width - 2 * column - gap, column},
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
+  for (const MethodColumn& c : columns)
+    draw_text({c.left, heading}, Face::small, c.colour, fitted(Face::small, named(s.plan(), c.id), c.width));
   TrainingContext a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {

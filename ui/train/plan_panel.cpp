@@ -18,7 +18,7 @@ namespace attoscope {
 namespace {
 
 constexpr std::array<Choice, train_kind_names.size()> kinds{{
-    {"a − b", "Two models that differ only in their attention."},
+    {"pair", "Two models that differ only in their attention."},
     {"bands", "The same beside other differences, another seed and other formats, which give a − b a scale."},
     {"bisect", "a with one piece at a time made exact: without which piece does the deviation, or the failure, go away?"},
     {"replay", "a's step from b's state at every measured step: the direct effect of the method, without feedback."},
@@ -66,10 +66,10 @@ void edit_kind(const TrainScene& s, float width) {
   if (plan.kind == TrainKind::bisect) segmented("bisect", pieces, plan.bisect, width);
   if (may_add_exact(plan.kind)) edit_exact(s);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
-  wrapped(Face::small, colours().secondary, kind_words(plan.kind), width);
+  wrapped(Face::small, colours().secondary, named(plan, kind_words(plan.kind)), width);
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(1)});
-  label(Face::mono_small, colours().faint, runs_text(plan));
+  wrapped(Face::mono_small, colours().faint, runs_text(plan), width);
   complain(s, PlanPart::kind, width);
 }
 

@@ -38,7 +38,7 @@ const WeightDeviation* overall(const PairPoint* point) {
 /// The newest point of the first pair; every band was measured at it, too.
 const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
 
-/// "0.02× another seed, 0.30× fp16 - fp32": a - b beside the bands at a point.
+/// "0.02× another seed, 0.30× fp16 − fp32": a - b beside the bands at a point.
 std::string bands_text(const TrainRecord& r, const PairPoint& point, double size) {
   std::string text;
   int count = 0;
@@ -47,7 +47,7 @@ std::string bands_text(const TrainRecord& r, const PairPoint& point, double size
     const PairPoint* const by = point_at(pair, point.step);
     if (by == nullptr || by->step != point.step || count == 3) continue;
     const std::string share = times(size / measure_of(*by, concluded_from, -1));
-    text += (count++ > 0 ? ", " : "") + share + " " + pair_label(pair.pair);
+    text += (count++ > 0 ? ", " : "") + share + " " + named(r.plan, pair_label(pair.pair));
   }
   return text;
 }
@@ -138,6 +138,13 @@ std::string named(const TrainPlan& plan, std::string_view text) {
   return with_names(text, names);
 }
 
+std::string with_run_named(const TrainPlan& plan, std::string_view sentence) {
+  constexpr std::string_view run = "Run ";
+  const std::size_t name_ends = sentence.find(" diverged");
+  if (!sentence.starts_with(run) || name_ends == std::string_view::npos) return std::string(sentence);
+  return "The run of " + named(plan, sentence.substr(run.size(), name_ends - run.size())).append(sentence.substr(name_ends));
+}
+
 TrainWords train_words(const TrainView& train) {
   const TrainProgress& p = train.progress;
   if (!train.record) {
@@ -151,7 +158,7 @@ TrainWords train_words(const TrainView& train) {
   const TrainRecord& r = *train.record;
   const PairPoint* const point = newest(r);
   const WeightDeviation* const d = overall(point);
-  if (std::string sentence = ended(r); !sentence.empty()) {
+  if (std::string sentence = with_run_named(r.plan, ended(r)); !sentence.empty()) {
     if (!p.kept.empty())
       sentence += fmt::format(" Everything until then is kept; the last state is that of step {}.", p.kept.back());
     return {"Training stopped after " + steps_text(r.step), sentence, true};

@@ -24,6 +24,10 @@ TrainWords train_words(const TrainView& train);
 /// fp16"; methods with one name are told apart by formats or the backward pass.
 std::string named(const TrainPlan& plan, std::string_view text);
 
+/// A sentence about a run that stopped with its method's name: "The run of flash2 diverged at step 3" of "Run a diverged at
+/// step 3".
+std::string with_run_named(const TrainPlan& plan, std::string_view sentence);
+
 /// A suspect's measure as a share of that of a - b at a step; NaN: not known.
 struct RankedSuspect {
   std::size_t pair = 0;

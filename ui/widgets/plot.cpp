@@ -148,7 +148,7 @@ int draw_legend_line(ImVec2 at, float width, LegendLine entries) {
     const bool hot = ImGui::IsItemHovered();
     if (hot)
       ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours().raised, px(3));
-    explain(entry.what + (entry.hidden ? " Click: show it." : " Click: hide it."), entry.formula);
+    if (!entry.what.empty()) explain(entry.what + (entry.hidden ? " Click: show it." : " Click: hide it."), entry.formula);
     const float y = at.y + height / 2;
     draw_mark(entry.mark, {at.x + mark / 2, y}, mark, entry.dash > 0 ? entry.dash : usual_dash,
               entry.hidden ? faded(entry.colour, 0.35f) : entry.colour);

@@ -1,10 +1,13 @@
 #include "ui/widgets/table_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "imgui_internal.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -49,8 +52,8 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
 /// The title, and the key as its test label.
 std::string label_of(const ColumnHeading& heading) { return title_of(heading) + "###" + heading.key; }
 
-/// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; `marked`: a dot
-/// stands in the first that is not minor.
+/// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; where all fit
+/// if words in the first that is not minor get less, these do. `marked`: a dot stands in it.
 std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room) {
   constexpr std::size_t looked_at = 64;
   std::vector<float> widths;
@@ -64,8 +67,14 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
     first &= table.columns[c].minor;
     if (!table.columns[c].minor) room -= widths.back() + 2 * px(cell_padding), ++shown;
   }
-  const float spare = std::max(0.0f, room - ImGui::GetStyle().ScrollbarSize) / std::max(1.0f, shown);
+  room -= ImGui::GetStyle().ScrollbarSize;
+  const float spare = std::max(0.0f, room) / std::max(1.0f, shown);
   for (float& width : widths) width += spare;
+  const auto name = std::ranges::find(columns, false, [&](std::size_t c) { return table.columns[c].minor; }) - columns.begin();
+  if (room < 0 && name < std::ssize(columns) && has_words(table, columns[static_cast<std::size_t>(name)])) {
+    float& width = widths[static_cast<std::size_t>(name)];
+    if (width + room >= px(100)) width += room;
+  }
   return widths;
 }
 
@@ -84,7 +93,8 @@ void draw_heading(const ColumnHeading& heading, bool words, int column) {
   if (!heading.meaning.empty()) explain(heading.meaning);
 }
 
-void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths) {
+/// The headings; `anew`: the columns have these widths, else those that they were dragged to.
+void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths, bool anew) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
@@ -92,6 +102,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
         label_of(heading).c_str(),
         (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) | (heading.minor ? ImGuiTableColumnFlags_DefaultHide : 0),
         widths[i]);
+    if (anew) ImGui::GetCurrentTable()->Columns[static_cast<int>(i)].WidthRequest = widths[i];
   }
   ImGui::TableSetupScrollFreeze(1, 1);
   const WithFace face(Face::small);
@@ -117,7 +128,7 @@ void draw_bar(float share, float height) {
 void draw_cell(const std::string& text, bool words, Colour colour) {
   const float width = text_width(Face::mono_small, text), room = ImGui::GetContentRegionAvail().x;
   if (!words && width < room) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
-  label(Face::mono_small, colour, text);
+  label(Face::mono_small, colour, words ? fitted(Face::mono_small, text, room) : text);
 }
 
 /// The first column that is not hidden.
@@ -137,7 +148,8 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   const bool clicked =
       ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
   if (look.hovered != nullptr && ImGui::IsItemHovered()) *look.hovered = row;
-  if (!about.meaning.empty()) explain(about.meaning, about.formula);
+  const std::size_t name = columns[static_cast<std::size_t>(first)];
+  explain(about.meaning.empty() ? text_of(table.columns[name], table.rows[row][name]) : about.meaning, about.formula);
   ImGui::SameLine(0, 0);
   if (about.mark) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -171,14 +183,17 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
                                     ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoBordersInBody;
   std::optional<std::size_t> clicked;
-  if (table.rows.empty()) return clicked;  // ImGui keeps the widths that it is told first
+  if (table.rows.empty()) return clicked;
   const std::vector<float> widths = widths_of(table, columns, look.row(0).mark.has_value(), ImGui::GetContentRegionAvail().x);
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {px(cell_padding), px(row_padding)});
   const float height = row_height(table.rows.size(), look.bar != nullptr, ImGui::GetContentRegionAvail().y);
+  const std::array<int, 2> fits{static_cast<int>(ImGui::GetContentRegionAvail().x), static_cast<int>(table.rows.size())};
+  const int fitted_to = static_cast<int>(ImHashData(fits.data(), sizeof fits));
+  const bool anew = std::exchange(*ImGui::GetStateStorage()->GetIntRef(ImGui::GetID(id), 0), fitted_to) != fitted_to;
   const bool open = ImGui::BeginTable(id, static_cast<int>(columns.size()), flags);
   ImGui::PopStyleVar();
   if (!open) return clicked;
-  draw_headings(table, columns, widths);
+  draw_headings(table, columns, widths, anew);
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));

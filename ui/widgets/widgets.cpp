@@ -205,6 +205,18 @@ void wrapped(Face face, Colour colour, std::string_view text, float width) {
   ImGui::PopStyleColor();
 }
 
+void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool low = room.y < px(320);
+  ImGui::BeginGroup();
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
+  wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
+  wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
+  ImGui::PopStyleVar();
+  ImGui::EndGroup();
+  explain(headline, sentence);
+}
+
 float wrapped_height(Face face, std::string_view text, float width) {
   const WithFace f(face);
   return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
@@ -369,7 +381,7 @@ bool track(const Slider& spec, int& value, ImVec2 size) {
   for (const ImGuiCol c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, 0);
   for (const ImGuiCol c : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive})
     ImGui::PushStyleColor(c, typing ? colours().raised : 0);
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), std::floor((size.y - ImGui::GetFontSize()) / 2)});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), (size.y - ImGui::GetFontSize()) / 2});
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, typing ? ImGui::GetStyle().FrameBorderSize : 0.0f);
   ImGui::SetNextItemWidth(size.x);
   const bool changed =
@@ -433,7 +445,7 @@ bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low) {
   if (!by_key && (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max))) return false;
   ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
   const ImGuiWindowTempData before = layout;
-  const ImVec2 size{px(40), px(20)};
+  const ImVec2 size{px(40), px(control_height)};
   ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
   const bool pressed = push_button((std::string("save###save ") + name).c_str(), false, size);
   explain("Saves this plot: the picture and its numbers, or a figure for print.");
@@ -466,7 +478,7 @@ bool transport_button(const char* id, TransportIcon icon, bool on) {
 }
 
 bool mark_button(const char* id, bool forward, Colour mark) {
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(21), px(control_height)};
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(control_height), px(control_height)};
   const bool pressed = push_button(id, false, size);
   const float way = forward ? 1.0f : -1.0f;
   const ImVec2 c{at.x + size.x / 2, at.y + size.y / 2};

@@ -135,7 +135,8 @@ std::string legend_name(std::span<const Experiment> all, Method Experiment::* me
   if (const std::string name = common_words(all, method, kernel); !name.empty()) return name;
   const std::string algorithm = common_words(all, method, [](const Method& m, const auto&) { return short_name(m.algorithm); }),
                     rounding = common_words(all, method, [](const Method& m, const auto&) { return policy_words(m); });
-  return algorithm + (algorithm.empty() || rounding.empty() ? "" : " ") + rounding;
+  if (algorithm.empty() && !rounding.empty()) return "policy " + rounding;
+  return algorithm + (rounding.empty() ? "" : " ") + rounding;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The window for everybody: contrast in all themes, the keyboard's way through a panel, text at 225 %, reduced motion.
+// The window for everybody: contrast in all themes, the keyboard's way through a panel, targets of the mouse, text at 225 %,
+// reduced motion.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -121,6 +122,51 @@ CASE(access, tab_goes_through_the_controls_in_reading_order) {
     const ImRect a = rect_of(from), b = rect_of(to);
     const bool later_line = b.Min.y >= a.Max.y - 4, right = b.Min.x >= a.Min.x && b.Max.y > a.Min.y;
     hand.check(later_line || right, name_of(from) + " comes before " + name_of(to));
+  }
+}
+
+// --- the mouse --------------------------------------------------------------------------------------------------------
+
+/// A place to click; a small one is less than 24 pixels wide or high.
+struct Target {
+  std::string label;
+  ImRect at;
+  bool is_small() const { return at.GetWidth() < 24 || at.GetHeight() < 24; }
+};
+
+/// True if a circle of 24 pixels around x meets y, or the circle of a small y (WCAG 2.2, 2.5.8).
+bool is_too_near(const Target& x, const Target& y) {
+  const ImVec2 c = x.at.GetCenter(), d = y.at.GetCenter();
+  const ImVec2 near{std::clamp(c.x, y.at.Min.x, y.at.Max.x), std::clamp(c.y, y.at.Min.y, y.at.Max.y)};
+  return std::hypot(c.x - near.x, c.y - near.y) < 12 || (y.is_small() && std::hypot(c.x - d.x, c.y - d.y) < 24);
+}
+
+/// Everything that the mouse clicks has 24 pixels for itself. Left out: the tiles' slider, whose buttons stand above it, rows
+/// of tables, and the bits, which the sliders below them set.
+CASE(access, targets_of_24_pixels) {
+  for (const Workspace workspace :
+       {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn}) {
+    hand.stage.resize(1600, 1500);  // all controls at once
+    Session session = small_session();
+    session.view.workspace = workspace;
+    hand.open(session);
+    hand.frames(4);
+    std::size_t looked_at = 0;
+    for (const ImGuiWindow* const window : ImGui::GetCurrentContext()->Windows) {
+      const std::string name = window->Name;
+      if (!window->WasActive || window->Hidden || (window->Flags & ImGuiWindowFlags_ChildWindow) != 0 || name == "Sweep rows")
+        continue;
+      std::vector<Target> all;
+      for (const auto& [id, label] : hand.items("//" + name))
+        if (!label.empty() && !label.starts_with("about ") && label != "##tile" && label != "bits" &&
+            (label[0] != '#' || label.starts_with("##")))
+          all.push_back({label, hand.rect(id)});
+      looked_at += all.size();
+      for (const Target& x : all)
+        for (const Target& y : all)
+          if (&x != &y && x.is_small()) hand.check(!is_too_near(x, y), name + ": " + x.label + " is too near to " + y.label);
+    }
+    hand.check(looked_at > 20, std::to_string(looked_at) + " targets");
   }
 }
 

@@ -4,6 +4,7 @@
 #include "app/files/paths.h"
 #include "app/session/session.h"
 #include "app/tensors/npy.h"
+#include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
 #include "tests/support/eventually.h"
@@ -234,6 +235,14 @@ CASE(kernel, log_sum_exp_by_query) {
   hand.settle();
   hand.check(hand.experiment().problem.traced_row == 36, "the query under the click is traced");
   hand.check(hand.explained_at(hand.place(picture, 0.2F)), "it is explained");
+  ImGui::FocusWindow(ImGui::FindWindowByName("Statistics"));
+  int pressed = 0;
+  do hand.key(ImGuiKey_Tab);
+  while (++pressed < 60 && ImGui::GetCurrentContext()->NavId != hand.id(picture));
+  hand.key(ImGuiKey_RightArrow);
+  hand.key(ImGuiKey_Enter);
+  hand.settle();
+  hand.check(hand.experiment().problem.traced_row == 1, "an arrow goes to the next query, Enter traces it");
 }
 
 /// A file of two heads.

@@ -94,5 +94,35 @@ CASE(keyboard, bits_and_numbers_of_a_lesson) {
   hand.check(!(hand.session() == before), "Space turns a bit over");
 }
 
+/// A number in a lesson's text: Enter opens its setting.
+CASE(keyboard, live_number_of_a_lesson) {
+  Session session = small_session();
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = "04-online-softmax";
+  hand.open(session);
+  const std::string number = "//Learn/**/number";
+  for (int turned = 0; turned < 8 && !hand.exists(number); ++turned) {
+    hand.key(ImGuiKey_PageDown);
+    hand.frames(6);
+  }
+  focus(hand, "Learn");
+  go_to(hand, number);
+  hand.key(ImGuiKey_Enter);
+  hand.settle();
+  hand.check(hand.view().workspace == Workspace::explore, "Enter opens its setting");
+}
+
+/// The headline above the picture of a narrow window: Enter shows the numbers.
+CASE(keyboard, headline) {
+  hand.stage.resize(900, 800);
+  hand.frames(4);
+  focus(hand, "Heat map");
+  go_to(hand, heatmap + "headline");
+  hand.check(!hand.exists("//Statistics/detail/why"), "the numbers are hidden");
+  hand.key(ImGuiKey_Enter);
+  hand.frames(3);
+  hand.check(hand.exists("//Statistics/detail/why"), "Enter shows the numbers");
+}
+
 }  // namespace
 }  // namespace attoscope::testing::keyboard

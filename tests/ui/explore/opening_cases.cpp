@@ -6,9 +6,11 @@
 #include "app/tensors/npy.h"
 #include "app/window/fonts.h"
 #include "imgui_internal.h"
+#include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/office.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/theme.h"
@@ -80,6 +82,51 @@ CASE(opening, by_the_desktops_dialog) {
   hand.fill(path_field, call.o);
   hand.settle();
   hand.check(error_of(hand).empty() && !is_on_screen("Error"), "and what went wrong is forgotten: " + error_of(hand));
+}
+
+/// At 1280 x 800 the mouse alone opens a call and its output, reads the verdict and why, and saves a figure.
+CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
+  Office office(hand);
+  const Desktop desktop(office.folder);
+  const Call call(office.folder);
+  std::vector<double> values, causal;  // of V, and of O under a mask that nobody asked for
+  for (int i = 0; i < n * d; ++i) values.push_back(i / d), causal.push_back(0.5 * (i / d));
+  write_file(call.v, npy_bytes(n, d, values.data()));
+  write_file(call.o, npy_bytes(n, d, causal.data()));
+  hand.stage.exporter = PlotExporter(office.folder / "pictures");
+  hand.stage.resize(1280, 800);
+  hand.frames(3);
+  const double last_key = ImGui::GetCurrentContext()->LastKeyboardKeyPressTime;
+  hand.choose(controls + "##input", "open a file ...");
+  answer_dialog(hand, office.folder, desktop, call.q + "\n" + call.k + "\n" + call.v + "\n");
+  hand.settle();
+  hand.choose(controls + "##kernel", "open a file ...");
+  answer_dialog(hand, office.folder, desktop, call.o + "\n");
+  hand.settle();
+  const auto wait = [&](auto holds) {
+    for (int i = 0; i < 20000 && !holds(); ++i) hand.frames(1);
+    hand.frames(3);
+    return holds();
+  };
+  hand.check(wait([&] { return shown_verdict(hand.stage.panel_input()) != nullptr; }), "it is judged: " + error_of(hand));
+  const CallJudgement* const found = shown_verdict(hand.stage.panel_input());
+  hand.check(found != nullptr && found->sentences[0].starts_with("Wrong: a causal mask"), "the mistake is named");
+  hand.click("//Statistics/detail/why");
+  const std::string named = "//Statistics/**/suspect 0";
+  hand.check(wait([&] { return hand.exists(named); }), "why lists what it may be");
+  hand.click(named);
+  hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip.starts_with("a causal mask"),
+             "and swipes against it");
+  hand.move(hand.place(heatmap + "picture", 0.25f));
+  hand.frames(2);
+  hand.click(heatmap + "###save heat map");
+  hand.frames(2);
+  hand.click(has_gnuplot() ? "//$FOCUSED/keep as/PDF" : "//$FOCUSED/keep as/screen");
+  hand.pick("###keep");
+  const std::string figure = office.folder / "pictures/attoscope-heat-map-1" + (has_gnuplot() ? "" : ".png");
+  hand.check(wait([&] { return !hand.stage.exporter.busy(); }) && std::filesystem::exists(figure), "a figure is saved");
+  hand.check(ImGui::GetCurrentContext()->LastKeyboardKeyPressTime == last_key, "no key was pressed");
+  hand.stage.exporter = PlotExporter("");
 }
 
 /// Tab completes a path as far as its files agree; the rest is listed, and opened by a click.

@@ -9,11 +9,14 @@
 #include "app/files/files.h"
 #include "app/model/model_files.h"
 #include "app/tensors/exact_tensors.h"
+#include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/model/model_answer.h"
 #include "kernels/stop_token.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
+#include "ui/model/panels.h"
 #include "ui/widgets/path_prompt.h"
 
 namespace attoscope::testing {
@@ -152,6 +155,22 @@ CASE(model, run) {
   v = hand.stage.model().view();  // x belonged to the answer before
   hand.check(v.found->runs.rows.size() == 4 && v.found->answer->a.kl_mean == kl_mean, "the same without yardsticks");
   hand.check(v.found->conclusion.find("bf16") == std::string::npos, "of which the sentence says nothing");
+}
+
+/// Tab comes to the text, an arrow to its next token, and Enter chooses it.
+CASE(model, tokens_by_keys) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint));
+  run_model(hand);
+  const auto token = [&](int i) { return hand.id("//Model tokens/**/##token " + std::to_string(i)); };
+  ImGui::FocusWindow(ImGui::FindWindowByName("Model tokens"));
+  for (int i = 0; i < 60 && ImGui::GetCurrentContext()->NavId != token(0); ++i) hand.key(ImGuiKey_Tab);
+  hand.check(ImGui::GetCurrentContext()->NavId == token(0), "Tab comes to the first token");
+  hand.key(ImGuiKey_RightArrow);
+  hand.check(ImGui::GetCurrentContext()->NavId == token(1), "an arrow to the second");
+  hand.key(ImGuiKey_Enter);
+  hand.frames(2);
+  hand.check(hand.stage.state->model->chosen == 1, "which Enter chooses");
 }
 
 CASE(model, controls) {

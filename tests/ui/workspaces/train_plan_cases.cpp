@@ -23,7 +23,7 @@ CASE(train_plan, kinds) {
     hand.changes(
         std::string("by ") + label, [&, label = label] { hand.click(plan_panel + "bisect/" + label); },
         [by = by](Session& s) { s.train.bisect = by; });
-  hand.changes("a - b", [&] { hand.click(plan_panel + "kind/a − b"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
+  hand.changes("pair", [&] { hand.click(plan_panel + "kind/pair"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
   hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
   hand.changes(
       "no exact attention", [&] { hand.click(plan_panel + "##exact attention too"); },

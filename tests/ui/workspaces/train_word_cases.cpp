@@ -111,7 +111,7 @@ CASE(train, words) {
   };
   plant(0, 3.1e-3, 4e-5), plant(1, 0.155, 0), plant(2, 1e-3, 0), plant(3, 1.24e-2, 0), plant(4, 1e-2, 0);
   is(say(*r).headline, "After 400 steps flash2 and three-pass differ by 3.1e-3 in relative L2, 4.0e-5 in Wasserstein-1");
-  is(say(*r).sentence, "flash2 − three-pass is 0.02× another seed, 3.10× fp16 - fp32, 0.25× bf16 - fp32. ");
+  is(say(*r).sentence, "flash2 − three-pass is 0.02× another seed, 3.10× fp16 − fp32, 0.25× bf16 − fp32. ");
   plant(0, 0, 0, 0);
   is(say(*r).headline, "After 400 steps flash2 and three-pass are the same, bit for bit");
   plant(0, nan, nan, nan);
@@ -119,7 +119,8 @@ CASE(train, words) {
   r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
   is(say(*r).headline, "Training stopped after 400 steps");
   is(say(*r).sentence,
-     "Run a diverged at step 401: the loss is NaN. Everything until then is kept; the last state is that of step 400.");
+     "The run of flash2 diverged at step 401: the loss is NaN. Everything until then is kept; the last state is that of step "
+     "400.");
   r = made_record(plan_of(), 400);
   plant(0, 3.1e-3, 4e-5);
   r->pairs[0].points.back().loss_difference = -0.012;

@@ -179,6 +179,8 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
   PanelLook look{.id = "##exp", .label_width = px(96)};
+  for (const Series& s : panel.series)
+    if (s.dashed) look.label_width = std::max(look.label_width, text_width(Face::mono, s.label) + px(10));
   look.label = [](const Series& s) { return s.dashed ? s.label : ""; };
   look.above = [&] {
     draw_vertical(score, faded(colours().accent, 0.6f), 1.4f);
