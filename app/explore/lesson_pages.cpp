@@ -29,15 +29,16 @@ namespace fs = std::filesystem;
 
 constexpr std::array themes{Theme::light, Theme::dark};
 
-/// The style of all pages.
-std::string style() { return read_file((fs::path(lessons_directory()) / "page.css").string(), 1 << 16); }
+/// The style of all pages, or their script.
+std::string part_of_page(const char* name) { return read_file((fs::path(lessons_directory()) / name).string(), 1 << 16); }
 
 std::string page(const std::string& title, const std::string& body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, "
-      "initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      html_escaped(title), "\n" + style(), body);
+      "initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<script "
+      "type=\"module\">\n{}</script>\n</body>\n</html>\n",
+      html_escaped(title), part_of_page("page.css"), body, part_of_page("page.mjs"));
 }
 
 std::string file_of(const Lesson& lesson) { return lesson.name + ".html"; }
@@ -182,12 +183,19 @@ std::string picture_html(const Lesson& lesson, const PageView& view, const std::
 }
 
 /// A link that opens a lesson's step in the program, with interactive views.
-std::string step_link(const Lesson& lesson, int step) {
+std::string step_link(const Lesson& lesson, int step, bool presenting = false) {
   Session session;
   session.view.workspace = Workspace::learn;
   session.lesson.name = lesson.name;
   session.lesson.step = step;
+  session.lesson.presenting = presenting;
   return link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
+}
+
+/// The step's session as the window's page takes it.
+std::string page_session(const Lesson& lesson, int step) {
+  const std::string link = step_link(lesson, step, true);
+  return link.substr(link.find('=') + 1);
 }
 
 std::string figure_html(const Lesson& lesson, int step, const LessonView& view, const SummaryOfView& summary) {
@@ -274,7 +282,7 @@ std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerL
   const Lesson& lesson = lessons[index];
   std::string body = turning(lessons, index) + "<h1>" + html_escaped(lesson.title) + "</h1>\n" + needs_html(lesson);
   for (int i = 0; const LessonStep& step : lesson.steps) {
-    body += "<section>\n<h2>" + html_escaped(step.title) + "</h2>\n";
+    body += "<section data-session=\"" + page_session(lesson, i) + "\">\n<h2>" + html_escaped(step.title) + "</h2>\n";
     for (const LessonBlock& block : step.blocks) body += block_html(lesson, i, block, answer, summary);
     body += "</section>\n";
     ++i;
@@ -287,7 +295,10 @@ std::string lessons_index(const Lessons& lessons) {
       "<h1>Lessons of Attoscope</h1>\n<p>Every number was computed when these pages were written, by "
       "attoscope " ATTOSCOPE_VERSION
       ". Where that program is installed, a number is a link that opens its setting, and a picture has one that opens its "
-      "step, where it can be moved; here the pictures stand still.</p>\n<ol>\n";
+      "step, where it can be moved; here the pictures stand still. Served from a folder inside of that of "
+      "<code>app/package --web</code>, each step runs in its page.</p>
+<ol>
+";
   for (const Lesson& lesson : lessons)
     body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a>" + needs_html(lesson) + "</li>\n";
   return page("Lessons of Attoscope", body + "</ol>\n");

@@ -1,5 +1,5 @@
-/// Lessons as static pages without scripts: text, formulas, pictures of views without controls, and numbers with links to their
-/// settings.
+/// Lessons as static pages: text, formulas, pictures of views without controls, and numbers with links to their settings. Their
+/// script, which they can be read without, runs a step where the window for a browser is served with them.
 #pragma once
 
 #include <functional>

@@ -57,9 +57,11 @@ Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effo
   return [caches = std::make_shared<Caches>(), effort = std::move(effort), compute = std::move(compute)](
              const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
     const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
-    if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device))))
+    if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device)))) {
+      refuse(q.experiment, 0);  // before the first rows, which may fit where all do not
       publish(first_answer(compute, q.experiment, rows,
                            {.cancelled = stop, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
+    }
     effort->share = 0;
     effort->began = Clock::now().time_since_epoch().count();
     const Progress told = [&](double share) { effort->share = share; };

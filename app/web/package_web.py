@@ -16,19 +16,23 @@ sys.dont_write_bytecode = True
 import commands  # noqa: E402
 import experiments  # noqa: E402
 import tree  # noqa: E402
+import wheel  # noqa: E402
 
 EMSCRIPTEN = (str(HERE / "emscripten"),)
 LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng, libzip and FreeType
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
-WINDOW_PAGES = ("index.html", "window.mjs", "isolated.js")
+WINDOW_PAGES = ("index.html", "window.mjs", "isolation.mjs", "isolated.js")
 PAGES = ("form.html", "bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "page.mjs", "worker.mjs")
 MODULE = ("attoscope_module.mjs", "attoscope_module.wasm")
 WINDOW, WINDOW_CODE = "window_module.mjs", "window_module.wasm.packed"
 ASSETS = tree.ROOT / "assets"
 FONTS = ("Inter:regular", "Inter:semibold", "Inter:italic", "JetBrains Mono:regular", "DejaVu Sans:book")  # of this machine
+FONT_TOOLS = ("fonttools==4.60.1",)
+# Characters of a font that stands in where the others have none, for signs and not for text.
+SIGNS = "U+0020-007E,U+00A0-00FF,U+0370-03FF,U+2000-2BFF,U+1D400-1D7FF"
 PRODUCTS = tree.ROOT / "tests" / "data" / "tensor_cores"
 LARGEST = 20_000_000  # bytes of all files
-LARGEST_FIRST = 6_000_000  # bytes, compressed, of what the first picture needs
+LARGEST_FIRST = 5_000_000  # bytes, compressed, of what the first picture needs
 
 
 def emscripten_root():
@@ -90,16 +94,28 @@ def font(name):
     return pathlib.Path(file)
 
 
+def pack_fonts(folder):
+    """Writes the fonts without hints and tables that no text here uses, DejaVu Sans with signs alone; returns the files."""
+    program = wheel.tools(tree.ROOT / ".cache" / "web-tools", FONT_TOOLS, "page") / "pyftsubset"
+    folder.mkdir(exist_ok=True)
+    files = []
+    for name in FONTS:
+        characters = SIGNS if name.startswith("DejaVu") else "*"
+        files.append(folder / font(name).name)
+        subprocess.run([program, font(name), f"--unicodes={characters}", "--no-hinting", "--layout-features=", "--drop-tables+=FFTM", f"--output-file={files[-1]}"], check=True)
+    return files
+
+
 def pack(data, file):
     """Writes it compressed by gzip, which the page undoes. The name is one that servers have no encoding for."""
     file.write_bytes(gzip.compress(data, 9, mtime=0))
 
 
-def pack_files(out):
+def pack_files(out, work):
     """Writes what the window begins with, files.bin.packed and its list files.json, and the examples, which it loads later."""
     files = {f"/assets/{file.relative_to(ASSETS)}": file for folder in ("lessons", "presets", "texts")
-             for file in sorted((ASSETS / folder).rglob("*")) if file.suffix not in (".py", "") and file.name != "README.md"}
-    files |= {"/assets/figures.json": ASSETS / "figures.json", **{f"/fonts/{font(name).name}": font(name) for name in FONTS}}
+             for file in sorted((ASSETS / folder).rglob("*")) if file.suffix not in (".py", ".css", ".mjs", "") and file.name != "README.md"}
+    files |= {"/assets/figures.json": ASSETS / "figures.json", **{f"/fonts/{file.name}": file for file in pack_fonts(work / "fonts")}}
     examples = [file.name for file in sorted((ASSETS / "examples").glob("*.safetensors"))]
     (out / "examples").mkdir()
     for name in examples:
@@ -155,7 +171,7 @@ def main():
     tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
     tree.copy(ASSETS / "LICENSE", out / "LICENSE")
     pack((work / "window" / "app" / "web" / "window_module.wasm").read_bytes(), out / WINDOW_CODE)
-    pack_files(out)
+    pack_files(out, work)
     tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), out / "bits.json")
     check_sizes(out)
 

@@ -1,5 +1,7 @@
 /// The page of the window: makes it isolated, puts its files into the module's memory, and gives the browser what the window
 /// saves.
+import {isolated} from './isolation.mjs';
+
 const place = (name) => new URL(name, import.meta.url);
 const status = document.getElementById('status');
 const canvas = document.getElementById('canvas');
@@ -7,20 +9,7 @@ const narrowest = 720;  // CSS pixels of the window's width
 const autosave = '/state/attoscope/session.json', kept = 'attoscope.session';
 const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/data', XDG_CACHE_HOME: '/cache',
   XDG_CONFIG_HOME: '/config', XDG_PICTURES_DIR: '/downloads', ATTOSCOPE_ASSETS: '/assets', ATTOSCOPE_PAGE: location.href.replace(/#.*/, '')};
-const first = '{"schema": "attoscope.session/1", "view": {"welcome": true}}';  // the example is not there yet
 const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads', '/files', '/assets', '/fonts'];
-
-/// Shared memory, for the threads that compute: by the server's headers, or by those of the service worker after one reload.
-/// False where the browser has none.
-async function isolated() {
-  if (globalThis.crossOriginIsolated) return sessionStorage.removeItem('reloaded'), true;
-  if (!navigator.serviceWorker || sessionStorage.getItem('reloaded')) return false;
-  await navigator.serviceWorker.register(place('isolated.js'));
-  await navigator.serviceWorker.ready;
-  sessionStorage.setItem('reloaded', 'once');
-  location.reload();
-  return new Promise(() => {});
-}
 
 /// A file that the folder has compressed by gzip, since many servers send files as they are.
 async function unpacked(name, type) {
@@ -44,6 +33,7 @@ async function load(examples, write) {
 }
 
 function stored(name, value) {
+  if (self !== top) return null;  // a step of a lesson in its page
   try {
     return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value);
   } catch {
@@ -111,9 +101,33 @@ function follow(module) {
   history.replaceState(null, '', location.pathname + location.search);  // what is kept from here on is the window's session
 }
 
+/// Zooms by two fingers, as the wheel does in their middle.
+function pinch() {
+  let spread = 0;  // between them, CSS pixels; 0: there are not two
+  const move = (event) => {
+    const [a, b] = event.touches;
+    if (!b) return void (spread = 0);
+    event.stopPropagation();
+    event.preventDefault();
+    const at = {clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2, bubbles: true};
+    const now = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+    if (!spread) canvas.dispatchEvent(new MouseEvent('mouseup', at));  // the first finger had pressed
+    canvas.dispatchEvent(new MouseEvent('mousemove', at));
+    if (spread) canvas.dispatchEvent(new WheelEvent('wheel', {...at, deltaY: -615 * Math.log(now / spread)}));  // 100 are a factor of 0.85
+    spread = now;
+  };
+  for (const kind of ['touchstart', 'touchmove', 'touchend', 'touchcancel']) addEventListener(kind, move, {capture: true, passive: false});
+}
+
+function paste(module, {clipboardData}) {
+  if (clipboardData.files.length) canvas.dispatchEvent(new DragEvent('drop', {dataTransfer: clipboardData}));
+  else module.ccall('attoscope_paste', null, ['string'], [clipboardData.getData('text')]);
+}
+
 function listen(module) {
+  pinch();
   addEventListener('hashchange', () => follow(module));
-  addEventListener('paste', (event) => module.ccall('attoscope_paste', null, ['string'], [event.clipboardData.getData('text')]));
+  addEventListener('paste', (event) => paste(module, event));
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => event.preventDefault());
   addEventListener('contextmenu', (event) => event.preventDefault());
@@ -133,8 +147,8 @@ async function start() {
   }
   const code = unpacked('window_module.wasm', 'application/wasm');
   const [{files, examples}, {default: make}] = await Promise.all([filesOf(), import(place('window_module.mjs'))]);
-  const session = stored(kept) ?? first;
-  const needed = session !== first || location.hash.length > 1;
+  const session = stored(kept);
+  const needed = session !== null || location.hash.length > 1;
   if (needed) await load(examples, (path, bytes) => files.push({path, bytes}));
   let tell, fail;
   const drawn = new Promise((resolve) => (tell = resolve)), failed = new Promise((_, reject) => (fail = reject));
@@ -142,23 +156,28 @@ async function start() {
     WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, module)).catch(fail);
     return {};
   };
-  const module = await Promise.race([failed, make({canvas, instantiateWasm, locateFile: (name) => place(name).href, print: console.log, printErr: console.warn,
+  let said = '';
+  const module = await Promise.race([failed, make({canvas, instantiateWasm, locateFile: (name) => place(name).href, print: console.log,
+    printErr: (line) => console.warn(said = line), onExit: () => fail(new Error(said)),
     drawn: () => tell(), copy: (text) => navigator.clipboard?.writeText(text).catch(() => {}),
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
       for (const folder of folders) early.FS.mkdirTree(folder);
       for (const {path, bytes} of files) put(early, path, bytes);
-      put(early, autosave, session);
+      if (session !== null) put(early, autosave, session);
       early.FS.chdir('/downloads');
     }]})]);
   module.choose = chooser(module);
   listen(module);
   follow(module);
-  await drawn;
+  await Promise.race([failed, drawn]);
   if (status.textContent === 'Loading.') status.textContent = '';
   canvas.focus();
   globalThis.attoscope = module;
-  if (!needed) await load(examples, (path, bytes) => put(module, path, bytes));
+  if (needed) return;
+  const touched = new Promise((resolve) => ['pointerdown', 'keydown', 'drop'].forEach((kind) => addEventListener(kind, resolve, true)));
+  await load(examples, (path, bytes) => put(module, path, bytes));
+  if (await Promise.race([touched, null]) === null) module.ccall('attoscope_show_example');
 }
 
 start().catch((error) => (status.textContent = `Attoscope cannot be loaded: ${error.message}`));

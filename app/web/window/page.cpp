@@ -5,16 +5,37 @@
 
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <utility>
 
-#include "app/commands/command_line.h"
+#include "app/explore/app.h"
+#include "app/files/paths.h"
 #include "app/link/live_link.h"
+#include "app/session/autosave.h"
+#include "app/session/session.h"
 
 namespace attoscope {
 namespace {
 
 std::optional<LinkMessage> told;
+
+void tell(LinkMessage message) {
+  told = std::move(message);
+  wake_page();
+}
+
+/// Opens the window with the session of the last visit.
+void open_kept_session() {
+  Start start{.autosave = std::make_shared<const Autosave>(default_session_file()), .example_file = example_file()};
+  LastSession last = last_session(start.autosave->file(), start.remarks);
+  if (last.stays) start.autosave = std::make_shared<const Autosave>(default_session_file(), true);
+  start.session = std::move(last.session);
+  start.session.view.welcome |= last.first;
+  start.document = std::move(last.document);
+  start.first = last.first;
+  run_window(start);
+}
 
 }  // namespace
 
@@ -36,8 +57,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
   static std::string why;
   why.clear();
   try {
-    attoscope::told = attoscope::parse_link_url(url);
-    attoscope::wake_page();
+    attoscope::tell(attoscope::parse_link_url(url));
   } catch (const std::exception& error) {
     why = error.what();
   }
@@ -47,5 +67,18 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
 /// Sets the text that the next paste gets.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_paste(const char* text) { attoscope::set_pasted(text); }
 
+/// Shows a new user's session, whose example the page has loaded behind the first picture.
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_show_example() {
+  attoscope::tell({.session = attoscope::short_session_text(attoscope::first_session())});
+}
+
 /// Starts the window; the page calls for its frames.
-int main() { return attoscope::run_command_line({}, std::cout, std::cerr); }
+int main() {
+  try {
+    attoscope::open_kept_session();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << std::endl;
+    return 1;
+  }
+  return 0;
+}
