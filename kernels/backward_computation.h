@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "kernels/backward/backward.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/result.h"
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 
@@ -26,7 +26,7 @@ namespace attoscope {
 struct PartOfBackward final : StopSign {
   explicit PartOfBackward(const StopSign& all) : whole(all) { isa = all.isa; }
   void check() const override { whole.check(); }
-  void did(std::size_t rows) const override { whole.did(rows); }
+  void report_rows(std::size_t rows) const override { whole.report_rows(rows); }
   const StopSign& whole;
 };
 
@@ -39,7 +39,7 @@ class BackwardComputation {
 
   /// `known` is what is kept of the last backward pass. `remembers`: and of this one. `ordered`: with Wasserstein-1. `device`
   /// is null on the CPU.
-  BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, CancelledSign& stop,
+  BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, StopToken& stop,
                       GradientDevice* device)
       : e_(e),
         known_(known),
@@ -93,7 +93,7 @@ class BackwardComputation {
   template <class F>
   double part(double work, F f) {
     const auto start = std::chrono::steady_clock::now();
-    stop_.weigh(work * static_cast<double>(computed_rows(e_.problem).size()) / e_.problem.n);
+    stop_.set_row_work(work * static_cast<double>(computed_rows(e_.problem).size()) / e_.problem.n);
     f();
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
@@ -224,7 +224,7 @@ class BackwardComputation {
   KnownBackward& known_;
   const GradientKey key_;
   const bool remembers_, ordered_;
-  CancelledSign& stop_;
+  StopToken& stop_;
   const PartOfBackward part_;
   GradientDevice* device_;
 };

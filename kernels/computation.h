@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,10 +14,8 @@
 #include <vector>
 
 #include "kernels/backward_computation.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/compute.h"
 #include "kernels/cpu/inputs.h"
-#include "kernels/cpu/log_sum_exp.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"
@@ -31,6 +27,7 @@
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/recurrence/recorder.h"
+#include "kernels/stop_token.h"
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
@@ -67,7 +64,7 @@ class Computation {
         known_b_(known_output(held.known.b.get(), e.b)),
         remembers_(options.cache != nullptr),
         wanted_(options.wanted) {
-    for (PartSign& part : parts_) part.follow(stop_);
+    for (PhaseTimer& part : parts_) part.follow(stop_);
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem, row).empty();
@@ -96,7 +93,7 @@ class Computation {
     }
     Timing& t = result_.timing;
     t.total = whole.lap();
-    std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
+    std::ranges::transform(parts_, t.busy.begin(), &PhaseTimer::ms);
     t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
     if (backward) {
       result_.backward =
@@ -156,10 +153,10 @@ class Computation {
       if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
     };
     if (golden_first) {
-      stop_.weigh(golden_work);
+      stop_.set_row_work(golden_work);
       find_truth();
     }
-    stop_.weigh(1);
+    stop_.set_row_work(1);
     parallel_invoke(
         [&] {
           if (!golden_first) find_truth();
@@ -476,7 +473,7 @@ class Computation {
     });
   }
 
-  const PartSign& part(UpdatePart p) const { return parts_[static_cast<std::size_t>(p)]; }
+  const PhaseTimer& part(UpdatePart p) const { return parts_[static_cast<std::size_t>(p)]; }
 
   // --- on an engine: all questions, then one wait, then the answers ---
 
@@ -594,8 +591,8 @@ class Computation {
 
   const Experiment& e_;
   const std::string& device_;
-  CancelledSign stop_;
-  std::array<PartSign, update_part_names.size()> parts_;
+  StopToken stop_;
+  std::array<PhaseTimer, update_part_names.size()> parts_;
   ComputeCache::Held& held_;
   std::optional<Truth>& truth_;
   Engine* engine_;

@@ -1,11 +1,8 @@
 #include "kernels/compute.h"
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/computation.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/gpu/device.h"
@@ -13,6 +10,7 @@
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
@@ -61,10 +59,10 @@ template <class F>
 void compute_on(Engine* engine, const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   on_threads(options.threads, [&] {
     Clock clock;
-    PartSign drawing;
+    PhaseTimer drawing;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
       held.truth.reset();
-      const CancelledSign stop(options.cancelled, options.isa);
+      const StopToken stop(options.cancelled, options.isa);
       drawing.follow(stop);
       held.raw = raw_inputs(experiment.problem, drawing);
       held.raw_of = experiment.problem;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/experiment/measures.h"
-#include "kernels/experiment/wanted.h"
+#include "kernels/experiment/result.h"
 
 namespace attoscope {
 

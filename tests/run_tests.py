@@ -128,7 +128,8 @@ def run(build, tests, options, history, stamps):
     progress = Progress(len(tests), history.expected(tests))
     print(f"{len(tests)} tests: about {said(progress.expected / os.cpu_count())}.", flush=True)
     by_name = {test["name"]: test for test in tests}
-    command = ["ctest", "--test-dir", build, "--parallel", str(os.cpu_count()), "--output-on-failure", "--no-tests=error",
+    # one more than there are processors: some tests wait for a window, a browser or a clock
+    command = ["ctest", "--test-dir", build, "--parallel", str(os.cpu_count() + 1), "--output-on-failure", "--no-tests=error",
                "--no-label-summary", *options]
     failed, crashed = [], []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as ctest:

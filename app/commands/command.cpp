@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -31,9 +30,8 @@ namespace {
 
 /// A word as a shell reads it back.
 std::string shell_word(const std::string& word) {
-  const bool plain = word.find_first_not_of(
-                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                         "_-./:=,+@%") == std::string::npos;
+  const bool plain =
+      word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%") == std::string::npos;
   if (plain) return word;
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -120,8 +118,8 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   group("Mask tensors, which --mask joins");
   add(scale_options[mask_part], x.scales[mask_part],
       std::string(mask_specs) +
-          ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and whole "
-          "numbers keep, others are added");
+          ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and whole numbers keep, others "
+          "are added");
   add(scale_options[documents_part], x.scales[documents_part],
       "ids [n_k] or [b, n_k] of the documents that keys and queries lie in, each of which sees its own alone");
   return *this;
@@ -175,8 +173,8 @@ OptionList& OptionList::method_a(ExperimentOptions& x, const std::string& usual,
 OptionList& OptionList::kernel_of_a(ExperimentOptions& x) {
   group("Tensor cores, method a");
   add("--like", x.like,
-      "a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
-      "other options then change it");
+      "a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the other "
+      "options then change it");
   parameters(x, {"accumulator", "flush"});
   return group("Storage with scales, method a")
       .parameters(x, {"scaling.Q", "scaling.K", "scaling.V", "scaling.P", "scaling.hadamard", "scaling.smooth_K",

@@ -12,10 +12,9 @@
 #include "app/json/json.h"
 #include "app/session/result_json.h"
 #include "app/tensors/npy.h"
-#include "app/tensors/npy_numbers.h"
 #include "app/words/field_setter.h"
 #include "kernels/arithmetic/accumulator.h"
-#include "kernels/arithmetic/tensor_core_dot.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
 
 namespace attoscope {
 namespace {

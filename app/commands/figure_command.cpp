@@ -163,9 +163,9 @@ void declare(OptionList& c, FigureArguments& x) {
   c.add("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
   c.group("Plots of a session");
   c.add("--plot", x.plot,
-        "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, largest_dS, lost_dS, "
-        "gradient_sums, ulps, scatter, why, traffic, "
-        "sweep, train_deviation, train_runs, train_weights (these three train the session's plan), lesson");
+        "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, largest_dS, lost_dS, gradient_sums, "
+        "ulps, scatter, why, traffic, sweep, train_deviation, train_runs, train_weights (these three train the session's "
+        "plan), lesson");
   c.group("Figures of the papers");
   c.add("--policy", x.policy, "where a rounds (eager)");
   c.add("--all-policies", x.all_policies,

@@ -10,8 +10,6 @@
 #include "app/files/paths.h"
 #include "app/heads/heads.h"
 #include "app/heads/heads_table.h"
-#include "app/heads/kept_heads.h"
-#include "app/heads/kv_heads.h"
 #include "app/json/json.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"

@@ -5,18 +5,78 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
+#include <string>
 
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
 #include "app/json/json.h"
-#include "app/session/invariance_tables.h"
+#include "app/session/session.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
+#include "app/words/numbers.h"
 #include "kernels/questions/invariance.h"
 
 namespace attoscope {
 namespace {
+
+std::int64_t numbers_of(const Invariance& answer) { return static_cast<std::int64_t>(answer.rows) * answer.columns; }
+
+Json schedule_json(const Schedule& s) {
+  return {{"splits", s.splits},
+          {"block_k", s.block_k},
+          {"order", order_name(s)},
+          {"accumulator", {{"qk", name(s.accumulator.qk)}, {"pv", name(s.accumulator.pv)}}}};
+}
+
+/// First place from which the traced row differs; the tile is null if it is not a tile.
+Json parting_json(const ScheduleRun& run) {
+  Json json{{"place", name(run.place)}, {"tile", nullptr}};
+  if (const auto& p = run.parting.parting)
+    json["tile"] = {{"tile", p->tile},
+                    {"tiles", p->tiles},
+                    {"quantity", p->quantity},
+                    {"first_key", run.parting.seen.first},
+                    {"end_key", run.parting.seen.end}};
+  return json;
+}
+
+Json run_json(const Invariance& answer, std::size_t i) {
+  const ScheduleRun& run = answer.runs[i];
+  Json json = schedule_json(run.schedule);
+  json["group"] = group_of(answer, i);
+  json["same_bits"] = run.same_bits();
+  json["differing_in_row"] = run.differing_in_row;
+  json["differing"] = run.differing;
+  json["differing_rows"] = run.differing_rows;
+  json["max_ulp"] = number_json(run.max_ulp);
+  json["parting"] = parting_json(run);
+  json["max_error"] = number_json(run.max_error);
+  json["digest"] = hex16(run.digest);
+  return json;
+}
+
+/// `attoscope.invariance/1`: the experiment, the sentence, every schedule, and the groups of equal bits.
+Json invariance_json(const Invariance& answer) {
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < answer.runs.size(); ++i) runs.push_back(run_json(answer, i));
+  return {{"schema", "attoscope.invariance/1"},
+          {"experiment", experiment_json(answer.experiment)},
+          {"row", answer.row},
+          {"row_numbers", answer.columns},
+          {"rows", answer.rows},
+          {"numbers", numbers_of(answer)},
+          {"sentence", invariance_sentence(answer)},
+          {"schedules", std::move(runs)},
+          {"groups", answer.groups}};
+}
+
+/// One line for each schedule, and the sentence.
+std::string invariance_report(const Invariance& answer) {
+  return plain_text(invariance_table(answer)) +
+         fmt::format("{} numbers of O in all rows, {} in row {}; ulps of {}; a group has the same bits.\n{}\n",
+                     numbers_of(answer), answer.columns, answer.row, name(answer.experiment.format),
+                     invariance_sentence(answer));
+}
 
 /// The options as typed. `--splits`, `--block-k`, `--orders` and `--sums` are lists, whose first values are a's own.
 struct InvarianceArguments : ExperimentOptions, TableFiles {
@@ -86,8 +146,7 @@ void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
 void declare(OptionList& c, InvarianceArguments& x) {
   c.problem(x).group("Schedules");
   c.add("--splits", x.splits,
-        "runs of tiles, such as 1,2,4; the first is a's own, with which others are compared (1, 2, "
-        "4, ... 64 that fit)");
+        "runs of tiles, such as 1,2,4; the first is a's own, with which others are compared (1, 2, 4, ... 64 that fit)");
   c.add("--block-k", x.block_k, "keys of a tile, such as 64,128; the first is a's own (a's, 32, 64, 128 that fit)");
   c.add("--orders", x.orders, "forward,reverse: how the keys are taken; the first is a's own (both)");
   c.add("--sums", x.sums, "accumulators, such as fma,h100,a100; the first is a's own, of both products (a's)");

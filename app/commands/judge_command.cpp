@@ -249,8 +249,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
   c.parameter(x, parameter("policy"),
-              "where it rounds (see attoscope presets); without it, as kernels do that keep scores, "
-              "max and sums in fp32");
+              "where it rounds (see attoscope presets); without it, as kernels do that keep scores, max and sums in fp32");
   c.add("--like", x.like, "a whole kernel (see attoscope presets), such as fa3_h100");
   c.group("Device").add("--threads", x.threads, "0 is all");
   c.group("Output");

@@ -132,7 +132,7 @@ JudgedRun run_of(const ModelArguments& x, const ModelQuestion& q, const Streams&
 /// Says before the work how long it takes, where that is longer than a minute.
 void tell_time(const ModelQuestion& q, const Options& options, const KeptShares& shares, const Streams& streams) {
   constexpr double short_wait = 60;
-  const double seconds = expected_seconds(q, options);
+  const double seconds = expected_seconds(q, options)[static_cast<std::size_t>(q.attribute)];
   if (seconds < short_wait) return;
   std::string text = fmt::format("this takes about {:.0f} minutes here", std::ceil(seconds / 60));
   if (const int parts = part_count(q); parts > 0)
@@ -216,8 +216,8 @@ void declare(OptionList& c, ModelArguments& x) {
   c.add("--around", x.around,
         "what surrounds attention in a and b: " + listed(around_preset_names) + ", with ,STEP=FORMAT behind it for steps of " +
             listed(around_step_names) +
-            "; sums=h100 (tensor cores add the projections), pieces=8, variance=unrounded, "
-            "pairs=halves, loss=1024 (cross entropy by blocks of so many logits)");
+            "; sums=h100 (tensor cores add the projections), pieces=8, variance=unrounded, pairs=halves, loss=1024 (cross "
+            "entropy by blocks of so many logits)");
   c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");
   c.add("--attribute", x.attribute, "make one layer, head or step of a exact at a time: layer, head or step");
   c.add("--against", x.against,

@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "app/commands/commands.h"
 #include "app/json/json.h"

@@ -394,12 +394,12 @@ void declare_plan(OptionList& c, TrainArguments& x) {
   c.add("--exact", x.exact, "LAYER or LAYER:HEAD of a, whose attention rounds nothing but its input; repeatable");
   c.group("Measurement");
   c.add("--kind", x.kind,
-        "methods: a and b; reference: also another initialisation and other formats; bisect: also a with one piece "
-        "at a time made exact; replay: the direct effect of a's step from b's state (methods)");
+        "methods: a and b; reference: also another initialisation and other formats; bisect: also a with one piece at a time "
+        "made exact; replay: the direct effect of a's step from b's state (methods)");
   c.add("--bisect", x.bisect, "what is made exact one by one: step, gradient, layer or head (step)");
   c.add("--with-exact", x.with_exact,
-        "kinds methods and reference: true trains one more model, b with exact attention, and compares a and b with "
-        "it; false saves its time (true)");
+        "kinds methods and reference: true trains one more model, b with exact attention, and compares a and b with it; false "
+        "saves its time (true)");
   c.add("--measure-every", x.measure_every, "steps between two measurements (10)");
 }
 

@@ -15,9 +15,9 @@
 #include "app/link/link.h"
 #include "app/link/live_link.h"
 #include "app/link/start_window.h"
-#include "app/session/autosave.h"
 #include "app/session/session.h"
 #include "app/session/session_places.h"
+#include "app/session/session_store.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
@@ -199,8 +199,8 @@ void send_files(const OpenArguments& x, const Streams&) {
   const std::string path = link_path();
   if (path.empty())
     throw std::runtime_error(
-        "there is no folder that belongs to this user alone for the link to the window: expected one in "
-        "$XDG_RUNTIME_DIR or the temporary directory");
+        "there is no folder that belongs to this user alone for the link to the window: expected one in $XDG_RUNTIME_DIR or "
+        "the temporary directory");
   if (!send_to_window(path, message)) start_window_with(path, message);
 #else
   no_window();

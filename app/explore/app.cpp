@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
-#include "app/explore/model_desk.h"
+#include "app/explore/model_controller.h"
 #include "app/explore/plot_exporter.h"
 #include "app/explore/session_requests.h"
 #include "app/files/paths.h"
 #include "app/link/live_link.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/sweeper.h"
-#include "app/train/train_desk.h"
+#include "app/train/train_controller.h"
 #include "app/window/texture.h"
 #include "app/window/window.h"
 #include "kernels/experiment/rules.h"
@@ -114,14 +114,14 @@ class App {
   PlotExporter exporter_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
   Session session_;
   SessionStore sessions_;
-  std::optional<FileUse> over_;                                         ///< field under files that were held over the window
-  bool animated_ = false;                                               ///< the panels asked for another frame
-  FileDialog dialog_;                                                   ///< its thread wakes the window
-  Explorer explorer_;                                                   ///< after window_, which its worker wakes
-  Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< after window_, as above
-  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< after window_, as above
-  ModelDesk model_{[this] { window_.wake(); }, data_directory()};       ///< after window_, as above
-  LiveLink link_;                                                       ///< after window_, as above
+  std::optional<FileUse> over_;                                            ///< field under files that were held over the window
+  bool animated_ = false;                                                  ///< the panels asked for another frame
+  FileDialog dialog_;                                                      ///< its thread wakes the window
+  Explorer explorer_;                                                      ///< after window_, which its worker wakes
+  Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};     ///< after window_, as above
+  TrainController train_{[this] { window_.wake(); }, {data_directory()}};  ///< after window_, as above
+  ModelController model_{[this] { window_.wake(); }, data_directory()};    ///< after window_, as above
+  LiveLink link_;                                                          ///< after window_, as above
 };
 
 }  // namespace

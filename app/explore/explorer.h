@@ -16,7 +16,7 @@
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
 #include "app/explore/side_answers.h"
-#include "app/heads/kept_heads.h"
+#include "app/heads/heads.h"
 #include "app/tensors/kernel_output.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"

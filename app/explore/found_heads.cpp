@@ -9,8 +9,6 @@
 
 #include "app/explore/judging.h"
 #include "app/heads/heads.h"
-#include "app/heads/kept_heads.h"
-#include "app/heads/kv_heads.h"
 #include "ui/frame/head_outliers.h"
 
 namespace attoscope {

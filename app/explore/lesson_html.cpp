@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "app/explore/lesson_pages.h"

@@ -286,8 +286,8 @@ std::string lessons_index(const Lessons& lessons) {
   std::string body =
       "<h1>Lessons of Attoscope</h1>\n<p>Every number was computed when these pages were written, by "
       "attoscope " ATTOSCOPE_VERSION
-      ". Where that program is installed, a number is a link that opens its setting, and "
-      "a picture has one that opens its step, where it can be moved; here the pictures stand still.</p>\n<ol>\n";
+      ". Where that program is installed, a number is a link that opens its setting, and a picture has one that opens its "
+      "step, where it can be moved; here the pictures stand still.</p>\n<ol>\n";
   for (const Lesson& lesson : lessons)
     body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a>" + needs_html(lesson) + "</li>\n";
   return page("Lessons of Attoscope", body + "</ol>\n");

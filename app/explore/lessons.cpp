@@ -1,10 +1,8 @@
 #include "app/explore/lessons.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <filesystem>
-#include <optional>
 
 #include "app/files/files.h"
 #include "app/files/paths.h"

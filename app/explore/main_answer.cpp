@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "app/threads/side_question.h"
 #include "kernels/gpu/device.h"

@@ -8,7 +8,7 @@
 
 #include "app/explore/explorer.h"
 #include "app/explore/kernel_gradients.h"
-#include "app/files/path_completion.h"
+#include "app/files/paths.h"
 #include "app/judge/judgement.h"
 #include "app/judge/row_numbers.h"
 #include "app/tensors/kernel_output.h"
@@ -50,10 +50,6 @@ std::string input_of(std::vector<std::string> files) {
   std::swap(files[0], files[1]);
   return fmt::format("{}", fmt::join(files, ","));
 }
-
-}  // namespace
-
-namespace {
 
 /// Shows the error of an output that was just loaded.
 void show_output(Session& session, bool as_b) {

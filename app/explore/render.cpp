@@ -15,7 +15,7 @@
 #include "app/sweep/sweeper.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
-#include "app/train/train_desk.h"
+#include "app/train/train_controller.h"
 #include "app/window/gui.h"
 #include "app/window/offscreen.h"
 #include "app/window/texture.h"

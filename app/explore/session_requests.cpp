@@ -6,7 +6,7 @@
 
 #include "app/explore/lesson_pages.h"
 #include "app/files/files.h"
-#include "app/files/path_completion.h"
+#include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "app/link/link.h"
 #include "app/session/experiment_options.h"
@@ -83,6 +83,7 @@ void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
 
 /// Opens the output or the gradients that are requested.
 void open_outputs(const FileRequests& f, Session& session, Explorer& explorer) {
+  if (!f.captured_run.empty()) session.model.against = f.captured_run;
   if (!f.kernel.empty()) explorer.open_kernel(session, with_home(f.kernel), f.kernel_as_b);
   if (f.gradient.empty() && !f.gradients.any()) return;
   const std::string gradient = with_home(f.gradient);

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
-#include "app/explore/model_desk.h"
+#include "app/explore/model_controller.h"
 #include "app/explore/plot_exporter.h"
 #include "app/link/link.h"
 #include "app/session/session_store.h"
-#include "app/train/train_desk.h"
+#include "app/train/train_controller.h"
 #include "app/window/file_dialog.h"
 #include "ui/frame/requests.h"
 
@@ -21,8 +21,8 @@ struct SessionContext {
   Explorer& explorer;
   SessionStore& store;
   FileDialog& dialog;
-  TrainDesk& train;
-  ModelDesk& model;
+  TrainController& train;
+  ModelController& model;
 };
 
 /// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports pictures. The caller closes

@@ -101,14 +101,14 @@ void put_back(const fs::path& aside) {
 }
 
 /// Old files of one folder, moved away while new ones are placed. Destruction moves them back unless `forget` was called.
-class SteppedAside {
+class BackupSet {
  public:
-  explicit SteppedAside(fs::path folder) : folder_(std::move(folder)) {}
-  ~SteppedAside() {
+  explicit BackupSet(fs::path folder) : folder_(std::move(folder)) {}
+  ~BackupSet() {
     if (!aside_.empty()) put_back(aside_);
   }
-  SteppedAside(const SteppedAside&) = delete;
-  SteppedAside& operator=(const SteppedAside&) = delete;
+  BackupSet(const BackupSet&) = delete;
+  BackupSet& operator=(const BackupSet&) = delete;
 
   /// Moves those of the files that exist.
   void take(const std::vector<fs::path>& paths) {
@@ -271,12 +271,12 @@ void StagedFiles::add_absence(const std::string& path) {
 void StagedFiles::place() {
   std::map<fs::path, std::vector<fs::path>> sets;
   for (const Staged& f : files_) sets[folder_of(f.path)].emplace_back(f.path);
-  std::vector<std::unique_ptr<SteppedAside>> old;
+  std::vector<std::unique_ptr<BackupSet>> old;
   for (const auto& [folder, paths] : sets) {
     const auto goes = [&, folder = folder](const Staged& f) { return f.temporary.empty() && folder_of(f.path) == folder; };
     const bool some_go = std::ranges::any_of(files_, goes);
     if (paths.size() < 2 && !some_go) continue;  // rename replaces a single file atomically
-    old.push_back(std::make_unique<SteppedAside>(folder));
+    old.push_back(std::make_unique<BackupSet>(folder));
     old.back()->take(paths);
   }
   for (auto f = files_.begin(); f != files_.end(); ++f) {

@@ -4,7 +4,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include "app/files/files.h"
 

@@ -1,19 +1,29 @@
 #include "app/heads/heads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
-#include "app/heads/kept_heads.h"
+#include "app/heads/heads_table.h"
+#include "app/json/json.h"
 #include "app/judge/judgement.h"
+#include "app/session/session.h"
 #include "app/tensors/file_heads.h"
 #include "app/threads/each_head.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/arithmetic_version.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {
@@ -92,6 +102,47 @@ class HeadsJudge {
   KernelClaim claim_{};
 };
 
+constexpr std::uint64_t limit_bytes = 64 << 20;
+static_assert(std::is_trivially_copyable_v<HeadRow>);
+
+bool is_kept(const Experiment& e) { return !has_hardware(e) && !depends_on_other_heads(e); }
+
+/// Cache key of a row; the traced row matters only if not all rows are computed.
+std::string question_of(const char* schema, const Experiment& experiment) {
+  Experiment e = experiment;
+  e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);
+  return std::string(schema) + " " + answered_by(arithmetic_version) + json_text(experiment_json(e), -1);
+}
+
+std::string question_of(const Experiment& experiment, const KvRange& layer) {
+  return fmt::format("{} {:a} {:a}", question_of("attoscope.kept_kv/1", kv_question(experiment)), layer.K, layer.V);
+}
+
+/// All heads of the layers of these heads.
+std::vector<int> heads_beside(const std::vector<int>& heads, const CallFiles& files) {
+  std::set<int> layers;
+  for (const int head : heads) layers.insert(files.layer_index(head));
+  std::vector<int> all;
+  for (const int i : layers) {
+    const CallFiles::Layer& layer = files.layers()[static_cast<std::size_t>(i)];
+    for (int h = 0; h < layer.q.count(); ++h) all.push_back(layer.first + h);
+  }
+  return all;
+}
+
+/// Largest K and V over all heads of each requested layer.
+std::vector<KvRange> ranges_of_layers(const HeadsQuestion& question, const CallFiles& files, const Options& options) {
+  std::vector<KvRange> ranges(files.layers().size());
+  std::mutex mutex;
+  each_head(heads_beside(question.heads, files), options, [&](int head, const Options&) {
+    const KvRange own = kv_range(files.inputs(head));
+    const std::lock_guard lock(mutex);
+    KvRange& all = ranges[static_cast<std::size_t>(files.layer_index(head))];
+    all = {std::max(all.K, own.K), std::max(all.V, own.V)};
+  });
+  return ranges;
+}
+
 }  // namespace
 
 std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer) {
@@ -134,6 +185,83 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
     const std::lock_guard lock(mutex);
     found(row);
   });
+}
+
+KeptHeads::KeptHeads(const std::string& directory)
+    : rows_(directory, sizeof(HeadRow), limit_bytes), errors_(directory, kv_storages.size() * sizeof(double), limit_bytes) {}
+
+std::optional<HeadRow> KeptHeads::find(const Experiment& e) const {
+  if (!rows_.keeps() || !is_kept(e)) return std::nullopt;
+  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/3", e));
+  if (!bytes) return std::nullopt;
+  HeadRow row;
+  std::memcpy(static_cast<void*>(&row), bytes->data(), sizeof row);
+  return row;
+}
+
+void KeptHeads::keep(const Experiment& e, const HeadRow& row) {
+  if (!rows_.keeps() || !is_kept(e)) return;
+  std::string bytes(sizeof row, '\0');
+  std::memcpy(bytes.data(), static_cast<const void*>(&row), sizeof row);
+  rows_.keep(question_of("attoscope.kept_head/3", e), bytes);
+}
+
+std::optional<std::vector<double>> KeptHeads::find(const Experiment& e, const KvRange& layer) const {
+  const std::optional<std::string> bytes = errors_.keeps() ? errors_.find(question_of(e, layer)) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  std::vector<double> errors(kv_storages.size());
+  std::memcpy(errors.data(), bytes->data(), bytes->size());
+  return errors;
+}
+
+void KeptHeads::keep(const Experiment& e, const KvRange& layer, const std::vector<double>& errors) {
+  if (errors_.keeps())
+    errors_.keep(question_of(e, layer), {reinterpret_cast<const char*>(errors.data()), errors.size() * sizeof(double)});
+}
+
+std::size_t kv_storage(std::string_view key) {
+  const auto* const found = std::ranges::find(kv_storages, key, &KvStorage::key);
+  if (found != kv_storages.end()) return static_cast<std::size_t>(found - kv_storages.begin());
+  std::vector<std::string_view> known;
+  for (const KvStorage& s : kv_storages) known.push_back(s.key);
+  throw std::invalid_argument("--sort is " + in_quotes(key) + ", expected " + listed(known));
+}
+
+void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
+                      const std::function<void(const KvRow&)>& found) {
+  const std::vector<KvRange> ranges = ranges_of_layers(question, files, options);
+  std::mutex mutex;
+  each_head(question.heads, options, [&](int head, const Options& own) {
+    const int layer = files.layer_index(head);
+    const Experiment e = experiment_of_head(question, files, head);
+    const KvRange& range = ranges[static_cast<std::size_t>(layer)];
+    std::optional<std::vector<double>> known = question.kept != nullptr ? question.kept->find(e, range) : std::nullopt;
+    const KvRow row{head, layer, shape_of(e.problem), known ? *known : kv_errors(e, range, own)};
+    if (!known && question.kept != nullptr) question.kept->keep(e, range, row.errors);
+    const std::lock_guard lock(mutex);
+    found(row);
+  });
+}
+
+std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, std::size_t by, std::size_t most) {
+  Table table = kv_table(rows, files);
+  if (most > 0 && most < table.rows.size()) table.rows.resize(most);
+  std::string text = plain_text(table);
+  text += fmt::format(
+      "RMS error over the RMS of the exact output, K and V kept so, all else in bf16. {} of {} heads, worst first by {}.\n",
+      table.rows.size(), rows.size(), kv_storages[by].key);
+  for (const KvStorage& s : kv_storages) text += fmt::format("  {:<10} {}\n", s.key, s.what);
+  return text + notes_on_files(files);
+}
+
+Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files) {
+  std::vector<std::string> layers;
+  for (const CallFiles::Layer& layer : files.layers()) layers.push_back(layer.name);
+  return kv_table(rows, files.head_names(), layers);
+}
+
+Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files) {
+  return {{"schema", "attoscope.kv/1"}, {"heads", rows_json(kv_table(rows, files))}};
 }
 
 }  // namespace attoscope

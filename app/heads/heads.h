@@ -2,12 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "app/json/json.h"
+#include "app/sweep/kept_values.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/head_numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/questions/kv_cache.h"
 #include "ui/frame/heads_answer.h"
 
 namespace attoscope {
@@ -34,5 +39,38 @@ Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& fi
 /// or one sentence that names the head that failed.
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                    const std::function<void(const HeadRow&)>& found);
+
+/// Rows of `compute_heads` and `compute_kv_heads`, beside the points of sweeps. Not cached: the method `hardware`, and scales
+/// over all heads, which the input's digest does not distinguish. Thread-safe.
+class KeptHeads {
+ public:
+  /// `directory` empty: caches nothing.
+  explicit KeptHeads(const std::string& directory);
+
+  /// The row of the experiment's head, without its number and layer; none: not cached.
+  std::optional<HeadRow> find(const Experiment& experiment) const;
+  void keep(const Experiment& experiment, const HeadRow& row);
+  /// Errors of the head with K and V in fewer bits; none: not cached.
+  std::optional<std::vector<double>> find(const Experiment& experiment, const KvRange& layer) const;
+  void keep(const Experiment& experiment, const KvRange& layer, const std::vector<double>& errors);
+
+ private:
+  KeptValues rows_, errors_;
+};
+
+/// Index in `kv_storages` of that key. Throws std::invalid_argument that lists the known ones.
+std::size_t kv_storage(std::string_view key);
+
+/// Computes every head with every storage; a scale covers all heads of the layer, even those not requested. Several threads
+/// call `found`, one at a time. Throws as `compute_heads`.
+void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
+                      const std::function<void(const KvRow&)>& found);
+
+/// A text table of the first `most` heads (0: all): the error of each storage.
+std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, std::size_t by, std::size_t most);
+/// The table of `kernels/questions/kv_cache.h`.
+Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files);
+/// `attoscope.kv/1`.
+Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files);
 
 }  // namespace attoscope

@@ -31,8 +31,7 @@ GradientFiles::GradientFiles(const GradientSources& x, const CallFiles& call) : 
   if (call.is_paged())
     throw std::runtime_error(
         "the keys lie in pages, expected packed sequences (--cu-seqlens-k) where gradients are judged: a paged cache is read "
-        "by "
-        "decoding, which has no backward pass");
+        "by decoding, which has no backward pass");
   if (call.layers().size() > 1 && layer.sequence < 0)
     throw std::runtime_error("the files hold " + std::to_string(call.layers().size()) +
                              " layers, expected one: gradients are judged layer by layer");

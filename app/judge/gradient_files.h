@@ -1,9 +1,7 @@
 /// dO, dQ, dK, dV and what comes with them, of one call, from files.
 #pragma once
 
-#include <array>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

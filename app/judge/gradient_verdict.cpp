@@ -370,13 +370,13 @@ std::string gradient_report(const CallGradients& g) {
 
 std::string gradient_html(const CallGradients& g) {
   std::string html =
-      "<h2>Gradients</h2>\n<table><tr><th class=\"text\">gradient</th><th class=\"text\">verdict</th><th>error / tolerance</th>"
-      "<th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n";
+      "<h2>Gradients</h2>\n<table><tr><th class=\"text\">gradient</th><th class=\"text\">verdict</th><th>error / "
+      "tolerance</th><th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained "
+      "by</th></tr>\n";
   for (const CallTensor& t : g.tensors)
     html += fmt::format(
         "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td "
-        "class=\"text\">{}"
-        "</td><td class=\"text\">{}</td></tr>\n",
+        "class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n",
         t.rounded ? "" : " class=\"wrong\"", text(t.tensor), t.rounded ? "rounded" : "wrong", t.ratio, t.worst.found.suspects,
         t.worst.found.max_abs, html_escaped(t.worst.found.where), html_escaped(names_text(g, t)));
   html += "</table>\n<ul>\n";

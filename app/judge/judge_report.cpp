@@ -20,14 +20,15 @@ namespace {
 constexpr double plot_width = 640, plot_left = 56;
 
 constexpr const char* style =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:64em;margin:2em auto;padding:0 1em;color:#1c1e21;background:#fff}"
-    "h1{font-size:1.5em;line-height:1.25;border-left:.3em solid var(--mark);padding-left:.6em}"
-    "h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse}"
-    "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #d8dce2;font-variant-numeric:tabular-nums}"
-    "td.text,th.text{text-align:left}tr.wrong td{background:#fdece6}code{background:#f1f3f6;padding:.15em .35em;"
-    "overflow-wrap:anywhere}image{image-rendering:pixelated}.key span{display:inline-block;width:1.6em;"
-    "height:.9em;margin:0 .4em 0 1em;border:1px solid #d8dce2;vertical-align:-.1em}svg text{font:11px system-ui,sans-serif;"
-    "fill:#555}";
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:64em;margin:2em auto;padding:0 "
+    "1em;color:#1c1e21;background:#fff}h1{font-size:1.5em;line-height:1.25;border-left:.3em solid "
+    "var(--mark);padding-left:.6em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse}td,th{padding:.2em "
+    ".8em;text-align:right;border-bottom:1px solid "
+    "#d8dce2;font-variant-numeric:tabular-nums}td.text,th.text{text-align:left}tr.wrong "
+    "td{background:#fdece6}code{background:#f1f3f6;padding:.15em "
+    ".35em;overflow-wrap:anywhere}image{image-rendering:pixelated}.key "
+    "span{display:inline-block;width:1.6em;height:.9em;margin:0 .4em 0 1em;border:1px solid #d8dce2;vertical-align:-.1em}svg "
+    "text{font:11px system-ui,sans-serif;fill:#555}";
 
 std::string base64(const std::string& bytes) {
   constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -98,9 +99,8 @@ std::string map_html(const ShareMap& m, const CallJudgement& call) {
   }
   const double width = plot_width, height = std::clamp(480.0, static_cast<double>(m.height), 4.0 * m.height);
   std::string svg = fmt::format(
-      "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"error over tolerance of every element\">"
-      "<image x=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
-      "href=\"data:image/png;base64,{}\"/>",
+      "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"error over tolerance of every element\"><image x=\"{}\" "
+      "width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{}\"/>",
       plot_left + width + 8, height + 24, plot_left, width, height, base64(to_png(picture)));
   for (const int row : ticks(call.shape.n))
     svg += label(plot_left - 6, std::max(9.0, height * row / call.shape.n + 4), "end", std::to_string(row));
@@ -119,8 +119,8 @@ std::string worst_elements_html(const CallJudgement& call) {
   const std::size_t shown = std::min(most, all.size());
   std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(shown));
   std::string html =
-      "<h2>Furthest off</h2>\n<table><tr><th>row</th><th>column</th><th>O</th><th>truth</th><th>tolerance</th>"
-      "<th>error / tolerance</th></tr>\n";
+      "<h2>Furthest off</h2>\n<table><tr><th>row</th><th>column</th><th>O</th><th>truth</th><th>tolerance</th><th>error / "
+      "tolerance</th></tr>\n";
   for (const auto& [share, i] : std::span(all).first(shown)) {
     const int row = i / call.shape.d_v, c = i % call.shape.d_v;
     const double o = call.output[static_cast<std::size_t>(i)];
@@ -143,8 +143,8 @@ std::string tiles_svg(const CallJudgement& call) {
   if (most == 0) return "";
   const double wide = plot_width / static_cast<double>(suspects.size());
   std::string svg = fmt::format(
-      "<h2>Suspects in each tile of {} rows</h2>\n<svg width=\"{}\" height=\"{}\" role=\"img\" "
-      "aria-label=\"suspects in each tile of rows\">{}{}",
+      "<h2>Suspects in each tile of {} rows</h2>\n<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"suspects in each "
+      "tile of rows\">{}{}",
       tile, plot_left + plot_width + 8, height + 24, label(plot_left - 6, 10, "end", std::to_string(most)),
       label(plot_left - 6, height, "end", "0"));
   for (std::size_t i = 0; i < suspects.size(); ++i) {
@@ -195,8 +195,8 @@ std::string profile_svg(const std::vector<double>& most, const char* what) {
 
 std::string heads_html(const CallJudgement& call) {
   std::string html =
-      "<table><tr><th>head</th><th class=\"text\">verdict</th><th>error / tolerance</th><th>suspects</th><th>largest error</th>"
-      "<th>rms</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n";
+      "<table><tr><th>head</th><th class=\"text\">verdict</th><th>error / tolerance</th><th>suspects</th><th>largest "
+      "error</th><th>rms</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n";
   for (const JudgedRow& r : call.table) {
     const HeadJudgement& h = r.found;
     html += fmt::format(

@@ -171,8 +171,8 @@ std::string advice(const CallJudgement& call, const std::string& accepting) {
     return "Nothing else is wrong: look for it in the kernel.";
   if (worst.slip)
     return fmt::format(
-        "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the "
-        "limit): look for it in the kernel.{}",
+        "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the limit): look for "
+        "it in the kernel.{}",
         times(worst.slip->ratio), worst.slip->mask ? " If it is meant: --mask " + mask_text(*worst.slip->mask) + "." : "");
   if (!accepting.empty())
     return "Its errors have no sign, and a kernel that rounds more would be as far off. If yours is meant to, say so by " +
@@ -196,8 +196,8 @@ std::string rounded_evidence(const CallJudgement& call) {
   const HeadJudgement& h = call.worst_row().found;
   const auto furthest = std::ranges::max_element(h.row_ratio);
   return fmt::format(
-      "Of {} elements none is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest "
-      "error is {:.2g}.",
+      "Of {} elements none is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest error is "
+      "{:.2g}.",
       grouped(call.elements()), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(), h.max_abs);
 }
 
@@ -261,9 +261,8 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
                   call.claim.declared ? "round as " + question.declared_name + " does"
                                       : "keep scores, max and sums in fp32, and round P and O,",
                   worst->name, worst->max_abs),
-      "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), "
-      "and by "
-      "half a unit in the last place of O's format.",
+      "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), and "
+      "by half a unit in the last place of O's format.",
       fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
                   call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
   steps.insert(steps.end(), question.numbers.found().begin(), question.numbers.found().end());

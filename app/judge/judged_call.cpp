@@ -1,8 +1,6 @@
 #include "app/judge/judged_call.h"
 
 #include <algorithm>
-#include <array>
-#include <stdexcept>
 
 #include "app/judge/judged_files.h"
 #include "app/tensors/kernel_output.h"

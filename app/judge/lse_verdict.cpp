@@ -110,8 +110,8 @@ std::vector<std::string> lse_derivation(const CallLse& lse) {
     all.push_back(fmt::format("{} kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
                               lse.worst.family.size(), worst->name, worst->max_abs));
   all.emplace_back(
-      "A query may be off by twice what the worst of them is, in units of the error that fp32 is expected to leave "
-      "in it, and by half a unit in the last place.");
+      "A query may be off by twice what the worst of them is, in units of the error that fp32 is expected to leave in it, and "
+      "by half a unit in the last place.");
   return all;
 }
 
@@ -128,10 +128,11 @@ std::string lse_report(const CallLse& lse) {
 
 std::string lse_html(const CallLse& lse) {
   std::string html = fmt::format(
-      "<h2>Log-sum-exp</h2>\n<table><tr><th class=\"text\">verdict</th><th class=\"text\">base</th><th>error / tolerance</th>"
-      "<th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n"
-      "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td>"
-      "<td class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n</table>\n<ul>\n",
+      "<h2>Log-sum-exp</h2>\n<table><tr><th class=\"text\">verdict</th><th class=\"text\">base</th><th>error / "
+      "tolerance</th><th>suspects</th><th>largest error</th><th class=\"text\">where</th><th class=\"text\">explained "
+      "by</th></tr>\n"
+      "<tr{}><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td "
+      "class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n</table>\n<ul>\n",
       lse.rounded() ? "" : " class=\"wrong\"", lse.rounded() ? "rounded" : "wrong", name(lse.base), lse.worst.ratio,
       lse.worst.suspects, lse.worst.max_abs, html_escaped(lse.worst.where), html_escaped(lse.slip ? lse.slip->text : ""));
   for (const std::string& s : lse_derivation(lse)) html += "<li>" + html_escaped(s) + "</li>\n";

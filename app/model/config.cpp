@@ -1,7 +1,6 @@
 // The architecture in a config.json of Hugging Face's transformers.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <stdexcept>
 
 #include "app/files/files.h"

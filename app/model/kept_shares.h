@@ -1,7 +1,6 @@
 /// Shares of an attribution on disk, by their question, so that one that was stopped goes on.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "app/sweep/kept_values.h"

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <new>
 #include <optional>
@@ -12,7 +11,6 @@
 #include <utility>
 
 #include "app/files/files.h"
-#include "app/files/path_completion.h"
 #include "app/files/paths.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
@@ -23,8 +21,8 @@
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 #include "kernels/arithmetic/quoted.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -42,14 +40,6 @@ std::string name_of(const std::string& checkpoint) {
   return checkpoint.ends_with(".gguf") ? path.stem().string() : path.filename().string();
 }
 
-/// Multiplications of a token through one layer, with the layer's share of the logits.
-double products_of(const Architecture& a) {
-  double count = static_cast<double>(a.vocabulary) * a.width / std::max(1, a.layers);
-  for (std::size_t t = 0; t < layer_tensor_count; ++t)
-    if (const auto [rows, cols] = shape_of(a, static_cast<LayerTensor>(t)); rows > 1) count += static_cast<double>(rows) * cols;
-  return count;
-}
-
 Architecture described(const std::string& checkpoint, ModelReading& reading) {
   std::string kind;
   std::error_code error;
@@ -58,7 +48,7 @@ Architecture described(const std::string& checkpoint, ModelReading& reading) {
   Architecture a = fs::is_directory(checkpoint, error) ? read_config((fs::path(checkpoint) / "config.json").string(), kind)
                                                        : gguf_architecture(list_file(checkpoint), checkpoint, kind);
   reading.name = name_of(checkpoint);
-  reading.layers = a.layers, reading.heads = a.heads, reading.products = products_of(a);
+  reading.layers = a.layers, reading.heads = a.heads;
   reading.about = fmt::format("{}: {} layers of {} heads over {}, d {}, width {}, vocabulary {}", kind, a.layers, a.heads,
                               a.kv_heads, a.head_dim, a.width, a.vocabulary);
   return a;
@@ -248,6 +238,10 @@ ModelFound asked_by(const Session& session, std::shared_ptr<const ModelReading> 
           .seed = e.problem.seed};
 }
 
+bool same_question(const ModelFound& x, const ModelFound& y) {
+  return x.reading == y.reading && x.a == y.a && x.b == y.b && x.format == y.format && x.seed == y.seed;
+}
+
 ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
   ModelQuestion q{.model = &model, .tokens = found.reading->tokens, .a = found.a, .b = found.b, .format = found.format};
   q.seed = found.seed;
@@ -261,7 +255,7 @@ ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
 static void compare_run(ModelFound& asked, const ModelQuestion& q, const Options& options) {
   const ModelPlan& plan = asked.reading->asked;
   try {
-    const JudgedRun run = judge_file(plan.against, *q.model, q.tokens, q.a, plan.around,
+    const JudgedRun run = judge_file(with_home(plan.against), *q.model, q.tokens, q.a, plan.around,
                                      Options{.cancelled = options.cancelled, .threads = options.threads, .isa = options.isa});
     asked.against = run_conclusion(run);
     asked.against_lines = run_lines(run);
@@ -273,12 +267,10 @@ static void compare_run(ModelFound& asked, const ModelQuestion& q, const Options
 }
 
 ModelFound answered(ModelFound asked, const LanguageModel& model, const Options& options) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
   const ModelQuestion q = question_of(asked, model);
   asked.answer = std::make_shared<const ModelAnswer>(answer_model(q, options));
-  asked.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   asked.conclusion = model_conclusion(q, *asked.answer, asked.a_name);
+  asked.times = run_times(*asked.answer);
   const bool alike = asked.a_name == asked.b_name;
   asked.runs = runs_table(q, *asked.answer, asked.a_name + (alike ? " (a)" : ""), asked.b_name + (alike ? " (b)" : ""));
   asked.targets = targets_table(asked);
@@ -323,7 +315,7 @@ std::string heads_file(const ModelFound& found, int layer, const LanguageModel& 
   const Architecture& a = model.architecture;
   const int n = static_cast<int>(found.reading->tokens.size());
   const LayerHeads<double> x = on_threads(options.threads, [&] {
-    const CancelledSign stop(options.cancelled, options.isa);
+    const StopToken stop(options.cancelled, options.isa);
     ModelRun<double> run(model, found.reading->tokens, {}, stop);
     std::vector<double> stream = run.embedded();
     for (int l = 0; l < layer; ++l) run.run_layer(l, stream, {});

@@ -41,6 +41,8 @@ std::string token_text(const ModelReading& reading, int token);
 
 /// The session's question, without an answer yet.
 ModelFound asked_by(const Session& session, std::shared_ptr<const ModelReading> reading);
+/// True where both ask the same of one reading.
+bool same_question(const ModelFound& x, const ModelFound& y);
 /// The session's question answered before this returns. Its reading says what is wrong. Throws Stopped.
 ModelView computed_model(const Session& session, const Options& options = {});
 

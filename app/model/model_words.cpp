@@ -116,6 +116,10 @@ std::string model_conclusion(const ModelQuestion& q, const ModelAnswer& x, const
   return text + "; without the rounding of any one of them the mean is no smaller.";
 }
 
+std::string run_times(const ModelAnswer& x) {
+  return fmt::format("exact {:.2g} s, a {:.2g} s, b {:.2g} s", x.seconds[0], x.seconds[1], x.seconds[2]);
+}
+
 Table runs_table(const ModelQuestion& q, const ModelAnswer& x, const std::string& a, const std::string& b) {
   Table table{.columns = {{.key = "run",
                            .meaning = a + " and " + b + " differ from exact in attention and in what was chosen around it."}},
@@ -173,6 +177,7 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   for (const ReportMeasure& m : run_measures) text += fmt::format(" {:>10}", m.column);
   text += "\n" + run_line("a", x.a) + run_line("b", x.b) + run_line("b against a", x.a_b);
   text += run_line("bf16 everywhere", x.bf16) + run_line("order, of bf16", x.order);
+  text += "\ntime of the layers and logits: " + run_times(x) + "\n";
   text += "\nrelative RMS of the hidden state's difference after each layer\n";
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     text += fmt::format("layer {:>3}  a {:>10.3g}  b {:>10.3g}\n", l, x.layers[l].a, x.layers[l].b);

@@ -28,7 +28,7 @@ constexpr std::array layer_parts{
     RunPart{"k_norm k_layernorm", ModelTensor::k_norm},
     RunPart{"q_rope q_rot", ModelTensor::q_rope},
     RunPart{"k_rope k_rot", ModelTensor::k_rope},
-    RunPart{"attn_out self_attn.attn core_attention attn_output", ModelTensor::attention},
+    RunPart{"attn_out self_attn.attn core_attention attn_output kqv_out", ModelTensor::attention},
     RunPart{"o_proj wo self_attention.linear_proj self_attn self_attention attention", ModelTensor::o},
     RunPart{"residual ffn_inp", ModelTensor::middle},
     RunPart{"post_attention_layernorm ffn_norm pre_mlp_layernorm ln_2", ModelTensor::mlp_norm},
@@ -136,7 +136,7 @@ bool read_run_name(const std::string& name, RunName& found) {
     return true;
   }
   found.layer = take_layer(words);
-  if (found.layer < 0) found.layer = take_layer_behind(words);
+  const bool is_of_llama_cpp = found.layer < 0 && (found.layer = take_layer_behind(words)) >= 0;
   if (words.size() > 1 && number_of(words.back())) {
     found.piece = *number_of(words.back());
     words.pop_back();
@@ -152,7 +152,7 @@ bool read_run_name(const std::string& name, RunName& found) {
   }
   const RunPart* const part = found.layer < 0 ? part_called(words, whole_parts) : part_called(words, layer_parts);
   if (part == nullptr) return false;
-  found.tensor = part->tensor;
+  found.tensor = is_of_llama_cpp && words.back() == "attn_out" ? ModelTensor::o : part->tensor;  // after its W_O
   found.part = part->part;
   return true;
 }

@@ -49,6 +49,7 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
   JudgedRun best;
   for (const std::string& preset : presets) {
     q.around = guessed ? preset_in(preset, usual) : surroundings(preset);
+    // tensors that differ; those of a preset whose first difference a known change explains count a quarter
     const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 4); };
     RunJudgement found = judge_run(q, options);
     if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};

@@ -1,7 +1,5 @@
 // Tokenizers of checkpoints: tokenizer.json of Hugging Face, and the lists of a .gguf.
-#include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 

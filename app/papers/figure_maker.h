@@ -1,7 +1,6 @@
 /// The papers' figures drawn in the background, one after another.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>

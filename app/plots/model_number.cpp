@@ -1,6 +1,5 @@
 // Numbers of a small random model's next tokens.
 #include <array>
-#include <optional>
 #include <stdexcept>
 
 #include "app/plots/own_numbers.h"

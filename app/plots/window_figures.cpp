@@ -237,9 +237,9 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
     return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ulps_panel(*shown.result)}};
   if (plot == Plot::scatter)
     return {
-        about_tensor(shown, fmt::format("Errors of {} and {} over the magnitude of golden; of elements that fall on one point "
-                                        "the worst",
-                                        names[0], names[1])),
+        about_tensor(
+            shown, fmt::format("Errors of {} and {} over the magnitude of golden; of elements that fall on one point the worst",
+                               names[0], names[1])),
         scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
   const std::string& explained = names[explains_b(session) ? 1 : 0];

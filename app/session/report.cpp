@@ -22,9 +22,8 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
-#include "kernels/experiment/shown_number.h"
-#include "kernels/experiment/stored_bytes.h"
 #include "kernels/experiment/table.h"
+#include "kernels/experiment/traffic.h"
 
 namespace attoscope {
 namespace {

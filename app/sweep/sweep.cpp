@@ -7,7 +7,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
-#include "kernels/experiment/seeds.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 

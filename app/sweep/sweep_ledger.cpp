@@ -1,11 +1,9 @@
 #include "app/sweep/sweep_ledger.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "app/words/numbers.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <exception>
 #include <new>
-#include <span>
 #include <thread>
 
 #include "app/files/paths.h"

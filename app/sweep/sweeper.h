@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "app/sweep/sweep_ledger.h"
 #include "app/threads/worker.h"

@@ -1,7 +1,6 @@
 #include "app/tensors/file_heads.h"
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -210,6 +211,26 @@ TensorSet list_npy(const std::shared_ptr<const InputFile>& file) {
   return set;
 }
 
+[[noreturn]] void refuse_shape(const StoredTensor& t, const char* expected) {
+  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
+}
+
+int checked_size(const StoredTensor& t, std::uint64_t size) {
+  if (size >= 1 && size <= std::numeric_limits<int>::max()) return static_cast<int>(size);
+  refuse_shape(t, "sizes from 1 to 2147483647");
+}
+
+NpyNumbers read(const std::string& path, std::size_t rank, const char* expected) {
+  const InputFile file(path);
+  StoredTensor t = read_npy(file);
+  if (t.shape.size() != rank) refuse_shape(t, expected);
+  if (rank == 1) t.shape.push_back(1);
+  NpyNumbers x{checked_size(t, t.shape[0]), checked_size(t, t.shape[1]), {}};
+  check_memory(path, 2, x.rows, x.cols);
+  x.values = read_matrix(file, t, {1, x.rows, x.cols}, 0);
+  return x;
+}
+
 }  // namespace
 
 Reader npy_reader() {
@@ -252,5 +273,8 @@ std::string npy_bytes(std::span<const int> shape, std::span<const double> values
   return file_bytes("(" + text + ")", values);
 }
 std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
+
+NpyNumbers read_npy_matrix(const std::string& path) { return read(path, 2, "[rows, K]"); }
+NpyNumbers read_npy_vector(const std::string& path) { return read(path, 1, "[rows]"); }
 
 }  // namespace attoscope

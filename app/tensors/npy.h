@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/tensors/stored_tensor.h"
 
@@ -24,5 +25,16 @@ std::string npy_bytes(std::span<const float> values);
 std::string npy_bytes(std::span<const double> values);
 /// Numbers of any shape (f8, C order) as a .npy file.
 std::string npy_bytes(std::span<const int> shape, std::span<const double> values);
+
+/// Numbers of a file, row-major; a vector has one column.
+struct NpyNumbers {
+  int rows = 0, cols = 0;
+  std::vector<double> values;
+};
+
+/// Reads a matrix or a vector; NaN and infinity are allowed. Throws std::runtime_error with one sentence that names the file,
+/// its content and what was expected, also for an empty one, or one that needs more than half of the machine's memory.
+NpyNumbers read_npy_matrix(const std::string& path);
+NpyNumbers read_npy_vector(const std::string& path);
 
 }  // namespace attoscope

@@ -1,9 +1,7 @@
 #include "app/tensors/pickle.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstdio>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>

@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "app/json/json.h"

@@ -4,7 +4,6 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "app/files/files.h"

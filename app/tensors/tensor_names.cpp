@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string_view>
 
 #include "app/tensors/name_words.h"

@@ -16,8 +16,7 @@ namespace attoscope {
 /// Texts that name tensor files, for messages and help.
 inline constexpr std::string_view tensor_file_specs =
     "FILE.safetensors, FILE.pt, FILE.npz, a folder of such files or of .npy files, q.npy,k.npy,v.npy or several files with "
-    "commas "
-    "between";
+    "commas between";
 
 /// FILE or FILE:HEAD with layout and scales, as typed.
 struct HeadSpec {

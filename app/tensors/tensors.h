@@ -15,8 +15,7 @@ namespace attoscope {
 /// Texts that `parse_input` accepts, for messages and help.
 inline constexpr std::string_view input_specs =
     "normal, uniform, outliers, ones, constant:V, ties, ascending, descending, shuffled, biased:MEAN, "
-    "FILE.safetensors[:INDEX], FILE.pt[:INDEX], "
-    "FILE.npz, q.npy,k.npy,v.npy or a folder of such files";
+    "FILE.safetensors[:INDEX], FILE.pt[:INDEX], FILE.npz, q.npy,k.npy,v.npy or a folder of such files";
 
 /// Parses an input; files are not opened. Throws std::invalid_argument with one sentence.
 Input parse_input(const std::string& spec);

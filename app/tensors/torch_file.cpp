@@ -3,7 +3,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>

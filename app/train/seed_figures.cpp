@@ -169,9 +169,9 @@ Figure references_over_seeds(const FigureSettings& settings, std::span<const Fig
                precision = distance(lines, "bf16 - fp32", false), half = distance(lines, in_half, false);
   const bool agrees = ab < seed && seed < precision && precision > 2 * ab;
   f.caption = fmt::format(
-      "Distance of the weights beside that of another seed and of other formats. In Wasserstein-1 a - b is {:.2g} times "
-      "bf16 - fp32 and {:.2g} times another seed. The paper's figure 8 orders them a - b, initialisation, precision, with "
-      "precision 2 to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32. {}",
+      "Distance of the weights beside that of another seed and of other formats. In Wasserstein-1 a - b is {:.2g} times bf16 - "
+      "fp32 and {:.2g} times another seed. The paper's figure 8 orders them a - b, initialisation, precision, with precision 2 "
+      "to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32. {}",
       ab / precision, ab / seed, agrees ? "agrees" : "does not agree", precision / half, skips_text(records));
   f.caption += conditions_of(settings, records);
   return f;

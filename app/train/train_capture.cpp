@@ -1,6 +1,5 @@
 #include "app/train/train_capture.h"
 
-#include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
 

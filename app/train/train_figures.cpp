@@ -95,8 +95,7 @@ std::string training_conditions(const TrainRecord& record, bool by_letter) {
   const ModelShape& m = p.model;
   const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method) + stored_text(x); };
   std::string text = fmt::format(
-      "{}{}{}{}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, "
-      "learns {}",
+      "{}{}{}{}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, learns {}",
       by_letter ? "a is " : "", words(p.a), by_letter ? ", b is " : " against ", words(p.b), m.layers, m.width, m.heads,
       m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed, text_name(p.text));
   for (const Fork& fork : record.forks) text += fmt::format("; forked after step {}: {}", fork.step, fork.sentence);

@@ -1,9 +1,6 @@
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "app/json/json_place.h"
 #include "app/json/settings_json.h"

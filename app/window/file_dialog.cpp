@@ -50,12 +50,19 @@ struct Words {
   std::string title, kind, pattern;
 };
 Words words(const FileDialog::Question& q) {
-  constexpr std::array<const char*, 12> titles{"session",    "session with its tensors",
-                                               "checkpoint", "language model",
-                                               "Q, K and V", "your kernel's output",
-                                               "dO",         "dL",
-                                               "dQ",         "dK",
-                                               "dV",         "the missing file"};
+  constexpr std::array<const char*, 13> titles{"session",
+                                               "session with its tensors",
+                                               "checkpoint",
+                                               "language model",
+                                               "the captured run",
+                                               "Q, K and V",
+                                               "your kernel's output",
+                                               "dO",
+                                               "dL",
+                                               "dQ",
+                                               "dK",
+                                               "dV",
+                                               "the missing file"};
   const std::string of = titles[static_cast<std::size_t>(q.use)];
   const bool own = q.use <= FileUse::model;
   return {std::string(q.saves ? "Save the "

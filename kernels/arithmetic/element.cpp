@@ -8,9 +8,9 @@ namespace attoscope {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw std::invalid_argument("element " + in_quotes(text) +
-                              " is unknown: expected int2 to int8, e2m1, e2m3, e3m2, e4m3, e5m2, fp16 or another format "
-                              "with up to 5 exponent bits");
+  throw std::invalid_argument(
+      "element " + in_quotes(text) +
+      " is unknown: expected int2 to int8, e2m1, e2m3, e3m2, e4m3, e5m2, fp16 or another format with up to 5 exponent bits");
 }
 
 }  // namespace

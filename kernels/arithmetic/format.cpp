@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <stdexcept>
-#include <utility>
 
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/arithmetic/quoted.h"

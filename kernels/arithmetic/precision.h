@@ -72,8 +72,8 @@ inline constexpr std::array<StepInfo, step_count> step_infos{{
      "The accumulator of a score after every fma: d roundings in a row.", "acc = round(fma(q_i, k_i, acc)), i = 1 .. d",
      "within line 8"},
     {Step::S, "S", "scale * (q.k), one multiplication",
-     "The finished score, one multiplication. Its absolute error becomes a relative one of e: from 8 to 16 half an ulp of "
-     "bf16 is 3 %.",
+     "The finished score, one multiplication. Its absolute error becomes a relative one of e: from 8 to 16 half an ulp of bf16 "
+     "is 3 %.",
      "S = round(scale * q.k)", "line 8"},
     {Step::m, "m", "running max, as stored",
      "The running max as it is stored. Any m cancels in O / l as long as e, l and O use the same one.",

@@ -19,12 +19,12 @@ enum class RounderKind : std::uint8_t {
 
 /// Key of a rounding: the random bits of stochastic rounding depend on row, step, i and k (key, tile or column; see the
 /// callers), never on lanes or threads. `r` is the vector of lanes that holds the rows.
-struct Where {
+struct RoundingKey {
   int r = 0, i = 0, k = 0;
 };
 
 /// The same of a number of O or of a tile's P.V: i is its column.
-struct WhereInColumn : Where {};
+struct ColumnRoundingKey : RoundingKey {};
 
 /// Constants of the rounding operations, derived from a Format once.
 template <class T>
@@ -72,7 +72,7 @@ RounderPlan<T> plan(const Rounding& r, const Format& main) {
 
 struct NoRounder {
   template <class V>
-  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, Where = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, RoundingKey = {}) const {
     return x;
   }
 };
@@ -87,7 +87,7 @@ struct ShortRounder {
       : down(power_of_two<T>(p.dropped) - 1), up(power_of_two<T>(p.dropped)) {}
 
   template <class V>
-  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, Where = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, RoundingKey = {}) const {
     const V y = x * down;
     return fused_of_exact_product(x, splat<V>(up), -y);
   }
@@ -101,7 +101,7 @@ struct BitsRounder {
   ATTOSCOPE_HOST_DEVICE_INLINE explicit BitsRounder(const RounderPlan<T>& p) : dropped(p.dropped) {}
 
   template <class V>
-  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, Where = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, RoundingKey = {}) const {
     using UInt = typename Lane<V>::UInt;  // NaN may carry out of a signed one
     const UInt u = bit_as<UInt>(x);
     const UInt odd = (u >> dropped) & Bits{1};
@@ -124,7 +124,7 @@ struct MagicRounder {
         beyond(p.beyond) {}
 
   template <class V>
-  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, Where = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, RoundingKey = {}) const {
     using L = Layout<T>;
     using Int = typename Lane<V>::Int;
     const Int u = bits_of(x), sign = u & static_cast<Element>(L::sign);

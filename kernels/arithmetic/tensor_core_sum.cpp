@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/arithmetic/block_sum.h"
+
 namespace attoscope {
 namespace {
 
@@ -154,6 +156,17 @@ float plain_tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a
   for (std::size_t at = 0; at < a.size(); at += length) {
     const std::size_t now = std::min(length, a.size() - at);
     c = tensor_core_block(rule, a.subspan(at, now), b.subspan(at, now), c).result;
+  }
+  return c;
+}
+
+float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
+  const BlockSum sum = block_sum(Accumulator::fma, rule, rule.factors, rule.factors);
+  const auto length = static_cast<std::size_t>(rule.block);
+  c = first_carry(sum, c);
+  for (std::size_t at = 0; at < a.size(); at += length) {
+    const std::size_t count = std::min(length, a.size() - at);
+    c = next_sum(sum, {.a = a.data() + at, .b = b.data() + at, .count = static_cast<int>(count)}, c);
   }
   return c;
 }

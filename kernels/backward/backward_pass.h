@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <type_traits>
@@ -16,7 +14,6 @@
 #include "kernels/arithmetic/random.h"
 #include "kernels/backward/backward.h"
 #include "kernels/backward/gradient_rule.h"
-#include "kernels/backward/padded_rows.h"
 #include "kernels/backward/row_blocks.h"
 #include "kernels/backward/stored_tiles.h"
 #include "kernels/cpu/scaled_operands.h"
@@ -229,7 +226,7 @@ class BackwardPass {
       each_piece(task, [&](const KeysTask<T>& keys) { lanes_.sums_of_keys(rule_, keys, stop_); });
       std::size_t rows = 0;
       for (int block = cut[i - 1]; block < cut[i]; ++block) rows += at(blocks[block].count);
-      stop_.did(rows);
+      stop_.report_rows(rows);
     }
     if (pass.has_sums)
       each_piece(task,

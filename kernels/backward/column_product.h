@@ -61,7 +61,8 @@ inline void columns_of_rows(const P& p, int m0, int c0, const Rounder& rounder) 
     for (int i = 0; i < M; ++i) {
       if (!takes_part(i)) continue;
       const V x = splat<V>(a[i * P::m_stride + k * P::k_stride]);
-      for (int r = 0; r < N; ++r) sum[i][r] = rounder(fused(x, b[r], sum[i][r]), Where{r, p.numbers[m0 + i], p.first_k + k});
+      for (int r = 0; r < N; ++r)
+        sum[i][r] = rounder(fused(x, b[r], sum[i][r]), RoundingKey{r, p.numbers[m0 + i], p.first_k + k});
     }
   };
   const auto takes = [&](int k) { return [&p, m0, k](int i) { return k >= p.first[m0 + i] && k < p.end[m0 + i]; }; };

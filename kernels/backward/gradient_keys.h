@@ -216,7 +216,7 @@ class GradientKeys {
       with_rounder(rule_[step], random_step(step), RandomBits<T>{rule_.job.seed, rule_.column_numbers + c0}, [&](auto rounder) {
         for (int i = task_.first; i < task_.end; ++i) {
           const V sum = *as_vectors(sums + static_cast<std::ptrdiff_t>(i) * width + c0);
-          const V x = rounder(factor * sum, Where{0, task_.keys[i], 0});
+          const V x = rounder(factor * sum, RoundingKey{0, task_.keys[i], 0});
           store_numbers(x, columns - c0, out + static_cast<std::ptrdiff_t>(i) * columns + c0);
         }
       });

@@ -55,7 +55,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
       for (int lane = 0; lane < block_.count; ++lane) {
         if (task_.places[lane] < 0) continue;
         const V sum = *as_vectors(buffer(0) + lane * rule_.width + c0);
-        const V x = holds_[lane] != 0 ? rounder(factor * sum, Where{0, numbers_[lane], 0}) : V{};
+        const V x = holds_[lane] != 0 ? rounder(factor * sum, RoundingKey{0, numbers_[lane], 0}) : V{};
         store_numbers(x, job_.d - c0, task_.d_q + static_cast<std::ptrdiff_t>(task_.places[lane]) * job_.d + c0);
       }
     });
@@ -106,7 +106,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
       with_columns(GradStep::dq_tile, [&](auto rounder, int c0) {
         for (int lane = 0; lane < block_.count; ++lane) {
           V& x = *as_vectors(sums_ + lane * rule_.width + c0);
-          x = rounder(x, Where{0, numbers_[lane], tile});
+          x = rounder(x, RoundingKey{0, numbers_[lane], tile});
         }
       });
     add_rows(sums_, tile, rule_.order == GradOrder::buffers ? tile % buffers() : 0);
@@ -121,7 +121,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
         if (key_first_[lane] >= key_end_[lane]) continue;
         V& sum = *as_vectors(to + lane * rule_.width + c0);
         const V x = *as_vectors(from + lane * rule_.width + c0);
-        sum = holds[lane] == 0 ? x : rounder(sum + x, Where{0, numbers_[lane], number});
+        sum = holds[lane] == 0 ? x : rounder(sum + x, RoundingKey{0, numbers_[lane], number});
       }
     });
     for (int lane = 0; lane < block_.count; ++lane) holds[lane] |= key_first_[lane] < key_end_[lane] ? 1 : 0;

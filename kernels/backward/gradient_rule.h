@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "kernels/arithmetic/double_double.h"
 #include "kernels/experiment/experiment.h"

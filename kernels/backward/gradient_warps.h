@@ -150,7 +150,7 @@ class GradientRow : private RowPairs<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void fill_columns(Array x, GradStep s, int number, F f) const {
     with_rounder(rule_[s], random_step(s), random_of_columns(), [&](auto rounder) {
       group_.each_own(job_.d, [&](int c, int end) {
-        for (; c < end; ++c) x[c] = rounder(f(c), Where{0, c, number});
+        for (; c < end; ++c) x[c] = rounder(f(c), RoundingKey{0, c, number});
       });
     });
   }
@@ -306,7 +306,7 @@ class GradientKey {
     const RandomBits<T> random{.seed = rule_.job.seed, .rows = number_, .columns_first = true};
     with_rounder(rule_[s], random_step(s), random, [&](auto rounder) {
       each_own_column(columns, [&](int c) {
-        *in_global(to + c) = static_cast<double>(rounder(factor * *in_global(from + c), Where{0, c, 0}));
+        *in_global(to + c) = static_cast<double>(rounder(factor * *in_global(from + c), RoundingKey{0, c, 0}));
       });
     });
   }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <memory>
 
 #include "kernels/backward/backward.h"
 #include "kernels/parallel/parallel.h"

@@ -1,7 +1,5 @@
 #include "kernels/backward/partial_backward.h"
 
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include "kernels/backward/backward_pass.h"

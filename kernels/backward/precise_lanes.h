@@ -2,8 +2,6 @@
 /// of dK and dV has two parts.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/backward/gradient_keys.h"
 #include "kernels/lanes/golden_lanes.h"
 

@@ -1,8 +1,6 @@
 /// The backward pass of one block of query rows, a row in each lane. README.md is the rule.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/backward/gradient_rule.h"
 #include "kernels/lanes/tile_steps.h"
 
@@ -40,7 +38,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     step(1, [&] { store_statistics(); });
     each_chunk(task_.keys, [&](int i, int first, int end) {
       const Array p = task_.p != nullptr ? Array(task_.p) + at(i) : p_, ds = of_ds() + at(i);
-      if (!is_held()) weigh(first, end, p, ds);
+      if (!is_held()) find_weights(first, end, p, ds);
       differ(i, first, end, p, ds);
     });
   }
@@ -205,7 +203,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void fill(Array x, int count, GradStep of, F f, int number) const {
     const auto out = vec(x);
     with_rounder(rule_[of], random_step(of), random(), [&](auto rounder) {
-      each_pair(count, [&](int i, int r) { out[i] = rounder(f(i, r), Where{r, number + i / vectors, 0}); });
+      each_pair(count, [&](int i, int r) { out[i] = rounder(f(i, r), RoundingKey{r, number + i / vectors, 0}); });
     });
   }
   ATTOSCOPE_HOST_DEVICE void round_all(Array x, int count, GradStep of, int number) const {
@@ -215,7 +213,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_rows(Array x, GradStep of, F f) const {
     with_rounder(rule_[of], random_step(of), random(), [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), Where{r, 0, 0});
+      for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), RoundingKey{r, 0, 0});
     });
   }
 
@@ -238,7 +236,7 @@ class RowPairs : protected TileSteps<T, Observer> {
         for (int r = 0; r < vectors; ++r) {
           V sum{};
           for (int c = 0; c < job_.d_v; ++c)
-            sum = rounder(fused(vec(given_)[c * vectors + r], vec(o_)[c * vectors + r], sum), Where{r, c, 0});
+            sum = rounder(fused(vec(given_)[c * vectors + r], vec(o_)[c * vectors + r], sum), RoundingKey{r, c, 0});
           vec(delta_)[r] = sum;
         }
       });
@@ -252,13 +250,13 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
     each_chunk(KeyList{nullptr, job_.n}, [&](int i, int first, int end) {
       const Array p = is_held() ? Array(task_.p) + at(i) : p_, ds = is_held() ? Array(task_.ds) + at(i) : ds_;
-      weigh(first, end, p, ds);
+      find_weights(first, end, p, ds);
       group_.sync();  // P and dP of all warps' keys
       with_rounder(rule_[GradStep::delta_step], random_step(GradStep::delta_step), random(), [&](auto rounder) {
         for (int r = 0; group_.leads() && r < vectors; ++r) {
           V sum = vec(delta_)[r];
           for (int j = 0; j < end - first; ++j) {
-            const V next = rounder(fused(vec(p)[j * vectors + r], vec(ds)[j * vectors + r], sum), Where{r, first + j, 0});
+            const V next = rounder(fused(vec(p)[j * vectors + r], vec(ds)[j * vectors + r], sum), RoundingKey{r, first + j, 0});
             const V key = splat<V>(static_cast<T>(first + j));
             sum = key < vec(first_)[r] ? sum : (key < vec(end_)[r] ? next : sum);
           }
@@ -327,7 +325,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   }
 
   /// P and dP of the keys. A team multiplies in shared memory, in place of S.
-  ATTOSCOPE_HOST_DEVICE void weigh(int first, int end, Array p, Array dp) {
+  ATTOSCOPE_HOST_DEVICE void find_weights(int first, int end, Array p, Array dp) {
     if (!rule_.finds_state) find_probabilities(first, end, p);
     const KeysProduct<T> product_of{.a = rule_.v + static_cast<std::ptrdiff_t>(first) * rule_.width_v,
                                     .m_stride = rule_.width_v,

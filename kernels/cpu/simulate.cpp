@@ -28,7 +28,7 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
     timed(stop, [&] {
       block(rows_of_block, scratch.local().at_least(scratch_bytes), out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
     });
-    stop.did(static_cast<std::size_t>(rows_of_block.count));
+    stop.report_rows(static_cast<std::size_t>(rows_of_block.count));
   });
   return out;
 }

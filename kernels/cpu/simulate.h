@@ -1,12 +1,14 @@
 /// Emulated kernels on the CPU: blocks of query rows over all threads, in the lanes of the best instruction set.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "kernels/arithmetic/exponential.h"
+#include "kernels/experiment/input.h"
 #include "kernels/experiment/matrix.h"
-#include "kernels/experiment/shape.h"
 #include "kernels/lanes/job.h"
 
 namespace attoscope {
@@ -76,5 +78,22 @@ Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double
            RowStates<double>* states = nullptr);
 /// The same for three-pass softmax in double-double, rounded to double.
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop);
+
+/// One number for each of `rows`: fma(m, unit, ln l - p_exponent ln 2), of split_kv m + ln l, l with the sink's share;
+/// -infinity without keys. `base_2`: the same times log2 e, multiplied in the working type.
+template <class T>
+std::vector<double> log_sum_exps(const Job<T>& job, const std::vector<int>& rows, const RowStates<T>& states,
+                                 bool base_2 = false) {
+  const T log2_e = static_cast<T>(0x1.71547652b82fep+0);
+  std::vector<double> all;
+  for (const int row : rows) {
+    const T m = states.m[static_cast<std::size_t>(row)], log_l = logarithm(states.l[static_cast<std::size_t>(row)]);
+    const bool merged = job.method.algorithm == Algorithm::split_kv;
+    const T x = merged ? m + log_l : fused(m, job.exp2.score_unit, log_l - job.P.log_lift);
+    all.push_back(job.keys_of(row).empty() ? -std::numeric_limits<double>::infinity()
+                                           : static_cast<double>(base_2 ? x * log2_e : x));
+  }
+  return all;
+}
 
 }  // namespace attoscope

@@ -128,9 +128,8 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
          "Three passes: the max is known before the first exp, so there is no recurrence and nothing is rescaled."},
     {.algorithm = Algorithm::two_pass,
      .name = "two_pass",
-     .what =
-         "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises P "
-         "and multiplies it by V.",
+     .what = "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises "
+             "P and multiplies it by V.",
      .formula = "m' = max(m, max S); l = exp(m - m') l + sum exp(S - m')\nthen P = exp(S - m) / l; O = P V",
      .normalises_P = true,
      .title = "two_pass: online softmax",
@@ -140,8 +139,8 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .update = "O waits for the second pass"},
     {.algorithm = Algorithm::flash1,
      .name = "flash1",
-     .what = "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every "
-             "tile.",
+     .what =
+         "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every tile.",
      .formula = "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
      .title = "flash1: one pass, O normalised at every tile",
      .code = algorithm_code::flash1,

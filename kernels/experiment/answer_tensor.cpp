@@ -1,7 +1,5 @@
 #include "kernels/experiment/answer_tensor.h"
 
-#include <utility>
-
 #include "kernels/experiment/result.h"
 
 namespace attoscope {

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/stored_bytes.h"
 #include "kernels/experiment/traffic.h"
-#include "kernels/experiment/visited_tiles.h"
 
 namespace attoscope {
 namespace {

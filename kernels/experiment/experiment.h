@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -109,5 +110,12 @@ inline constexpr double max_alibi = 1e6;
 
 /// Throws std::invalid_argument in one sentence with the key ("problem.n"), the value and the expected one.
 void validate(const Experiment& e);
+
+/// One sentence without a full stop that says why `g` cannot be the backward pass of `m`, which is a or b of the experiment;
+/// "": it can.
+std::string why_no_gradient(const Experiment& e, const Method& m, const GradMethod& g);
+
+/// The same of a's and b's backward pass, on or not; a's first.
+std::string why_no_gradients(const Experiment& e);
 
 }  // namespace attoscope

@@ -109,17 +109,15 @@ std::vector<Known> of_flash_attention() {
   return {
       {{"grad_fa2",
         "FlashAttention-2: 2^(S c - L log2 e), P and dS cast once, scale at the end, query tiles from the last to the first. "
-        "Its "
-        "additions to dQ are atomic: here in an order drawn from order_seed; --gradient-order buffers:K is its deterministic "
-        "mode. Tiles are those of large shared memory",
+        "Its additions to dQ are atomic: here in an order drawn from order_seed; --gradient-order buffers:K is its "
+        "deterministic mode. Tiles are those of large shared memory",
         "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_bwd_kernel.h, flash_bwd_preprocess_kernel.h, "
         "flash_bwd_launch_template.h"},
        fa2(),
        fa2_tiles},
       {{"grad_fa3",
         "FlashAttention-3: as grad_fa2 with query tiles from the first to the last and tiles of its own. Its deterministic "
-        "mode "
-        "is --gradient-order ascending",
+        "mode is --gradient-order ascending",
         "Dao-AILab/flash-attention, hopper/mainloop_bwd_sm90_tma_gmma_ws.hpp, flash_bwd_launch_template.h"},
        with_exponential(GradExponential::exp2, GradOrder::shuffled),
        fa3_tiles},
@@ -142,8 +140,8 @@ std::vector<Known> of_pytorch() {
         "pytorch/pytorch, aten/src/ATen/native/transformers/cuda/mem_eff_attention/kernel_backward.h"},
        mem_efficient()},
       {{"grad_triton",
-        "The Triton tutorial: scale log2 e is multiplied into K, which is rounded again: P does not fit the forward pass's "
-        "L. It adds the tiles of keys at the diagonal before the others, and in one accumulator: neither is emulated",
+        "The Triton tutorial: scale log2 e is multiplied into K, which is rounded again: P does not fit the forward pass's L. "
+        "It adds the tiles of keys at the diagonal before the others, and in one accumulator: neither is emulated",
         "triton-lang/triton, python/tutorials/06-fused-attention.py"},
        triton(),
        triton_tiles},
@@ -154,8 +152,7 @@ std::vector<Known> of_pytorch() {
        with_exponential(GradExponential::exp2_twice, GradOrder::ascending)},
       {{"grad_math",
         "PyTorch's math backend: autograd of single operations on D tensors, delta from P and dP in D. It multiplies Q and K "
-        "by "
-        "the root of scale each, which is not emulated",
+        "by the root of scale each, which is not emulated",
         "pytorch/pytorch, aten/src/ATen/native/transformers/attention.cpp, _scaled_dot_product_attention_math"},
        {.precision = rounded_at({probability, P, dP, dS, dV, dK, dQ}, DeltaFrom::probabilities)},
        one_tile},
@@ -174,8 +171,7 @@ std::vector<Known> of_few_bits() {
       {{"grad_cudnn_mxfp8",
         "cuDNN in MXFP8: dS is quantised twice, in blocks of 32 along the keys for dQ and along the queries for dK; P has a "
         "fixed factor, 256 here. delta takes dO and O of 16 bits, and dO, which it quantises too, is not quantised here. The "
-        "rule of "
-        "its scales is not told: NVIDIA's here",
+        "rule of its scales is not told: NVIDIA's here",
         "NVIDIA/cudnn-frontend, test/python/sdpa"},
        with_scales("e4m3/head/x256", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/ceil", ScaleAt::dS),
        mxfp8_tiles},

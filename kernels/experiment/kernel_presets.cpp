@@ -58,8 +58,7 @@ constexpr std::string_view fa3_source =
 constexpr std::array<Kernel, 6> table{{
     {{"fa2_a100",
       "FlashAttention-2 on an A100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the first, "
-      "which "
-      "is not emulated",
+      "which is not emulated",
       fa2_source},
      Accumulator::a100,
      fa2_sm80},
@@ -71,15 +70,13 @@ constexpr std::array<Kernel, 6> table{{
      fa2_sm8x},
     {{"fa3_h100",
       "FlashAttention-3 on an H100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the first, "
-      "which "
-      "is not emulated",
+      "which is not emulated",
       fa3_source},
      Accumulator::h100,
      fa3_sm90},
     {{"fa3_fp8_h100",
       "FlashAttention-3 in e4m3 on an H100: P lifted by 2^8, one accumulator over all keys, output in bf16. Its scales of Q, K "
-      "and "
-      "V are 1 here",
+      "and V are 1 here",
       fa3_source},
      Accumulator::h100,
      fa3_fp8_sm90,

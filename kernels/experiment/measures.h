@@ -124,4 +124,10 @@ void visit_tile(const TraceTile& t, F f) {
   f("error", t.error);
 }
 
+/// A cosine as how far it is from 1, never below 0 where rounding made it larger; everything else as it is.
+constexpr double shown_number(const DeviationMeasure& m, double x) {
+  if (m.form != DeviationMeasure::Form::from_one) return x;
+  return x > 1 ? 0 : 1 - x;  // NaN stays: an output of zeros has no direction
+}
+
 }  // namespace attoscope

@@ -15,9 +15,17 @@
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/trace.h"
 #include "kernels/experiment/traffic.h"
-#include "kernels/experiment/wanted.h"
 
 namespace attoscope {
+
+/// Parts that are computed only if they are wanted; nothing else of the answer depends on them.
+struct Wanted {
+  bool wasserstein = true;  ///< `Deviation::wasserstein`, for which all values are sorted
+  bool trace = true;        ///< `Result::trace`
+
+  bool covers(const Wanted& other) const { return (wasserstein || !other.wasserstein) && (trace || !other.trace); }
+  friend bool operator==(const Wanted&, const Wanted&) = default;
+};
 
 /// Parts of an update that the CPU's threads work on.
 enum class UpdatePart : std::uint8_t { drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept };

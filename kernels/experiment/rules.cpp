@@ -31,6 +31,13 @@ const Policy* named_policy(const Method& m) {
   return found;
 }
 
+/// True if a method, or its backward pass, rounds at random.
+template <class M>
+bool is_stochastic(const M& m) {
+  return std::ranges::any_of(m.precision.steps,
+                             [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
+}
+
 }  // namespace
 
 Method with_main_format(Method m, const Format& before, const Format& after) {
@@ -235,6 +242,12 @@ Experiment following(const Experiment& before, const Experiment& after, std::str
   if (path == "a.policy") e.a = with_policy(before.a, policy(value));
   if (path == "b.policy") e.b = with_policy(before.b, policy(value));
   return with_gradients_in_step(before, std::move(e));
+}
+
+bool depends_on_seed(const Experiment& e) {
+  const Backward& b = e.backward;
+  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b) ||
+         (b.on && (b.d_o == OutputGradient::normal || is_stochastic(b.a) || is_stochastic(b.b)));
 }
 
 }  // namespace attoscope

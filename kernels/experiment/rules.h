@@ -113,4 +113,7 @@ Experiment with_loaded(Experiment e, LoadedPlace place);
 /// pass (see `is_of_backward`) turns it on.
 Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value);
 
+/// True if the seed changes results: something is drawn, or rounded at random.
+bool depends_on_seed(const Experiment& e);
+
 }  // namespace attoscope

@@ -47,9 +47,8 @@ constexpr std::array<ScaledKernel, 17> table{{
      .pv = Accumulator::ada,
      .flush = 1},
     {.name = "sage2pp",
-     .what =
-         "SageAttention 2++, the library's default on sm_89: as sage2, with V scaled to 2.25 and P.V summed in fp16 over the "
-         "64 keys of a tile",
+     .what = "SageAttention 2++, the library's default on sm_89: as sage2, with V scaled to 2.25 and P.V summed in fp16 over "
+             "the 64 keys of a tile",
      .source = "thu-ml/SageAttention, core.py, csrc/qattn/attn_utils.cuh; arXiv 2505.21136",
      .Q = "int8/thread:32/away/plus:1e-07",
      .K = "int8/thread:64/away/plus:1e-07",
@@ -75,8 +74,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .flush = 1},
     {.name = "fa3_fp8",
      .what = "FlashAttention-3 in e4m3 on an H100: one scale for each of Q, K and V, P up to 256, one accumulator over all "
-             "keys. It "
-             "takes the tiles of keys from the last to the first, which is not emulated",
+             "keys. It takes the tiles of keys from the last to the first, which is not emulated",
      .source = fa3,
      .Q = "e4m3/head",
      .K = "e4m3/head",
@@ -88,8 +86,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .flush = 0},
     {.name = "fa3_fp8_block",
      .what = "the same in tiles of 128 x 128, with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
-             "are in the operand of an fma "
-             "chain here",
+             "are in the operand of an fma chain here",
      .source = fa3_paper,
      .Q = "e4m3/rows:128",
      .K = "e4m3/rows:128",
@@ -128,9 +125,8 @@ constexpr std::array<ScaledKernel, 17> table{{
      .lazy_max = true,
      .flush = 1},
     {.name = "cudnn_mxfp8",
-     .what =
-         "cuDNN in MXFP8 as its reference computes it: blocks of 32 with power-of-two scales rounded up, P times 16, the lazy "
-         "max of cudnn_fp8, so that no P is above 256. Sums are fma chains",
+     .what = "cuDNN in MXFP8 as its reference computes it: blocks of 32 with power-of-two scales rounded up, P times 16, the "
+             "lazy max of cudnn_fp8, so that no P is above 256. Sums are fma chains",
      .source = cudnn,
      .Q = "e4m3/block:32/e8m0/ceil",
      .K = "e4m3/block:32/e8m0/ceil",
@@ -140,8 +136,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .flush = 1},
     {.name = "mxfp8_ocp",
      .what = "MXFP8 by the text of OCP MX 1.0: blocks of 32 whose power-of-two scales are rounded down, so that the largest "
-             "saturate; P "
-             "too. Sums are fma chains",
+             "saturate; P too. Sums are fma chains",
      .source = ocp,
      .Q = "e4m3/block:32/e8m0/floor",
      .K = "e4m3/block:32/e8m0/floor",
@@ -150,8 +145,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .flush = 1},
     {.name = "nvfp4",
      .what = "NVFP4 by its usual rule: e2m1 in blocks of 16 with e4m3 scales over one of the head, P with e4m3 scales, divided "
-             "by the "
-             "scale as rounded. Sums are fma chains",
+             "by the scale as rounded. Sums are fma chains",
      .source = te,
      .Q = "e2m1/block:16/nvfp4",
      .K = "e2m1/block:16/nvfp4",
@@ -193,8 +187,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .rounded_P = to_main},
     {.name = "kv_flashmla",
      .what = "K and V kept in e4m3 with a power-of-two scale for 128 numbers of a token, read back as bf16. The part of K that "
-             "carries "
-             "positions stays in bf16 there",
+             "carries positions stays in bf16 there",
      .source = "deepseek-ai/FlashMLA, V3.2 cache of 656 bytes a token",
      .K = "e4m3/columns:128/ceil/to:main",
      .V = "e4m3/columns:128/ceil/to:main",

@@ -186,10 +186,10 @@ Settings grad_sums(GradMethod& m) {
                      "dK_j = scale sum_i dS_ij Q_i", "Br rows of a tile backward gradient")
           .swept(37, "backward", "16:256:x2"),
       Setting{"block_k", &m.block_k, {1, max_tile}}
-          .explained("block_k of gradients", "keys of a tile of the backward pass",
-                     "Keys of a tile of the backward pass: each adds its own sum to dQ, which is rounded as dq_tile and dq_sum "
-                     "say.",
-                     "dQ_i = scale sum_tiles sum_(j in tile) dS_ij K_j", "Bc keys of a tile backward gradient")
+          .explained(
+              "block_k of gradients", "keys of a tile of the backward pass",
+              "Keys of a tile of the backward pass: each adds its own sum to dQ, which is rounded as dq_tile and dq_sum say.",
+              "dQ_i = scale sum_tiles sum_(j in tile) dS_ij K_j", "Bc keys of a tile backward gradient")
           .swept(38, "backward", "16:256:x2"),
       Setting{"order", named(m.order, grad_order_names)}
           .explained("order of dQ", "in which key tiles are added to dQ: ascending, descending, shuffled[:SEED], buffers:K",
@@ -202,10 +202,10 @@ Settings grad_sums(GradMethod& m) {
                      "", "seed of shuffled dQ")
           .swept(40, "backward", "1:8"),
       Setting{"buffers", &m.buffers, {1, max_grad_buffers}}
-          .explained("buffers of dQ", "of the order buffers: how many",
-                     "Buffers that dQ is added up in; tile t goes to buffer t mod buffers (FlashAttention-2's deterministic "
-                     "mode).",
-                     "dQ = buffer_0 + buffer_1 + ...", "deterministic buffers dQ")
+          .explained(
+              "buffers of dQ", "of the order buffers: how many",
+              "Buffers that dQ is added up in; tile t goes to buffer t mod buffers (FlashAttention-2's deterministic mode).",
+              "dQ = buffer_0 + buffer_1 + ...", "deterministic buffers dQ")
           .swept(41, "backward", "1,2,4,8"),
       Setting{"last_queries_first", &m.last_queries_first}.explained(
           "last queries first", "dK and dV take the query tiles from the last to the first",
@@ -304,8 +304,7 @@ Settings composites() {
           .swept(36, "backward", "grad_base_eager,grad_base_exact", false),
       Setting{"gradient_order", {}}
           .explained("order of a's dQ",
-                     "the order in which a adds key tiles to dQ: ascending, descending, shuffled[:SEED] or "
-                     "buffers:K")
+                     "the order in which a adds key tiles to dQ: ascending, descending, shuffled[:SEED] or buffers:K")
           .with_option("--gradient-order", "the backward pass's own"),
       Setting{"dlse", {}}
           .explained("dL", "the gradient of the log-sum-exp: FILE.npy or FILE.safetensors[:HEAD]")
@@ -553,11 +552,10 @@ Settings settings(GradPrecision& p) {
 
 Settings settings(GradMethod& m) {
   Settings all = settings(m.precision);
-  all.back() = all.back().explained(
-      "delta from", "output: rowsum(dO*O); probabilities: rowsum(P*dP)",
-      "The terms of delta, which is subtracted from dP. Both are equal in exact arithmetic; a biased error of a rounded O "
-      "affects only the first (arXiv 2510.04212).",
-      "delta_i = sum_c dO_ic O_ic = sum_j P_ij dP_ij", "delta dO O");
+  all.back() = all.back().explained("delta from", "output: rowsum(dO*O); probabilities: rowsum(P*dP)",
+                                    "The terms of delta, which is subtracted from dP. Both are equal in exact arithmetic; a "
+                                    "biased error of a rounded O affects only the first (arXiv 2510.04212).",
+                                    "delta_i = sum_c dO_ic O_ic = sum_j P_ij dP_ij", "delta dO O");
   all.push_back(Setting{"scale_at", named(m.scale_at, scale_at_names)}.explained(
       "scale at", "where the scale of the scores enters: the finished dQ and dK, dS, or K",
       "The place of the factor scale: on the finished dQ and dK, on dS before its cast, or with log2 e on K before the scores "

@@ -16,7 +16,7 @@ struct StopSign {
   /// Throws Stopped if the work is cancelled.
   virtual void check() const {}
   /// Reports that many more rows as finished; called from many threads.
-  virtual void did(std::size_t) const {}
+  virtual void report_rows(std::size_t) const {}
   /// Reports how long one thread worked; called from many threads.
   virtual void worked(double /*ms*/) const {}
 

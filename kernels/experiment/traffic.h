@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "kernels/experiment/scaling.h"
 
 namespace attoscope {
 
@@ -56,5 +59,25 @@ inline constexpr std::array<DataSheet, 4> data_sheets{
 double ridge(const DataSheet& machine);
 /// The roofline (Williams, Waterman, Patterson 2009): Tflop/s that `flops_per_byte` allow at most.
 double attainable(const DataSheet& machine, double flops_per_byte);
+
+struct Problem;
+
+/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, with their rows.
+struct VisitedTiles {
+  std::int64_t tiles = 0, visited = 0;
+  double query_rows = 0;  ///< rows of Q, summed over the visited tiles
+  double key_rows = 0;    ///< rows of K, summed over the visited tiles
+};
+
+/// Counts the tiles; with reversed keys they start at the last key.
+VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed);
+
+struct Experiment;
+
+/// Bytes of a number of Q, K or V as method a reads it: its element and its share of a scale where a stores with scales, else
+/// the main format's.
+double stored_bytes(const Experiment& e, ScaledTensor t);
+/// "Q 1.03, K 1.03, V 1.06": the tensors that a stores with scales; "": none.
+std::string stored_bytes_text(const Experiment& e);
 
 }  // namespace attoscope

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "kernels/experiment/text.h"
-#include "kernels/gpu/driver.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/gpu/gpu_code.h"
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -69,5 +68,8 @@ std::vector<float> sample_on_device(const DeviceMatrices& matrices, Field field,
                                     float outside);
 /// The index of the GPU on which they lie.
 int device_index(const DeviceMatrices& matrices);
+
+/// The newest CUDA version that the driver runs: 13000 for 13.0; 0 without a driver, or without CUDA in this program.
+int cuda_of_driver();
 
 }  // namespace attoscope

@@ -111,12 +111,12 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
              "; it needs a driver for CUDA " + cuda_version(versions.runtime) + " or newer, or a build on this machine.";
     case CudaError::jit_compiler_not_found:
       return gpu +
-             " needs this program's PTX compiled by its driver, whose compiler (libnvidia-ptxjitcompiler) is not installed; "
-             "it needs that, or a build on this machine.";
+             " needs this program's PTX compiled by its driver, whose compiler (libnvidia-ptxjitcompiler) is not installed; it "
+             "needs that, or a build on this machine.";
     case CudaError::jit_compilation_disabled:
       return gpu +
-             " needs this program's PTX compiled by its driver, and CUDA_DISABLE_PTX_JIT forbids that; it needs that unset, "
-             "or a build on this machine.";
+             " needs this program's PTX compiled by its driver, and CUDA_DISABLE_PTX_JIT forbids that; it needs that unset, or "
+             "a build on this machine.";
     case CudaError::invalid_ptx:
       return gpu + " refused this program's PTX (" + built + ") with a driver that knows CUDA " +
              cuda_version(versions.driver) + "; it needs a build on this machine.";

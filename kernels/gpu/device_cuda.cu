@@ -8,7 +8,6 @@
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/device_answer.h"
 #include "kernels/gpu/device_matrices.h"
-#include "kernels/gpu/driver.h"
 #include "kernels/gpu/gpu.h"
 #include "kernels/gpu/gradients_cuda.h"
 #include "kernels/gpu/simulate_cuda.h"

@@ -127,7 +127,7 @@ class GradientLaunches : private DeviceWork<T, Device> {
       run_keys(cut[i - 1], cut[i], KeysPart::sums);
       int rows = 0;
       for (int block = cut[i - 1]; block < cut[i]; ++block) rows += pass_.blocks[block].count;
-      stop_.did(static_cast<std::size_t>(rows));
+      stop_.report_rows(static_cast<std::size_t>(rows));
     }
     if (pass_.has_sums) run_keys(0, 0, KeysPart::finish);
     fetch(g);

@@ -86,7 +86,7 @@ void compute_slice(LaunchPart part, LaunchPace& pace, const StopSign& stop, Laun
     pace.took(part.blocks, std::min(end.reached, part.range.to) - part.range.from, end.ms);
     const double share = static_cast<double>(part.range.to) / static_cast<double>(pace.estimate().whole);
     const int finished = over ? part.rows : static_cast<int>(std::min(0.99, share) * part.rows);
-    stop.did(static_cast<std::size_t>(std::max(0, finished - reported)));
+    stop.report_rows(static_cast<std::size_t>(std::max(0, finished - reported)));
     reported = std::max(reported, finished);
   }
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/experiment/shape.h"
+#include "kernels/experiment/input.h"
 #include "kernels/judge/judge.h"
 #include "kernels/judge/power.h"
 

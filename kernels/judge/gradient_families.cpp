@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"

@@ -5,9 +5,9 @@
 #include <functional>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/judge/gradient_group.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -62,7 +62,7 @@ double rest(const std::vector<TensorJudgement>& tensors) {
 }
 
 GroupJudgement judged_group(const JudgedGradients& given, const Options& options) {
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   GroupJudgement judged;
   std::ptrdiff_t fewest = 0;
   double least = 0;
@@ -93,7 +93,7 @@ GroupJudgement judge_gradients(const JudgedGradients& given, const Options& opti
 }
 
 std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Options& options) {
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   std::vector<SinkGradient> all;
   each_form(
       given, stop,

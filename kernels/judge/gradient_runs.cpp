@@ -1,7 +1,6 @@
 #include "kernels/judge/gradient_runs.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace attoscope {
 namespace {

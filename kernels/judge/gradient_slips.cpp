@@ -7,11 +7,11 @@
 #include <numbers>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/judge/gradient_group.h"
 #include "kernels/judge/gradient_padding.h"
 #include "kernels/judge/gradient_runs.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -518,7 +518,7 @@ bool is_unnamed(const TensorJudgement& t) { return !t.found.rounded && !t.slip; 
 
 /// Takes the way of rounding in which the fewest wrong tensors stay without a name.
 void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options, const GroupJudgement& like) {
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   std::vector<GradientSlip> known;
   for (const TensorJudgement& t : like.tensors)
     if (t.slip) known.push_back(*t.slip);

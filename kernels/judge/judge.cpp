@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -17,6 +16,7 @@
 #include "kernels/slips/error_places.h"
 #include "kernels/slips/seen_tensors.h"
 #include "kernels/slips/slip_suspects.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -204,7 +204,7 @@ class Judge {
   int cols_;  ///< of O
   const std::vector<double>& o_;
   const Options& options_;
-  CancelledSign stop_;
+  StopToken stop_;
   std::shared_ptr<const Tensors> inputs_, given_;  ///< as everybody sees them; as the files have them, where that differs
   const Tolerance* tolerance_ = nullptr;
 };

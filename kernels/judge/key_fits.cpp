@@ -3,7 +3,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <numbers>
 #include <set>
 
 #include "kernels/judge/wrong_output.h"

@@ -6,12 +6,12 @@
 #include <numbers>
 #include <numeric>
 
-#include "kernels/cancelled_sign.h"
-#include "kernels/cpu/log_sum_exp.h"
+#include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/lse_truth.h"
 #include "kernels/slips/error_places.h"
 #include "kernels/slips/seen_tensors.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -199,7 +199,7 @@ class LseJudge {
 
   const JudgedLse& given_;
   const KernelClaim& claim_;
-  CancelledSign stop_;
+  StopToken stop_;
   std::vector<int> all_rows_;
 };
 

@@ -3,12 +3,12 @@
 #include <limits>
 #include <numbers>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/lse_truth.h"
 #include "kernels/slips/error_places.h"
 #include "kernels/slips/seen_tensors.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -216,7 +216,7 @@ class LseSlips {
   const JudgedLse& given_;
   LseBase base_;
   const LseJudgement& judged_;
-  CancelledSign stop_;
+  StopToken stop_;
   std::shared_ptr<const Tensors> inputs_;
   LseRows right_;
   double best_ratio_ = no_number;

@@ -1,7 +1,6 @@
 // Elements, rows and columns that were never written, or hold what belongs elsewhere; and slips in the wrong rows alone.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 

@@ -1,5 +1,4 @@
 // Rotary positions (RoPE, arXiv 2104.09864) of the wrong kind, or of the wrong place: Q and K are turned back and again.
-#include <array>
 #include <cmath>
 #include <functional>
 

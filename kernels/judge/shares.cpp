@@ -1,7 +1,5 @@
 #include "kernels/judge/shares.h"
 
-#include <algorithm>
-
 namespace attoscope {
 
 std::shared_ptr<const Matrix> shares_of(const CallJudgement& call) {

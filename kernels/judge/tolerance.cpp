@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <type_traits>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/softmax_variant.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -79,7 +78,7 @@ double length_of(const double* x, int d) {
 template <class T>
 class RivalRuns {
  public:
-  RivalRuns(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, CancelledSign& stop)
+  RivalRuns(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, StopToken& stop)
       : problem_(problem),
         inputs_(inputs),
         claim_(claim),
@@ -96,7 +95,7 @@ class RivalRuns {
     const std::vector<Rival> all = rivals_of(claim_, problem_);
     double work = 3;
     for (const Rival& rival : all) work += static_cast<double>(rows_of(rival).size()) / problem_.n;
-    stop_.weigh(1), stop_.expect(work * problem_.n);
+    stop_.set_row_work(1), stop_.expect(work * problem_.n);
     find_golden();
     find_nonfinite();
     find_expectations();
@@ -274,7 +273,7 @@ class RivalRuns {
   const Problem& problem_;
   const Tensors& inputs_;
   const KernelClaim& claim_;
-  CancelledSign& stop_;
+  StopToken& stop_;
   int cols_;  ///< of O
   std::vector<int> rows_, sampled_;
   Operands<T> x_;
@@ -319,7 +318,7 @@ double Tolerance::expected(int i, int c) const {
 }
 
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options) {
-  CancelledSign stop(options.cancelled, options.progress, options.isa);
+  StopToken stop(options.cancelled, options.progress, options.isa);
   const bool precise = significand_bits(claim.format) > 24;
   return precise ? RivalRuns<double>(problem, inputs, claim, stop).find()
                  : RivalRuns<float>(problem, inputs, claim, stop).find();

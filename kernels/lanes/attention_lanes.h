@@ -249,7 +249,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     V rescaled[vectors], lost[vectors];
     with(Step::rescaled, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
-        rescaled[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
+        rescaled[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], RoundingKey{r, tile_.index, -1});
         lost[r] = vec(scratch_.alpha)[r] * vec(state_.l_lost)[r];
       }
     });
@@ -257,7 +257,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
         const V y = kahan ? vec(tile_sum())[r] - lost[r] : vec(tile_sum())[r];
-        const V next = rounder(rescaled[r] + y, Where{r, tile_.index, 0});
+        const V next = rounder(rescaled[r] + y, RoundingKey{r, tile_.index, 0});
         if (kahan) vec(state_.l_lost)[r] = active(r) == one ? (next - rescaled[r]) - y : vec(state_.l_lost)[r];
         vec(state_.l)[r] = active(r) == one ? next : vec(state_.l)[r];
       }
@@ -319,15 +319,16 @@ class AttentionBlock : private TileSteps<T, Observer> {
     fill_rows(beta, Step::alpha, [&](int r) { return this->factor(vec(scratch_.m_tile)[r] - vec(state_.m)[r]); }, 1);
     with(Step::rescaled, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
-        old_share[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
-        vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], Where{r, tile_.index, -2});
+        old_share[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], RoundingKey{r, tile_.index, -1});
+        vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], RoundingKey{r, tile_.index, -2});
       }
     });
     fill_columns(scratch_.PV, Step::rescaled, [pv, beta = vec(beta)](int i, int r) { return beta[r] * pv[i]; }, -1 - tile);
     fill_columns(state_.O, Step::rescaled, [o, &old_share](int i, int r) { return old_share[r] * o[i]; }, tile);
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r)
-        vec(state_.l)[r] = active(r) == one ? rounder(old_share[r] + vec(sum)[r], Where{r, tile_.index, 0}) : vec(state_.l)[r];
+        vec(state_.l)[r] =
+            active(r) == one ? rounder(old_share[r] + vec(sum)[r], RoundingKey{r, tile_.index, 0}) : vec(state_.l)[r];
     });
     fill_columns(state_.O, Step::O, [o, pv, l = vec(state_.l)](int i, int r) { return (o[i] + pv[i]) / l[r]; }, tile);
   }
@@ -374,7 +375,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     if (!job_.partial.rounds()) return;
     with_rounder(job_.partial, partial_step, this->random(), [&](auto rounder) {
       each_column([&, o = vec(run_o(run)), l = vec(state_.l)](int i, int r) {
-        o[i] = rounder(o[i] / l[r], Where{r, i / vectors, -2 - run});
+        o[i] = rounder(o[i] / l[r], RoundingKey{r, i / vectors, -2 - run});
       });
     });
   }
@@ -473,18 +474,18 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const bool divided = job_.partial.rounds();
     with(Step::rescaled, [&](auto rounder) {
       each_column([&](int i, int r) {
-        share[i] = rounder(alpha[r] * (divided ? o[i] : o[i] / l[r]), Where{r, i / vectors, -2 - run});
+        share[i] = rounder(alpha[r] * (divided ? o[i] : o[i] / l[r]), RoundingKey{r, i / vectors, -2 - run});
       });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
-        const V next = rounder(vec(state_.l)[r] + vec(scratch_.alpha)[r], Where{r, run, -2});
+        const V next = rounder(vec(state_.l)[r] + vec(scratch_.alpha)[r], RoundingKey{r, run, -2});
         vec(state_.l)[r] = started[r] == one ? next : vec(state_.l)[r];
       }
     });
     with(Step::O, [&](auto rounder) {
       each_column([&](int i, int r) {
-        const V next = rounder(all[i] + share[i], Where{r, i / vectors, -2 - run});
+        const V next = rounder(all[i] + share[i], RoundingKey{r, i / vectors, -2 - run});
         all[i] = started[r] == one ? next : all[i];
       });
     });
@@ -500,12 +501,12 @@ class AttentionBlock : private TileSteps<T, Observer> {
     with(Step::rescaled, [&](auto rounder) {
       each_column([&](int i, int r) {
         const V own = divided ? o[i] : o[i] / l[r];
-        share[i] = rounder(s[r] * (all[i] - own), Where{r, i / vectors, -2 - run});
+        share[i] = rounder(s[r] * (all[i] - own), RoundingKey{r, i / vectors, -2 - run});
       });
     });
     with(Step::O, [&](auto rounder) {
       each_column([&](int i, int r) {
-        const V next = rounder(all[i] - share[i], Where{r, i / vectors, -2 - run});
+        const V next = rounder(all[i] - share[i], RoundingKey{r, i / vectors, -2 - run});
         all[i] = started[r] == one ? next : all[i];
       });
     });

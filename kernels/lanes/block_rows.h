@@ -217,7 +217,7 @@ class BlockRows {
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_rows(Array x, Step step, F f, int k = 0) const {
     with(step, [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), Where{r, tile_.index, k});
+      for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), RoundingKey{r, tile_.index, k});
     });
   }
   /// S[key] = round(f(i)) for the tile's keys.
@@ -228,7 +228,7 @@ class BlockRows {
     with(step, [&](auto rounder) {
       group_.each_own(keys(), [&](int j, int end) {
         for (; j < end; ++j)
-          for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, j0 + j, 0});
+          for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), RoundingKey{r, j0 + j, 0});
       });
     });
   }
@@ -245,7 +245,7 @@ class BlockRows {
       group_.each_own(job_.d_v, [&](int c, int end) {
         for (; c < end; ++c)
           for (int r = 0; r < vectors; ++r) {
-            const V y = rounder(f(c * vectors + r, r), WhereInColumn{{r, c, key}});
+            const V y = rounder(f(c * vectors + r, r), ColumnRoundingKey{{r, c, key}});
             out[c * vectors + r] = any_idle ? (active[r] == one ? y : out[c * vectors + r]) : y;
           }
       });

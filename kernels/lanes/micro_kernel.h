@@ -30,7 +30,7 @@ struct Product {
   LaneArray<const T> first{}, end{};
   Step step = Step::qk_step;
   RandomBits<T> random{};
-  int first_m = 0, first_k = 0;  ///< added to m and k in Where
+  int first_m = 0, first_k = 0;  ///< added to m and k in RoundingKey
   LaneGroup group{};
   using Ranges = std::conditional_t<Lane<typename Lanes<X>::V>::emulates_fma, FactorRanges, NoRanges>;
   Ranges ranges{};

@@ -7,7 +7,7 @@
 
 namespace attoscope {
 
-/// One rounding, in the order of execution; i and k are those of Where.
+/// One rounding, in the order of execution; i and k are those of RoundingKey.
 struct LoggedRounding {
   Step step{};
   int i = 0, k = 0;

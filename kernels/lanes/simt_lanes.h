@@ -333,7 +333,8 @@ struct RandomBits {
 
 /// The expensive kinds of rounding: one copy of their code.
 template <class T>
-ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, RandomBits<T> random, Where at) {
+ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, RandomBits<T> random,
+                                                   RoundingKey at) {
   if (p.kind != RounderKind::stochastic) return round(p.format, x);
   const int row = static_cast<int>(random.rows[at.r]), first = random.columns_first ? at.i : row,
             second = random.columns_first ? row : at.i;
@@ -354,7 +355,7 @@ struct GeneralRounder {
   ATTOSCOPE_HOST_DEVICE_INLINE GeneralRounder(const RounderPlan<T>& p, Step s, const RandomBits<T>& d)
       : plan(p), way(way_of(p.kind)), bits(p), magic(p), step(s), random(d) {}
 
-  ATTOSCOPE_HOST_DEVICE_INLINE T operator()(T x, Where at = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE T operator()(T x, RoundingKey at = {}) const {
     switch (way) {
       case Way::none:
         return x;
@@ -393,11 +394,11 @@ template <class T>
 struct RecordingRounder {
   GeneralRounder<T> rounder;
 
-  T operator()(T x, Where at = {}) const { return recorded(x, at, false); }
-  T operator()(T x, WhereInColumn at) const { return recorded(x, at, true); }
+  T operator()(T x, RoundingKey at = {}) const { return recorded(x, at, false); }
+  T operator()(T x, ColumnRoundingKey at) const { return recorded(x, at, true); }
 
  private:
-  T recorded(T x, Where at, bool of_column) const {
+  T recorded(T x, RoundingKey at, bool of_column) const {
     const T y = rounder(x, at);
     rounder.random.log->roundings.push_back(
         {rounder.step, at.i, at.k, of_column, static_cast<double>(x), static_cast<double>(y)});

@@ -89,9 +89,9 @@ class OrderedSum {
 
   /// Key of a rounding: the terms that it adds, not its number so far, since unseen keys before it depend on the other rows of
   /// the block.
-  ATTOSCOPE_HOST_DEVICE Where at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
+  ATTOSCOPE_HOST_DEVICE RoundingKey at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
   /// The node of the tree at `level` that holds the latest term.
-  ATTOSCOPE_HOST_DEVICE Where node(int level) const { return at(level, (index_ >> level) << level); }
+  ATTOSCOPE_HOST_DEVICE RoundingKey node(int level) const { return at(level, (index_ >> level) << level); }
 
   SumOrder order_;
   int chains_, index_;

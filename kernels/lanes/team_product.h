@@ -146,7 +146,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_step(const P& p, const OwnSlab<P>& x, cons
                                            const Rounder& rounder, A a, typename P::T (&sum)[column_group]) {
   ATTOSCOPE_UNROLL(unroll)
   for (int i = 0; i < column_group; ++i)
-    sum[i] = steps.next(k, sum[i], rounder(fused(a(i), b, sum[i]), Where{0, p.first_m + x.m0 + i, p.first_k + k}));
+    sum[i] = steps.next(k, sum[i], rounder(fused(a(i), b, sum[i]), RoundingKey{0, p.first_m + x.m0 + i, p.first_k + k}));
 }
 
 /// The slab's steps k in order, on top of the sums.

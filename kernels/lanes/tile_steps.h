@@ -264,7 +264,7 @@ class TileSteps : protected Scores<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void extend_chain(Rounder rounder, int r) const {
     V sum = vec(tile_sum())[r];
     auto s = vec(scratch_.S) + r;
-    for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, Where{r, tile_.j0 + j, 0});
+    for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, RoundingKey{r, tile_.j0 + j, 0});
     vec(tile_sum())[r] = sum;
   }
 
@@ -274,8 +274,8 @@ class TileSteps : protected Scores<T, Observer> {
     auto s = vec(scratch_.S) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) {
       const V sum_before = sum, lost_before = lost;
-      const V y = rounder(*s - lost, Where{r, tile_.j0 + j, 1}), next = rounder(sum + y, Where{r, tile_.j0 + j, 2});
-      const V next_lost = rounder(rounder(next - sum, Where{r, tile_.j0 + j, 3}) - y, Where{r, tile_.j0 + j, 4});
+      const V y = rounder(*s - lost, RoundingKey{r, tile_.j0 + j, 1}), next = rounder(sum + y, RoundingKey{r, tile_.j0 + j, 2});
+      const V next_lost = rounder(rounder(next - sum, RoundingKey{r, tile_.j0 + j, 3}) - y, RoundingKey{r, tile_.j0 + j, 4});
       const V key = splat<V>(static_cast<T>(tile_.j0 + j)), first = vec(rows_.first)[r], end = vec(rows_.end)[r];
       lost = key < first ? lost : (key < end ? next_lost : lost);  // a key that the row does not see adds no lost part either
       sum = key < first ? sum : (key < end ? next : sum);

@@ -227,15 +227,15 @@ struct HalfRounder {
   explicit HalfRounder(const RounderPlan<float>& p) : magic(p) {}
 
 #if defined(__AVX512F__)
-  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, Where = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const {
     return FloatV(_mm512_cvtph_ps(_mm512_cvtps_ph(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
   }
 #elif defined(__F16C__)
-  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, Where = {}) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const {
     return FloatV(_mm256_cvtph_ps(_mm256_cvtps_ph(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
   }
 #else
-  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, Where = {}) const { return magic(x); }
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const { return magic(x); }
 #endif
 };
 
@@ -246,7 +246,7 @@ struct SlowRounder {
   explicit SlowRounder(const RounderPlan<T>& p) : format(p.format) {}
 
   template <class V>
-  V operator()(V x, Where = {}) const {
+  V operator()(V x, RoundingKey = {}) const {
     for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) x[i] = round(format, x[i]);
     return x;
   }
@@ -267,7 +267,7 @@ struct StochasticRounder {
   RandomBits<T> random;
 
   template <class V>
-  V operator()(V x, Where at = {}) const {
+  V operator()(V x, RoundingKey at = {}) const {
     constexpr int width = sizeof(V) / sizeof(T);
     for (int i = 0; i < width; ++i)
       x[i] = round_stochastic(format, x[i],
@@ -276,7 +276,7 @@ struct StochasticRounder {
   }
 };
 
-/// Calls `use` with the functor of the plan's kind: one branch, then straight loops. Functors take (x, Where).
+/// Calls `use` with the functor of the plan's kind: one branch, then straight loops. Functors take (x, RoundingKey).
 template <class T, class Use>
 inline void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
   switch (p.kind) {

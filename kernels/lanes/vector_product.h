@@ -34,7 +34,7 @@ inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder, Term 
     for (int i = 0; i < M; ++i) {
       const V x = splat<V>(a[i * p.m_stride]);
       for (int r = 0; r < own; ++r) {
-        const V next = rounder(term(x, k * L::vectors + r, sum[i][r]), Where{r, p.first_m + m0 + i, p.first_k + k});
+        const V next = rounder(term(x, k * L::vectors + r, sum[i][r]), RoundingKey{r, p.first_m + m0 + i, p.first_k + k});
         if constexpr (masked) {
           sum[i][r] = taking_part(p, k, r, next, sum[i][r]);
         } else {

@@ -1,6 +1,5 @@
 #include "kernels/model/architecture.h"
 
-#include <numeric>
 #include <stdexcept>
 
 namespace attoscope {

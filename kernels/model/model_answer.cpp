@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
 #include "kernels/model/logit_measures.h"
+#include "kernels/stop_token.h"
 #include "kernels/system_memory.h"
 
 namespace attoscope {
@@ -29,13 +29,29 @@ Method eager_attention() {
 }
 constexpr int pieces_of_another_order = 8;
 
-/// A run up to its last norm.
+/// Adds the time from its construction to its destruction.
+class AddedTime {
+ public:
+  explicit AddedTime(double& seconds) : seconds_(seconds) {}
+  ~AddedTime() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  AddedTime(const AddedTime&) = delete;
+  AddedTime& operator=(const AddedTime&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// A run up to its last norm; adds the time of its logits to `seconds`.
 template <class T>
 class FinishedRun final : public LogitSource {
  public:
-  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last)
-      : run_(std::move(run)), last_(std::move(last)), loss_(run_->loss()) {}
-  std::vector<double> logits(int first, int count) override { return run_->logits(last_, first, count); }
+  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last, double& seconds)
+      : run_(std::move(run)), last_(std::move(last)), loss_(run_->loss()), seconds_(seconds) {}
+  std::vector<double> logits(int first, int count) override {
+    const AddedTime timed(seconds_);
+    return run_->logits(last_, first, count);
+  }
   LogitSum sum(const LogitLanes& lanes, const double* x, int count) const override {
     return loss_.block > 0 ? run_->lanes().online_sum(loss_, x, count) : LogitSource::sum(lanes, x, count);
   }
@@ -47,6 +63,7 @@ class FinishedRun final : public LogitSource {
   std::shared_ptr<ModelRun<T>> run_;
   std::vector<T> last_;
   OnlineLoss<T> loss_;
+  double& seconds_;
 };
 
 /// Called with the residual stream before layer 0 and after each layer.
@@ -69,28 +86,31 @@ std::vector<Step> rounding_steps(const Method& m) {
 
 class ModelWork {
  public:
-  ModelWork(const ModelQuestion& q, CancelledSign& stop, const LayerCosts& costs, const ShareMemory& memory)
+  ModelWork(const ModelQuestion& q, StopToken& stop, const LayerCosts& costs, const ShareMemory& memory)
       : q_(q), model_(*q.model), stop_(stop), costs_(costs), memory_(memory) {}
 
   ModelAnswer answer() {
     const AttentionChoice a = choice(q_.a), b = choice(q_.b);
-    stop_.weigh(costs_.exact);
-    const auto exact = run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); });
+    stop_.set_row_work(costs_.exact);
+    const auto exact =
+        run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); }, answer_.seconds[0]);
     answer_.layers.resize(model_.layers.size());
-    stop_.weigh(costs_.around);
-    const auto of_a = around_run(a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; });
-    const auto of_b = around_run(b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; });
+    stop_.set_row_work(costs_.around);
+    const auto of_a = around_run(
+        a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; }, answer_.seconds[1]);
+    const auto of_b = around_run(
+        b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; }, answer_.seconds[2]);
     const Method eager = eager_attention();
     const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
-    stop_.weigh(costs_.bf16);
+    stop_.set_row_work(costs_.bf16);
     std::vector<LogitSource*> runs{exact.get(), of_a.get(), of_b.get()};
     std::array<Source, 2> yardsticks;
     for (std::size_t i = 0; q_.yardsticks && i < yardsticks.size(); ++i) {
-      yardsticks[i] = run<float>(all_bf16(i == 0 ? 1 : pieces_of_another_order), bf16_heads, {});
+      yardsticks[i] = run<float>(all_bf16(i == 0 ? 1 : pieces_of_another_order), bf16_heads, {}, other_seconds_);
       runs.push_back(yardsticks[i].get());
     }
     measure(runs);
-    stop_.weigh(costs_.around);
+    stop_.set_row_work(costs_.around);
     if (q_.attribute != ModelPart::none) attribute(a);
     if (q_.keeps_outputs)
       for (const std::vector<double>& x : exact_hidden_)
@@ -108,27 +128,29 @@ class ModelWork {
   }
 
   template <class T>
-  Source run(const Surroundings& around, const AttentionChoice& heads, const LayerWatch<T>& watch) {
+  Source run(const Surroundings& around, const AttentionChoice& heads, const LayerWatch<T>& watch, double& seconds) {
+    const AddedTime timed(seconds);
     auto model = std::make_shared<ModelRun<T>>(model_, q_.tokens, around, stop_);
     std::vector<T> x = model->embedded();
     if (watch) watch(0, x);
     for (int l = 0; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, heads);
-      stop_.did(1);
+      stop_.report_rows(1);
       if (watch) watch(l + 1, x);
     }
     std::vector<T> last = model->last_norm(x);
-    return std::make_unique<FinishedRun<T>>(std::move(model), std::move(last));
+    return std::make_unique<FinishedRun<T>>(std::move(model), std::move(last), seconds);
   }
 
   template <class T>
-  Source grown_run(const AttentionChoice& heads, const GrowthWatch& watch) {
-    return run<T>(q_.around, heads, [&](int done, const std::vector<T>& x) {
+  Source grown_run(const AttentionChoice& heads, const GrowthWatch& watch, double& seconds) {
+    const LayerWatch<T> grown = [&](int done, const std::vector<T>& x) {
       if (done > 0) watch(done - 1, relative_rms(x, exact_hidden_[static_cast<std::size_t>(done)]));
-    });
+    };
+    return run<T>(q_.around, heads, grown, seconds);
   }
-  Source around_run(const AttentionChoice& heads, const GrowthWatch& watch) {
-    return q_.around.in_double ? grown_run<double>(heads, watch) : grown_run<float>(heads, watch);
+  Source around_run(const AttentionChoice& heads, const GrowthWatch& watch, double& seconds) {
+    return q_.around.in_double ? grown_run<double>(heads, watch, seconds) : grown_run<float>(heads, watch, seconds);
   }
 
   void measure(const std::vector<LogitSource*>& runs) {
@@ -192,12 +214,12 @@ class ModelWork {
     const std::optional<double> known = memory_.known ? memory_.known(part) : std::nullopt;
     if (known) {
       part.share = *known;
-      stop_.did(static_cast<std::size_t>(model_.architecture.layers - std::max(part.layer, 0)));
+      stop_.report_rows(static_cast<std::size_t>(model_.architecture.layers - std::max(part.layer, 0)));
     } else {
       part.share = share_of(*without());
       if (memory_.found) memory_.found(part);
     }
-    stop_.did(static_cast<std::size_t>(costs_.layers_of_logits));
+    stop_.report_rows(static_cast<std::size_t>(costs_.layers_of_logits));
     answer_.attribution.push_back(std::move(part));
   }
 
@@ -236,18 +258,20 @@ class ModelWork {
   Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const std::vector<T>& attended,
                        const AttentionChoice& a) {
     model->finish(first, attended, x);
-    stop_.did(1);
+    stop_.report_rows(1);
     for (int l = first + 1; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, a);
-      stop_.did(1);
+      stop_.report_rows(1);
     }
-    return std::make_unique<FinishedRun<T>>(model, model->last_norm(x));
+    return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), other_seconds_);
   }
 
   void attribute_steps(const AttentionChoice& a) {
     const auto add = [&](std::string name, const Surroundings& around, const AttentionChoice& heads) {
-      add_part({-1, -1, std::move(name), 0},
-               [&] { return around.in_double ? run<double>(around, heads, {}) : run<float>(around, heads, {}); });
+      add_part({-1, -1, std::move(name), 0}, [&] {
+        return around.in_double ? run<double>(around, heads, {}, other_seconds_)
+                                : run<float>(around, heads, {}, other_seconds_);
+      });
     };
     for (const Step s : rounding_steps(q_.a)) {
       Method m = q_.a;
@@ -264,12 +288,13 @@ class ModelWork {
 
   const ModelQuestion& q_;
   const LanguageModel& model_;
-  CancelledSign& stop_;
+  StopToken& stop_;
   const LayerCosts& costs_;
   const ShareMemory& memory_;
   ModelAnswer answer_;
   std::vector<std::vector<double>> exact_hidden_;
   std::vector<double> exact_logp_;
+  double other_seconds_ = 0;  ///< of yardsticks and parts
 };
 
 /// Layers under a that an attribution runs.
@@ -289,14 +314,6 @@ double layers_of_attribution(const ModelQuestion& q) {
   return part_count(q) * layers;
 }
 
-}  // namespace
-
-double model_layers(const ModelQuestion& q) {
-  return (q.yardsticks ? 5 : 3) * q.model->architecture.layers + layers_of_attribution(q);
-}
-
-namespace {
-
 double total_seconds(const ModelQuestion& q, const LayerCosts& c) {
   const double of_run = q.model->architecture.layers + c.layers_of_logits;
   return of_run * (c.exact + 2 * c.around + (q.yardsticks ? 2 * c.bf16 : 0)) +
@@ -312,13 +329,15 @@ double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, cons
   ModelRun<T> run(*q.model, some, around, stop);
   std::vector<T> x = run.embedded();
   run.run_layer(0, x, heads);  // memory is touched, pages are there
-  const auto begun = std::chrono::steady_clock::now();
-  run.run_layer(0, x, heads);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  double seconds = 0;
+  {
+    const AddedTime timed(seconds);
+    run.run_layer(0, x, heads);
+  }
   return seconds * static_cast<double>(q.tokens.size()) / static_cast<double>(some.size());
 }
 
-LayerCosts costs_of(const ModelQuestion& q, const StopSign& stop) {
+LayerCosts costs_of(const ModelQuestion& q, int vocabulary, const StopSign& stop) {
   const AttentionChoice a{.method = &q.a, .format = q.format, .seed = q.seed};
   const Method eager = eager_attention();
   LayerCosts c;
@@ -328,8 +347,29 @@ LayerCosts costs_of(const ModelQuestion& q, const StopSign& stop) {
   c.bf16 = seconds_of_layer<float>(q, all_bf16(1), {.method = &eager, .format = attoscope::bf16}, stop);
   double weights = 0;
   for (const WeightMatrix& w : q.model->layers.front()) weights += static_cast<double>(w.values.size());
-  c.layers_of_logits = std::round(static_cast<double>(q.model->output().values.size()) / weights);
+  c.layers_of_logits = std::round(static_cast<double>(vocabulary) * q.model->architecture.width / weights);
   return c;
+}
+
+/// A layer of these shapes, and a vocabulary of one token.
+LanguageModel one_layer(Architecture a) {
+  auto matrix = [seed = 1U](int rows, int cols) mutable {
+    WeightMatrix w{rows, cols, std::vector<float>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols))};
+    for (float& x : w.values) x = static_cast<float>((seed = seed * 1664525U + 1013904223U) >> 8U) * 0x1p-28F - 0x1p-5F;
+    return w;
+  };
+  a.layers = 1, a.vocabulary = 1;
+  LanguageModel model{.architecture = a,
+                      .embedding = matrix(1, a.width),
+                      .layers = std::vector<LayerWeights>(1),
+                      .norm = matrix(1, a.width),
+                      .head{}};
+  for (std::size_t t = 0; t < layer_tensor_count; ++t)
+    if (const auto tensor = static_cast<LayerTensor>(t); !is_optional(tensor)) {
+      const auto [rows, cols] = shape_of(a, tensor);
+      model.layers[0][t] = matrix(rows, cols);
+    }
+  return model;
 }
 
 void check(const ModelQuestion& q) {
@@ -385,19 +425,29 @@ int part_count(const ModelQuestion& q) {
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options, const ShareMemory& memory) {
   check(question);
   return on_threads(options.threads, [&] {
-    CancelledSign stop(options.cancelled, options.progress, options.isa);
-    const LayerCosts costs = costs_of(question, stop);
+    StopToken stop(options.cancelled, options.progress, options.isa);
+    const LayerCosts costs = costs_of(question, question.model->architecture.vocabulary, stop);
     stop.expect(total_seconds(question, costs));
     return ModelWork(question, stop, costs, memory).answer();
   });
 }
 
-double expected_seconds(const ModelQuestion& question, const Options& options) {
-  check(question);
-  return on_threads(options.threads, [&] {
-    const CancelledSign stop(options.cancelled, options.isa);
-    return total_seconds(question, costs_of(question, stop));
+std::array<double, 4> expected_seconds(ModelQuestion q, const Options& options) {
+  check(q);
+  const LanguageModel& model = *q.model;
+  const LanguageModel shape = model.layers.empty() ? one_layer(model.architecture) : LanguageModel{};
+  ModelQuestion timed = q;
+  if (model.layers.empty()) timed.model = &shape, timed.tokens.assign(q.tokens.size(), 0);
+  const LayerCosts costs = on_threads(options.threads, [&] {
+    const StopToken stop(options.cancelled, options.isa);
+    return costs_of(timed, model.architecture.vocabulary, stop);
   });
+  std::array<double, 4> seconds{};
+  for (std::size_t part = 0; part < seconds.size(); ++part) {
+    q.attribute = static_cast<ModelPart>(part);
+    seconds[part] = total_seconds(q, costs);
+  }
+  return seconds;
 }
 
 }  // namespace attoscope

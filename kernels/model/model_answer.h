@@ -71,6 +71,7 @@ struct ModelAnswer {
   std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
   std::vector<float> logits_a, logits_b;
   std::vector<double> hidden_exact;  ///< [layers + 1, n, width]
+  std::array<double, 3> seconds{};   ///< of the runs of exact, a and b, their logits included
 };
 
 /// Shares of an attribution that outlive it: what an earlier run of the same question found, asked before a part is computed,
@@ -84,15 +85,12 @@ struct ShareMemory {
 /// std::runtime_error where memory cannot suffice, Stopped. Of `options` it takes cancelled, progress, threads and isa.
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});
 
-/// Seconds that the answer will take, without what a memory knows: one layer is timed over some of the tokens. Throws as
-/// `answer_model` does.
-double expected_seconds(const ModelQuestion& question, const Options& options = {});
+/// Seconds that the answer will take with each `ModelPart` made exact, without what a memory knows: one layer is timed over
+/// some of the tokens, for a model without weights one of its shapes. Throws as `answer_model` does.
+std::array<double, 4> expected_seconds(ModelQuestion question, const Options& options = {});
 
 /// The number of parts that will be made exact one at a time.
 int part_count(const ModelQuestion& question);
-
-/// Layers that the answer runs, each over all tokens.
-double model_layers(const ModelQuestion& question);
 
 /// Bytes that the answer takes, the weights aside.
 double model_bytes(const ModelQuestion& question);

@@ -4,7 +4,7 @@
 
 #include "kernels/arithmetic/plan_rounder.h"
 #include "kernels/lanes/accumulated_product.h"
-#include "kernels/model/model_sets.h"
+#include "kernels/model/model_lanes.h"
 #include "kernels/train/primitives/product_lanes.h"
 #include "kernels/train/primitives/row_math.h"
 

@@ -1,7 +1,6 @@
 #include "kernels/model/model_lanes.h"
 
 #include "kernels/cpu/instruction_sets.h"
-#include "kernels/model/model_sets.h"
 
 namespace attoscope {
 namespace {

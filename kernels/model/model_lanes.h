@@ -80,4 +80,22 @@ template <class T>
 ModelLanes<T> model_lanes(std::string_view name);
 LogitLanes logit_lanes(std::string_view name);
 
+struct ModelSet {
+  ModelLanes<float> in_float;
+  ModelLanes<double> in_double;
+  LogitLanes logits;
+};
+
+namespace sse2 {
+ModelSet model_set();
+}
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+namespace avx2 {
+ModelSet model_set();
+}
+namespace avx512 {
+ModelSet model_set();
+}
+#endif
+
 }  // namespace attoscope

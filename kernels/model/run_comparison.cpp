@@ -5,17 +5,16 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "kernels/arithmetic/format.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
 #include "kernels/judge/judge.h"
 #include "kernels/model/logit_measures.h"
 #include "kernels/model/run_changes.h"
 #include "kernels/model/run_distance.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -94,7 +93,7 @@ class FollowedLogits final : public LogitSource {
 
 class RunJudge {
  public:
-  RunJudge(const RunQuestion& q, CancelledSign& stop, const Options& options)
+  RunJudge(const RunQuestion& q, StopToken& stop, const Options& options)
       : q_(q), a_(q.model->architecture), stop_(stop), options_(options), programs_(programs_of(q)) {
     for (const ModelProgram& p : programs_) runs_.push_back(followed_run(q_, p, stop_));
   }
@@ -104,7 +103,7 @@ class RunJudge {
     anchor_ = before_ = {0, runs_[expected_program]->state()};
     compare(-1);
     for (int l = 0; l < a_.layers; ++l) {
-      each([&](FollowedRun& r) { r.layer(l), stop_.did(1); });
+      each([&](FollowedRun& r) { r.layer(l), stop_.report_rows(1); });
       compare(l);
       if (q_.captured->has(ModelTensor::output, l)) before_ = std::exchange(anchor_, {l + 1, runs_[expected_program]->state()});
     }
@@ -334,7 +333,7 @@ class RunJudge {
 
   const RunQuestion& q_;
   const Architecture& a_;
-  CancelledSign& stop_;
+  StopToken& stop_;
   const Options& options_;
   std::vector<ModelProgram> programs_;
   std::vector<std::unique_ptr<FollowedRun>> runs_;
@@ -352,9 +351,9 @@ Format format_of(const Surroundings& around) {
 
 RunJudgement judge_run(const RunQuestion& question, const Options& options) {
   return on_threads(options.threads, [&] {
-    CancelledSign stop(options.cancelled, options.progress, options.isa);
+    StopToken stop(options.cancelled, options.progress, options.isa);
     stop.expect(static_cast<double>(program_count) * question.model->architecture.layers);
-    stop.weigh(1);
+    stop.set_row_work(1);
     return RunJudge(question, stop, options).judgement();
   });
 }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <limits>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -67,7 +67,7 @@ Clipping clipping(const Experiment& e, int most_rows, const Options& options) {
   const std::vector<int> rows = sampled_rows(e.problem, c.row_step);
   c.saturated.assign(static_cast<std::size_t>(c.tiles) * rows.size(), 0);
   c.underflowed = c.saturated;
-  const CancelledSign stop(options.cancelled);
+  const StopToken stop(options.cancelled);
   on_threads(options.threads,
              [&] { works_in_double(e) ? count_rows<double>(rows, c, stop) : count_rows<float>(rows, c, stop); });
   return c;

@@ -4,12 +4,11 @@
 #include <bit>
 #include <cstdio>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -117,7 +116,7 @@ CheckedGpu checked_gpu(const std::string& device) {
 }
 
 GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, const GpuCheckWatch& watch) {
-  const CancelledSign stop(watch.cancelled);
+  const StopToken stop(watch.cancelled);
   const auto doing = [&](const std::string& what) {
     stop.check();
     if (watch.doing) watch.doing(what);

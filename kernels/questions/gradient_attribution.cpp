@@ -1,17 +1,16 @@
 #include "kernels/questions/gradient_attribution.h"
 
 #include <array>
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "kernels/backward/backward.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -176,7 +175,7 @@ GradAttribution attribute_gradients(const Experiment& experiment, const Options&
     throw std::invalid_argument("attribution: method a is `" + std::string(name(experiment.a.algorithm)) +
                                 "`, expected an emulated algorithm");
   GradAttribution all{.experiment = experiment, .total = {}, .floor = {}, .shares = {}};
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   on_threads(options.threads,
              [&] { works_in_double(experiment) ? attribute_in<double>(all, stop) : attribute_in<float>(all, stop); });
   return all;

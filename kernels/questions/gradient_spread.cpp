@@ -5,11 +5,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/text.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/gradient_passes.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -96,7 +96,7 @@ void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSig
 
 OrderSpread order_spread(const Experiment& experiment, const Options& options) {
   OrderSpread spread{.experiment = experiment, .shuffled = {}, .schedules = {}};
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   on_threads(options.threads, [&] {
     const std::shared_ptr<const PartialPasses> passes = gradient_passes(experiment, options, stop);
     if (!passes->a)

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/gradient_passes.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -137,7 +137,7 @@ GradientTrace gradient_trace(const GradientTraceQuestion& question, const Option
   check_traced("query", question.query, e.problem.n);
   check_traced("key", question.key, key_count(e.problem));
   GradientTrace trace{.question = question, .a = {}, .b = {}};
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   on_threads(options.threads, [&] {
     const std::shared_ptr<const PartialPasses> passes = gradient_passes(e, options, stop);
     const GradientTracer tracer(question, *passes);

@@ -1,7 +1,6 @@
 /// The backward pass of one query, key tile by key tile, and of one key, query tile by query tile, as methods a and b ran it.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "kernels/compute.h"

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/gradient_passes.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -22,7 +22,7 @@ std::vector<int> numbers_from(int first, int count) {
 GradientWindow gradient_window(const ScoreQuestion& question, const Options& options) {
   check_window(question);
   GradientWindow window{.question = question, .tensors = {}};
-  const CancelledSign stop(options.cancelled, options.isa);
+  const StopToken stop(options.cancelled, options.isa);
   on_threads(options.threads, [&] {
     const std::shared_ptr<const PartialPasses> passes = gradient_passes(question.experiment, options, stop);
     const auto ask = [&](PartialBackward* pass, std::vector<double> PairValues::* to) {

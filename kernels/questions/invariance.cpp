@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/text.h"
 #include "kernels/questions/methods_apart.h"
 #include "kernels/questions/row_parting.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -115,7 +115,7 @@ Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list
   }
   found.groups = groups_of(found.runs);
   const bool differs = std::ranges::any_of(found.runs, [](const ScheduleRun& run) { return run.differing_in_row > 0; });
-  const CancelledSign stop(options.cancelled);
+  const StopToken stop(options.cancelled);
   if (differs) works_in_double(e) ? set_partings<double>(found, stop) : set_partings<float>(found, stop);
   return found;
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/compute.h"
+#include "kernels/experiment/input.h"
 #include "kernels/experiment/method.h"
-#include "kernels/experiment/shape.h"
 #include "kernels/experiment/table.h"
 
 namespace attoscope {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/result.h"
 #include "kernels/questions/row_parting.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -58,7 +58,7 @@ MethodsApart methods_apart(const Result& answer, const Options& options) {
       found.why_no_tile = std::string(name) + " is not emulated, so that its tiles are not known.";
       return found;
     }
-  const CancelledSign stop(options.cancelled);
+  const StopToken stop(options.cancelled);
   if (works_in_double(e))
     set_parting<double>(found, e, stop);
   else

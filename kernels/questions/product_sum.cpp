@@ -4,11 +4,11 @@
 #include <span>
 #include <stdexcept>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/row_tiles.h"
 #include "kernels/recurrence/row_steps.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -206,7 +206,7 @@ ProductSum product_sum(const ProductSumQuestion& question, const Options& option
   check(question);
   ProductSum s{.question = question, .why_none = why_none(question)};
   if (!s.why_none.empty()) return s;
-  const CancelledSign stop(options.cancelled);
+  const StopToken stop(options.cancelled);
   const Experiment& e = question.experiment;
   s.rule = tensor_core_rule_of(e, question.of_b ? e.b : e.a, question.product);
   const MethodRows<float> run(e, question.of_b, stop);

@@ -2,7 +2,6 @@
 /// and its two methods, whose bits may differ.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

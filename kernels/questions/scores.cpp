@@ -5,13 +5,13 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"
 #include "kernels/recurrence/prefix_golden.h"
 #include "kernels/recurrence/row_steps.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -227,7 +227,7 @@ ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
   ScoreWindow window{.question = question, .S = {}, .P = {}, .weight = {}};
   const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
   for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());
-  const CancelledSign stop(options.cancelled);
+  const StopToken stop(options.cancelled);
   on_threads(options.threads, [&] {
     works_in_double(question.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
   });

@@ -116,4 +116,7 @@ StepQuestion with_scales_of(StepQuestion question, const Method& method);
 /// Scores, before any rounding, of the first keys that a row of an answer's inputs sees, at most so many.
 std::vector<double> scores_of_row(const Result& result, int row, int most);
 
+/// Storage of method a for one row of Q; V's first `columns` columns. P is left out.
+StepStorage step_storage(const Experiment& experiment, int row, int columns);
+
 }  // namespace attoscope

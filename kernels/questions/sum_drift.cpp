@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/arithmetic/random.h"
-#include "kernels/arithmetic/tensor_core_dot.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
 
 namespace attoscope {
 namespace {

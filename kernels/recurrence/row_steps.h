@@ -11,7 +11,7 @@ class RowSteps {
  public:
   RowSteps(const Job<T>& job, int row) : job_(job), row_(row) {}
 
-  /// Rounds x as the lanes do, with the same random bits; i and k are those of Where.
+  /// Rounds x as the lanes do, with the same random bits; i and k are those of RoundingKey.
   T rounded(Step step, T x, int i, int k) const {
     const RounderPlan<T>& plan = job_[step];
     if (plan.kind == RounderKind::stochastic) return round_stochastic(plan.format, x, random_bits(job_.seed, step, row_, i, k));

@@ -1,7 +1,6 @@
 #include "kernels/slips/other_roundings.h"
 
 #include <cmath>
-#include <functional>
 #include <numbers>
 
 #include "kernels/slips/softmax_variant.h"

@@ -3,7 +3,6 @@
 /// the device, not on this program's rules.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/arithmetic/block_sum.h"
-#include "kernels/arithmetic/tensor_core_dot.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {

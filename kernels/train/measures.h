@@ -1,7 +1,6 @@
 /// Differences between two models' weights (arXiv 2405.02803, section 4), tensor by tensor and over all.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

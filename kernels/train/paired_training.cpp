@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/cancelled_sign.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 #include "kernels/train/plan/plan_changes.h"
 #include "kernels/train/record.h"
 

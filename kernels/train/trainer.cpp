@@ -207,11 +207,10 @@ void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& 
   const double needed = bytes_of_training(model, vocabulary, plan.recipe.batch, sizeof(float)), free = available_bytes();
   if (!device.starts_with("cpu") || needed <= free) return;
   char text[240];
-  std::snprintf(
-      text, sizeof text,
-      "model.layers is %d, model.width is %d, model.context is %d and recipe.batch is %d: run %s needs %.0f bytes, expected "
-      "at most the %.0f that are free",
-      model.layers, model.width, model.context, plan.recipe.batch, run.name.c_str(), needed, free);
+  std::snprintf(text, sizeof text,
+                "model.layers is %d, model.width is %d, model.context is %d and recipe.batch is %d: run %s needs %.0f bytes, "
+                "expected at most the %.0f that are free",
+                model.layers, model.width, model.context, plan.recipe.batch, run.name.c_str(), needed, free);
   throw std::runtime_error(text);
 }
 

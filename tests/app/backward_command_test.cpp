@@ -1,7 +1,5 @@
 // `attoscope run --backward` and sweeps of gradients: options, JSON, files, and sentences on what is wrong. The golden
 // gradients are computed once more from the files of --save, by the rule as it is written.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
@@ -21,13 +19,12 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 /// The doubles of a .npy file of version 1.
@@ -308,9 +305,9 @@ TEST(BackwardCommand, AStoredQueryTileThatDoesNotFitIsRefusedBeforeAnyWork) {
     const Outcome outcome = attoscope({"run", "--n", "262144", "--d", "8", "--rows", "4", "--backward", "--set",
                                        which + ".grad.scaling.dS=e4m3/head", "--set", which + ".grad.block_q=262144"});
     EXPECT_EQ(outcome.code, 1);
-    const std::string begin = which +
-                              ".grad.block_q is 262144: a query tile's P and dS, stored with scales, by all 262144 keys "
-                              "make the experiment need ";
+    const std::string begin =
+        which +
+        ".grad.block_q is 262144: a query tile's P and dS, stored with scales, by all 262144 keys make the experiment need ";
     const std::size_t found = outcome.err.find(begin);
     ASSERT_NE(found, std::string::npos) << outcome.err;
     EXPECT_GT(std::stod(outcome.err.substr(found + begin.size())), 3 * 4 * keys * keys);

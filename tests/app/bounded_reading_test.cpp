@@ -1,6 +1,4 @@
 // Every file is answered soon: read, or refused in a sentence. The bounds are generous: files beyond them take minutes.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <csignal>
 #include <ctime>
@@ -19,19 +17,14 @@
 #include "app/train/checkpoint.h"
 #include "app/words/numbers.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using testing::sentence_of;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 /// Fails if `act` computes for long, however busy the machine is.
 template <class F>

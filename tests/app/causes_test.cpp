@@ -1,7 +1,5 @@
 // The reasons that texts give: every such sentence has two experiments, one of them without the cause, or is listed as a
 // proof, a definition, a statement about a program or a quotation. And the controls that no live number can make.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,15 +19,13 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "tests/app/claims.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 
 constexpr std::uint64_t first_of_controls = 284713;  // any number: the sentences hold at all seeds

@@ -1,23 +1,19 @@
 // `attoscope check-gpu`: its output and its files for a stand-in GPU, and its refusals.
 #include "app/commands/check_gpu_command.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "kernels/arithmetic/tensor_core_dot.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 /// An H100 whose sum number `wrong` of every kind has another last bit; negative: none.
 CheckedGpu h100(int wrong = -1) {

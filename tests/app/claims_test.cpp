@@ -1,32 +1,22 @@
 // Claims of the texts: every sentence that compares two quantities has an experiment that shows it, on seeds that nobody chose.
 #include "tests/app/claims.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "app/explore/lessons.h"
 #include "app/files/paths.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "tests/reference/plain.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::Gt;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Lt;
 using namespace testing;  // attoscope::testing
 
 /// Rows of Q that a claim reads: rows are independent, so some of them suffice for everything but the largest error.

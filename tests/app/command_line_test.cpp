@@ -1,12 +1,8 @@
 // The command line: its options, and the sentence and exit code of each refusal.
 #include "app/commands/command_line.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +11,11 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 const std::string example = "assets/examples/smollm2_135m.safetensors";

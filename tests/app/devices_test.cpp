@@ -1,9 +1,6 @@
 // Devices by name: names that are accepted, refusals and their words, and the window's messages.
 #include "app/words/devices.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -15,13 +12,11 @@
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
 /// The sentence against a device; "": none. `Error` is its type.

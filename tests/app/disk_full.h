@@ -1,9 +1,6 @@
 /// Writers on a disk that fills up at a random byte, many times: they leave the old files or the new ones, whole.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
@@ -12,6 +9,7 @@
 
 #include "tests/app/outcome.h"
 #include "tests/support/full_disk.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,6 +1,4 @@
 // `attoscope dot`: every recorded product through files, its messages and its refusals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <bit>
 #include <cstring>
@@ -9,6 +7,7 @@
 
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/recorded_products.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
@@ -17,7 +16,6 @@ namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 template <class T>
 std::string npy_of(const std::string& shape, const std::vector<T>& values) {

@@ -1,23 +1,17 @@
 // Exercises of lessons: faults of a block, answers to a solution, and the source of the right values.
 #include "ui/frame/exercise.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <numeric>
 
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
 #include "kernels/questions/backward_row.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using namespace testing;  // attoscope::testing
 
 LessonView view_of(const std::string& body) {
   Lesson lesson = parse_lesson("test", "# T\n\n## S\n\n```exercise\n" + body + "```\n");

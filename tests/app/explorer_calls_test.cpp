@@ -1,6 +1,4 @@
 // Calls of torch.save in the window: their masks and numbers, sequences, and gradients summed over a group of heads.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "app/explore/explorer.h"
 #include "kernels/arithmetic/format.h"
@@ -8,6 +6,7 @@
 #include "kernels/experiment/text.h"
 #include "tests/questions/planted_gradients.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/saved_dict.h"
 #include "ui/frame/loaded_output.h"
@@ -15,8 +14,7 @@
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 using Numbers = std::vector<double>;
 
 class ExplorerCalls : public ::testing::Test {

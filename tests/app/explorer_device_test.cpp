@@ -1,6 +1,4 @@
 // The window's side of devices: the worker computes on the session's device, asks anew when that changes, and reports failures.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <mutex>
@@ -14,12 +12,12 @@
 #include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 /// Computes on the CPU and remembers the device that was asked for; its GPU is lost at once.
 struct StandIn {

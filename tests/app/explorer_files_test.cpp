@@ -1,6 +1,4 @@
 // Files that take longer than a frame: the window's thread continues meanwhile, shows the progress, and can stop them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
@@ -18,15 +16,13 @@
 #include "kernels/compute.h"
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 Session small_session() {
   Session session;

@@ -1,19 +1,17 @@
 // dO and dL of files in the window: beside Q, K and V, dropped alone, of another head, rewritten, refused.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "app/explore/explorer.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 constexpr int n = 6, d = 4;
 

@@ -1,8 +1,6 @@
 // `attoscope figure`: every named figure and every plot of the window end to end, its data recomputed, labels that mean harm,
 // archives that do, and what is left when it fails.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,13 +26,12 @@
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
 #include "tests/support/figure_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
 /// A figure of small size; its files are FILE and beside it.
@@ -71,7 +68,7 @@ TEST_P(Named, SaysWhatItComputedAndIsDrawnAgainFromItsJson) {
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names;
   for (const NamedFigure& f : named_figures())
-    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // train_desk_test has the trained ones
+    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // train_controller_test has the trained ones
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Figures, Named, ::testing::ValuesIn(all_names()), [](const auto& tested) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/heads/kept_heads.h"
+#include "app/heads/heads.h"
 #include "app/tensors/call_files.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"

@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "app/figures/bundle.h"
 #include "app/figures/gnuplot_text.h"

@@ -1,6 +1,4 @@
 // A scale, soft cap, slope and sink for each head: as a list, as a file of numbers, and beside Q, K and V.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -17,7 +16,6 @@ namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
 constexpr int batches = 2, heads_a_batch = 4, tokens = 24, width = 16;

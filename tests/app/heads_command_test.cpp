@@ -1,6 +1,4 @@
 // `attoscope heads`: every head as `run` answers it, worst first, and a sentence for each refusal.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -11,16 +9,13 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 /// Two layers of four heads of Q over two of K and V, tokens before heads, as an archive; layer 5 has larger scores.
 /// With `hot`, head 1 of layer 2 has scores 30 times as large.

@@ -1,6 +1,4 @@
 // `attoscope invariance`: the schedules that are asked for, as `run` answers each, as table, CSV and JSON; and its refusals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -9,14 +7,13 @@
 
 #include "app/words/numbers.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 /// The command for one query over 300 keys, with these options.
 Outcome decode(const std::vector<std::string>& options) {

@@ -1,6 +1,4 @@
 // `judge_call` on drawn calls of several heads: names that are confirmed from head to head, and progress.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,13 +9,10 @@
 #include "app/judge/judgement.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 /// Heads whose kernel multiplies the scores by as many times the right scale.
 class DrawnCall final : public JudgedCall {

@@ -1,15 +1,13 @@
 // `attoscope judge`: PyTorch's outputs pass and show their rounding; wrong, ill-shaped and unreadable ones get a sentence.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -17,12 +15,6 @@ namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 struct PyTorchCase {
   const char* name;
@@ -535,8 +527,8 @@ TEST(JudgeCommand, ReadsBothLayouts) {
   EXPECT_EQ(attoscope(tokens_first).code, 0);
   EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Of 640 elements"));
   tokens_first[4] = "hnd";
-  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Read as n h d, heads behind tokens, it is rounded: if the tensors are "
-                                                     "meant so, say --layout nhd."));
+  EXPECT_THAT(attoscope(tokens_first).out,
+              HasSubstr("Read as n h d, heads behind tokens, it is rounded: if the tensors are meant so, say --layout nhd."));
   heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
   EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
   heads_first.resize(heads_first.size() - 4);

@@ -1,8 +1,5 @@
 // `attoscope judge --do --dq --dk --dv`: right gradients pass, wrong ones are named, and files that do not fit get a sentence.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +8,7 @@
 
 #include "tests/app/outcome.h"
 #include "tests/questions/planted_gradients.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
@@ -18,11 +16,6 @@ namespace {
 
 using namespace planted;
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 std::string shape(int heads, int n, int d) {
   return "(" + std::to_string(heads) + ", " + std::to_string(n) + (d > 0 ? ", " + std::to_string(d) : "") + ")";
@@ -216,11 +209,11 @@ TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
   struct Case {
     const char *file, *mask, *flash, *eager;
   };
-  const char *const tiles = ", if its dQ, dK and dV are rounded to D after every tile, as in PyTorch's kernel for CPUs.",
-                    *const scores = ", if its scores, P, dP and dS are rounded to D, op by op.",
-                    *const products =
-                        ", if its q.k, its scores, P, dP, dS and dS times the scale are rounded to D, as in PyTorch's eager "
-                        "attention.";
+  const char *const
+      tiles = ", if its dQ, dK and dV are rounded to D after every tile, as in PyTorch's kernel for CPUs.",
+      *const scores = ", if its scores, P, dP and dS are rounded to D, op by op.",
+      *const products =
+          ", if its q.k, its scores, P, dP, dS and dS times the scale are rounded to D, as in PyTorch's eager attention.";
   const Case cases[]{{"bf16_causal", "causal", tiles, scores},  // its scale, 1/8, rounds nothing
                      {"bf16_grouped", "causal", tiles, products},
                      {"fp16_full", "none", tiles, products},

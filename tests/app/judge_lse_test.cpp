@@ -1,6 +1,4 @@
 // `attoscope judge --lse`: shapes, bases and files of a log-sum-exp, and what is said of a wrong one.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
@@ -12,6 +10,7 @@
 #include "app/judge/row_numbers.h"
 #include "tests/app/outcome.h"
 #include "tests/questions/planted_slips.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
@@ -19,9 +18,6 @@ namespace {
 
 using namespace planted;
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 /// Two batches of three heads, 48 x 16, causal, with a correct O and L.
 struct LseFiles {

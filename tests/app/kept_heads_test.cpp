@@ -1,13 +1,10 @@
 // Heads that are kept on disk: the same rows without computing them, and never rows of another question.
-#include "app/heads/kept_heads.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "app/heads/heads.h"
-#include "app/heads/kv_heads.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"

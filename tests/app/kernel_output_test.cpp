@@ -1,10 +1,6 @@
 // Kernel outputs from files: shapes, heads, types, sentences; and `attoscope run --kernel`.
 #include "app/tensors/kernel_output.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,14 +10,12 @@
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 /// 0, 1, 2, ... as F32.

@@ -1,8 +1,5 @@
 // `attoscope kv`: every head under every way to keep K and V, as `run` answers it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -10,13 +7,13 @@
 #include "app/files/zip.h"
 #include "kernels/questions/kv_cache.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 /// Three heads; channel 3 of head 1's K is forty times as large as the others.
 std::string three_heads(const TemporaryDirectory& scratch) {

@@ -1,22 +1,17 @@
 // Exercises of the lessons: one of every kind, each with a single solution, each answer with its own sentence.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
 #include "app/explore/lessons.h"
+#include "tests/support/matchers.h"
 #include "ui/frame/exercise.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using namespace testing;  // attoscope::testing
 
 /// The exercises of all lessons, each with its lesson and line.
 template <class Visit>

@@ -1,10 +1,6 @@
 // The lessons as static pages: text, formulas, numbers and the names of pictures.
 #include "app/explore/lesson_pages.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
 #include <cctype>
 #include <regex>
 #include <set>
@@ -17,6 +13,7 @@
 #include "app/session/session.h"
 #include "app/words/mathml.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
@@ -24,10 +21,6 @@
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using namespace testing;  // attoscope::testing
 
 std::string plain_html(std::string_view markdown) {

@@ -1,6 +1,4 @@
 // Every term of the lessons with the step that explains it: it occurs in no earlier step.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <span>
@@ -9,12 +7,11 @@
 #include "app/explore/lessons.h"
 #include "app/files/files.h"
 #include "tests/app/lesson_prose.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 
 /// A term, as it stands in a lesson's file, and the step that explains it.

@@ -1,9 +1,6 @@
 // Lessons as values: the parts of a text, its faults, and the answers to its questions.
 #include "app/explore/lessons.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <filesystem>
 
@@ -12,16 +9,14 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/questions/sum_drift.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/learn/lesson_steps.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;  // attoscope::testing
 
 Lesson resolved(std::string_view text) {
   Lesson lesson = parse_lesson("test", text);
@@ -244,39 +239,39 @@ TEST(LessonAnswers, SayWhyThereIsNone) {
 }
 
 TEST(LessonAnswerer, AnswersWhatIsAskedOnAThreadOfItsOwn) {
-  LessonAnswerer desk([] {});
+  LessonAnswerer answerer([] {});
   LessonQuestion small{.experiment = lesson_experiment(), .measure = "rescales"}, other = small;
   small.experiment.problem.n = other.experiment.problem.n = 64;
   other.experiment.a.block_k = other.experiment.b.block_k = 16;
-  desk.ask({small, other});
-  while (desk.busy()) desk.update();
-  desk.update();
-  ASSERT_TRUE(desk.answers());
-  ASSERT_EQ(desk.answers()->size(), 2u);
+  answerer.ask({small, other});
+  while (answerer.busy()) answerer.update();
+  answerer.update();
+  ASSERT_TRUE(answerer.answers());
+  ASSERT_EQ(answerer.answers()->size(), 2u);
   for (const LessonQuestion& q : {small, other}) {
-    const LessonAnswerPtr found = answer_of(desk.answers().get(), q);
+    const LessonAnswerPtr found = answer_of(answerer.answers().get(), q);
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->number(), compute(q.experiment).rescales.effective_mean);
   }
-  desk.ask({other});
-  EXPECT_FALSE(desk.busy()) << "what is known is not asked again";
+  answerer.ask({other});
+  EXPECT_FALSE(answerer.busy()) << "what is known is not asked again";
 }
 
 TEST(LessonAnswerer, ForgetsTheOldestWhereAnswersAreLarge) {
-  LessonAnswerer desk([] {});
+  LessonAnswerer answerer([] {});
   LessonQuestion wide{.experiment = lesson_experiment()};
   wide.experiment.problem.n = 64;
   wide.experiment.problem.d = 1024;  // inputs, golden, a and b: 3 MB
   constexpr std::uint64_t last = 25;
   for (std::uint64_t& seed = wide.experiment.problem.seed = 1; seed <= last; ++seed) {
-    desk.ask({wide});
-    while (desk.busy()) desk.update();
-    desk.update();
-    ASSERT_NE(answer_of(desk.answers().get(), wide), nullptr) << "what is asked for stays";
+    answerer.ask({wide});
+    while (answerer.busy()) answerer.update();
+    answerer.update();
+    ASSERT_NE(answer_of(answerer.answers().get(), wide), nullptr) << "what is asked for stays";
   }
-  EXPECT_LE(desk.answers()->size(), 22u);
+  EXPECT_LE(answerer.answers()->size(), 22u);
   wide.experiment.problem.seed = last - 1;
-  EXPECT_NE(answer_of(desk.answers().get(), wide), nullptr) << "so does what was just seen";
+  EXPECT_NE(answer_of(answerer.answers().get(), wide), nullptr) << "so does what was just seen";
 }
 
 TEST(VaryInLesson, ChangesOrSaysWhyNot) {

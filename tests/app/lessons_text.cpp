@@ -1,7 +1,5 @@
 // Texts of the lessons: every number is computed, every quiz has one clear answer, formulas and spelling hold.
 // ATTOSCOPE_LESSONS=write writes the computed live numbers into the files.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cstdlib>
@@ -13,15 +11,16 @@
 #include "app/explore/lessons.h"
 #include "app/files/files.h"
 #include "app/plots/own_numbers.h"
-#include "app/session/probe_checks.h"
+#include "app/session/probes.h"
 #include "app/sweep/axis.h"
 #include "kernels/arithmetic/element.h"
-#include "kernels/arithmetic/tensor_core_dot.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
 #include "kernels/deviation/fields.h"
 #include "kernels/experiment/scaling.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/questions/sum_drift.h"
 #include "tests/app/lesson_prose.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/learn/lesson_steps.h"
@@ -29,10 +28,6 @@
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 
 constexpr std::uint64_t largest_file = 1 << 20;

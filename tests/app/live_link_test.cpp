@@ -1,8 +1,6 @@
 // The socket that gives a running window its messages: accepted senders, refusals, and the newest message wins.
 #include "app/link/live_link.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,13 +23,12 @@
 #include "app/session/session.h"
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 /// A socket in a folder of its own.
 struct Place {

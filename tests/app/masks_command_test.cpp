@@ -1,6 +1,4 @@
 // Masks from files: `run`, `judge` and `heads` with --mask-file and --document-ids, and a sentence for each that does not fit.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
@@ -12,6 +10,7 @@
 
 #include "kernels/arithmetic/format.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -19,8 +18,6 @@ namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 /// True if a query of a head of a sequence keeps a key.
 using Keeps = std::function<bool(int sequence, int head, int query, int key)>;

@@ -153,7 +153,7 @@ TEST_P(NamedFigures, HaveTheNumbersOfThePlainReference) {
 }
 
 /// Names of the figures that sweep; the bytes of `io` are counted from loops in traffic_test, and trained figures are tested in
-/// train_desk_test.
+/// train_controller_test.
 std::vector<std::string_view> swept() {
   std::vector<std::string_view> names;
   for (const NamedFigure& f : named_figures())

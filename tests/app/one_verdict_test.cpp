@@ -1,7 +1,5 @@
 // One verdict: 500 outputs, correct and planted, get the same one from judge, its report, heads, run --kernel, the window and
 // Python.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -16,6 +14,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 #include "ui/frame/loaded_output.h"
@@ -24,7 +23,6 @@ namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 using Values = std::vector<double>;
 
 constexpr int heads = 4, n = 48, d = 16, tile = 16;

@@ -1,15 +1,13 @@
 /// Commands run in this process, and their outcomes.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "app/commands/command_line.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope::testing {
 

@@ -1,6 +1,4 @@
 // Packed, padded and paged calls: files of torch.save (tests/data/packed), whose sequences are calls of their own.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
@@ -11,14 +9,13 @@
 
 #include "app/tensors/call_files.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using Words = std::vector<std::string>;
 
 std::string path(const std::string& name) { return "tests/data/packed/" + name + ".pt"; }

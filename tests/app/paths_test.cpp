@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "app/files/path_completion.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {

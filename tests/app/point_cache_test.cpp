@@ -1,8 +1,6 @@
 // Points of sweeps, kept and found again: bit for bit, in few files, on full disks, by programs that are killed.
 #include "app/sweep/point_cache.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,12 +16,12 @@
 #include "kernels/experiment/presets.h"
 #include "tests/app/own_cache.h"
 #include "tests/support/full_disk.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 TEST(PointCache, KeepsEveryBitAndNanAndInfinity) {

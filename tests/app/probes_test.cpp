@@ -1,9 +1,6 @@
 // Probes: every shipped file is true, with numbers that are checked.
 #include "app/session/probes.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -17,14 +14,12 @@
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 
 Result answer_to(Probe probe) {

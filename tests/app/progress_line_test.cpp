@@ -10,14 +10,13 @@
 #include <sstream>
 
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using testing::attoscope;
-using ::testing::HasSubstr;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 /// Standard error of this process goes to a file descriptor, for a while.
 class StandardError {

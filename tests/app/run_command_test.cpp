@@ -1,6 +1,4 @@
 // `attoscope run`: options become an experiment, the answer becomes files, and failures leave nothing behind.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,13 +16,12 @@
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 const std::string example = "assets/examples/smollm2_135m.safetensors";

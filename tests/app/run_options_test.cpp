@@ -1,6 +1,4 @@
 // The options of `attoscope run`: every field of the methods and of the problem, presets, attribution.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,12 +7,11 @@
 #include "app/session/experiment_options.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 /// The experiment that `run` with these options writes.

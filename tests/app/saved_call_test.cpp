@@ -1,6 +1,4 @@
 // Files of torch.save as people have them, padded, grouped, packed and paged, judged by one command that names the file alone.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "kernels/arithmetic/format.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/saved_dict.h"
 
@@ -19,8 +18,6 @@ namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using Numbers = std::vector<double>;
 using Words = std::vector<std::string>;
 

@@ -1,9 +1,6 @@
 // Scales on the command line: the same answers as for a file that holds the products, and verdicts on tensors of eight bits.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <vector>
@@ -11,14 +8,13 @@
 #include "app/tensors/call_files.h"
 #include "kernels/arithmetic/format.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
 const std::string shape = "[2,64,16]";

@@ -1,9 +1,6 @@
 // Sessions that travel: packed with their tensors, moved away from them, and opened beside changed ones.
 #include "app/session/session_pack.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -22,6 +19,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/app/outcome.h"
 #include "tests/app/own_cache.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
@@ -29,11 +27,6 @@ namespace attoscope {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 using namespace testing;  // attoscope::testing
 
 constexpr int rows = 24, columns = 8;

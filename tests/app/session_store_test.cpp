@@ -1,8 +1,6 @@
 // Places of sessions: the open file, the last session, the recent ones; and nothing is lost on the way.
 #include "app/session/session_store.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,20 +14,14 @@
 #include "app/session/session.h"
 #include "tests/app/outcome.h"
 #include "tests/support/full_disk.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using testing::bytes_of_file;
-using ::testing::ElementsAre;
-using testing::FullDisk;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::sentence_of;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 Session of_tokens(int n) {
   Session session;
@@ -38,14 +30,14 @@ Session of_tokens(int n) {
 }
 
 /// A window's files in a directory of their own, and the session that it shows.
-struct Desk {
+struct OpenSession {
   const TemporaryDirectory folder;
   const std::string last = folder / "state/session.json";
   SessionStore::Places places{std::make_shared<const Autosave>(last), folder / "state/recent.json"};
   Session session = of_tokens(8);
   SessionStore store{places, session, ""};
 
-  Desk() { store.observe(session); }
+  OpenSession() { store.observe(session); }
   /// Another window that begins with this one's session.
   SessionStore window(const std::string& document = {}) const { return {places, session, document}; }
   void open(const std::string& path) {
@@ -68,136 +60,136 @@ Session read(const std::string& path) {
 }
 
 TEST(SessionStore, SavesUnderANameAndKnowsWhatIsUnsaved) {
-  Desk desk;
-  EXPECT_EQ(desk.store.files(desk.session).file, "");
-  EXPECT_FALSE(desk.store.files(desk.session).unsaved);
-  EXPECT_FALSE(desk.store.has_file(desk.session));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.save(desk.session); }), HasSubstr("no file yet"));
-  desk.session.view.show_tiles = true;
-  EXPECT_TRUE(desk.store.files(desk.session).unsaved);
-  EXPECT_EQ(desk.store.save(desk.session, desk.folder / "mine"), "Saved " + (desk.folder / "mine.attoscope.json") + ".");
-  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "mine.attoscope.json");
-  EXPECT_FALSE(desk.store.files(desk.session).unsaved);
-  EXPECT_EQ(read(desk.folder / "mine.attoscope.json"), desk.session);
-  desk.session.experiment.problem.seed = 9;
-  EXPECT_TRUE(desk.store.files(desk.session).unsaved);
-  EXPECT_EQ(read(desk.folder / "mine.attoscope.json").experiment.problem.seed, 1u);
-  desk.store.save(desk.session);
-  EXPECT_EQ(read(desk.folder / "mine.attoscope.json").experiment.problem.seed, 9u);
-  EXPECT_FALSE(std::filesystem::exists(desk.folder / "mine.attoscope.json.kept")) << "it was this window's own";
+  OpenSession open;
+  EXPECT_EQ(open.store.files(open.session).file, "");
+  EXPECT_FALSE(open.store.files(open.session).unsaved);
+  EXPECT_FALSE(open.store.has_file(open.session));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { open.store.save(open.session); }), HasSubstr("no file yet"));
+  open.session.view.show_tiles = true;
+  EXPECT_TRUE(open.store.files(open.session).unsaved);
+  EXPECT_EQ(open.store.save(open.session, open.folder / "mine"), "Saved " + (open.folder / "mine.attoscope.json") + ".");
+  EXPECT_EQ(open.store.files(open.session).file, open.folder / "mine.attoscope.json");
+  EXPECT_FALSE(open.store.files(open.session).unsaved);
+  EXPECT_EQ(read(open.folder / "mine.attoscope.json"), open.session);
+  open.session.experiment.problem.seed = 9;
+  EXPECT_TRUE(open.store.files(open.session).unsaved);
+  EXPECT_EQ(read(open.folder / "mine.attoscope.json").experiment.problem.seed, 1u);
+  open.store.save(open.session);
+  EXPECT_EQ(read(open.folder / "mine.attoscope.json").experiment.problem.seed, 9u);
+  EXPECT_FALSE(std::filesystem::exists(open.folder / "mine.attoscope.json.kept")) << "it was this window's own";
 }
 
 TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {
-  Desk desk;
-  desk.store.save(desk.session, desk.folder / "first.json");
-  const Session first = desk.session;
-  write_file(desk.folder / "second.json", session_text(of_tokens(16)));
-  desk.open(desk.folder / "second.json");
-  EXPECT_EQ(desk.session.experiment.problem.n, 16);
-  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "second.json");
-  EXPECT_FALSE(desk.store.files(desk.session).unsaved);
-  const Session second = desk.session;
-  desk.session = first;  // as undo does
-  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "first.json");
-  desk.store.save(desk.session);
-  EXPECT_EQ(read(desk.folder / "second.json").experiment.problem.n, 16) << "the other file is left alone";
-  desk.session = desk.store.fresh(second);
-  desk.store.observe(desk.session);
-  EXPECT_EQ(desk.store.files(desk.session).file, "");
-  EXPECT_EQ(desk.session.experiment, first_session().experiment);
-  EXPECT_EQ(desk.store.files(second).file, desk.folder / "second.json");
+  OpenSession open;
+  open.store.save(open.session, open.folder / "first.json");
+  const Session first = open.session;
+  write_file(open.folder / "second.json", session_text(of_tokens(16)));
+  open.open(open.folder / "second.json");
+  EXPECT_EQ(open.session.experiment.problem.n, 16);
+  EXPECT_EQ(open.store.files(open.session).file, open.folder / "second.json");
+  EXPECT_FALSE(open.store.files(open.session).unsaved);
+  const Session second = open.session;
+  open.session = first;  // as undo does
+  EXPECT_EQ(open.store.files(open.session).file, open.folder / "first.json");
+  open.store.save(open.session);
+  EXPECT_EQ(read(open.folder / "second.json").experiment.problem.n, 16) << "the other file is left alone";
+  open.session = open.store.fresh(second);
+  open.store.observe(open.session);
+  EXPECT_EQ(open.store.files(open.session).file, "");
+  EXPECT_EQ(open.session.experiment, first_session().experiment);
+  EXPECT_EQ(open.store.files(second).file, open.folder / "second.json");
 }
 
 TEST(SessionStore, WhatAnotherWindowSavedIsKeptBesideAndSaidOnce) {
-  Desk desk;
-  const std::string file = desk.folder / "shared.json";
-  desk.store.save(desk.session, file);
-  SessionStore other = desk.window(file);
+  OpenSession open;
+  const std::string file = open.folder / "shared.json";
+  open.store.save(open.session, file);
+  SessionStore other = open.window(file);
   EXPECT_EQ(other.save(of_tokens(32)), "Saved " + file + ".");
-  EXPECT_EQ(desk.store.save(of_tokens(64)),
+  EXPECT_EQ(open.store.save(of_tokens(64)),
             "Saved " + file + ". What was there, and not opened here, is kept as " + file + ".kept.");
   EXPECT_EQ(read(file).experiment.problem.n, 64);
   EXPECT_EQ(read(file + ".kept").experiment.problem.n, 32);
-  EXPECT_EQ(desk.store.save(of_tokens(65)), "Saved " + file + ".") << "now it is known";
+  EXPECT_EQ(open.store.save(of_tokens(65)), "Saved " + file + ".") << "now it is known";
 }
 
 TEST(SessionStore, SavingOverSomeOtherFileKeepsThat) {
-  Desk desk;
-  const std::string poem = desk.folder.write("poem.json", "roses are red");
-  EXPECT_THAT(desk.store.save(desk.session, poem), HasSubstr("is kept as " + poem + ".kept."));
+  OpenSession open;
+  const std::string poem = open.folder.write("poem.json", "roses are red");
+  EXPECT_THAT(open.store.save(open.session, poem), HasSubstr("is kept as " + poem + ".kept."));
   EXPECT_EQ(bytes_of_file(poem + ".kept"), "roses are red");
-  EXPECT_EQ(read(poem), desk.session);
+  EXPECT_EQ(read(poem), open.session);
 }
 
 TEST(SessionStore, WhatWasNotUnderstoodIsNotLostBySaving) {
-  Desk desk;
+  OpenSession open;
   const std::string text = R"({"schema":"attoscope.session/3","experiment":{"problem":{"n":40}},"orbits":3})";
-  const std::string file = desk.folder.write("newer.json", text);
+  const std::string file = open.folder.write("newer.json", text);
   std::vector<std::string> remarks;
-  desk.session = desk.store.open(file, remarks);
+  open.session = open.store.open(file, remarks);
   EXPECT_THAT(remarks, ElementsAre(HasSubstr("newer than"), HasSubstr("newer.json: orbits is not a known key")));
-  EXPECT_THAT(desk.store.save(desk.session), HasSubstr(".kept"));
+  EXPECT_THAT(open.store.save(open.session), HasSubstr(".kept"));
   EXPECT_EQ(bytes_of_file(file + ".kept"), text);
   EXPECT_EQ(read(file).experiment.problem.n, 40);
 }
 
 TEST(SessionStore, ADamagedFileIsOneSentenceAndNothingChanges) {
-  Desk desk;
-  const std::string file = desk.folder.write("bad.json", "{\"schema\": ");
+  OpenSession open;
+  const std::string file = open.folder.write("bad.json", "{\"schema\": ");
   std::vector<std::string> remarks;
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.open(file, remarks); }),
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { open.store.open(file, remarks); }),
               AllOf(HasSubstr("bad.json"), HasSubstr("is not JSON")));
   EXPECT_EQ(bytes_of_file(file), "{\"schema\": ");
-  EXPECT_EQ(desk.store.files(desk.session).file, "");
-  EXPECT_THAT(desk.recent(), IsEmpty());
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.save(desk.session, "/dev/null/x.json"); }),
+  EXPECT_EQ(open.store.files(open.session).file, "");
+  EXPECT_THAT(open.recent(), IsEmpty());
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { open.store.save(open.session, "/dev/null/x.json"); }),
               HasSubstr("/dev/null"));
-  EXPECT_EQ(desk.store.files(desk.session).file, "") << "what could not be saved has no file";
+  EXPECT_EQ(open.store.files(open.session).file, "") << "what could not be saved has no file";
 }
 
 TEST(SessionStore, AChangeIsKeptAtOnceWhenIdleAndWithinAMinuteOtherwise) {
-  Desk desk;
-  const std::string last = desk.last;
-  desk.store.autosave(desk.session, 1000, true);
+  OpenSession open;
+  const std::string last = open.last;
+  open.store.autosave(open.session, 1000, true);
   EXPECT_EQ(read(last).experiment.problem.n, 8);
   const auto written = std::filesystem::last_write_time(last);
-  desk.store.autosave(desk.session, 5000, true);
+  open.store.autosave(open.session, 5000, true);
   EXPECT_EQ(std::filesystem::last_write_time(last), written) << "nothing changed";
-  desk.session.experiment.problem.n = 9;
-  desk.store.autosave(desk.session, 6000, false);
-  desk.session.experiment.problem.n = 10;
-  desk.store.autosave(desk.session, 6059.9, false);
+  open.session.experiment.problem.n = 9;
+  open.store.autosave(open.session, 6000, false);
+  open.session.experiment.problem.n = 10;
+  open.store.autosave(open.session, 6059.9, false);
   EXPECT_EQ(read(last).experiment.problem.n, 8);
-  desk.store.autosave(desk.session, 6060, false);
+  open.store.autosave(open.session, 6060, false);
   EXPECT_EQ(read(last).experiment.problem.n, 10);
-  desk.session.experiment.problem.n = 11;
-  desk.store.autosave(desk.session, 6061, false);
+  open.session.experiment.problem.n = 11;
+  open.store.autosave(open.session, 6061, false);
   EXPECT_EQ(read(last).experiment.problem.n, 10) << "a minute counts from the change";
-  desk.store.autosave(desk.session, 6061.5, true);
+  open.store.autosave(open.session, 6061.5, true);
   EXPECT_EQ(read(last).experiment.problem.n, 11);
 }
 
 TEST(SessionStore, TheNextWindowGoesOnWithTheFileAndKnowsThatItIsUnsaved) {
-  Desk desk;
-  SessionStore& store = desk.store;
-  store.save(desk.session, desk.folder / "mine.json");
+  OpenSession open;
+  SessionStore& store = open.store;
+  store.save(open.session, open.folder / "mine.json");
   for (const bool changed : {false, true}) {
-    if (changed) desk.session.view.show_tiles = true;
-    store.autosave(desk.session, 0, true);
+    if (changed) open.session.view.show_tiles = true;
+    store.autosave(open.session, 0, true);
     std::vector<std::string> remarks;
-    const LastSession last = last_session(desk.last, remarks);
+    const LastSession last = last_session(open.last, remarks);
     EXPECT_THAT(remarks, IsEmpty());
-    EXPECT_EQ(last.session, desk.session);
-    EXPECT_EQ(last.document, desk.folder / "mine.json");
-    SessionStore next = desk.window(last.document);
+    EXPECT_EQ(last.session, open.session);
+    EXPECT_EQ(last.document, open.folder / "mine.json");
+    SessionStore next = open.window(last.document);
     next.observe(last.session);
-    EXPECT_EQ(next.files(last.session).file, desk.folder / "mine.json");
+    EXPECT_EQ(next.files(last.session).file, open.folder / "mine.json");
     EXPECT_EQ(next.files(last.session).unsaved, changed);
   }
-  std::filesystem::remove(desk.folder / "mine.json");
-  SessionStore without = desk.window(desk.folder / "mine.json");
-  without.observe(desk.session);
-  EXPECT_TRUE(without.files(desk.session).unsaved) << "its file is gone";
+  std::filesystem::remove(open.folder / "mine.json");
+  SessionStore without = open.window(open.folder / "mine.json");
+  without.observe(open.session);
+  EXPECT_TRUE(without.files(open.session).unsaved) << "its file is gone";
 }
 
 TEST(Autosave, EachWindowHasItsOwnAndTheNextTakesTheNewest) {
@@ -246,62 +238,62 @@ TEST(LastSession, WhatCannotBeCopiedAsideStays) {
 }
 
 TEST(SessionStore, AChangeThatCouldNotBeWrittenIsWrittenOnceThereIsRoom) {
-  Desk desk;
-  desk.store.autosave(desk.session, 0, true);
-  desk.session.experiment.problem.seed = 42;
-  desk.store.autosave(desk.session, 1, false);
+  OpenSession open;
+  open.store.autosave(open.session, 0, true);
+  open.session.experiment.problem.seed = 42;
+  open.store.autosave(open.session, 1, false);
   {
     const FullDisk disk(100);
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.autosave(desk.session, 62, false); }),
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { open.store.autosave(open.session, 62, false); }),
                 HasSubstr("No space left"));
-    EXPECT_TRUE(desk.store.unkept());
-    EXPECT_NO_THROW(desk.store.autosave(desk.session, 63, true)) << "not at every frame";
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.close(desk.session); }), HasSubstr("No space left"));
+    EXPECT_TRUE(open.store.unkept());
+    EXPECT_NO_THROW(open.store.autosave(open.session, 63, true)) << "not at every frame";
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { open.store.close(open.session); }), HasSubstr("No space left"));
   }
-  EXPECT_EQ(read(desk.last).experiment.problem.seed, 1u);
-  desk.store.autosave(desk.session, 62 + SessionStore::retried_after, false);
-  EXPECT_EQ(read(desk.last).experiment.problem.seed, 42u);
-  EXPECT_FALSE(desk.store.unkept());
+  EXPECT_EQ(read(open.last).experiment.problem.seed, 1u);
+  open.store.autosave(open.session, 62 + SessionStore::retried_after, false);
+  EXPECT_EQ(read(open.last).experiment.problem.seed, 42u);
+  EXPECT_FALSE(open.store.unkept());
 }
 
 TEST(SessionStore, TheRecentOnesNewestFirstAndWhyOneIsGone) {
-  Desk desk;
-  for (int i = 0; i < 13; ++i) desk.store.save(desk.session, desk.folder / (std::to_string(i) + ".json"));
-  ASSERT_EQ(desk.recent().size(), SessionStore::most_recent);
-  EXPECT_EQ(desk.recent().front(), desk.folder / "12.json");
-  EXPECT_EQ(desk.recent().back(), desk.folder / "3.json");
-  desk.open(desk.folder / "5.json");
-  EXPECT_EQ(desk.recent().front(), desk.folder / "5.json");
-  EXPECT_EQ(desk.recent().size(), SessionStore::most_recent) << "none twice";
-  SessionStore other = desk.window();
-  other.save(desk.session, desk.folder / "others.json");
-  std::filesystem::remove(desk.folder / "12.json");
-  std::filesystem::remove(desk.folder / "11.json");
-  std::filesystem::create_directory(desk.folder / "11.json");
-  desk.store.look_for_recent();
-  const std::vector<RecentSession> recent = desk.store.files(desk.session).recent;
-  EXPECT_EQ(recent[0].file, desk.folder / "others.json");
+  OpenSession open;
+  for (int i = 0; i < 13; ++i) open.store.save(open.session, open.folder / (std::to_string(i) + ".json"));
+  ASSERT_EQ(open.recent().size(), SessionStore::most_recent);
+  EXPECT_EQ(open.recent().front(), open.folder / "12.json");
+  EXPECT_EQ(open.recent().back(), open.folder / "3.json");
+  open.open(open.folder / "5.json");
+  EXPECT_EQ(open.recent().front(), open.folder / "5.json");
+  EXPECT_EQ(open.recent().size(), SessionStore::most_recent) << "none twice";
+  SessionStore other = open.window();
+  other.save(open.session, open.folder / "others.json");
+  std::filesystem::remove(open.folder / "12.json");
+  std::filesystem::remove(open.folder / "11.json");
+  std::filesystem::create_directory(open.folder / "11.json");
+  open.store.look_for_recent();
+  const std::vector<RecentSession> recent = open.store.files(open.session).recent;
+  EXPECT_EQ(recent[0].file, open.folder / "others.json");
   EXPECT_EQ(recent[1].reason, "");
   EXPECT_EQ(recent[2].reason, "It is no longer there.");
   EXPECT_EQ(recent[3].reason, "It is not a file.");
-  desk.folder.write("state/recent.json", "{\"schema\":\"attoscope.recent/1\",\"files\":[7,");
-  EXPECT_THAT(desk.window().files(desk.session).recent, IsEmpty()) << "a damaged list is begun anew";
+  open.folder.write("state/recent.json", "{\"schema\":\"attoscope.recent/1\",\"files\":[7,");
+  EXPECT_THAT(open.window().files(open.session).recent, IsEmpty()) << "a damaged list is begun anew";
 }
 
 TEST(SessionStore, ADeviceOfThisWindowAloneIsNeverWritten) {
-  Desk desk;
-  Session session = desk.session;
+  OpenSession open;
+  Session session = open.session;
   session.device = "cpu";
-  SessionStore store(desk.places, session, "", "cuda:0");
+  SessionStore store(open.places, session, "", "cuda:0");
   session.device = "cuda:0";
   store.observe(session);
   EXPECT_FALSE(store.files(session).unsaved);
-  store.save(session, desk.folder / "x.json");
-  EXPECT_EQ(read(desk.folder / "x.json").device, "cpu");
+  store.save(session, open.folder / "x.json");
+  EXPECT_EQ(read(open.folder / "x.json").device, "cpu");
   EXPECT_FALSE(store.files(session).unsaved);
   session.device = "auto";  // chosen by hand
   store.save(session);
-  EXPECT_EQ(read(desk.folder / "x.json").device, "auto");
+  EXPECT_EQ(read(open.folder / "x.json").device, "auto");
 }
 
 /// Saves one of two sessions after the other until it is killed; writes a byte to `told` after each.
@@ -313,7 +305,7 @@ TEST(SessionStore, ADeviceOfThisWindowAloneIsNeverWritten) {
 }
 
 TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
-  const Desk desk;
+  const OpenSession open;
   Session x = of_tokens(100), y = of_tokens(200);
   for (int i = 0; i < 40; ++i) y.pins.push_back({.name = std::string(500, 'y'), .experiment = {}, .thumbnail = {}});
   std::mt19937 dice(7);
@@ -325,7 +317,7 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      SessionStore store = desk.window();
+      SessionStore store = open.window();
       save_for_ever(store, x, y, saved[1]);
     }
     char told = 0;
@@ -334,13 +326,13 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     for (const int end : saved) close(end);
-    const Session found = read(desk.last);
+    const Session found = read(open.last);
     EXPECT_TRUE(found == x || found == y) << "after " << i << " kills";
     seen_x |= found == x;
     seen_y |= found == y;
   }
-  const SessionStore next = desk.window();
-  for (const auto& file : std::filesystem::directory_iterator(desk.folder / "state"))
+  const SessionStore next = open.window();
+  for (const auto& file : std::filesystem::directory_iterator(open.folder / "state"))
     EXPECT_EQ(file.path().filename().string().find(".part-"), std::string::npos) << "what the dead left is swept up";
 }
 

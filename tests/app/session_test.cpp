@@ -1,27 +1,19 @@
 // Sessions: written ones are read back, and unusable parts are named.
 #include "app/session/session.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/files/files.h"
 #include "app/words/pixel_text.h"
 #include "kernels/experiment/presets.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::sentence_of;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 /// A pin with no default value.
 Pin unusual_pin(int number) {
@@ -279,10 +271,11 @@ TEST(Session, ALaterProgramsSessionOpensAsFarAsItIsUnderstood) {
       R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":77}},"view":{"theme":"neon"},"dreams":[]})", remarks);
   EXPECT_EQ(s.experiment.problem.n, 77);
   EXPECT_EQ(s.view, View{});
-  EXPECT_THAT(remarks,
-              ElementsAre("schema is 'attoscope.session/2', newer than attoscope.session/1 of this program; what it does "
-                          "not know is left out",
-                          HasSubstr("view.theme is '\"neon\"'"), "dreams is not a known key"));
+  EXPECT_THAT(
+      remarks,
+      ElementsAre(
+          "schema is 'attoscope.session/2', newer than attoscope.session/1 of this program; what it does not know is left out",
+          HasSubstr("view.theme is '\"neon\"'"), "dreams is not a known key"));
 }
 
 TEST(Session, WhatIsNoPinIsLeftOutAndTheOthersStay) {

@@ -1,6 +1,4 @@
 // `attoscope sweep`: its tables, figures, shards and signals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "tests/app/outcome.h"
 #include "tests/app/own_cache.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/tensors/tensor_files.h"
@@ -21,7 +20,6 @@
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 /// Blocks SIGINT in every thread of this program but those that ask for it: the signal goes to the process, and the first

@@ -1,9 +1,6 @@
 // Sweeps: parameters varied, points computed and dealt, tables made; against values computed one by one.
 #include "app/sweep/sweep.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -19,6 +16,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/words/sentences.h"
@@ -26,8 +24,6 @@
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 Sweep small_sweep() {

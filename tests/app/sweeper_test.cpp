@@ -1,9 +1,6 @@
 // The Sweep workspace's conversation with its workers: plans understood, tables made, points found again, Explore first.
 #include "app/sweep/sweeper.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -14,13 +11,12 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 using State = SweepProgress::State;
 

@@ -1,15 +1,12 @@
 // One table, rendered for files and for people.
 #include "kernels/experiment/table.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/json/json.h"
 #include "kernels/experiment/csv_text.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {

@@ -3,8 +3,6 @@
 #include "app/window/texture.h"
 
 #include <epoxy/gl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/gpu/device_matrices.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "ui/picture/heatmap_view.h"
 

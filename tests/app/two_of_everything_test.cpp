@@ -2,8 +2,6 @@
 // mixed. ATTOSCOPE_SECONDS=60 runs for a minute instead of ten seconds. This program starts no thread, so that its forks may
 // start some.
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <vector>
 
 #include "app/files/files.h"
@@ -25,6 +22,7 @@
 #include "app/sweep/sweeper.h"
 #include "app/words/numbers.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 

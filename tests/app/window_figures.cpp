@@ -1,9 +1,6 @@
 // Plots of the window as figures: each end to end and again from its bundle, its data against the result, outliers and NaN.
 #include "app/plots/window_figures.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -28,6 +25,7 @@
 #include "kernels/experiment/traffic.h"
 #include "tests/app/outcome.h"
 #include "tests/support/figure_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 #include "ui/recurrence/gradient_strip.h"
@@ -37,7 +35,6 @@
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 Session plotted() {

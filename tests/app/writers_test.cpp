@@ -1,7 +1,5 @@
 // Everything that writes files, on a disk that is full after a random number of bytes. Checkpoints and captures:
 // train_command_test; points: point_cache_test.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,13 +12,13 @@
 #include "app/session/session_store.h"
 #include "tests/app/disk_full.h"
 #include "tests/support/figure_support.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
-using ::testing::HasSubstr;
 
 constexpr int times = experiments(40);
 

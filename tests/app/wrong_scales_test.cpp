@@ -1,10 +1,7 @@
 // Kernels that read the scales of stored tensors wrongly: each is planted by giving a correct kernel the products with the
 // wrong scales, and named by `judge`.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -13,13 +10,13 @@
 #include "app/tensors/call_files.h"
 #include "kernels/arithmetic/format.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
 

@@ -11,8 +11,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 std::vector<Element> elements() {
   std::vector<Element> all;

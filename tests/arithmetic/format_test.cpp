@@ -14,11 +14,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::exhaustive_step;
-using testing::for_each_format;
-using testing::hard_values;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 /// All numbers >= 0 of a format by the definition of its codes, and one beyond the largest, as if exponents went on.
 std::vector<double> numbers_and_one_beyond(const Format& f) {

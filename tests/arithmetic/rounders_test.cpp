@@ -8,9 +8,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::exhaustive_step;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 template <class T>
 T by_plan(const RounderPlan<T>& p, T x) {

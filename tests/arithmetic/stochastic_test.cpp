@@ -12,9 +12,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::same;
-using testing::small_experiment;
+using namespace testing;  // attoscope::testing
 
 /// The numbers of f next to x, further from 0 and nearer to it; both are x if it is a number of f.
 template <class T>

@@ -1,25 +1,19 @@
 // The tensor cores' rule: every recorded product, wrong parameters, NaN and infinities, and the same from first principles.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <map>
-#include <numeric>
 #include <stdexcept>
 
 #include "kernels/arithmetic/accumulator.h"
-#include "kernels/arithmetic/tensor_core_dot.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/reference/plain_tensor_core.h"
+#include "tests/support/matchers.h"
 #include "tests/support/recorded_products.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 using Floats = std::vector<float>;
@@ -163,10 +157,9 @@ TEST(Rule, OfHopper) {
   EXPECT_EQ(halves.rounding, SumRounding::fp16_nearest_even);
   EXPECT_EQ(halves.carry, CarryPlace::after_the_halves);
   EXPECT_EQ(halves.evidence, SumEvidence::recorded_to_32);
-  EXPECT_EQ(
-      rule_text(halves),
-      "blocks of 32 in halves, 25 bits, to nearest even in fp16, c after both halves of the block, in fp16 to nearest even; "
-      "recorded for K up to 32; beyond, model, not recorded");
+  EXPECT_EQ(rule_text(halves),
+            "blocks of 32 in halves, 25 bits, to nearest even in fp16, c after both halves of the block, in fp16 to nearest "
+            "even; recorded for K up to 32; beyond, model, not recorded");
 }
 
 /// The rule of rtx50 comes from a published model alone, for all formats.

@@ -15,8 +15,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::experiments;
+using namespace testing;  // attoscope::testing
 
 std::string text_of(const Experiment& e, const GradMethod& g) { return testing::describe(e) + testing::describe(g, e.format); }
 

@@ -1,16 +1,14 @@
 // Relations of backward passes to one another and to golden, and properties of the named kernels, independent of plain.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "tests/backward/backward_dice.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 /// The experiment with nothing rounded, in double.
 Experiment without_roundings(Experiment e) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
@@ -19,10 +18,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::experiments;
-using testing::same;
-using testing::sentence_of;
+using namespace testing;  // attoscope::testing
 
 std::size_t index_of(int row, int columns, int column) { return static_cast<std::size_t>(row * columns + column); }
 

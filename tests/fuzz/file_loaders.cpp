@@ -14,7 +14,6 @@
 #include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
-#include "app/tensors/npy_numbers.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"

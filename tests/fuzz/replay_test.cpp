@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "tests/fuzz/loaders.h"
 #include "tests/support/support.h"

@@ -1,9 +1,7 @@
 #include "tests/gpu/tensor_kernel.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <limits>
 
 #include "kernels/cpu/inputs.h"
 #include "kernels/experiment/experiment.h"

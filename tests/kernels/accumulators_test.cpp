@@ -21,11 +21,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::is_plain;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 constexpr std::array<Format, 5> factors{fp16, bf16, tf32, e4m3, e5m2};
 
@@ -220,17 +216,15 @@ TEST(Accumulators, ThatAGpuDoesNotHaveAreRefusedInOneSentence) {
             "a.accumulator.pv is h100: P is e4m3 and V is bf16: a tensor core multiplies numbers of one format");
   EXPECT_EQ(said([](Experiment& e) { e.format = parse_format("e3m2"); }),
             "a.accumulator.qk is h100: tensor cores multiply no e3m2 here, expected fp16, bf16, tf32, e4m3 or e5m2");
-  EXPECT_EQ(
-      said([](Experiment& e) {
-        e.format = e4m3;
-        e.a.accumulator.qk = Accumulator::a100;
-      }),
-      "a.accumulator.qk is a100: a100 multiplies no e4m3, expected fp16, bf16 or tf32, or for e4m3 ada, l40s, h100, h200, "
-      "b200 or rtx50");
-  EXPECT_EQ(
-      said([](Experiment& e) { e.a.accumulator.qk = Accumulator::h100_f16; }),
-      "a.accumulator.qk is h100:f16: h100 adds products of bf16 in f32 alone, expected that, or for f16 products of fp16, "
-      "e4m3 or e5m2");
+  EXPECT_EQ(said([](Experiment& e) {
+              e.format = e4m3;
+              e.a.accumulator.qk = Accumulator::a100;
+            }),
+            "a.accumulator.qk is a100: a100 multiplies no e4m3, expected fp16, bf16 or tf32, or for e4m3 ada, l40s, h100, "
+            "h200, b200 or rtx50");
+  EXPECT_EQ(said([](Experiment& e) { e.a.accumulator.qk = Accumulator::h100_f16; }),
+            "a.accumulator.qk is h100:f16: h100 adds products of bf16 in f32 alone, expected that, or for f16 products of "
+            "fp16, e4m3 or e5m2");
   EXPECT_EQ(said([](Experiment& e) { e.a.order = SumOrder::pairwise; }),
             "a.accumulator.qk is h100: h100 adds in its own order, and order is pairwise, expected sequential");
   EXPECT_EQ(said([](Experiment& e) { e.a.precision[Step::pv_step] = to_main; }),

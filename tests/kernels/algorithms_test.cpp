@@ -12,12 +12,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::random_experiment;
-using testing::same;
-using testing::small_experiment;
+using namespace testing;  // attoscope::testing
 
 constexpr Algorithm algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1,
                                     Algorithm::flash2,     Algorithm::flash4,   Algorithm::split_kv};

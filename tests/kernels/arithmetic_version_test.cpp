@@ -1,9 +1,6 @@
 // The numbers that belong to `arithmetic_version`: a set of experiments that takes every rule of the arithmetic at least once.
 #include "kernels/experiment/arithmetic_version.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -12,6 +9,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -14,12 +13,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::is_plain;
-using testing::random_experiment;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 TEST(Compute, AnswersHundredsOfRandomExperimentsWithThePlainReferencesBits) {
   for (int seed = 1; seed <= experiments(800); ++seed) {

@@ -1,13 +1,14 @@
 // Sentences about GPUs from the CUDA runtime's answers.
+
 #include "kernels/gpu/device_answer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "kernels/gpu/gpu_code.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 constexpr CudaVersions usual{12080, 12040};
 constexpr const char* built = "80-real,90-real,120-virtual";
@@ -25,17 +26,15 @@ TEST(DeviceAnswer, AGpuThatTookACodeCanBeUsed) {
 
 TEST(DeviceAnswer, NoCodeForItsArchitectureNamesWhatThereIsAndWhatToBuild) {
   for (const CudaError error : {CudaError::no_kernel_image, CudaError::invalid_device_function})
-    EXPECT_EQ(
-        why(error),
-        "NVIDIA GeForce GTX 1080 (compute capability 6.1) cannot run this program, which was built with code for 8.0 and 9.0, "
-        "PTX of 12.0; it needs a build on this machine, or with -DCMAKE_CUDA_ARCHITECTURES=61.");
+    EXPECT_EQ(why(error),
+              "NVIDIA GeForce GTX 1080 (compute capability 6.1) cannot run this program, which was built with code for 8.0 and "
+              "9.0, PTX of 12.0; it needs a build on this machine, or with -DCMAKE_CUDA_ARCHITECTURES=61.");
 }
 
 TEST(DeviceAnswer, ADriverThatIsTooOldIsNamedWithTheOneThatIsNeeded) {
-  EXPECT_EQ(
-      why(CudaError::insufficient_driver, {11040, 12040}),
-      "NVIDIA GeForce GTX 1080 (compute capability 6.1) cannot be used: its driver knows CUDA 11.4, and this program needs a "
-      "driver for CUDA 12 or newer.");
+  EXPECT_EQ(why(CudaError::insufficient_driver, {11040, 12040}),
+            "NVIDIA GeForce GTX 1080 (compute capability 6.1) cannot be used: its driver knows CUDA 11.4, and this program "
+            "needs a driver for CUDA 12 or newer.");
   EXPECT_EQ(why_no_list(CudaError::insufficient_driver, {11040, 13000}, ""),
             "This machine's NVIDIA driver knows CUDA 11.4, and this program needs a driver for CUDA 13 or newer.");
   EXPECT_EQ(why_no_list(CudaError::insufficient_driver, {0, 12040}, ""),
@@ -46,8 +45,7 @@ TEST(DeviceAnswer, ADriverThatIsTooOldIsNamedWithTheOneThatIsNeeded) {
 TEST(DeviceAnswer, ARefusedCompilationSaysByWhomAndWhatHelps) {
   EXPECT_EQ(why(CudaError::unsupported_ptx, {12020, 12080}),
             "NVIDIA GeForce GTX 1080 (compute capability 6.1) needs this program's PTX compiled by its driver, which knows "
-            "CUDA 12.2; "
-            "it needs a driver for CUDA 12.8 or newer, or a build on this machine.");
+            "CUDA 12.2; it needs a driver for CUDA 12.8 or newer, or a build on this machine.");
   EXPECT_THAT(why(CudaError::invalid_ptx), HasSubstr("refused this program's PTX (code for 8.0 and 9.0, PTX of 12.0)"));
   EXPECT_THAT(why(CudaError::jit_compiler_not_found), HasSubstr("libnvidia-ptxjitcompiler) is not installed"));
   EXPECT_THAT(why(CudaError::jit_compilation_disabled), HasSubstr("CUDA_DISABLE_PTX_JIT forbids that"));
@@ -56,14 +54,12 @@ TEST(DeviceAnswer, ARefusedCompilationSaysByWhomAndWhatHelps) {
 TEST(DeviceAnswer, WhateverElseHappensIsToldInTheRuntimesWords) {
   EXPECT_EQ(why(CudaError::devices_unavailable),
             "NVIDIA GeForce GTX 1080 (compute capability 6.1) is busy, or kept for other programs: the runtime's words.");
-  EXPECT_EQ(
-      why(static_cast<CudaError>(999)),
-      "NVIDIA GeForce GTX 1080 (compute capability 6.1) did not take this program's code (code for 8.0 and 9.0, PTX of 12.0; "
-      "its driver knows CUDA 12.8): the runtime's words.");
-  EXPECT_EQ(
-      why_no_code(answer(static_cast<CudaError>(999), "GPU 3", 0, 0), {0, 0}, "90"),
-      "GPU 3 did not take this program's code (code for 9.0, PTX of 9.0; its driver does not tell its version): the runtime's "
-      "words.");
+  EXPECT_EQ(why(static_cast<CudaError>(999)),
+            "NVIDIA GeForce GTX 1080 (compute capability 6.1) did not take this program's code (code for 8.0 and 9.0, PTX of "
+            "12.0; its driver knows CUDA 12.8): the runtime's words.");
+  EXPECT_EQ(why_no_code(answer(static_cast<CudaError>(999), "GPU 3", 0, 0), {0, 0}, "90"),
+            "GPU 3 did not take this program's code (code for 9.0, PTX of 9.0; its driver does not tell its version): the "
+            "runtime's words.");
   EXPECT_EQ(why_no_list(static_cast<CudaError>(999), usual, "unknown error."), "CUDA does not work here: unknown error.");
   EXPECT_EQ(why_no_list(CudaError::no_device, usual, ""), "This machine has no NVIDIA GPU.");
   EXPECT_THAT(why_no_list(CudaError::system_driver_mismatch, usual, ""), HasSubstr("after a restart"));
@@ -128,6 +124,57 @@ TEST(DeviceAnswer, ArchitecturesAreShownAsCapabilities) {
   EXPECT_EQ(architectures_text("89-real"), "code for 8.9");
   EXPECT_EQ(architectures_text("native"), "code for native");
   EXPECT_EQ(architectures_text(""), "");
+}
+
+using namespace testing;  // attoscope::testing
+
+std::vector<int> loaded;  ///< GPUs, in order
+bool is_refused = false;
+void some_code(int gpu) {
+  if (is_refused) throw DeviceFailure("The driver refused.");
+  loaded.push_back(gpu);
+}
+void other_code(int gpu) { loaded.push_back(100 + gpu); }
+
+/// GPU 0 has its code in the program; those of 1 and 2 is compiled.
+std::vector<DeviceInfo> three_gpus() {
+  return {{.index = 0, .name = "old"},
+          {.index = 1, .name = "new", .compiles = true},
+          {.index = 2, .name = "newer", .compiles = true}};
+}
+
+TEST(GpuCode, IsCompiledOnceWhereTheProgramHasNone) {
+  loaded.clear();
+  GpuCode code(three_gpus());
+  EXPECT_EQ(code.sentence({0, 1, 2}, some_code), "The driver compiles the code for new, once: about half a minute.");
+  code.load({0, 1, 2}, some_code);
+  EXPECT_THAT(loaded, ElementsAre(1, 2));
+  EXPECT_EQ(code.sentence({0, 1, 2}, some_code), "");
+  code.load({2, 1}, some_code);
+  EXPECT_THAT(loaded, ElementsAre(1, 2));
+  EXPECT_EQ(code.sentence({2}, other_code), "The driver compiles the code for newer, once: about half a minute.");
+  code.load({2}, other_code);
+  EXPECT_THAT(loaded, ElementsAre(1, 2, 102));
+}
+
+TEST(GpuCode, IsTriedAgainWhereItFailed) {
+  loaded.clear();
+  GpuCode code(three_gpus());
+  is_refused = true;
+  EXPECT_THROW(code.load({1}, some_code), DeviceFailure);
+  is_refused = false;
+  EXPECT_NE(code.sentence({1}, some_code), "");
+  code.load({1}, some_code);
+  EXPECT_THAT(loaded, ElementsAre(1));
+}
+
+TEST(GpuCode, NothingIsSaidOfGpusThatAreNotThere) {
+  loaded.clear();
+  GpuCode code({});
+  EXPECT_EQ(code.sentence({1000, 1001}, some_code), "");
+  code.load({1000}, some_code);
+  EXPECT_THAT(loaded, IsEmpty());
+  EXPECT_EQ(gpu_code().sentence({1000}), "");
 }
 
 }  // namespace

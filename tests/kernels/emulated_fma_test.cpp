@@ -10,8 +10,7 @@ namespace attoscope {
 namespace {
 
 using namespace ATTOSCOPE_ISA;
-using testing::Dice;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 static_assert(Lane<DoubleV>::emulates_fma && Lane<FloatV>::emulates_fma, "tests are compiled without fma");
 

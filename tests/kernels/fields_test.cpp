@@ -14,8 +14,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float outside = -12345;

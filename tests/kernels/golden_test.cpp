@@ -12,8 +12,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
+using namespace testing;  // attoscope::testing
 
 Experiment of_kind(Dice& dice, InputKind kind, const Format& format) {
   Experiment e = testing::random_experiment(dice);

@@ -15,10 +15,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::expect_same_answer;
-using testing::experiments;
+using namespace testing;  // attoscope::testing
 
 /// Sets ATTOSCOPE_ISA for a scope.
 class Narrowed {

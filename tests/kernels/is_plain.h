@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ios>
-
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
 #include "tests/support/support.h"

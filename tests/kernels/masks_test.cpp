@@ -21,8 +21,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
+using namespace testing;  // attoscope::testing
 using M = Mask::Kind;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();

@@ -3,8 +3,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <string>
-#include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"

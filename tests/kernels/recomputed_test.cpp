@@ -17,8 +17,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::expect_same_answer;
+using namespace testing;  // attoscope::testing
 
 /// The parts of an answer that were computed, not reused.
 std::string computed(const Timing& t) {

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <memory>
-#include <string>
 
 #include "kernels/experiment/experiment.h"
 

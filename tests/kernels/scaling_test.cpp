@@ -1,6 +1,4 @@
 /// Storage with scales: against the plain implementation, at its edges, and its relations to the golden value.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
@@ -16,15 +14,13 @@
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain.h"
 #include "tests/reference/plain_scaling.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::is_plain;
+using namespace testing;  // attoscope::testing
 
 constexpr ScaledTensor stored_ones[] = {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V};
 

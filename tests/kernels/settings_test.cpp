@@ -1,9 +1,6 @@
 // Ranges of an experiment's fields: sessions, options and kernels share them, and read back what they write.
 #include "kernels/experiment/settings.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,21 +8,14 @@
 #include "app/session/experiment_options.h"
 #include "app/session/session.h"
 #include "kernels/experiment/grad_kernels.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
-using testing::add_accumulators;
-using testing::add_scalings;
-using testing::describe;
-using testing::Dice;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::random_experiment;
-using testing::sentence_of;
+using namespace testing;  // attoscope::testing
 
 Session read(const std::string& text, std::vector<std::string>& remarks) { return parse_session(text, remarks); }
 
@@ -135,9 +125,8 @@ TEST(ExperimentFields, ABackwardPassIsNamed) {
   }
   std::vector<std::string> remarks;
   read(R"({"schema":"attoscope.session/1","experiment":{"a":{"grad":{"policy":"grad_none"}}}})", remarks);
-  EXPECT_THAT(remarks,
-              ElementsAre("experiment.a.grad.policy is '\"grad_none\"', expected a backward pass that `attoscope presets` "
-                          "lists; the default is kept"));
+  EXPECT_THAT(remarks, ElementsAre("experiment.a.grad.policy is '\"grad_none\"', expected a backward pass that `attoscope "
+                                   "presets` lists; the default is kept"));
 }
 
 TEST(ExperimentFields, TheEndsOfEveryRangeAreIn) {

@@ -14,12 +14,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::random_experiment;
-using testing::same;
-using testing::small_experiment;
+using namespace testing;  // attoscope::testing
 
 double norm(const std::vector<double>& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the tests of the Python package.
 
-  tests/python/run_all.py PROGRAM     the package of this tree, with that program
-  tests/python/run_all.py             the package that is installed, with the program that it finds
+  tests/python/run_all.py PROGRAM [FILE.py ...]   the package of this tree, with that program, but for the tests of these files
+  tests/python/run_all.py                         the package that is installed, with the program that it finds
 """
 import os
 import pathlib
@@ -20,7 +20,10 @@ def main():
     else:
         os.environ.pop("ATTOSCOPE", None)
     sys.path.insert(0, str(HERE))
-    found = unittest.defaultTestLoader.discover(str(HERE), pattern="*_test.py")
+    found = unittest.TestSuite()
+    for file in sorted(HERE.glob("*_test.py")):
+        if file.name not in sys.argv[2:]:
+            found.addTests(unittest.defaultTestLoader.loadTestsFromName(file.stem))
     outcome = unittest.TextTestRunner(verbosity=1).run(found)
     return 0 if outcome.wasSuccessful() and outcome.testsRun > 50 else 1
 

@@ -1,9 +1,6 @@
 // Attribution: its runs are those of `compute`, and its sums are as documented.
 #include "kernels/questions/attribution.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -11,6 +8,7 @@
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {

@@ -12,11 +12,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::random_experiment;
-using testing::small_experiment;
+using namespace testing;  // attoscope::testing
 
 int total(const std::vector<std::uint16_t>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
 

@@ -1,19 +1,17 @@
 // Formulas that a reader types: their values, refusals with their places, and the same as C++ computes.
 #include "kernels/questions/expression.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cmath>
 #include <random>
 #include <stdexcept>
 
+#include "tests/support/matchers.h"
+
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 const std::vector<std::string> names{"m'", "m", "S_t", "α", "l", "m~"};
 constexpr std::array<double, 6> values{1, 3, 2, 0.5, 4, -1};

@@ -2,9 +2,6 @@
 /// place, or not at all. The reference's plain rule stands in for a GPU.
 #include "kernels/questions/gpu_check.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -15,15 +12,12 @@
 
 #include "kernels/tensor_core/product_words.h"
 #include "tests/reference/plain_tensor_core.h"
+#include "tests/support/matchers.h"
 #include "tests/support/recorded_products.h"
 #include "tests/support/support.h"
 
 namespace attoscope::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
 

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <regex>
 #include <string>
-#include <vector>
 
 #include "kernels/backward/backward.h"
 #include "kernels/experiment/rules.h"

@@ -2,11 +2,7 @@
 // tile of the cause.
 #include "kernels/questions/invariance.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <set>
 #include <stdexcept>
@@ -15,6 +11,7 @@
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {

@@ -1,9 +1,7 @@
 // The mistakes that kernels are reported to have: none of any size passes, most get their own names, none gets another's.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <regex>

@@ -1,6 +1,4 @@
 // Mistakes that are fitted, not listed: a scale, a wrong l, keys that count another number of times.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
@@ -9,12 +7,13 @@
 
 #include "kernels/judge/judge.h"
 #include "tests/questions/planted_kernels.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
 using namespace planted;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 /// Changes of a row's weights exp(S - m), and of their sum, by a mistaken kernel.
 struct Mistake {

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <limits>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>

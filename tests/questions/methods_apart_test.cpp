@@ -1,9 +1,6 @@
 // Two methods against each other: counts are those of their digested bits, and a row parts in the tile of the cause.
 #include "kernels/questions/methods_apart.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -11,6 +8,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {

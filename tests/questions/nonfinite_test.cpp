@@ -1,21 +1,19 @@
 // NaN and infinity in Q, K and V: what plain kernels make of them, row by row, passes; what leaks from masked keys is named.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "kernels/judge/judge.h"
 #include "kernels/slips/softmax_variant.h"
 #include "tests/questions/planted_kernels.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
 using namespace planted;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int n = 96, d = 16;

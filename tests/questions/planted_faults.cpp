@@ -1,7 +1,6 @@
 #include "tests/questions/planted_faults.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
 #include <utility>

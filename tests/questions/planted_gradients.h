@@ -3,7 +3,6 @@
 
 #include <array>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "kernels/judge/gradient_judge.h"

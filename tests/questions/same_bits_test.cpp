@@ -1,9 +1,6 @@
 /// The check that bits do not depend on the way they were computed: it runs every way, and it can fail.
 #include "kernels/questions/same_bits.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <set>
 #include <stdexcept>
 
@@ -11,14 +8,13 @@
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
 #include "kernels/lanes/job.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
+using namespace testing;  // attoscope::testing
 using ::testing::Field;
-using ::testing::HasSubstr;
 
 Experiment small() {
   Experiment e;

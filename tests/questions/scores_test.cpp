@@ -13,13 +13,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::given;
-using testing::random_experiment;
-using testing::same;
-using testing::small_experiment;
+using namespace testing;  // attoscope::testing
 
 ScoreQuestion all_of(const Experiment& e) { return {e, 0, e.problem.n, 0, key_count(e.problem)}; }
 

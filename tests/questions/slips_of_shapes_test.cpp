@@ -1,7 +1,5 @@
 // Slips planted by plain kernels with other numbers of keys than of queries, or of columns of V than of Q and K: decode steps,
 // chunks of a prompt, groups of heads.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,13 +9,14 @@
 
 #include "kernels/experiment/presets.h"
 #include "tests/questions/planted_slips.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
 using namespace planted;
 using Kind = Slip::Kind;
-using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 constexpr AttentionShape decode{1, 200, 32, 48}, chunk{40, 200, 32, 32}, latent{40, 200, 48, 32};
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <stdexcept>
 
 #include "kernels/compute.h"
@@ -20,10 +19,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::experiments;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 constexpr Algorithm algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2};
 

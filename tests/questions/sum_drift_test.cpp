@@ -1,15 +1,12 @@
 // The accumulator of P.V on tensor cores: its error, and the dependence on its settings.
 #include "kernels/questions/sum_drift.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "kernels/arithmetic/tensor_core_sum.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 

@@ -2,7 +2,6 @@
 // stay unexplained, but it may not get another name.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <tuple>

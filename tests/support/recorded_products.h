@@ -1,7 +1,6 @@
 /// Dot products that were recorded on GPUs: tests/data/tensor_cores.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,9 +1,6 @@
 // Heads of every layout, names of every kind, archives and folders: the same numbers, and a sentence if they do not fit.
 #include "app/tensors/call_files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -13,15 +10,12 @@
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/stop_sign.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing: the files made by hand
 
 /// A tensor of float, its name and its shape.

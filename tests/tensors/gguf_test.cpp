@@ -1,6 +1,4 @@
 // Models of llama.cpp: tests/data/gguf_files, whose numbers the package gguf read, and bad files made of it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <bit>
 #include <cstdint>
@@ -11,12 +9,12 @@
 
 #include "app/files/files.h"
 #include "app/tensors/readers.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing: the files made by hand
 
 const std::string gguf_folder = "tests/data/gguf_files/";

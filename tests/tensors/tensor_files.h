@@ -1,18 +1,14 @@
 /// Tensor files made by hand, good and bad.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/tensors/tensors.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::testing {

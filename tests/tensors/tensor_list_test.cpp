@@ -1,24 +1,19 @@
 // The list of a file's tensors: what is taken and why, tensors that are named one by one, numbers, choices that are kept.
 #include "app/tensors/tensor_list.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_choices.h"
 #include "app/tensors/tensor_set.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::TemporaryDirectory;
+using namespace testing;  // attoscope::testing
 
 /// A file of tensors [2, 3] of F32 with these names; all numbers of the i-th are i + 1.
 std::string file_of(const TemporaryDirectory& folder, const std::vector<std::string>& names, const std::string& file = "x") {

@@ -1,14 +1,9 @@
 // Scales beside tensors of eight bits, and named scales: the numbers that they multiply, against a plain loop.
 #include "app/tensors/tensor_scales.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,16 +12,12 @@
 #include "app/tensors/scale_names.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/stop_sign.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing: the files made by hand
 
 /// A tensor of any type.
@@ -351,8 +342,8 @@ TEST(TensorScales, BlocksOfAUsualSizeOrOfEqualOnes) {
   EXPECT_EQ(fits(1000, 11), "per block of 96 tokens");
   EXPECT_EQ(fits(10, 3), "per block of 4 tokens");
   EXPECT_EQ(fits(7, 5),
-            "s has shape [2, 5], expected that of a scale of t, [2, 1000, 64]: [1], [2] (per head), [7] or [2, 7] (per "
-            "token), [2, 7] (per channel), [2, blocks], [blocks, 2] or [2, 7, blocks]");
+            "s has shape [2, 5], expected that of a scale of t, [2, 1000, 64]: [1], [2] (per head), [7] or [2, 7] (per token), "
+            "[2, 7] (per channel), [2, blocks], [blocks, 2] or [2, 7, blocks]");
   EXPECT_THAT(fits(1000, 8), HasSubstr("per block of 125 tokens, per block of 128 tokens; say which"));
 }
 

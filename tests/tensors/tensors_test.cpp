@@ -1,9 +1,6 @@
 // Inputs by name, and every kind of number that tensor files hold.
 #include "app/tensors/tensors.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -12,13 +9,12 @@
 
 #include "app/files/files.h"
 #include "app/tensors/npy.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing: the files made by hand
 
 // The texts that name inputs.

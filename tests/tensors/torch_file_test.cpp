@@ -1,9 +1,6 @@
 // Files of torch.save: good ones of PyTorch itself (tests/data/torch_files), and bad ones made by hand.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -14,14 +11,12 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/pickle.h"
 #include "app/tensors/readers.h"
+#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing: the files made by hand
 
 const std::string folder = "tests/data/torch_files/";

@@ -9,7 +9,6 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "app/train/trained.h"
 #include "app/words/numbers.h"

@@ -1,9 +1,6 @@
 /// Runs side by side: comparisons, continuing, forks, bisecting, replaying, stopping.
 #include "kernels/train/paired_training.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,6 +9,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan_changes.h"
 #include "kernels/train/record.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/train_support.h"
 #include "tests/train/small_runs.h"
@@ -19,12 +17,7 @@
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::message_of;
-using testing::same;
+using namespace testing;  // attoscope::testing
 
 TrainPlan tiny_plan(TrainKind kind = TrainKind::methods) {
   TrainPlan plan = testing::tiny_training("words", 8);

@@ -1,15 +1,13 @@
 // A GPU that fails while it trains: the CPU continues with the same bits, and one sentence says so.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "app/commands/train_command.h"
 #include "app/train/checkpoint.h"
-#include "app/train/train_desk.h"
+#include "app/train/train_controller.h"
 #include "app/train/trained.h"
 #include "tests/support/eventually.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 #include "tests/train/failing_primitives.h"
@@ -19,10 +17,6 @@
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
 TrainPlan plan_of(TrainKind kind, int steps = 40) {
@@ -253,33 +247,33 @@ TEST_F(LostCommand, AutoSaysWhichDeviceTrainsAndWhyItIsNoGpu) {
 }
 
 /// The Train workspace on a GPU that is lost.
-class LostDesk : public ::testing::Test {
+class LostDevice : public ::testing::Test {
  protected:
-  LostDesk() {
+  LostDevice() {
     session.train = tiny_training(scratch.write("text.txt", made_text(3000)));
     session.view.workspace = Workspace::train;
   }
   void open(MakePrimitives instead, std::chrono::milliseconds every) {
-    desk.emplace([] {}, TrainKeeping{scratch / "data", every},
-                 [this, instead](const std::string&, int) { return lost(gpu, instead); });
+    controller.emplace([] {}, TrainKeeping{scratch / "data", every},
+                       [this, instead](const std::string&, int) { return lost(gpu, instead); });
   }
   TrainView after(TrainRequest::Act act) {
-    desk->handle({.act = act}, session);
+    controller->handle({.act = act}, session);
     EXPECT_TRUE(eventually([&] {
-      desk->update(session, false);
-      return !desk->busy();
+      controller->update(session, false);
+      return !controller->busy();
     }));
-    desk->update(session, false);
-    return desk->view();
+    controller->update(session, false);
+    return controller->view();
   }
 
   const TemporaryDirectory scratch;
   Session session;
   FailingGpu gpu;
-  std::optional<TrainDesk> desk;
+  std::optional<TrainController> controller;
 };
 
-TEST_F(LostDesk, SaysThatTheCpuTookOverAndTrainsOn) {
+TEST_F(LostDevice, SaysThatTheCpuTookOverAndTrainsOn) {
   open(on_cpu(), std::chrono::minutes(5));
   EXPECT_EQ(after(TrainRequest::Act::one_step).progress.remark, "");
   gpu.fails_at = gpu.calls;
@@ -292,7 +286,7 @@ TEST_F(LostDesk, SaysThatTheCpuTookOverAndTrainsOn) {
       << "it is asked again, and is still lost";
 }
 
-TEST_F(LostDesk, NamesWhatWasKeptWhereNothingTakesOver) {
+TEST_F(LostDevice, NamesWhatWasKeptWhereNothingTakesOver) {
   open(out_of_memory(), std::chrono::milliseconds(0));
   after(TrainRequest::Act::one_step);
   after(TrainRequest::Act::one_step);
@@ -300,11 +294,10 @@ TEST_F(LostDesk, NamesWhatWasKeptWhereNothingTakesOver) {
   const TrainView v = after(TrainRequest::Act::one_step);
   EXPECT_EQ(v.progress.state, TrainProgress::State::paused);
   EXPECT_EQ(v.progress.step, 2);
-  EXPECT_EQ(
-      v.progress.remark,
-      "The GPU was lost. The CPU could not take over: The CPU has no 7 bytes left to train with. The last step that is kept is "
-      "2; the checkpoint " +
-          (scratch / "data/last-training.checkpoint") + " is of step 2.");
+  EXPECT_EQ(v.progress.remark,
+            "The GPU was lost. The CPU could not take over: The CPU has no 7 bytes left to train with. The last step that is "
+            "kept is 2; the checkpoint " +
+                (scratch / "data/last-training.checkpoint") + " is of step 2.");
 }
 
 }  // namespace

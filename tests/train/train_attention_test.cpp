@@ -1,7 +1,5 @@
 // Attention inside training: forward against compute(), backward against finite differences and against a plain scalar
 // reference, statistics against planted numbers.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,14 +10,13 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/parallel/parallel.h"
+#include "tests/support/matchers.h"
 #include "tests/train/train_heads.h"
 
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::Heads;
-using testing::PlainGradient;
+using namespace testing;  // attoscope::testing
 
 ModelShape shape_of(int context, int heads, int d) {
   return {.layers = 1, .width = heads * d, .heads = heads, .context = context};

@@ -1,8 +1,6 @@
 // `attoscope train`: plans from options, its files, checkpoints that it continues, signals.
 #include "app/commands/train_command.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,16 +19,13 @@
 #include "kernels/train/plan/named_plans.h"
 #include "tests/app/disk_full.h"
 #include "tests/app/outcome.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/made_up_training.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
 /// `train` of a model that takes milliseconds, on a text in `scratch`, with these options.

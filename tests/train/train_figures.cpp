@@ -1,22 +1,19 @@
 // Figures of trainings: their numbers are the record's, and their JSON makes them again.
 #include "app/train/train_figures.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "app/papers/named_bundle.h"
 #include "app/train/trained.h"
 #include "tests/app/outcome.h"
 #include "tests/support/figure_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
 class TrainFigures : public ::testing::Test {

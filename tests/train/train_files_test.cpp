@@ -1,9 +1,6 @@
 // Files of trainings: records and checkpoints that read back bit for bit, texts, and files that an enemy wrote.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/files/zip.h"
@@ -11,15 +8,13 @@
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/made_up_training.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
 
 TEST(TrainJson, ReadsBackBitForBit) {

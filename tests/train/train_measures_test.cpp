@@ -1,20 +1,17 @@
 /// The meters of training on weights perturbed by hand.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "kernels/parallel/parallel.h"
 #include "kernels/train/measures.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::same;
+using namespace testing;  // attoscope::testing
 using Weights = std::vector<float>;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();

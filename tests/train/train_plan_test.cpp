@@ -1,6 +1,4 @@
 /// Runs and pairs of a training plan, and its refusals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <limits>
@@ -8,12 +6,12 @@
 
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace testing;  // attoscope::testing
 
 std::string refusal(const TrainPlan& plan) {
   try {

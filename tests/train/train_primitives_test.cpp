@@ -13,8 +13,7 @@
 namespace attoscope {
 namespace {
 
-using testing::difference;
-using testing::experiments;
+using namespace testing;  // attoscope::testing
 
 TEST(TrainPrimitives, FollowTheWrittenRule) {
   const auto plain = plain::primitives<float>();

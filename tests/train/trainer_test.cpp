@@ -1,22 +1,18 @@
 /// Runs: the same bits on every device of the CPU, their known losses, restored, skipped and diverged.
 #include "kernels/train/trainer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <set>
 
 #include "kernels/lanes/job.h"
 #include "kernels/train/activations.h"
 #include "tests/reference/plain_primitives.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/train/small_runs.h"
 
 namespace attoscope {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using namespace testing;
 
 Trainer trainer_of(const TrainPlan& plan, std::unique_ptr<Primitives<float>> on) {
@@ -440,8 +436,7 @@ TEST(Divergence, OfTheGradientNamesItsTensor) {
   EXPECT_EQ(told_in(bf16, 1), "Run a diverged at step 1: the gradient of embedding holds the first number that is not finite.");
   EXPECT_EQ(told_in(Format{7, 10}, 0x1p-24),
             "Run a diverged at step 1: the loss scale fell below 2^-24, and the gradient of embedding still holds the first "
-            "number that "
-            "is not finite.");
+            "number that is not finite.");
   EXPECT_EQ(told_in(Format{7, 10}, 0x1p-23), "nothing was thrown");
 }
 
@@ -467,9 +462,8 @@ TEST(Trainer, RefusesAModelThatMemoryCannotHold) {
   plan.recipe.batch = max_batch;
   taken = 0;
   EXPECT_THAT(message_of<std::runtime_error>([&] { trainer_of(plan, std::make_unique<MemoryWatch>(taken)); }),
-              ::testing::MatchesRegex(
-                  "model.layers is 1000, model.width is 768, model.context is 1024 and recipe.batch is 256: run a needs "
-                  "[0-9]+ bytes, expected at most the [0-9]+ that are free"));
+              ::testing::MatchesRegex("model.layers is 1000, model.width is 768, model.context is 1024 and recipe.batch is "
+                                      "256: run a needs [0-9]+ bytes, expected at most the [0-9]+ that are free"));
   EXPECT_EQ(taken, 0);
 }
 

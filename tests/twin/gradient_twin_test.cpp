@@ -9,11 +9,7 @@
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::experiments;
-using testing::HostGradientOptions;
-using testing::HostGradients;
-using testing::warps_of_teams;
+using namespace testing;  // attoscope::testing
 
 HostGradientOptions random_device(Dice& dice) {
   return {.seed = dice.bits(),

@@ -2,9 +2,6 @@
 /// cp.async that checks bounds, races and bank conflicts; its result against the golden value and against emulated `hw`.
 #include "kernels/tensor_core/hardware.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "app/session/report.h"
@@ -14,6 +11,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/gpu/device.h"
 #include "tests/reference/plain_hardware.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/twin/host_block.h"
 
@@ -441,11 +439,9 @@ TEST(Check, IsReported) {
                                               {"run_to_run_ulp", 3.0},
                                               {"emulator_max_ulp", 1.5},
                                               {"emulator_mean_ulp", 0.25}}));
-  EXPECT_NE(
-      report(r).find(
-          "hardware (mma.sync.m16n8k16): a second run differs in 2 elements, by 3 ulps of fp32 at most; from emulated hw by "
-          "1.5 ulps at most, 0.25 on average\n"),
-      std::string::npos);
+  EXPECT_NE(report(r).find("hardware (mma.sync.m16n8k16): a second run differs in 2 elements, by 3 ulps of fp32 at most; from "
+                           "emulated hw by 1.5 ulps at most, 0.25 on average\n"),
+            std::string::npos);
 }
 
 /// Without a device that can run it, the method is refused in a sentence, before anything is computed for it.

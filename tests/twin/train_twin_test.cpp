@@ -1,21 +1,14 @@
 // Training by the GPU's code, run by the host thread by thread: the CPU's numbers, to the last bit.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "kernels/gpu/device.h"
+#include "tests/support/matchers.h"
 #include "tests/train/train_questions.h"
 #include "tests/twin/host_device.h"
 
 namespace attoscope {
 namespace {
 
-using testing::Dice;
-using testing::difference;
-using testing::experiments;
-using testing::HostDevice;
-using testing::made_up_plan;
-using testing::small_tiled;
-using testing::trained;
+using namespace testing;  // attoscope::testing
 
 constexpr int never = 1 << 20, always = 1;  ///< blocks wanted of large tiles
 

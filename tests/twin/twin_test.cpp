@@ -1,6 +1,4 @@
 // The GPU's code, run by the host in teams of warps whose threads meet as a GPU's do: the CPU's answer, to the last bit.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 
@@ -11,6 +9,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/launch_pace.h"
+#include "tests/support/matchers.h"
 #include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 #include "tests/twin/host_engine.h"
@@ -18,16 +17,7 @@
 namespace attoscope {
 namespace {
 
-using testing::describe;
-using testing::Dice;
-using testing::expect_same_answer;
-using testing::expect_same_errors;
-using testing::experiments;
-using testing::HostEngine;
-using testing::HostEngineOptions;
-using testing::HostTeam;
-using testing::same;
-using testing::warps_of_teams;
+using namespace testing;  // attoscope::testing
 
 /// Options of the host engine; answers are remembered in `cache`, if there is one.
 Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullptr) {
@@ -445,7 +435,7 @@ TEST(LaunchPace, ASmallRestTellsNothing) {
 
 TEST(Launches, PartsFollowEachOtherAndRowsAreCountedOnce) {
   struct Counter final : StopSign {
-    void did(std::size_t rows) const override { all += static_cast<int>(rows); }
+    void report_rows(std::size_t rows) const override { all += static_cast<int>(rows); }
     mutable int all = 0;
   };
   for (const std::int64_t work : {1, 999, 1000, 70001}) {

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "app/files/paths.h"
 #include "tests/ui/cases.h"
@@ -64,20 +63,44 @@ Picture picture_of(Hand& hand, const MainView& view) {
   return shrunken(hand.picture());
 }
 
-CASE(golden, main_views) {
+/// Compares the picture with the golden one, or writes that.
+void expect_golden(Hand& hand, const std::string& view, const Picture& found) {
   const char* asked = std::getenv("ATTOSCOPE_GOLDEN");
-  const bool writes = asked != nullptr && std::string(asked) == "write";
+  if (asked != nullptr && std::string(asked) == "write") return write_png(golden_file(view), found);
+  const PictureDifference d = difference_of(read_picture(golden_file(view)), found);
+  if (hand.check(d.within(), view + " looks otherwise: " + text(d))) return;
+  write_png(std::filesystem::temp_directory_path() / ("attoscope-" + view + ".png"), found);
+}
+
+CASE(golden, main_views) {
   hand.stage.resize(width, height);
-  for (const MainView& view : views) {
-    const Picture found = picture_of(hand, view);
-    if (writes) {
-      write_png(golden_file(view.name), found);
-      continue;
+  for (const MainView& view : views) expect_golden(hand, view.name, picture_of(hand, view));
+}
+
+/// Two layers of SmolLM2, which are run, and attributed by head.
+CASE(golden, model) {
+  Session session = example_session();
+  session.view.workspace = Workspace::model;
+  session.model.checkpoint = "tests/data/smollm2/cut.gguf";
+  session.model.text = ModelText::file;
+  session.model.file = "tests/data/smollm2/tokens.npy";
+  hand.stage.resize(width, height);
+  hand.open(session);
+  const auto wait_for = [&](const char* what, auto ready) {
+    for (int i = 0; i < 20000 && !ready(hand.stage.model().view()); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      hand.frames(1);
     }
-    const PictureDifference d = difference_of(read_picture(golden_file(view.name)), found);
-    if (hand.check(d.within(), std::string(view.name) + " looks otherwise: " + text(d))) continue;
-    write_png(std::filesystem::temp_directory_path() / ("attoscope-" + std::string(view.name) + ".png"), found);
-  }
+    hand.check(ready(hand.stage.model().view()), what);
+  };
+  wait_for("it is read", [](const ModelView& v) { return v.reading != nullptr && !v.progress.reads; });
+  hand.click("//Model/###run model");
+  wait_for("it is run", [](const ModelView& v) { return v.found != nullptr && !v.progress.runs; });
+  hand.click("//Model/**/###by head");
+  wait_for("its heads are compared", [](const ModelView& v) { return v.shares != nullptr && !v.progress.attributes; });
+  hand.move({2, 2});
+  hand.frames(20);
+  expect_golden(hand, "model", shrunken(hand.picture()));
 }
 
 /// The picture with a rectangle of the screen in one colour.

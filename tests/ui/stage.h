@@ -3,14 +3,13 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "app/explore/explorer.h"
-#include "app/explore/model_desk.h"
+#include "app/explore/model_controller.h"
 #include "app/explore/plot_exporter.h"
 #include "app/explore/session_requests.h"
 #include "app/sweep/sweeper.h"
-#include "app/train/train_desk.h"
+#include "app/train/train_controller.h"
 #include "app/window/gui.h"
 #include "app/window/offscreen.h"
 #include "app/window/texture.h"
@@ -55,8 +54,8 @@ class Stage {
   Explorer& explorer() { return *explorer_; }
   SessionContext context() { return {session, *explorer_, *sessions_, *dialog_, *train_, *model_}; }
   Sweeper& sweeper() { return *sweeper_; }
-  TrainDesk& train() { return *train_; }
-  ModelDesk& model() { return *model_; }
+  TrainController& train() { return *train_; }
+  ModelController& model() { return *model_; }
   /// Input of the panels.
   PanelInput panel_input() const;
 
@@ -70,10 +69,10 @@ class Stage {
   std::optional<Picture> picture_ = Picture{};
   std::optional<SessionStore> sessions_;
   std::optional<FileDialog> dialog_;
-  std::optional<Explorer> explorer_;  ///< last: its worker joins first
-  std::optional<Sweeper> sweeper_;    ///< as does its worker
-  std::optional<TrainDesk> train_;    ///< and its worker
-  std::optional<ModelDesk> model_;    ///< and its workers
+  std::optional<Explorer> explorer_;      ///< last: its worker joins first
+  std::optional<Sweeper> sweeper_;        ///< as does its worker
+  std::optional<TrainController> train_;  ///< and its worker
+  std::optional<ModelController> model_;  ///< and its workers
 };
 
 }  // namespace attoscope::testing

@@ -202,7 +202,7 @@ std::vector<StatusNumber> model_numbers(const ModelView& model) {
   if (!model.found) return {};
   const ModelFound& f = *model.found;
   return {{fmt::format("{} tokens", f.reading->tokens.size()), 90, "Tokens that the model read."},
-          {fmt::format("run {:.1f} s", f.seconds), 90, "Time of the last run."}};
+          {f.times, 240, "Times of the last run's models, their logits included."}};
 }
 
 std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInput& learn) {

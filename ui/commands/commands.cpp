@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/grad_kernels.h"
-#include "kernels/experiment/gradient_limits.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"

@@ -28,8 +28,7 @@ void edit_figure_policy(FigureSettings& s, float width) {
   } else {
     explain(
         "The steps that Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The "
-        "two "
-        "training figures use no other setting.");
+        "two training figures use no other setting.");
   }
   ImGui::SameLine(0, px(8));
   toggle("all policies", s.all_policies, width);

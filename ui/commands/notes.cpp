@@ -47,6 +47,8 @@ std::string_view taken_as(FileUse use) {
       return "Q, K and V";
     case FileUse::missing:
       return "the missing file";
+    case FileUse::captured_run:
+      return "the captured run";
     default:
       return "this file";
   }
@@ -73,10 +75,9 @@ void draw_drop_target(const PanelInput& input) {
   if (const std::optional<FileUse> over = held_over())
     return draw_box("Drop", colours().accent, "Let go to open as " + std::string(taken_as(*over)),
                     "The field under the file takes it, whatever its name is.");
-  draw_box(
-      "Drop", colours().accent, "Let go to open",
-      "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO and "
-      "gradients turn the backward pass on. A session takes the place of this one. Explore shows it.");
+  draw_box("Drop", colours().accent, "Let go to open",
+           "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO "
+           "and gradients turn the backward pass on. A session takes the place of this one. Explore shows it.");
 }
 
 }  // namespace attoscope

@@ -1,7 +1,6 @@
 // Questions that the window answers; a click on one leads to the answer.
 #include <algorithm>
 #include <array>
-#include <string>
 #include <utility>
 
 #include "kernels/experiment/rules.h"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kernels/experiment/accumulators.h"
-#include "kernels/experiment/gradient_limits.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"

@@ -59,9 +59,8 @@ void edit_roundings(const Frame& frame) {
   }
   explained_section(
       "WHERE ROUNDING HAPPENS",
-      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in "
-      "fp64. A preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest "
-      "in fp32.",
+      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in fp64. A "
+      "preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest in fp32.",
       "error of a = a - golden");
   choose();
   edit_precision(e, frame.input, frame.state.typed_format);

@@ -72,8 +72,7 @@ bool edit_overflow(Format& f, ImVec2 size) {
   static constexpr const char* texts[] = {"overflow ∞###overflow", "overflow max###overflow", "overflow NaN###overflow"};
   const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], false, size);
   explain(
-      "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next "
-      "choice.",
+      "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next choice.",
       "|x| > max  ->  inf | max | NaN");
   if (!pressed) return false;
   f.overflow = static_cast<Overflow>((static_cast<int>(f.overflow) + 1) % 3);
@@ -86,8 +85,7 @@ bool edit_top_code(Format& f, ImVec2 size) {
   const bool pressed = push_button(f.top_code_nan ? "no ∞ (fn)###top code" : "has ∞ (ieee)###top code", false, size);
   explain(
       "The meaning of the largest exponent. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all "
-      "mantissa "
-      "bits are set, as in OCP's e4m3; twice the range and no infinity.",
+      "mantissa bits are set, as in OCP's e4m3; twice the range and no infinity.",
       "e4m3: ieee max 240, fn max 448");
   if (!pressed) return false;
   f.top_code_nan = !f.top_code_nan;

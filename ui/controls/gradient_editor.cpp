@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/grad_kernels.h"
-#include "kernels/experiment/gradient_limits.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"

@@ -9,7 +9,6 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/seeds.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
@@ -260,8 +259,7 @@ bool edit_detail(Problem& problem, const PanelInput& in, float width, Requests& 
   takes_files(FileUse::tensors);
   explain(
       "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
-      "window "
-      "does the same.",
+      "window does the same.",
       "FILE.safetensors, or q.npy,k.npy,v.npy");
   return false;
 }

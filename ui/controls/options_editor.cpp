@@ -239,11 +239,11 @@ bool edit_gradient_options(const GradTarget& t, float width, float height) {
 
 bool edit_problem_options(Problem& p, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
-  return popup_button(
-      count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
-      "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they are "
-      "counted apart. The number is how many are on.",
-      [&] { return edit_scores(p); });
+  return popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores",
+                      {width, 0},
+                      "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, "
+                      "where they are counted apart. The number is how many are on.",
+                      [&] { return edit_scores(p); });
 }
 
 }  // namespace attoscope

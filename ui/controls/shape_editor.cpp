@@ -276,10 +276,9 @@ bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
   const double kilo = view.on_chip_elements * static_cast<double>(element_bytes(e.format)) / 1024;
   const std::string text = fitted(Face::label, fmt::format("tiles that fit {:.4g} KB …", kilo), width - px(12));
   if (push_button((text + "###tiles for M").c_str(), false, {width, 0})) ImGui::OpenPopup("tiles for M");
-  explain(fmt::format(
-              "FlashAttention's rule for tiles that fit into on-chip memory of M = {} elements: {} x {}. Click to set M, in "
-              "elements or KB, and to give the tiles to a or to both.",
-              view.on_chip_elements, t.block_q, t.block_k),
+  explain(fmt::format("FlashAttention's rule for tiles that fit into on-chip memory of M = {} elements: {} x {}. Click to set "
+                      "M, in elements or KB, and to give the tiles to a or to both.",
+                      view.on_chip_elements, t.block_q, t.block_k),
           "Bc = ceil(M / 4d), Br = min(Bc, d)");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
   const bool open = ImGui::BeginPopup("tiles for M");

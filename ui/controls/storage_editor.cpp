@@ -20,8 +20,7 @@ constexpr std::array<Choice, 13> usual_QK{{
     stored_off,
     {"int8/token", "8-bit integers, one scale for each row."},
     {"int8/thread:32",
-     "8-bit integers, one scale for the rows of which a thread of an int8 mma holds numbers "
-     "(SageAttention 2)."},
+     "8-bit integers, one scale for the rows of which a thread of an int8 mma holds numbers (SageAttention 2)."},
     {"int8/head", "8-bit integers, one scale for everything: one outlier makes all steps coarse."},
     {"e4m3/head", "8-bit floats, one scale for everything, as most FP8 kernels have it."},
     {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 rows (FlashAttention-3's block quantisation)."},

@@ -72,9 +72,9 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
                             loaded_place(e) == LoadedPlace::b);
       explain("The file of Q, K, V holds an output, too.");
     }
-    type_path = file_entries(FileUse::output, in, requests,
-                             "A .npy or .safetensors file with the output of your kernel. Dropping it onto the window does the "
-                             "same.");
+    type_path =
+        file_entries(FileUse::output, in, requests,
+                     "A .npy or .safetensors file with the output of your kernel. Dropping it onto the window does the same.");
     ImGui::EndCombo();
   } else {
     takes_files(FileUse::output);
@@ -193,8 +193,8 @@ void draw_kernel_verdict(const PanelInput& in, float width, float height) {
     ImGui::EndGroup();
     explain(
         "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the "
-        "verdict "
-        "of attoscope judge. Where it is wrong, every usual slip is computed, and one is named if it explains the error.",
+        "verdict of attoscope judge. Where it is wrong, every usual slip is computed, and one is named if it explains the "
+        "error.",
         hardware_lines(*in.answer.result));
   }
   ImGui::EndChild();

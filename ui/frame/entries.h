@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/shape.h"
+#include "kernels/experiment/input.h"
 
 namespace attoscope {
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/shape.h"
+#include "kernels/experiment/input.h"
 #include "kernels/questions/kv_cache.h"
 #include "ui/words/sentences.h"
 

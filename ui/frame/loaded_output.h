@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "kernels/experiment/answer_tensor.h"
@@ -50,11 +49,6 @@ inline std::optional<std::size_t> place_of_kernels(const KernelGradientsAnswer* 
   const std::array named{!files.dq.empty(), !files.dk.empty(), !files.dv.empty()};
   const auto place = static_cast<std::size_t>(tensor) - static_cast<std::size_t>(AnswerTensor::dQ);
   return place < named.size() && named[place] && !found->sums[place] ? std::optional(place) : std::nullopt;
-}
-
-/// True if a is loaded on screen.
-inline bool is_a_loaded(const PanelInput& input) {
-  return input.answer.result != nullptr && input.answer.result->experiment.a.algorithm == Algorithm::loaded;
 }
 
 /// True if a loaded output has as many heads as Q, and more than one.

@@ -22,7 +22,6 @@ struct ModelReading {
   std::string name;               ///< "SmolLM2-135M-Instruct.Q4_1"
   std::string about;              ///< "llama, 30 layers of 9 heads over 3, 134,515,008 weights"
   int layers = 0, heads = 0;      ///< heads of a layer
-  double products = 0;            ///< multiplications of a token through one layer, on average, the logits' share included
   std::vector<int> tokens;        ///< those that are read
   std::size_t all_tokens = 0;     ///< of the whole text
   std::vector<std::string> text;  ///< of each of them: its bytes, or "12" where the checkpoint has no byte-level tokens
@@ -39,8 +38,8 @@ struct ModelFound {
   std::uint64_t seed = 1;
   std::shared_ptr<const ModelAnswer> answer{};
   std::string conclusion{};  ///< one sentence
+  std::string times{};       ///< "exact 3.1 s, a 3.7 s, b 4.0 s"
   Table runs{}, targets{};   ///< the measures of every run; the targets' log-probabilities
-  double seconds = 0;        ///< that the answer took
   /// On the plan's `against`: the first tensor that differs, and lines on the comparison; or why there is none.
   std::string against{}, against_lines{}, against_wrong{};
 };

@@ -1,7 +1,6 @@
 /// The values that the app passes to the panels in each frame.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/experiment/wanted.h"
+#include "kernels/experiment/result.h"
 #include "kernels/questions/gradient_trace.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
@@ -24,7 +24,21 @@
 namespace attoscope {
 
 /// The place that a file is asked for.
-enum class FileUse : std::uint8_t { session, pack, checkpoint, model, tensors, output, d_o, d_lse, dq, dk, dv, missing };
+enum class FileUse : std::uint8_t {
+  session,
+  pack,
+  checkpoint,
+  model,
+  captured_run,
+  tensors,
+  output,
+  d_o,
+  d_lse,
+  dq,
+  dk,
+  dv,
+  missing
+};
 
 /// An action on session files.
 struct SessionRequest {
@@ -58,6 +72,7 @@ struct FileRequests {
   std::string gradient;                 ///< spec of a dO to load, or empty
   bool gradient_is_of_lse = false;      ///< of a dL instead
   KernelGradients gradients;            ///< specs of gradients of a kernel to load, or empty
+  std::string captured_run;             ///< file that the Model workspace compares with, or empty
   std::string located;                  ///< spec of the file that `ChoicesInput::missing` is now, or empty
   bool list_tensors = false;            ///< show the list of the input's tensors
   std::string choice_of;                ///< file whose choice among its tensors is `tensors`, to be remembered; or empty
@@ -71,13 +86,14 @@ struct FileRequests {
   void open(FileUse use, const std::string& spec, bool as_b) {
     kernel_as_b = as_b;
     gradient_is_of_lse = use == FileUse::d_lse;
-    (use == FileUse::tensors   ? tensors
-     : use == FileUse::output  ? kernel
-     : use == FileUse::dq      ? gradients.dq
-     : use == FileUse::dk      ? gradients.dk
-     : use == FileUse::dv      ? gradients.dv
-     : use == FileUse::missing ? located
-                               : gradient) = spec;
+    (use == FileUse::tensors        ? tensors
+     : use == FileUse::output       ? kernel
+     : use == FileUse::dq           ? gradients.dq
+     : use == FileUse::dk           ? gradients.dk
+     : use == FileUse::dv           ? gradients.dv
+     : use == FileUse::missing      ? located
+     : use == FileUse::captured_run ? captured_run
+                                    : gradient) = spec;
   }
 };
 

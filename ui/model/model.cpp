@@ -78,11 +78,12 @@ ModelWords words_of(const ModelScene& s) {
   const ModelView& m = s.model();
   if (!m.progress.remark.empty()) return {s.found() ? s.found()->conclusion : "No answer", m.progress.remark, true};
   if (!s.found()) {
+    const std::string time = about_seconds(m.progress.expected[0]);
     if (!m.reading || m.progress.reads) return {"A whole model", "Checkpoint and text are being read."};
     if (!m.reading->wrong.empty()) return {"A whole model", m.reading->wrong, true};
     return {"By how much does this rounding move the next token?",
-            fmt::format("Run reads {} tokens of {} with attention of a, of b, and exactly.", m.reading->tokens.size(),
-                        m.reading->name)};
+            fmt::format("Run reads {} tokens of {} with attention of a, of b, and exactly{}.", m.reading->tokens.size(),
+                        m.reading->name, time.empty() ? "" : ": " + time)};
   }
   const ModelFound& f = *s.found();
   ModelWords words{m.shares ? m.shares->conclusion : f.conclusion,

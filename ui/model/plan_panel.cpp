@@ -212,10 +212,18 @@ void edit_surroundings(const ModelScene& s, float width) {
 }
 
 void edit_against(const ModelScene& s, float width) {
-  path_line("##against", "captured.safetensors; empty: none", s.state.typed_against, s.plan().against, width);
+  const float button = px(64), gap = px(8);
+  path_line("##against", "captured.safetensors; empty: none", s.state.typed_against, s.plan().against, width - button - gap);
+  takes_files(FileUse::captured_run);
   explain(
       "Activations by layer, or log-probabilities, of the same tokens in another program, as attoscope.capture(..., "
-      "everything=True) keeps them. The next run names the first tensor that differs by more than its tolerance, and why.");
+      "everything=True) keeps them. The next run names the first tensor that differs by more than its tolerance, and why. A "
+      "file can be dropped here.");
+  ImGui::SameLine(0, gap);
+  ImGui::BeginDisabled(!s.input.sessions.has_dialogs);
+  if (push_button("open …###open captured run", false, {button, 0})) s.requests.files.ask = FileUse::captured_run;
+  ImGui::EndDisabled();
+  explain("The desktop's dialog for the file.");
 }
 
 }  // namespace

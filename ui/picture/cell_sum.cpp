@@ -111,8 +111,8 @@ std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) 
 /// Sentence of a block's first half.
 std::string half_sentence(const TensorCoreBlock& block) {
   return fmt::format(
-      "The first half of a block, products 0 and 1 of every four, from 0; its result, from which the second "
-      "half starts, is {}.",
+      "The first half of a block, products 0 and 1 of every four, from 0; its result, from which the second half starts, is "
+      "{}.",
       block.result);
 }
 

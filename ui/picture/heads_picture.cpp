@@ -119,8 +119,7 @@ void sort_combo(std::size_t& sort, const MethodNames& names) {
   } else {
     explain(
         "The number that orders and colours the heads, the largest first; those with NaN or infinite elements stand before "
-        "all. "
-        "unusual: the heads that stand apart from the others by any number.");
+        "all. unusual: the heads that stand apart from the others by any number.");
   }
 }
 
@@ -414,9 +413,7 @@ const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, 
     return TableRow{
         .id = "kv head " + std::to_string(head),
         .meaning = head == open ? "It is open: a click shows it, Ctrl+Z comes back." : "A click opens it, Ctrl+Z comes back.",
-        .formula =
-            "RMS error over the RMS of the exact output\nbar: from the least to the largest of the table, "
-            "logarithmic",
+        .formula = "RMS error over the RMS of the exact output\nbar: from the least to the largest of the table, logarithmic",
         .chosen = head == open,
         .mark = {}};
   };

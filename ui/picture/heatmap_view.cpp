@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <utility>
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"

@@ -67,8 +67,7 @@ void kind_switch(View& view, float width) {
        "Key M: the next picture."},
       {"heads",
        "Every head of the input's file: how far a is off as a small picture, and its numbers, worst first. A click opens a "
-       "head. "
-       "Key M: the next picture."}};
+       "head. Key M: the next picture."}};
   segmented("kind", kinds, view.picture, px(width));
 }
 
@@ -250,11 +249,10 @@ void scale_button(View& view) {
 
 void tiles_toggle(View& view) {
   toggle("tiles", view.show_tiles, px(tiles_width));
-  explain(
-      view.picture == PictureKind::output && view.tensor == AnswerTensor::O
-          ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the keys "
-            "are summed away; they are the horizontal axis of the strip below. Key G."
-          : "Lines where a new tile begins: block_q query rows down, block_k keys across. Key G.");
+  explain(view.picture == PictureKind::output && view.tensor == AnswerTensor::O
+              ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the "
+                "keys are summed away; they are the horizontal axis of the strip below. Key G."
+              : "Lines where a new tile begins: block_q query rows down, block_k keys across. Key G.");
 }
 
 void whole_button(View& view) {
@@ -264,8 +262,7 @@ void whole_button(View& view) {
   ImGui::EndDisabled();
   explain(
       "Shows everything again (double click, or key 0). Wheel zooms about the mouse, with Shift only across, with Ctrl only "
-      "the "
-      "rows; dragging moves.");
+      "the rows; dragging moves.");
 }
 
 void profiles_toggle(View& view) {
@@ -273,8 +270,7 @@ void profiles_toggle(View& view) {
   explain(view.picture == PictureKind::scores ? "The row and the column through the cell under the mouse as curves: P of a in "
                                                 "its colour, the true weight in grey. Key X."
                                               : "The row and the column through the cell under the mouse as curves on the "
-                                                "colour bar's scale: golden, a and b, or the "
-                                                "field of both methods. Key X.");
+                                                "colour bar's scale: golden, a and b, or the field of both methods. Key X.");
 }
 
 /// Controls of the kind of picture: its field, and the second one of a comparison.

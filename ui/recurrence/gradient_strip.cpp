@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/progress.h"
@@ -170,8 +169,8 @@ void draw_pass_switch(Session& session, const PanelInput& input) {
     take_room(there, {std::max(1.0f, used), line_height(Face::mono_small)});
     if (!view.follows_key)
       explain(
-          "δ is what the backward pass of softmax subtracts from dP: the mean of dP under the weights P. Beside each "
-          "method's is golden's.",
+          "δ is what the backward pass of softmax subtracts from dP: the mean of dP under the weights P. Beside each method's "
+          "is golden's.",
           "delta_i = sum_c dO_ic O_ic - dL_i");
     else
       explain("The queries that see the key, over all its query tiles.");

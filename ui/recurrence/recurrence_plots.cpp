@@ -98,10 +98,9 @@ void draw_max(Strip& s, ImVec2 size) {
                "The running max of all rows: 50 % and 90 % of them lie in the bands.", "quantiles 5, 25, 75, 95 % of m"},
               {Mark::diamond, Curve::ties, "ties", "ties", colours().text,
                "Tiles in which a further key has exactly the score of the max in use.", "S_ij = m, beyond the first such j"}},
-             m.run_begins.empty()
-                 ? "The running max of the traced row, tile by tile, among those of all rows."
-                 : "The running max of the traced row, tile by tile, among those of all rows. A dashed line: the next run of "
-                   "split_kv begins there, with m, l and O of its own.",
+             m.run_begins.empty() ? "The running max of the traced row, tile by tile, among those of all rows."
+                                  : "The running max of the traced row, tile by tile, among those of all rows. A dashed line: "
+                                    "the next run of split_kv begins there, with m, l and O of its own.",
              "m_new = max(m, max_j S_ij)"});
 }
 
@@ -152,14 +151,14 @@ void draw_sums(Strip& s, ImVec2 size) {
 void draw_P(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   const bool seen = m.P_limit > 0 && m.P_limit < m.axes.P_high;
-  draw_plot(s, StripPlot::largest_P, "largest P", size,
-            {fmt::format("Largest P, row {}", m.result->trace.row),
-             m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit) : "P is not rounded",
-             seen ? colours().bad : colours().faint,
-             {},
-             "The largest P of each tile, and the largest number of P's format (dashed): beyond it P overflows, saturates or "
-             "is NaN.",
-             "max_j P_ij <= (2 - 2^-mantissa) 2^max_exponent"});
+  draw_plot(
+      s, StripPlot::largest_P, "largest P", size,
+      {fmt::format("Largest P, row {}", m.result->trace.row),
+       m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit) : "P is not rounded",
+       seen ? colours().bad : colours().faint,
+       {},
+       "The largest P of each tile, and the largest number of P's format (dashed): beyond it P overflows, saturates or is NaN.",
+       "max_j P_ij <= (2 - 2^-mantissa) 2^max_exponent"});
 }
 
 void draw_errors(Strip& s, ImVec2 size) {

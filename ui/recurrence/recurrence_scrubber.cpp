@@ -38,9 +38,8 @@ constexpr std::array<StepButton, 8> steps{{
      .event = TileEvent::rescale},
     {.id = "###previous limit",
      .by = -1,
-     .what =
-         "To the previous tile in which P, m or l of this row met the largest number of its format, or one of them or |O| is "
-         "not finite. Key Ctrl+Shift+, (comma).",
+     .what = "To the previous tile in which P, m or l of this row met the largest number of its format, or one of them or |O| "
+             "is not finite. Key Ctrl+Shift+, (comma).",
      .event = TileEvent::limit},
     {.id = "###next limit",
      .by = 1,

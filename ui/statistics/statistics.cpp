@@ -11,7 +11,6 @@
 #include "kernels/experiment/lse_error.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/shown_number.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"

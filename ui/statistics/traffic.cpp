@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <memory>
 #include <span>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/stored_bytes.h"
+#include "kernels/experiment/traffic.h"
 #include "ui/frame/frame.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"

@@ -234,10 +234,9 @@ void edit_repeats(const SweepScene& s, float width) {
   ImGui::BeginDisabled(!none.empty());
   slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.plan().seeds);
   ImGui::EndDisabled();
-  explain(none.empty()
-              ? "Every combination is computed with this many seeds, the experiment's own first: what is drawn is their "
-                "mean and spread."
-              : none);
+  explain(none.empty() ? "Every combination is computed with this many seeds, the experiment's own first: what is drawn is "
+                         "their mean and spread."
+                       : none);
   if (none.empty()) return;
   wrapped(Face::small, colours().secondary, none, width);
 }

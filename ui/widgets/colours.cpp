@@ -1,7 +1,6 @@
 #include "ui/widgets/colours.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <span>
 

@@ -228,8 +228,7 @@ void draw_chain_table(const SumTable& table, float width) {
   ImGui::InvisibleButton("chain", {width, y - at.y});
   explain(
       "Each product in binary. The sum has no room for the red digits: the step rounds them away, and its loss is at the "
-      "right. "
-      "Steps that lose nothing stand together in one line.",
+      "right. Steps that lose nothing stand together in one line.",
       "lost = sum + a * b - round(fma(a, b, sum))");
 }
 

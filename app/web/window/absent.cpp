@@ -1,6 +1,5 @@
 /// Parts of the window that a page has in another way, or not at all: fonts of the system, drags that have not been let go,
 /// drawing without a display.
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 

@@ -30,7 +30,7 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
     each_chunk(task_.keys, [&](int i, int first, int end) {
       count_scores(first, end, statistics);
       count_weights(statistics);
-      weigh(first, end, p_, ds_);
+      find_weights(first, end, p_, ds_);
       count_differences(i, first, end, statistics);
     });
     for (int lane = 0; lane < block_.count; ++lane) {

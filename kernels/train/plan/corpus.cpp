@@ -1,6 +1,5 @@
 #include "kernels/train/plan/corpus.h"
 
-#include <algorithm>
 #include <optional>
 #include <stdexcept>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"

@@ -10,7 +10,7 @@
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/train/head/head_cpu.h"
-#include "kernels/train/primitives/train_sets.h"
+#include "kernels/train/primitives/train_lanes.h"
 
 namespace attoscope {
 namespace {

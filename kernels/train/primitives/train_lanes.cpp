@@ -4,7 +4,6 @@
 #include "kernels/train/head/head_statistics_lanes.h"
 #include "kernels/train/primitives/product_lanes.h"
 #include "kernels/train/primitives/row_math.h"
-#include "kernels/train/primitives/train_sets.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {

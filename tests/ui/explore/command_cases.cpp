@@ -1,7 +1,6 @@
 // Commands: the palette finds everything by typing, the table of keys is that of ui/commands/README.md, modifiers are released
 // in every order, Esc closes one thing at a time, F6 reaches every panel.
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 #include "imgui_internal.h"

@@ -1,7 +1,5 @@
 // The gallery: its cards, the ways to open it, the changes of a click, and pictures that appear by themselves.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <string>
 
 #include "imgui_internal.h"

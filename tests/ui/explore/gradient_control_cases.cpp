@@ -1,6 +1,4 @@
 // The backward pass in the controls: its switch, dO, named kernels, options, sums, scales and rounding steps.
-#include <algorithm>
-#include <array>
 
 #include "app/session/session.h"
 #include "kernels/experiment/grad_kernels.h"

@@ -1,5 +1,4 @@
 // Kernel outputs: dropped, typed, as a or b, their verdict, invalid files.
-#include <array>
 
 #include "app/files/files.h"
 #include "app/files/paths.h"

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
 #include "app/files/paths.h"
-#include "app/heads/kv_heads.h"
+#include "app/heads/heads.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/questions/kv_cache.h"

@@ -1,7 +1,6 @@
 // A method: its algorithm, places of rounding, options, accumulators, whole kernels, storage with scales; the sum behind a
 // cell.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "kernels/experiment/kernel_presets.h"

@@ -1,5 +1,4 @@
 // Files asked for by the desktop's dialog, by a completed path and among recent ones; what is dropped; errors over the panels.
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 // Pins: kept, restored, compared, renamed, moved, deleted, copied and pasted; none of it lost by undo.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "app/session/session.h"

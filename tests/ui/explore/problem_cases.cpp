@@ -1,6 +1,5 @@
 // The question: Q, K, V and their files, masks, the main format, sizes, tiles, rows, device.
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "app/files/files.h"

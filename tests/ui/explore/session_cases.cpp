@@ -1,6 +1,5 @@
 // Undo and redo, copy and paste, the shipped experiments, and answers that come in two parts.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

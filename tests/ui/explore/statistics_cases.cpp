@@ -1,14 +1,13 @@
 // The right panel: the parts below the table, the bits, the steps, the scatter, the schedules, the traffic, and the words.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "kernels/compute.h"
+#include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/shown_number.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/questions/gpu_check.h"
 #include "kernels/questions/invariance.h"

@@ -1,6 +1,5 @@
 // The list of a file's tensors: what is taken, a click that takes another, numbers, the choice that is kept; a kernel's
 // gradients.
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>

@@ -1,5 +1,4 @@
 // Tiles that the recurrence strip shows: zoom, moving, selection, and jumps to tiles with an event.
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string>

@@ -1,7 +1,6 @@
 // The window: its layout, progress and cancelling, tooltips; every panel with nothing, something running, NaN and infinities,
 // in extreme sizes and small windows.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -11,12 +11,13 @@
 #include "app/tensors/exact_tensors.h"
 #include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
-#include "kernels/cancelled_sign.h"
 #include "kernels/model/model_answer.h"
+#include "kernels/stop_token.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/model/panels.h"
+#include "ui/widgets/path_prompt.h"
 
 namespace attoscope::testing {
 namespace {
@@ -121,12 +122,17 @@ CASE(model, run) {
   const TinyCheckpoint checkpoint;
   open_model_window(hand, model_session(checkpoint));
   hand.check(!hand.stage.model().view().found, "nothing runs by itself");
+  wait_for(hand, [](const ModelView& v) { return v.progress.expected[0] > 0; }, "its time is known before");
+  const auto expected = hand.stage.model().view().progress.expected;
+  hand.check(expected[3] > expected[0] && expected[2] > expected[1] && expected[1] > expected[0],
+             "attributions take longer, that by head longer than that by layer");
   run_model(hand);
   ModelView v = hand.stage.model().view();
   const ModelAnswer& x = *v.found->answer;
   hand.check(v.progress.remark.empty() && !v.progress.stale, "without a remark");
   hand.check(v.found->reading->tokens.size() == 40 && x.tokens[2].logp.size() == 39 && x.tokens[0].likeliest.size() == 40,
              "40 tokens are read");
+  hand.check(std::ranges::min(x.seconds) > 0 && v.found->times.starts_with("exact "), v.found->times);
   hand.check(v.found->runs.rows.size() == 6 && x.bf16.nll > 0, "with yardsticks");
   hand.check(v.found->conclusion.starts_with("flash2 hw moves the median token by ") &&
                  v.found->conclusion.find("bf16 everywhere") != std::string::npos,
@@ -213,6 +219,16 @@ CASE(model, against) {
   const auto none = compared_with("none.safetensors", {});
   hand.check(none->against.empty() && none->against_wrong.find("none.safetensors") != std::string::npos, none->against_wrong);
   hand.check(none->answer->tokens[1].logp == logp, "the model's own answer stays");
+  hand.move(hand.place(model_plan + "##against", 0.5f));
+  hand.stage.told = hand.stage.panel_input();
+  hand.stage.told->dragging = true;
+  hand.frames(3);
+  hand.check(held_over() == FileUse::captured_run, "the field takes a file that is held over it");
+  hand.stage.told.reset();
+  Requests dropped;
+  dropped.files.open(FileUse::captured_run, folder / "same.safetensors", false);
+  handle(dropped, hand.session(), hand.stage.explorer(), hand.stage.exporter);
+  hand.check(hand.session().model.against == folder / "same.safetensors", "and that file is the session's");
 }
 
 CASE(model, bad_checkpoints) {
@@ -292,7 +308,7 @@ CASE(model, head_in_explore) {
   const Experiment& e = hand.experiment();
   const LanguageModel model = read_language_model(checkpoint.path());
   const Cancelled never;
-  const CancelledSign stop(never);
+  const StopToken stop(never);
   const std::vector<int> tokens = hand.stage.model().view().found->reading->tokens;
   ModelRun<double> run(model, tokens, {}, stop);
   std::vector<double> x = run.embedded();

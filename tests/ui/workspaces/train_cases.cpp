@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -356,7 +355,7 @@ CASE(train, explained) {
         hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
 }
 
-/// Goes back, forks, and captures a head of a run that the desk has trained; `wait` until the view is as it should be.
+/// Goes back, forks, and captures a head of a run that the controller has trained; `wait` until the view is as it should be.
 template <class Wait>
 void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) {
   hand.session().train_look.step = 4;

@@ -1,6 +1,7 @@
 /// The controller of the Model workspace: reads checkpoint and text, runs the model, opens its heads.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -20,11 +21,11 @@
 namespace attoscope {
 
 /// Runs language models as the panels ask, in the background: the newest question wins. Knows no window.
-class ModelDesk {
+class ModelController {
  public:
   /// Other threads call `published` whenever `update` has something to take. `directory`: for Q, K and V, and the list of
   /// recent checkpoints; empty: the temporary one, and no list.
-  ModelDesk(std::function<void()> published, std::string directory);
+  ModelController(std::function<void()> published, std::string directory);
 
   /// Reads the plan if the Model workspace is on show, and takes answers.
   void update(const Session& session);
@@ -59,6 +60,14 @@ class ModelDesk {
 
     friend bool operator==(const Work& x, const Work& y) { return x.number == y.number; }
   };
+  /// A question, and the seconds of an answer with each part made exact; negative: unknown.
+  struct Timed {
+    ModelFound asked{};
+    Architecture architecture{};
+    std::array<double, 4> seconds{-1, -1, -1, -1};
+
+    friend bool operator==(const Timed& x, const Timed& y) { return same_question(x.asked, y.asked); }
+  };
   struct Done {
     std::shared_ptr<const ModelFound> found;
     std::shared_ptr<const ModelShares> shares;
@@ -67,7 +76,7 @@ class ModelDesk {
   Done done(const Work& work, const SideRun<Done>& run) const;
   CapturedFile captured(const Work& work, const SideRun<CapturedFile>& run) const;
   void take();
-  void tell_expected(ModelView& view) const;
+  void estimate(const Session& session);
   void remember(const std::string& checkpoint);
 
   const std::string directory_;
@@ -85,6 +94,7 @@ class ModelDesk {
   std::optional<CapturedFile> captured_;
   std::string remark_;
   SideQuestion<ModelPlan, ReadPlan> read_;  ///< last, so that they join before anything they use goes away
+  SideQuestion<Timed, Timed> times_;
   SideQuestion<Work, Done> work_;
   SideQuestion<Work, CapturedFile> heads_;
 };

@@ -1,8 +1,5 @@
 // The Train workspace's conversation with the thread that trains, states kept on the way, captured heads.
-#include "app/train/train_desk.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "app/train/train_controller.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +15,7 @@
 #include "kernels/experiment/presets.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 
@@ -25,10 +23,6 @@ namespace attoscope {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using namespace testing;  // attoscope::testing
 using Act = TrainRequest::Act;
 using State = TrainProgress::State;
@@ -37,38 +31,38 @@ MakeDevice on_cpu() {
   return [](const std::string&, int) { return primitives_on("cpu", 2); };
 }
 
-/// A session on the Train workspace whose plan trains in a blink, and a desk.
-class Desk : public ::testing::Test {
+/// A session on the Train workspace whose plan trains in a blink, and a controller.
+class TrainControl : public ::testing::Test {
  protected:
-  Desk() {
+  TrainControl() {
     session.train = tiny_training(scratch_.write("text.txt", made_text(3000)));
     session.view.workspace = Workspace::train;
     open();
   }
   /// Opens a new window.
   void open(std::chrono::milliseconds every = 5min) {
-    desk.reset();
-    desk.emplace([this] { ++published; }, TrainKeeping{scratch_ / "data", every}, on_cpu());
+    controller.reset();
+    controller.emplace([this] { ++published; }, TrainKeeping{scratch_ / "data", every}, on_cpu());
   }
   /// Updates until `done(view)`; false if it never is.
   template <class Done>
   bool until(Done done, bool explore_computes = false) {
     return eventually([&] {
-      desk->update(session, explore_computes);
-      return done(desk->view());
+      controller->update(session, explore_computes);
+      return done(controller->view());
     });
   }
   bool until_quiet() {
-    const bool quiet = until([&](const TrainView&) { return !desk->busy(); });
-    desk->update(session, false);  // messages from before it was quiet
+    const bool quiet = until([&](const TrainView&) { return !controller->busy(); });
+    controller->update(session, false);  // messages from before it was quiet
     return quiet;
   }
-  void request(Act act, int step = -1) { desk->handle({.act = act, .step = step}, session); }
+  void request(Act act, int step = -1) { controller->handle({.act = act, .step = step}, session); }
   /// Sends the request, and waits until all is done.
   TrainView after(Act act, int step = -1) {
     request(act, step);
     EXPECT_TRUE(until_quiet());
-    return desk->view();
+    return controller->view();
   }
   TrainPlan plan() const {
     TrainPlan with_text = session.train;
@@ -85,7 +79,7 @@ class Desk : public ::testing::Test {
   const TemporaryDirectory scratch_;
   Session session;
   std::atomic<int> published{0};
-  std::optional<TrainDesk> desk;
+  std::optional<TrainController> controller;
 };
 
 /// True if both records hold the same numbers.
@@ -110,12 +104,12 @@ void expect_same_curves(const TrainRecord& x, const TrainRecord& y) {
   }
 }
 
-TEST_F(Desk, TrainsNothingUntilItIsToldAndThenWhatAPairedTrainingDoes) {
+TEST_F(TrainControl, TrainsNothingUntilItIsToldAndThenWhatAPairedTrainingDoes) {
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.vocabulary > 0; }));
-  EXPECT_EQ(desk->view().progress.state, State::idle);
-  EXPECT_EQ(desk->view().record, nullptr);
-  EXPECT_THAT(desk->view().progress.text, HasSubstr("3,00"));
-  EXPECT_EQ(desk->view().progress.steps, 12);
+  EXPECT_EQ(controller->view().progress.state, State::idle);
+  EXPECT_EQ(controller->view().record, nullptr);
+  EXPECT_THAT(controller->view().progress.text, HasSubstr("3,00"));
+  EXPECT_EQ(controller->view().progress.steps, 12);
   const TrainView v = after(Act::run);
   EXPECT_EQ(v.progress.state, State::done);
   EXPECT_EQ(v.progress.step, 12);
@@ -127,7 +121,7 @@ TEST_F(Desk, TrainsNothingUntilItIsToldAndThenWhatAPairedTrainingDoes) {
   EXPECT_GT(published, 0);
 }
 
-TEST_F(Desk, StepsPausesGoesOnAndBeginsAnew) {
+TEST_F(TrainControl, StepsPausesGoesOnAndBeginsAnew) {
   TrainView v = after(Act::one_step);
   EXPECT_EQ(v.progress.state, State::paused);
   EXPECT_EQ(v.progress.step, 1);
@@ -139,32 +133,32 @@ TEST_F(Desk, StepsPausesGoesOnAndBeginsAnew) {
   v = after(Act::run);
   EXPECT_EQ(v.progress.step, 12) << "what is done stays so";
   session.train.recipe.steps = 5;
-  desk->update(session, false);
-  EXPECT_TRUE(desk->view().progress.stale);
-  EXPECT_THAT(desk->view().progress.forkable, IsEmpty());
+  controller->update(session, false);
+  EXPECT_TRUE(controller->view().progress.stale);
+  EXPECT_THAT(controller->view().progress.forkable, IsEmpty());
   v = after(Act::restart);
   EXPECT_EQ(v.progress.step, 5);
   EXPECT_FALSE(v.progress.stale);
   expect_same_curves(*v.record, by_hand(5).record());
 }
 
-TEST_F(Desk, PausesWhileItRuns) {
+TEST_F(TrainControl, PausesWhileItRuns) {
   session.train.recipe.steps = 100000;
   request(Act::run);
   ASSERT_TRUE(until([](const TrainView& v) {
     return v.progress.step > 20 && v.progress.steps_per_second > 0 && v.progress.seconds_left > 0;
   }));
-  EXPECT_EQ(desk->view().progress.state, State::running);
+  EXPECT_EQ(controller->view().progress.state, State::running);
   const TrainView v = after(Act::pause);
   EXPECT_EQ(v.progress.state, State::paused);
   EXPECT_EQ(v.progress.kept.back(), v.progress.step);
-  for (int i = 0; i < 100; ++i) desk->update(session, false);
-  EXPECT_FALSE(desk->busy()) << "no update begins it again";
-  EXPECT_EQ(desk->view().progress.step, v.progress.step);
+  for (int i = 0; i < 100; ++i) controller->update(session, false);
+  EXPECT_FALSE(controller->busy()) << "no update begins it again";
+  EXPECT_EQ(controller->view().progress.step, v.progress.step);
   EXPECT_EQ(v.record->step, v.progress.step) << "the record is the newest when it rests";
 }
 
-TEST_F(Desk, TrainsFurtherSeedsAfterTheFirst) {
+TEST_F(TrainControl, TrainsFurtherSeedsAfterTheFirst) {
   session.train_look.seeds = 3;
   TrainView v = after(Act::run);
   EXPECT_EQ(v.progress.state, State::done);
@@ -177,8 +171,8 @@ TEST_F(Desk, TrainsFurtherSeedsAfterTheFirst) {
     EXPECT_EQ(v.seeds[static_cast<std::size_t>(i)]->runs[0].heldout_loss, alone.runs[0].heldout_loss);
   }
   session.train_look.seeds = 4;
-  desk->update(session, false);
-  EXPECT_EQ(desk->view().progress.state, State::paused) << "one more is asked for";
+  controller->update(session, false);
+  EXPECT_EQ(controller->view().progress.state, State::paused) << "one more is asked for";
   const auto second = v.seeds[1];
   v = after(Act::one_step);
   EXPECT_EQ(v.progress.step, 1);
@@ -193,7 +187,7 @@ TEST_F(Desk, TrainsFurtherSeedsAfterTheFirst) {
   EXPECT_EQ(v.seeds[0]->step, 5) << "of the new plan";
 }
 
-TEST_F(Desk, PausesWithinAFurtherSeed) {
+TEST_F(TrainControl, PausesWithinAFurtherSeed) {
   session.train.recipe.steps = 300;
   session.train_look.seeds = 2;
   request(Act::run);
@@ -207,7 +201,7 @@ TEST_F(Desk, PausesWithinAFurtherSeed) {
   expect_same_curves(*v.seeds[0], trained(at_seed(plan(), 1)).record);
 }
 
-TEST_F(Desk, AForkHasNoFurtherSeeds) {
+TEST_F(TrainControl, AForkHasNoFurtherSeeds) {
   session.train_look.seeds = 2;
   after(Act::run);
   session.train.a.method.block_k = 4;
@@ -216,7 +210,7 @@ TEST_F(Desk, AForkHasNoFurtherSeeds) {
   EXPECT_THAT(v.seeds, IsEmpty());
 }
 
-TEST_F(Desk, GoesBackAndForks) {
+TEST_F(TrainControl, GoesBackAndForks) {
   after(Act::run);
   session.train.a.method.precision = session.train.b.method.precision = policy("hw").precision;
   session.train.a.method.block_k = 4;
@@ -239,17 +233,17 @@ TEST_F(Desk, GoesBackAndForks) {
   v = after(Act::go_back, 7);
   EXPECT_THAT(v.progress.remark, HasSubstr("Step 7 is not kept."));
   session.train.model.width = 8;
-  desk->update(session, false);
-  EXPECT_THAT(desk->view().progress.forkable, HasSubstr("width"));
+  controller->update(session, false);
+  EXPECT_THAT(controller->view().progress.forkable, HasSubstr("width"));
   EXPECT_THAT(after(Act::fork, 4).progress.remark, HasSubstr("width"));
 }
 
-TEST_F(Desk, OpensAHeadAtAnyStepInExplore) {
+TEST_F(TrainControl, OpensAHeadAtAnyStepInExplore) {
   after(Act::run);
   for (const int step : {0, 3, 8, 12}) {
-    desk->handle({.act = Act::explore, .step = step, .run = 1, .layer = 1, .head = 1, .sequence = 1}, session);
+    controller->handle({.act = Act::explore, .step = step, .run = 1, .layer = 1, .head = 1, .sequence = 1}, session);
     std::optional<CapturedFile> captured;
-    ASSERT_TRUE(until([&](const TrainView&) { return (captured = desk->take_captured()).has_value(); }));
+    ASSERT_TRUE(until([&](const TrainView&) { return (captured = controller->take_captured()).has_value(); }));
     Input input = parse_input(captured->file);
     load_tensors(input);
     PairedTraining training = by_hand(step);
@@ -271,26 +265,26 @@ TEST_F(Desk, OpensAHeadAtAnyStepInExplore) {
        {TrainRequest{.act = Act::explore, .step = 13}, TrainRequest{.act = Act::explore, .run = 2},
         TrainRequest{.act = Act::explore, .layer = 2}, TrainRequest{.act = Act::explore, .head = -1},
         TrainRequest{.act = Act::explore, .sequence = 2}}) {
-    desk->handle(wrong, session);
+    controller->handle(wrong, session);
     ASSERT_TRUE(until_quiet());
-    EXPECT_THAT(desk->view().progress.remark, ::testing::EndsWith("."));
-    EXPECT_FALSE(desk->take_captured());
+    EXPECT_THAT(controller->view().progress.remark, ::testing::EndsWith("."));
+    EXPECT_FALSE(controller->take_captured());
   }
 }
 
-TEST_F(Desk, HeadsOfAReplayedMethodSeeTheOthersWeights) {
+TEST_F(TrainControl, HeadsOfAReplayedMethodSeeTheOthersWeights) {
   session.train.kind = TrainKind::replay;
   after(Act::run);
-  desk->handle({.act = Act::explore, .step = 7}, session);
+  controller->handle({.act = Act::explore, .step = 7}, session);
   std::optional<CapturedFile> captured;
-  ASSERT_TRUE(until([&](const TrainView&) { return (captured = desk->take_captured()).has_value(); }));
+  ASSERT_TRUE(until([&](const TrainView&) { return (captured = controller->take_captured()).has_value(); }));
   Input input = parse_input(captured->file);
   load_tensors(input);
   PairedTraining training = by_hand(7);
   EXPECT_EQ(input.tensors->q[5], static_cast<double>(training.captured(0, 0, 0, 0).q[5]));
 }
 
-TEST_F(Desk, AnExactHeadRoundsOnlyItsInputInExplore) {
+TEST_F(TrainControl, AnExactHeadRoundsOnlyItsInputInExplore) {
   TrainPlan p = plan();
   p.a.exact = {{1, 0}};
   const RunPlan run{"a", p.a, 1};
@@ -303,7 +297,7 @@ TEST_F(Desk, AnExactHeadRoundsOnlyItsInputInExplore) {
   EXPECT_EQ(exact_there.b, p.b.method);
 }
 
-TEST_F(Desk, ShowsTheGapOfOneTensor) {
+TEST_F(TrainControl, ShowsTheGapOfOneTensor) {
   session.train_look.picture = WeightPicture::matrix;
   session.train_look.tensor = 3;
   after(Act::run);
@@ -320,56 +314,56 @@ TEST_F(Desk, ShowsTheGapOfOneTensor) {
       ASSERT_EQ(gap.values[i], std::fabs(training.weights(0)[t.first + i] - training.weights(1)[t.first + i])) << i;
     EXPECT_GT(*std::ranges::max_element(gap.values), 0);
   };
-  expect_gap(*desk->view().gap, 3);
+  expect_gap(*controller->view().gap, 3);
   session.train_look.tensor = 0;
   ASSERT_TRUE(until([](const TrainView& v) { return v.gap && v.gap->tensor == 0; })) << "another tensor needs no step";
-  expect_gap(*desk->view().gap, 0);
+  expect_gap(*controller->view().gap, 0);
   session.train_look.tensor = 1000;
   ASSERT_TRUE(until([](const TrainView& v) { return v.gap == nullptr; }));
 }
 
-TEST_F(Desk, SavesAndOpensCheckpoints) {
+TEST_F(TrainControl, SavesAndOpensCheckpoints) {
   const std::string file = scratch_ / "six.checkpoint";
   for (int i = 0; i < 6; ++i) after(Act::one_step);
-  desk->handle({.act = Act::save, .file = file}, session);
+  controller->handle({.act = Act::save, .file = file}, session);
   ASSERT_TRUE(until_quiet());
-  EXPECT_THAT(desk->take_note().value_or(""), HasSubstr("Saved " + file + " at step 6."));
-  EXPECT_FALSE(desk->take_note()) << "once";
+  EXPECT_THAT(controller->take_note().value_or(""), HasSubstr("Saved " + file + " at step 6."));
+  EXPECT_FALSE(controller->take_note()) << "once";
   open();
   Session other = session;
   session.train = default_train_plan();
-  desk->handle({.act = Act::open, .file = file}, session);
+  controller->handle({.act = Act::open, .file = file}, session);
   ASSERT_TRUE(until_quiet());
   EXPECT_EQ(session.train, other.train) << "the plan of a checkpoint that is opened is the session's";
-  EXPECT_FALSE(desk->view().progress.stale);
-  EXPECT_EQ(desk->view().progress.step, 6);
-  EXPECT_THAT(desk->view().progress.kept, ElementsAre(6));
+  EXPECT_FALSE(controller->view().progress.stale);
+  EXPECT_EQ(controller->view().progress.step, 6);
+  EXPECT_THAT(controller->view().progress.kept, ElementsAre(6));
   const TrainView v = after(Act::run);
   expect_same_curves(*v.record, by_hand(12).record());
-  desk->handle({.act = Act::open, .file = scratch_.write("no.checkpoint", "nothing")}, session);
+  controller->handle({.act = Act::open, .file = scratch_.write("no.checkpoint", "nothing")}, session);
   ASSERT_TRUE(until_quiet());
-  EXPECT_THAT(desk->view().progress.remark, HasSubstr("no.checkpoint"));
-  EXPECT_EQ(desk->view().progress.step, 12) << "what is there stays";
+  EXPECT_THAT(controller->view().progress.remark, HasSubstr("no.checkpoint"));
+  EXPECT_EQ(controller->view().progress.step, 12) << "what is there stays";
   scratch_.write("text.txt", made_text(3000, 2));
-  desk->handle({.act = Act::open, .file = file}, session);
+  controller->handle({.act = Act::open, .file = file}, session);
   ASSERT_TRUE(until_quiet());
-  EXPECT_THAT(desk->view().progress.remark, HasSubstr("text.txt has changed"));
+  EXPECT_THAT(controller->view().progress.remark, HasSubstr("text.txt has changed"));
 }
 
-TEST_F(Desk, WhatWasTrainedIsOfferedToTheNextWindow) {
-  EXPECT_THAT(desk->view().progress.left_over, IsEmpty());
+TEST_F(TrainControl, WhatWasTrainedIsOfferedToTheNextWindow) {
+  EXPECT_THAT(controller->view().progress.left_over, IsEmpty());
   for (int i = 0; i < 3; ++i) after(Act::one_step);
   open();
-  const std::string left = desk->view().progress.left_over;
+  const std::string left = controller->view().progress.left_over;
   ASSERT_THAT(left, HasSubstr("data"));
-  desk->handle({.act = Act::open, .file = left}, session);
+  controller->handle({.act = Act::open, .file = left}, session);
   ASSERT_TRUE(until_quiet());
-  EXPECT_EQ(desk->view().progress.step, 3);
-  EXPECT_THAT(desk->view().progress.left_over, IsEmpty());
+  EXPECT_EQ(controller->view().progress.step, 3);
+  EXPECT_THAT(controller->view().progress.left_over, IsEmpty());
   expect_same_curves(*after(Act::run).record, by_hand(12).record());
 }
 
-TEST_F(Desk, KeepsWhatIsTrainedNowAndThen) {
+TEST_F(TrainControl, KeepsWhatIsTrainedNowAndThen) {
   open(1ms);
   session.train.recipe.steps = 100000;
   request(Act::run);
@@ -377,25 +371,25 @@ TEST_F(Desk, KeepsWhatIsTrainedNowAndThen) {
   EXPECT_TRUE(std::filesystem::exists(scratch_ / "data/last-training.checkpoint")) << "though the window is still open";
 }
 
-TEST_F(Desk, ACheckpointThatCannotBeWrittenStopsNoTraining) {
+TEST_F(TrainControl, ACheckpointThatCannotBeWrittenStopsNoTraining) {
   open(0ms);
   std::optional<FullDisk> disk(std::in_place, 100);
   request(Act::run);
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.state == State::done; }));
-  EXPECT_THAT(desk->view().progress.remark,
+  EXPECT_THAT(controller->view().progress.remark,
               AllOf(HasSubstr("last-training.checkpoint"), HasSubstr("No space left on device.")));
-  desk->handle({.act = Act::save, .file = scratch_ / "c"}, session);
+  controller->handle({.act = Act::save, .file = scratch_ / "c"}, session);
   ASSERT_TRUE(until_quiet());
-  EXPECT_THAT(desk->view().progress.remark, HasSubstr("c: cannot be written: No space left on device."));
-  expect_same_curves(*desk->view().record, by_hand(12).record());
+  EXPECT_THAT(controller->view().progress.remark, HasSubstr("c: cannot be written: No space left on device."));
+  expect_same_curves(*controller->view().record, by_hand(12).record());
   disk.reset();
-  desk.reset();
+  controller.reset();
   EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step, 12) << "there is room when it is closed";
 }
 
-TEST_F(Desk, TwoWindowsKeepTheirTrainingsApart) {
+TEST_F(TrainControl, TwoWindowsKeepTheirTrainingsApart) {
   for (int i = 0; i < 2; ++i) after(Act::one_step);
-  std::optional<TrainDesk> other(std::in_place, [] {}, TrainKeeping{scratch_ / "data"}, on_cpu());
+  std::optional<TrainController> other(std::in_place, [] {}, TrainKeeping{scratch_ / "data"}, on_cpu());
   EXPECT_THAT(other->view().progress.left_over, IsEmpty()) << "it is another's";
   other->handle({.act = Act::one_step}, session);
   ASSERT_TRUE(eventually([&] {
@@ -403,15 +397,15 @@ TEST_F(Desk, TwoWindowsKeepTheirTrainingsApart) {
     return other->view().progress.step == 1 && !other->busy();
   }));
   other.reset();
-  desk.reset();
+  controller.reset();
   EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step, 2);
   EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training-2.checkpoint").state.step, 1);
 }
 
-TEST_F(Desk, SaysWhatIsWrongWithAPlan) {
+TEST_F(TrainControl, SaysWhatIsWrongWithAPlan) {
   session.train.model.heads = 3;
   ASSERT_TRUE(until([](const TrainView& v) { return !v.progress.wrong.empty(); }));
-  EXPECT_THAT(desk->view().progress.wrong, HasSubstr("model.width is 16, expected a multiple of model.heads"));
+  EXPECT_THAT(controller->view().progress.wrong, HasSubstr("model.width is 16, expected a multiple of model.heads"));
   const TrainView v = after(Act::run);
   EXPECT_EQ(v.progress.state, State::idle);
   EXPECT_EQ(v.record, nullptr);
@@ -421,10 +415,10 @@ TEST_F(Desk, SaysWhatIsWrongWithAPlan) {
   scratch_.write("nowhere.txt", made_text(2500));
   request(Act::run);
   ASSERT_TRUE(until([](const TrainView& view) { return view.progress.state == State::done; }))
-      << "the file is looked for again: " << desk->view().progress.wrong << desk->view().progress.remark;
+      << "the file is looked for again: " << controller->view().progress.wrong << controller->view().progress.remark;
 }
 
-TEST_F(Desk, DivergenceStopsAndKeepsWhatThereWas) {
+TEST_F(TrainControl, DivergenceStopsAndKeepsWhatThereWas) {
   session.train.a.format = session.train.b.format = parse_format("e2m1");
   session.train.recipe.rate = 10;
   session.train.recipe.final_rate = 0;
@@ -433,7 +427,7 @@ TEST_F(Desk, DivergenceStopsAndKeepsWhatThereWas) {
   session.train.recipe.steps = 3000;
   request(Act::run);
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.state == State::stopped || v.progress.state == State::done; }));
-  const TrainView v = desk->view();
+  const TrainView v = controller->view();
   ASSERT_EQ(v.progress.state, State::stopped) << "a rate of 10 in 4 bits must diverge";
   const std::string& why = v.record->runs[0].stopped.empty() ? v.record->runs[1].stopped : v.record->runs[0].stopped;
   EXPECT_THAT(v.progress.remark, HasSubstr(why));
@@ -446,79 +440,79 @@ TEST_F(Desk, DivergenceStopsAndKeepsWhatThereWas) {
   EXPECT_EQ(after(Act::run).progress.state, State::stopped) << "the same bits, the same end";
 }
 
-TEST_F(Desk, ExploreComesFirst) {
+TEST_F(TrainControl, ExploreComesFirst) {
   open(0ms);  // every step is saved, so that the file shows the progress
   const auto reached = [&] { return read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step; };
   session.train.recipe.steps = 100000;
   request(Act::run);
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.step > 2; }));
   session.view.workspace = Workspace::explore;
-  desk->update(session, true);
+  controller->update(session, true);
   const int held = reached() + 1;  // the step that was under way
   for (int i = 0; i < 20; ++i) {   // long enough to take as many steps
     by_hand(1);
-    desk->update(session, true);
+    controller->update(session, true);
   }
   EXPECT_LE(reached(), held);
-  EXPECT_TRUE(desk->busy()) << "or no frame would tell it that Explore is quiet";
+  EXPECT_TRUE(controller->busy()) << "or no frame would tell it that Explore is quiet";
   ASSERT_TRUE(until([&](const TrainView& v) { return v.progress.step > held; })) << "and it goes on in any workspace";
 }
 
-TEST_F(Desk, IsNeverInTheWay) {
+TEST_F(TrainControl, IsNeverInTheWay) {
   session.train.recipe.steps = 100000;
   for (int round = 0; round < 4; ++round) {
     open();
     for (int i = 0; i < 60; ++i) {
       constexpr std::array acts{Act::run, Act::pause, Act::one_step, Act::run, Act::restart, Act::go_back, Act::explore};
       request(acts[static_cast<std::size_t>(i * 5 + round) % acts.size()], i % 3);
-      desk->update(session, i % 7 == 0);
+      controller->update(session, i % 7 == 0);
       if (i % 9 == 0) std::this_thread::sleep_for(1ms);
     }
   }
-  desk.reset();  // while it runs
+  controller.reset();  // while it runs
 }
 
-TEST_F(Desk, NoFrameWaitsForTheThreadThatTrains) {
+TEST_F(TrainControl, NoFrameWaitsForTheThreadThatTrains) {
   std::counting_semaphore<> asked{0}, answer{0};
-  desk.emplace([] {}, TrainKeeping{scratch_ / "data"},
-               [&](const std::string&, int) {
-                 asked.release();
-                 answer.acquire();  // until all the frames below are drawn
-                 return primitives_on("cpu", 2);
-               });
+  controller.emplace([] {}, TrainKeeping{scratch_ / "data"},
+                     [&](const std::string&, int) {
+                       asked.release();
+                       answer.acquire();  // until all the frames below are drawn
+                       return primitives_on("cpu", 2);
+                     });
   request(Act::run);
   EXPECT_TRUE(until([&](const TrainView&) { return asked.try_acquire(); }));
   for (const Act act : {Act::run, Act::pause, Act::one_step, Act::restart, Act::go_back, Act::explore}) {
     request(act);
-    desk->update(session, false);
-    EXPECT_EQ(desk->view().record, nullptr);
+    controller->update(session, false);
+    EXPECT_EQ(controller->view().record, nullptr);
   }
   answer.release(100);
   EXPECT_TRUE(until_quiet());
-  desk.reset();  // before the semaphores go
+  controller.reset();  // before the semaphores go
 }
 
-TEST_F(Desk, SaysThatADriverHasToCompileFirst) {
+TEST_F(TrainControl, SaysThatADriverHasToCompileFirst) {
   std::counting_semaphore<> answer(0);
-  desk.emplace([] {}, TrainKeeping{scratch_ / "data"},
-               [&](const std::string&, int) {
-                 TrainDevice device = primitives_on("cpu", 2);
-                 device.compiles = "The driver compiles the code for NVIDIA RTX, once: about half a minute.";
-                 device.make = [&answer, make = device.make] {
-                   answer.acquire();  // until it was read
-                   return make();
-                 };
-                 return device;
-               });
+  controller.emplace([] {}, TrainKeeping{scratch_ / "data"},
+                     [&](const std::string&, int) {
+                       TrainDevice device = primitives_on("cpu", 2);
+                       device.compiles = "The driver compiles the code for NVIDIA RTX, once: about half a minute.";
+                       device.make = [&answer, make = device.make] {
+                         answer.acquire();  // until it was read
+                         return make();
+                       };
+                       return device;
+                     });
   const auto is_told = [](const TrainView& v) { return v.progress.remark.find("NVIDIA RTX") != std::string::npos; };
   request(Act::one_step);
   EXPECT_TRUE(until(is_told));
-  EXPECT_TRUE(desk->busy());
+  EXPECT_TRUE(controller->busy());
   answer.release(100);
   EXPECT_TRUE(until_quiet());
-  EXPECT_NE(desk->view().record, nullptr);
-  EXPECT_FALSE(is_told(desk->view()));
-  desk.reset();  // before the semaphore goes
+  EXPECT_NE(controller->view().record, nullptr);
+  EXPECT_FALSE(is_told(controller->view()));
+  controller.reset();  // before the semaphore goes
 }
 
 TEST(KeptStates, AreThinnedEvenlyAndKeepBothEnds) {

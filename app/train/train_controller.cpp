@@ -1,4 +1,4 @@
-#include "app/train/train_desk.h"
+#include "app/train/train_controller.h"
 
 #include <fmt/format.h>
 
@@ -99,7 +99,7 @@ TrainView computed_training(const Session& session, const Cancelled& cancelled) 
   return view;
 }
 
-TrainDesk::TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
+TrainController::TrainController(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
     : text_([](const TextSource& asked, const auto&) { return read_plan_text(asked); }, published),
       thread_(published, std::move(keeping), std::move(make)) {
   std::error_code error;
@@ -107,7 +107,7 @@ TrainDesk::TrainDesk(std::function<void()> published, TrainKeeping keeping, Make
   if (!own.empty() && std::filesystem::is_regular_file(own, error)) left_over_ = own;
 }
 
-void TrainDesk::update(Session& session, bool explore_computes) {
+void TrainController::update(Session& session, bool explore_computes) {
   const Clock::time_point now = Clock::now();
   if (explore_computes) explored_at_ = now;
   thread_.hold(now - explored_at_ < 200ms);
@@ -124,7 +124,7 @@ void TrainDesk::update(Session& session, bool explore_computes) {
 }
 
 /// Sets `planned_` from the session's plan, once its text is there.
-void TrainDesk::plan(const Session& session) {
+void TrainController::plan(const Session& session) {
   text_.ask(session.train.text);
   reading_ = text_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
   text_.update();
@@ -137,7 +137,7 @@ void TrainDesk::plan(const Session& session) {
 }
 
 /// Takes over the reports of the thread.
-void TrainDesk::take(Session& session) {
+void TrainController::take(Session& session) {
   TrainTold told = thread_.told();
   if (!told.note.empty()) note_ = std::move(told.note);
   if (told.captured) captured_ = std::move(told.captured);
@@ -150,7 +150,7 @@ void TrainDesk::take(Session& session) {
   told_ = std::move(told);
 }
 
-TrainView TrainDesk::view() const {
+TrainView TrainController::view() const {
   TrainView view{told_.record, told_.gap, told_.progress, told_.seeds};
   TrainProgress& p = view.progress;
   p.left_over = left_over_;
@@ -168,7 +168,7 @@ TrainView TrainDesk::view() const {
   return view;
 }
 
-void TrainDesk::handle(const TrainRequest& request, const Session& session) {
+void TrainController::handle(const TrainRequest& request, const Session& session) {
   if (request.act == TrainRequest::Act::none) return;
   TrainOrder order{request, {}, training_device(session.device), session.train_look.seeds};
   if (!needs_plan(request.act)) return thread_.give(std::move(order));
@@ -176,13 +176,13 @@ void TrainDesk::handle(const TrainRequest& request, const Session& session) {
   waiting_ = std::move(order);
 }
 
-std::optional<std::string> TrainDesk::take_note() {
+std::optional<std::string> TrainController::take_note() {
   return note_.empty() ? std::nullopt : std::optional(std::exchange(note_, {}));
 }
 
-std::optional<CapturedFile> TrainDesk::take_captured() { return std::exchange(captured_, std::nullopt); }
+std::optional<CapturedFile> TrainController::take_captured() { return std::exchange(captured_, std::nullopt); }
 
-bool TrainDesk::busy() const {
+bool TrainController::busy() const {
   return told_.progress.state == State::running || thread_.busy() || text_.busy() || waiting_.has_value();
 }
 

@@ -10,12 +10,12 @@
 namespace attoscope {
 
 /// Throws Stopped once `cancelled` returns true; an empty function never stops it.
-class CancelledSign final : public StopSign {
+class StopToken final : public StopSign {
  public:
-  explicit CancelledSign(const Cancelled& cancelled, std::string_view instructions = {}) : cancelled_(cancelled) {
+  explicit StopToken(const Cancelled& cancelled, std::string_view instructions = {}) : cancelled_(cancelled) {
     isa = instructions;
   }
-  CancelledSign(const Cancelled& cancelled, const Progress& progress, std::string_view instructions)
+  StopToken(const Cancelled& cancelled, const Progress& progress, std::string_view instructions)
       : cancelled_(cancelled), progress_(&progress) {
     isa = instructions;
   }
@@ -25,8 +25,8 @@ class CancelledSign final : public StopSign {
 
   /// Sets the total work, and the work of each of the next rows.
   void expect(double work) { expected_ = work; }
-  void weigh(double row) { weight_ = row; }
-  void did(std::size_t rows) const override {
+  void set_row_work(double row) { weight_ = row; }
+  void report_rows(std::size_t rows) const override {
     if (progress_ == nullptr || !*progress_ || !(expected_ > 0)) return;
     const double more = weight_ * static_cast<double>(rows);
     (*progress_)(std::min(1.0, (done_.fetch_add(more) + more) / expected_));
@@ -40,11 +40,11 @@ class CancelledSign final : public StopSign {
 };
 
 /// A StopSign for one part of the work; adds up its time over all threads.
-class PartSign final : public StopSign {
+class PhaseTimer final : public StopSign {
  public:
   void follow(const StopSign& whole) { whole_ = &whole, isa = whole.isa; }
   void check() const override { whole_->check(); }
-  void did(std::size_t rows) const override { whole_->did(rows); }
+  void report_rows(std::size_t rows) const override { whole_->report_rows(rows); }
   void worked(double ms) const override { ms_.fetch_add(ms, std::memory_order_relaxed); }
   double ms() const { return ms_; }
 

@@ -39,10 +39,10 @@ TrainView computed_training(const Session& session, const Cancelled& cancelled =
 /// Trains as the panels ask, in the background. Knows no window.
 ///
 /// No step begins while Explore computes, nor in the fifth of a second after that; otherwise training has all threads.
-class TrainDesk {
+class TrainController {
  public:
   /// `published` is called from other threads whenever `update` has something to take.
-  TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make = primitives_on);
+  TrainController(std::function<void()> published, TrainKeeping keeping, MakeDevice make = primitives_on);
 
   /// Reads the plan and its text if the Train workspace is shown, and takes the reports of the thread. An opened checkpoint
   /// puts its plan into the session.

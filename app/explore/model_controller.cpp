@@ -1,4 +1,4 @@
-#include "app/explore/model_desk.h"
+#include "app/explore/model_controller.h"
 
 #include <fmt/format.h>
 
@@ -47,9 +47,30 @@ void attempt(std::string& remark, Act act) {
   }
 }
 
+/// True where one layer may be made to time it: at most 1 GB.
+bool has_small_layers(const Architecture& a) {
+  constexpr double most_weights = 1 << 28;
+  double count = 0;
+  for (std::size_t t = 0; t < layer_tensor_count; ++t) {
+    const auto [rows, cols] = shape_of(a, static_cast<LayerTensor>(t));
+    count += static_cast<double>(rows) * cols;
+  }
+  return count <= most_weights;
+}
+
+/// Seconds of the question's answer by part; negative where it cannot be asked, which its run explains.
+std::array<double, 4> seconds_of(const ModelFound& asked, const Architecture& architecture, const Options& options) try {
+  const LanguageModel shape{.architecture = architecture, .embedding = {}, .layers = {}, .norm = {}, .head = {}};
+  return expected_seconds(question_of(asked, shape), options);
+} catch (const Stopped&) {
+  throw;
+} catch (const std::exception&) {
+  return {-1, -1, -1, -1};
+}
+
 }  // namespace
 
-std::shared_ptr<const LanguageModel> ModelDesk::Weights::of(const std::string& checkpoint) {
+std::shared_ptr<const LanguageModel> ModelController::Weights::of(const std::string& checkpoint) {
   const std::lock_guard lock(mutex_);
   std::error_code error;
   const auto time = fs::last_write_time(checkpoint, error).time_since_epoch().count();
@@ -61,14 +82,20 @@ std::shared_ptr<const LanguageModel> ModelDesk::Weights::of(const std::string& c
   return model_;
 }
 
-ModelDesk::ModelDesk(std::function<void()> published, std::string directory)
+ModelController::ModelController(std::function<void()> published, std::string directory)
     : directory_(std::move(directory)),
       recent_(lines_of(recent_models_file(directory_))),
       read_([](const ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
+      times_(
+          [](Timed timed, const SideRun<Timed>& run) {
+            timed.seconds = seconds_of(timed.asked, timed.architecture, run.options);
+            return timed;
+          },
+          published),
       work_([this](const Work& work, const SideRun<Done>& run) { return done(work, run); }, published),
       heads_([this](const Work& work, const SideRun<CapturedFile>& run) { return captured(work, run); }, published) {}
 
-ModelDesk::Done ModelDesk::done(const Work& work, const SideRun<Done>& run) const {
+ModelController::Done ModelController::done(const Work& work, const SideRun<Done>& run) const {
   share_ = 0;
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
   Options options = run.options;
@@ -78,7 +105,7 @@ ModelDesk::Done ModelDesk::done(const Work& work, const SideRun<Done>& run) cons
   return {std::make_shared<const ModelFound>(answered(*work.asked, *model, options)), nullptr};
 }
 
-CapturedFile ModelDesk::captured(const Work& work, const SideRun<CapturedFile>& run) const {
+CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedFile>& run) const {
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
   const std::string bytes = heads_file(*work.asked, work.layer, *model, run.options);
   const std::string title = heads_title(*work.asked, work.layer);
@@ -95,14 +122,23 @@ CapturedFile ModelDesk::captured(const Work& work, const SideRun<CapturedFile>& 
   return captured;
 }
 
-void ModelDesk::update(const Session& session) {
+void ModelController::update(const Session& session) {
   attempt(remark_, [&] { take(); });
   if (session.view.workspace != Workspace::model) return;
   session_ = session;
   read_.ask(session.model);
+  estimate(session);
 }
 
-void ModelDesk::take() {
+void ModelController::estimate(const Session& session) {
+  times_.update();
+  const std::shared_ptr<const ReadPlan>& read = read_.answer();
+  if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
+  if (!work_.busy() && !heads_.busy() && has_small_layers(read->architecture))
+    times_.ask({asked_by(session, read->reading), read->architecture});
+}
+
+void ModelController::take() {
   read_.update();
   work_.update();
   if (work_.answer() && work_.answer() != taken_) {
@@ -114,23 +150,7 @@ void ModelDesk::take() {
   if (heads_.answer() && heads_.answer() != opened_) captured_ = *(opened_ = heads_.answer());
 }
 
-void ModelDesk::tell_expected(ModelView& view) const {
-  if (!found_) return;
-  LanguageModel shape;
-  const auto layers = [&](const ModelFound& f, ModelPart part) {
-    shape.architecture.layers = f.reading->layers, shape.architecture.heads = f.reading->heads;
-    ModelQuestion q = question_of(f, shape);
-    q.attribute = part, q.yardsticks &= part == ModelPart::none;
-    return model_layers(q) * f.reading->products * static_cast<double>(f.reading->tokens.size());
-  };
-  const double rate = found_->seconds / layers(*found_, ModelPart::none);
-  for (std::size_t i = 1; i < view.progress.expected.size(); ++i)
-    view.progress.expected[i] = rate * layers(*found_, static_cast<ModelPart>(i));
-  if (!view.progress.reads && view.reading->wrong.empty())
-    view.progress.expected[0] = rate * layers(asked_by(session_, view.reading), ModelPart::none);
-}
-
-ModelView ModelDesk::view() const {
+ModelView ModelController::view() const {
   ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
   ModelProgress& p = view.progress;
   if (read_.answer()) view.reading = read_.answer()->reading;
@@ -141,15 +161,14 @@ ModelView ModelDesk::view() const {
   if (works && p.share > 0) p.seconds_left = std::chrono::duration<double>(Clock::now() - begun_).count() * (1 / p.share - 1);
   p.remark = remark_;
   if (found_) {
-    const ModelFound now = asked_by(session_, found_->reading);
-    p.stale = !(found_->reading->asked == session_.model && found_->a == now.a && found_->b == now.b &&
-                found_->format == now.format && found_->seed == now.seed);
+    p.stale = !(found_->reading->asked == session_.model && same_question(*found_, asked_by(session_, found_->reading)));
   }
-  tell_expected(view);
+  if (times_.answer() && view.reading && same_question(times_.answer()->asked, asked_by(session_, view.reading)))
+    p.expected = times_.answer()->seconds;
   return view;
 }
 
-void ModelDesk::remember(const std::string& checkpoint) {
+void ModelController::remember(const std::string& checkpoint) {
   std::erase(recent_, checkpoint);
   recent_.insert(recent_.begin(), checkpoint);
   if (recent_.size() > most_recent_models) recent_.resize(most_recent_models);
@@ -162,7 +181,7 @@ void ModelDesk::remember(const std::string& checkpoint) {
   }
 }
 
-void ModelDesk::handle(const ModelRequest& request, const Session& session) {
+void ModelController::handle(const ModelRequest& request, const Session& session) {
   using Act = ModelRequest::Act;
   if (request.act == Act::none) return;
   remark_.clear();
@@ -188,6 +207,6 @@ void ModelDesk::handle(const ModelRequest& request, const Session& session) {
   work_.ask(work);
 }
 
-std::optional<CapturedFile> ModelDesk::take_captured() { return std::exchange(captured_, std::nullopt); }
+std::optional<CapturedFile> ModelController::take_captured() { return std::exchange(captured_, std::nullopt); }
 
 }  // namespace attoscope
