@@ -125,7 +125,7 @@ CASE(golden, planted_differences) {
   sees(without(right, 1255, 520, 1590, 690), "a missing histogram");
   sees(without(right, 330, 740, 640, 940), "a missing curve");
   sees(without(right, 10, 530, 310, 900), "a missing matrix of steps");
-  sees(without(right, 10, 250, 310, 290), "two missing sliders");
+  sees(without(right, 10, 235, 310, 280), "two missing sliders");
   Picture swapped = right;  // pink for mint
   for (std::size_t i = 0; i + 2 < swapped.rgb.size(); i += 3) std::swap(swapped.rgb[i], swapped.rgb[i + 1]);
   sees(swapped, "another colour map");

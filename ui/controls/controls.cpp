@@ -68,7 +68,7 @@ void edit_roundings(const Frame& frame) {
 
 /// Extra space between lines of a panel of this height: up to 4 px in a high one, -1 px where that lets all lines fit.
 float spare_spacing(float height) {
-  constexpr float lines = 28, all_lines = 900, high = 960;
+  constexpr float lines = 28, all_lines = 930, high = 960;
   if (height >= px(high)) return std::floor(std::min((height - px(high)) / lines, px(4)));
   return height < px(all_lines) && height >= px(all_lines - lines) ? -std::ceil(px(1)) : 0;
 }

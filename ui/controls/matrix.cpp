@@ -25,7 +25,8 @@ MatrixPlace matrix_place(float least_names) {
 float matrix_row_height(int rows) {
   const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
   const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
-  return std::floor(std::clamp(rest / static_cast<float>(rows), px(17), px(control_height)));
+  const float even = std::floor(rest / static_cast<float>(rows));
+  return even < px(16) ? px(17) : std::min(even, px(control_height));
 }
 
 bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw) {

@@ -21,7 +21,7 @@ struct MatrixPlace {
 };
 /// The places in the room at the cursor, with at least this width for the names.
 MatrixPlace matrix_place(float least_names);
-/// The height of each of `rows` rows that fill the panel below the cursor.
+/// The height of each of `rows` rows that fill the panel below the cursor, or that one scrolls to where they do not fit.
 float matrix_row_height(int rows);
 
 /// Draws the control of a (0) or b (1) at the cursor; true if it changed something.
