@@ -36,7 +36,7 @@ std::string page(const std::string& title, const std::string& body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, "
-      "initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<script "
+      "initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<script "
       "type=\"module\">\n{}</script>\n</body>\n</html>\n",
       html_escaped(title), part_of_page("page.css"), body, part_of_page("page.mjs"));
 }
@@ -183,18 +183,17 @@ std::string picture_html(const Lesson& lesson, const PageView& view, const std::
 }
 
 /// A link that opens a lesson's step in the program, with interactive views.
-std::string step_link(const Lesson& lesson, int step, bool presenting = false) {
+std::string step_link(const Lesson& lesson, int step) {
   Session session;
   session.view.workspace = Workspace::learn;
   session.lesson.name = lesson.name;
   session.lesson.step = step;
-  session.lesson.presenting = presenting;
   return link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
 }
 
 /// The step's session as the window's page takes it.
 std::string page_session(const Lesson& lesson, int step) {
-  const std::string link = step_link(lesson, step, true);
+  const std::string link = step_link(lesson, step);
   return link.substr(link.find('=') + 1);
 }
 

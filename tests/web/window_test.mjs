@@ -13,10 +13,22 @@ const types = {'.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/jav
 const slider = [150, 367, 128, 367];  // of N, in the left panel
 const run = [366, 106];  // the button of Sweep
 const picture_middle = [576, 320];  // of Explore
+const lesson = '/lessons/x.html';
+
+/// The page's address behind # for a session's text, as `copy link` writes it.
+const link = (session) => '#session=' + deflateSync(JSON.stringify({schema: 'attoscope.session/1', ...session})).toString('base64url');
+
+/// A page as `attoscope lessons --html` writes it, of one step.
+async function lesson_page() {
+  const script = await readFile(join(import.meta.dirname, '../../assets/lessons/page.mjs'), 'utf8');
+  const session = link({view: {workspace: 'learn'}, lesson: {name: '06-tiles', step: 2}}).replace('#session=', '');
+  return `<!doctype html><link rel="icon" href="data:,"><section data-session="${session}"><h2>x</h2></section><script type="module">${script}</script>`;
+}
+
 const server = createServer(async ({url}, answer) => {
   const name = decodeURIComponent(new URL(url, 'http://h').pathname).replace(/\/$/, '/index.html');
   try {
-    const bytes = await readFile(join(folder, name));
+    const bytes = name === lesson ? await lesson_page() : await readFile(join(folder, name));
     answer.writeHead(200, {'Content-Type': types[extname(name)] ?? 'application/octet-stream'}).end(bytes);
   } catch {
     answer.writeHead(404).end();
@@ -43,9 +55,6 @@ test('the window is drawn', async () => {
   await picture('1280x800.png');
   assert.deepEqual(page.complaints, []);
 });
-
-/// The page's address behind # for a session's text, as `copy link` writes it.
-const link = (session) => '#session=' + deflateSync(JSON.stringify({schema: 'attoscope.session/1', ...session})).toString('base64url');
 
 test('a link is a setting', async () => {
   await page.load(link({experiment: {problem: {n: 96, d: 32}, format: 'fp16'}}));
@@ -122,6 +131,22 @@ test('two fingers zoom', {skip: !page.pinch}, async () => {
   const {view} = await page.kept((s) => s.view?.zoom?.row1 > 0);
   const rows = view.zoom.row1 - view.zoom.row0;
   assert.ok(rows > 130 && rows < 220, `${rows} of 512 rows are shown under fingers three times as far apart`);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a step of a lesson runs in its page, and leaves the last session alone', async () => {
+  await page.load(link({experiment: {problem: {n: 80}}}));
+  await page.until("localStorage.getItem('attoscope.session')?.includes('80')");
+  const before = await page.value("localStorage.getItem('attoscope.session')");
+  await page.go(page.address.slice(0, -1) + lesson);
+  await page.until("document.querySelector('button')");
+  await page.value("document.querySelector('button').click()");
+  const inside = "document.querySelector('iframe')?.contentWindow";
+  await page.until(`${inside}?.attoscope?.FS.analyzePath('/state/attoscope/session.json').exists`);
+  await page.until(`/06-tiles/.test(${inside}.attoscope.FS.readFile('/state/attoscope/session.json', {encoding: 'utf8'}))`);
+  await sleep(2500);
+  await picture('step.png');
+  assert.equal(await page.value("localStorage.getItem('attoscope.session')"), before);
   assert.deepEqual(page.complaints, []);
 });
 

@@ -20,7 +20,7 @@ namespace {
 
 std::optional<LinkMessage> told;
 
-void tell(LinkMessage message) {
+void tell_window(LinkMessage message) {
   told = std::move(message);
   wake_page();
 }
@@ -57,7 +57,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
   static std::string why;
   why.clear();
   try {
-    attoscope::tell(attoscope::parse_link_url(url));
+    attoscope::tell_window(attoscope::parse_link_url(url));
   } catch (const std::exception& error) {
     why = error.what();
   }
@@ -69,7 +69,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_paste(const char* text) { attosco
 
 /// Shows a new user's session, whose example the page has loaded behind the first picture.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_show_example() {
-  attoscope::tell({.session = attoscope::short_session_text(attoscope::first_session())});
+  attoscope::tell_window({.files = {}, .session = attoscope::short_session_text(attoscope::first_session())});
 }
 
 /// Starts the window; the page calls for its frames.
