@@ -26,7 +26,7 @@ TEST(TrainPrimitives, FollowTheWrittenRule) {
     for (int seed = 0; seed < experiments(24); ++seed) {
       const std::vector<double> expected = question.answer(*plain, static_cast<std::uint64_t>(seed));
       for (const auto& device : devices)
-        ASSERT_EQ(difference(question.answer(*device, static_cast<std::uint64_t>(seed)), expected), "")
+        ASSERT_EQ(testing::difference(question.answer(*device, static_cast<std::uint64_t>(seed)), expected), "")
             << question.name << ", seed " << seed << ", " << device->name();
     }
 }
