@@ -1,4 +1,4 @@
-/// Paths of Attoscope's own files.
+/// Paths of Attoscope's own files, and paths as they are typed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// Computes every head of a file under a and b, one thread per head.
+/// Computes every head of a file under a and b, one thread per head, and keeps their rows on disk.
 #pragma once
 
 #include <functional>

@@ -23,8 +23,6 @@ struct LoopStep {
 /// The steps of method a's tiles, wholly masked ones skipped. The bytes of the last step are those of `traffic`.
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order);
 
-/// Largest number of steps, so that a list of them stays small.
-inline constexpr long long most_loop_steps = 1 << 20;
 /// Blocks of queries times tiles of keys.
 long long loop_cells(const Experiment& e);
 

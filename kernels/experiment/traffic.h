@@ -60,8 +60,6 @@ double ridge(const DataSheet& machine);
 /// The roofline (Williams, Waterman, Patterson 2009): Tflop/s that `flops_per_byte` allow at most.
 double attainable(const DataSheet& machine, double flops_per_byte);
 
-struct Problem;
-
 /// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, with their rows.
 struct VisitedTiles {
   std::int64_t tiles = 0, visited = 0;
@@ -71,8 +69,6 @@ struct VisitedTiles {
 
 /// Counts the tiles; with reversed keys they start at the last key.
 VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed);
-
-struct Experiment;
 
 /// Bytes of a number of Q, K or V as method a reads it: its element and its share of a scale where a stores with scales, else
 /// the main format's.

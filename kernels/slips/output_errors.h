@@ -62,10 +62,9 @@ class OutputErrors {
   bool of_a() const { return of_a_; }
   /// False if there is no limit: no error is expected.
   bool has_line() const;
-  /// The limit: the other method's largest error, or that of rounding to the stored type if larger; its root mean square; the
-  /// largest |golden value|.
+  /// The limit: the other method's largest error, or that of rounding to the stored type if larger; and the largest |golden
+  /// value|.
   double limit() const { return limit_; }
-  double limit_rms() const { return limit_rms_; }
   double size() const { return size_; }
   /// The largest error in units of the limit.
   double ratio() const;
@@ -79,7 +78,6 @@ class OutputErrors {
   /// Finds the tightest rival's error in each row: scores and sums in fp32, P in D, the output as stored. If the rows are too
   /// many to be computed: its error in some of them. Throws Stopped.
   void find_envelope();
-  bool has_envelope() const { return !tight_max_.empty(); }
 
   bool is_bad(int index, int c) const { return !is_due(index, c) && !(error_at(index, c) <= 2 * limit_); }
   double error_at(int index, int c) const;
