@@ -93,6 +93,7 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   for (int i = 0; i < n * d; ++i) values.push_back(i / d), causal.push_back(0.5 * (i / d));
   write_file(call.v, npy_bytes(n, d, values.data()));
   write_file(call.o, npy_bytes(n, d, causal.data()));
+  hand.open(small_session());
   hand.stage.exporter = PlotExporter(office.folder / "pictures");
   hand.stage.resize(1280, 800);
   hand.frames(3);
