@@ -36,7 +36,8 @@ std::string page(const std::string& title, const std::string& body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, "
-      "initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<script "
+      "initial-scale=1\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<script "
       "type=\"module\">\n{}</script>\n</body>\n</html>\n",
       html_escaped(title), part_of_page("page.css"), body, part_of_page("page.mjs"));
 }
