@@ -296,9 +296,7 @@ std::string lessons_index(const Lessons& lessons) {
       "attoscope " ATTOSCOPE_VERSION
       ". Where that program is installed, a number is a link that opens its setting, and a picture has one that opens its "
       "step, where it can be moved; here the pictures stand still. Served from a folder inside of that of "
-      "<code>app/package --web</code>, each step runs in its page.</p>
-<ol>
-";
+      "<code>app/package --web</code>, each step runs in its page.</p>\n<ol>\n";
   for (const Lesson& lesson : lessons)
     body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a>" + needs_html(lesson) + "</li>\n";
   return page("Lessons of Attoscope", body + "</ol>\n");
