@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the layering: which room (folder) includes which, by tests/rooms.txt.
+"""Holds the layering: which room (folder) includes which, by tests/rooms.txt; and that no two types share a name, which the
+linker does not see.
 
   tests/rooms_test.py          says what breaks the rules; exit code 1 where something does
   tests/rooms_test.py --used   prints every room with the rooms that it includes today, as rooms.txt would say it
@@ -13,6 +14,8 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPS = ("kernels", "ui", "app", "tests")
 SOURCES = (".h", ".cpp", ".cu", ".cuh")
+NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
+TYPE = re.compile(r"(?:struct|class|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 
 
@@ -61,9 +64,33 @@ def broken(rules, files):
         yield f"tests/rooms.txt: {room} has no source files"
 
 
+def types(text):
+    """Names of the types that a file defines, with their namespaces; not those of unnamed ones, nor of lanes, where files replace
+    each other."""
+    spaces = []
+    for line in text.splitlines():
+        if opened := NAMESPACE.fullmatch(line):
+            spaces.append(opened[1] or "")
+        elif line.startswith("}  // namespace") and spaces:
+            spaces.pop()
+        elif (found := TYPE.match(line)) and "" not in spaces and "ATTOSCOPE_ISA" not in spaces:
+            yield "::".join([*spaces, found[1]])
+
+
+def shared_names(files):
+    """One sentence for each type whose name another file's type has: their templates' instances would be one function."""
+    places = collections.defaultdict(list)
+    for file, text in sorted(files.items()):
+        for name in set(types(text)):
+            places[name].append(file)
+    for name, found in places.items():
+        if len(found) > 1:
+            yield f"{name} is a type of {' and of '.join(found)}: one of them needs another name"
+
+
 def problems(text, files):
     rules, wrong = read_rules(text)
-    return wrong + list(broken(rules, files))
+    return wrong + list(broken(rules, files)) + list(shared_names(files))
 
 
 def sources():
@@ -92,6 +119,10 @@ def check_the_check():
     assert "stand above it" in problems("low: high\nhigh: low\n", good)[0]
     assert "no source files" in problems(rules + "empty:\n", good)[0]
     assert "expected one line" in problems(rules + "low:\n", good)[0]
+    twice = "namespace a {\nstruct X {\n};\nnamespace {\nstruct Y {\n};\n}  // namespace\nstruct Z {\n}  // namespace a\n"
+    assert problems(rules, good | {"low/a.h": twice, "low/d.h": twice.replace("Z", "V")}) == [
+        "a::X is a type of low/a.h and of low/d.h: one of them needs another name"]
+    assert problems(rules, good | {"low/a.h": twice, "low/d.h": twice.replace("a {", "b {")}) == []
     assert list(used(read_rules("low:\nhigh:\n")[0], good)) == ["low:", "high: low"]
 
 

@@ -89,7 +89,7 @@ void set(const Frame& t, const std::string& path, const std::string& value) {
   t.state.popups.palette.complaint = set_setting(t.session, path, value);
 }
 
-void add_settings(const std::vector<SettingText>& list, std::vector<Command>& all) {
+void add_settings(const std::vector<SettingText>& list, std::vector<PaletteCommand>& all) {
   for (const SettingText& s : list) {
     if (is_internal(s)) continue;
     for (const std::string& choice : s.choices) {
@@ -106,7 +106,7 @@ void add_settings(const std::vector<SettingText>& list, std::vector<Command>& al
   }
 }
 
-void add_policies(const Method& m, const std::string& method, std::vector<Command>& all) {
+void add_policies(const Method& m, const std::string& method, std::vector<PaletteCommand>& all) {
   for (const Policy& p : policies())
     if (policy_name(p.precision, m.algorithm) == p.name)
       all.push_back({method + ": policy " + std::string(p.name), "preset of " + method + ": " + std::string(p.what), "",
@@ -116,7 +116,7 @@ void add_policies(const Method& m, const std::string& method, std::vector<Comman
 /// Returns an experiment with a kernel as a, or as b.
 using Change = Experiment (*)(Experiment, const KernelPreset&);
 
-void add_kernels(std::string_view method, Change change, std::vector<Command>& all) {
+void add_kernels(std::string_view method, Change change, std::vector<PaletteCommand>& all) {
   for (const KernelPreset& k : kernel_presets())
     all.push_back({std::string(method) + ": kernel " + std::string(k.name),
                    "whole kernel preset: " + std::string(k.what) + ", " + std::string(k.source), "",
@@ -124,7 +124,7 @@ void add_kernels(std::string_view method, Change change, std::vector<Command>& a
 }
 
 /// Adds a command for each accumulator that both products of a method can have.
-void add_sums(const Experiment& e, Method Experiment::* method, std::string_view title, std::vector<Command>& all) {
+void add_sums(const Experiment& e, Method Experiment::* method, std::string_view title, std::vector<PaletteCommand>& all) {
   const Method& m = e.*method;
   for (std::size_t i = 0; i < accumulator_names.size(); ++i) {
     const auto accumulator = static_cast<Accumulator>(i);
@@ -205,7 +205,7 @@ void set_tile(const Frame& t, const std::string& which, const std::string& value
 }
 
 /// True if the command, tried on copies, leaves no complaint.
-bool can(const Command& command, const Frame& target) {
+bool can(const PaletteCommand& command, const Frame& target) {
   Session session = target.session;
   UiState state;
   Requests requests;
@@ -215,13 +215,13 @@ bool can(const Command& command, const Frame& target) {
 }
 
 /// The commands that give a field a value.
-std::vector<Command> assignments(std::string_view query, const Frame& target) {
+std::vector<PaletteCommand> assignments(std::string_view query, const Frame& target) {
   const std::optional<Assignment> asked = assignment(query);
   if (!asked) return {};
-  std::vector<std::pair<double, Command>> ranked;
+  std::vector<std::pair<double, PaletteCommand>> ranked;
   const auto add = [&](const std::string& path, const std::string& shown, const std::string& words,
                        std::function<void(const Frame&)> act) {
-    Command c{"set " + shown + " to " + asked->value, words, "", std::move(act), ""};
+    PaletteCommand c{"set " + shown + " to " + asked->value, words, "", std::move(act), ""};
     const double fit = fitness(asked->what, {shown + " " + path, words, "", {}, ""});
     if (fit >= 0) ranked.emplace_back(fit, std::move(c));
   };
@@ -233,22 +233,22 @@ std::vector<Command> assignments(std::string_view query, const Frame& target) {
       add(s.path + " " + short_path(s.path), title(s.path),
           s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
           [path = s.path, value = asked->value](const Frame& t) { set(t, path, value); });
-  std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, Command>::first);
+  std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, PaletteCommand>::first);
   const bool is_gpu = std::ranges::find(accumulator_names, asked->value) != accumulator_names.end();
   const bool has_digit = !is_gpu && std::ranges::any_of(asked->value, is_digit);
-  std::vector<Command> best;
+  std::vector<PaletteCommand> best;
   for (auto& [fit, command] : ranked)
     if (best.size() < 4 && fit >= 60 && (has_digit || can(command, target))) best.push_back(std::move(command));
   return best;
 }
 
-void add_questions(std::vector<Command>& all) {
+void add_questions(std::vector<PaletteCommand>& all) {
   for (const UserQuestion& q : questions())
     all.push_back(
         {fmt::format("ask: {}", q.words), std::string(q.answer), "", [act = q.act](const Frame& t) { act(t); }, "", 0});
 }
 
-void add_workspaces(std::vector<Command>& all) {
+void add_workspaces(std::vector<PaletteCommand>& all) {
   for (std::size_t i = 0; i < workspaces.size(); ++i)
     all.push_back({"workspace: " + std::string(workspaces[i].label), "go to tab: " + std::string(workspaces[i].what), "",
                    [i](const Frame& t) { t.session.view.workspace = static_cast<Workspace>(i); }, ""});
@@ -259,7 +259,7 @@ void go_to_lesson(const Frame& t, const Lesson& lesson, int step) {
   open_lesson(t.session.lesson, lesson, step);
 }
 
-void add_lessons(const LearnInput& learn, std::vector<Command>& all) {
+void add_lessons(const LearnInput& learn, std::vector<PaletteCommand>& all) {
   if (!learn.lessons) return;
   int number = 0;
   for (const Lesson& lesson : *learn.lessons) {
@@ -283,7 +283,7 @@ void ask_file(const Frame& t, FileUse use, PathPrompt Popups::* prompt) {
 }
 
 /// Commands for the loaded output of a kernel.
-void add_your_kernel(const Session& session, std::vector<Command>& all) {
+void add_your_kernel(const Session& session, std::vector<PaletteCommand>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
   all.push_back({"your kernel: open its output …", std::string(words), "",
                  [](const Frame& t) { ask_file(t, FileUse::output, &Popups::kernel); }, ""});
@@ -309,7 +309,7 @@ void add_your_kernel(const Session& session, std::vector<Command>& all) {
 }
 
 /// Commands for the backward pass while it is on.
-void add_backward(const Experiment& e, std::vector<Command>& all) {
+void add_backward(const Experiment& e, std::vector<PaletteCommand>& all) {
   if (!e.backward.on) return;
   constexpr std::string_view words = "gradient, backward pass, .npy, .safetensors";
   for (const auto& [title, use, prompt] :
@@ -333,7 +333,7 @@ void add_backward(const Experiment& e, std::vector<Command>& all) {
     }
 }
 
-void add_presets(const ChoicesInput& choices, std::vector<Command>& all) {
+void add_presets(const ChoicesInput& choices, std::vector<PaletteCommand>& all) {
   if (choices.probes)
     for (const ProbeEntry& p : *choices.probes)
       all.push_back({"preset: " + p.title, p.sentence, "", [p](const Frame& t) { ask_probe(t.session, t.state, p); }, ""});
@@ -342,7 +342,7 @@ void add_presets(const ChoicesInput& choices, std::vector<Command>& all) {
       all.push_back({"device: " + d.spec, d.name, "", [spec = d.spec](const Frame& t) { t.session.device = spec; }, ""});
 }
 
-void add_heads(const Session& session, const PanelInput& input, std::vector<Command>& all) {
+void add_heads(const Session& session, const PanelInput& input, std::vector<PaletteCommand>& all) {
   if (session.experiment.problem.input.kind != InputKind::tensors) return;
   for (std::size_t i = 0; i < input.choices.tensors.head_names.size(); ++i)
     all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
@@ -352,7 +352,7 @@ void add_heads(const Session& session, const PanelInput& input, std::vector<Comm
                    ""});
 }
 
-void add_kept(const Session& session, const SessionFiles& files, std::vector<Command>& all) {
+void add_kept(const Session& session, const SessionFiles& files, std::vector<PaletteCommand>& all) {
   for (const RecentSession& r : files.recent)
     if (r.reason.empty())
       all.push_back(
@@ -364,7 +364,7 @@ void add_kept(const Session& session, const SessionFiles& files, std::vector<Com
                    [i](const Frame& t) { restore_pin(t.session, static_cast<int>(i)); }, ""});
 }
 
-void add_plans_and_figures(const PanelInput& input, std::vector<Command>& all) {
+void add_plans_and_figures(const PanelInput& input, std::vector<PaletteCommand>& all) {
   for (std::size_t i = 0; i < ready_plans().size(); ++i)
     all.push_back({"sweep: " + std::string(ready_plans()[i].title),
                    "ready-made plan: " + std::string(ready_plans()[i].sentence), "",
@@ -381,8 +381,8 @@ void add_plans_and_figures(const PanelInput& input, std::vector<Command>& all) {
 
 }  // namespace
 
-std::vector<Command> commands(const Frame& target) {
-  std::vector<Command> all;
+std::vector<PaletteCommand> commands(const Frame& target) {
+  std::vector<PaletteCommand> all;
   for (const Key& key : keys())
     if (key.act != nullptr)
       all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](const Frame& t) { act(t); }, ""});
@@ -400,7 +400,7 @@ std::vector<Command> commands(const Frame& target) {
   return all;
 }
 
-double fitness(std::string_view query, const Command& command) {
+double fitness(std::string_view query, const PaletteCommand& command) {
   const std::string name = lower(command.name), what = lower(command.what);
   double sum = 0;
   for (const std::string& typed : words_of(query)) {
@@ -412,8 +412,9 @@ double fitness(std::string_view query, const Command& command) {
   return sum - (command.behind >= 0 ? command.behind : 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60)));
 }
 
-std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const Frame& target, std::size_t most) {
-  std::vector<Command> best = assignments(query, target);
+std::vector<PaletteCommand> found(std::string_view query, const std::vector<PaletteCommand>& all, const Frame& target,
+                                  std::size_t most) {
+  std::vector<PaletteCommand> best = assignments(query, target);
   const std::optional<Assignment> asked = assignment(query);
   const std::string wanted = asked ? asked->what + " " + asked->value : std::string(query);
   const bool anything = words_of(wanted).empty();
@@ -426,7 +427,7 @@ std::vector<Command> found(std::string_view query, const std::vector<Command>& a
   return best;
 }
 
-void add_offers(const Frame& target, std::vector<Command>& all) {
+void add_offers(const Frame& target, std::vector<PaletteCommand>& all) {
   add_questions(all);
   add_workspaces(all);
   add_your_kernel(target.session, all);

@@ -52,7 +52,7 @@ std::span<const UserQuestion> questions();
 /// The list of questions while it is open.
 void draw_questions(const Frame& frame);
 
-struct Command {
+struct PaletteCommand {
   std::string name;  ///< "theme: light"
   std::string what;  ///< synonyms and an explanation, searched too
   std::string keys;  ///< key of the command, or ""
@@ -62,17 +62,18 @@ struct Command {
 };
 
 /// All commands that need no value.
-std::vector<Command> commands(const Frame& target);
+std::vector<PaletteCommand> commands(const Frame& target);
 
 /// Score of `command` for `query`: higher is better, negative is no match. Every word of the query must occur in the name or
 /// the explanation, at least as letters in this order.
-double fitness(std::string_view query, const Command& command);
+double fitness(std::string_view query, const PaletteCommand& command);
 
 /// Meanings of the query, best first: assignments ("set N to 4096"), then `all` ranked; at most `most`.
-std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const Frame& target, std::size_t most);
+std::vector<PaletteCommand> found(std::string_view query, const std::vector<PaletteCommand>& all, const Frame& target,
+                                  std::size_t most);
 
 /// Workspaces, lessons and their steps, the loaded kernel and its files, presets, devices, heads, sessions, pins, plans of
 /// sweeps, figures.
-void add_offers(const Frame& target, std::vector<Command>& all);
+void add_offers(const Frame& target, std::vector<PaletteCommand>& all);
 
 }  // namespace attoscope

@@ -37,7 +37,7 @@ bool type_query(PaletteState& state) {
 }
 
 /// One line; true if it was clicked.
-bool draw_command(const Command& command, int index, bool chosen) {
+bool draw_command(const PaletteCommand& command, int index, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(row_height), pad = px(8);
   const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
@@ -53,7 +53,7 @@ bool draw_command(const Command& command, int index, bool chosen) {
 }
 
 /// Runs the command, or puts the beginning of an assignment into the query.
-void run(const Command& command, const Frame& target) {
+void run(const PaletteCommand& command, const Frame& target) {
   PaletteState& state = target.state.popups.palette;
   state.complaint.clear();
   if (command.act) command.act(target);
@@ -81,7 +81,7 @@ void draw_palette(const Frame& frame) {
   if (ImGui::IsWindowAppearing()) frame.requests.files.list_sessions = frame.requests.list_lessons = true;
   const bool entered = type_query(palette);
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  const std::vector<Command> list = found(palette.query, commands(frame), frame, shown_commands);
+  const std::vector<PaletteCommand> list = found(palette.query, commands(frame), frame, shown_commands);
   palette.chosen = std::clamp(palette.chosen, 0, std::max(0, static_cast<int>(list.size()) - 1));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   int wanted = entered ? palette.chosen : -1;

@@ -168,7 +168,7 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
   const auto cell = [&](int head) {
     const double x = by_head[static_cast<std::size_t>(head)];
     const std::string name = info.head_names[static_cast<std::size_t>(head)];
-    HeadCell cell{.known = !std::isnan(x), .sentence = name + ": a click opens its Q, K and V of the exact model in Explore."};
+    GridCell cell{.known = !std::isnan(x), .sentence = name + ": a click opens its Q, K and V of the exact model in Explore."};
     if (!cell.known) return cell;
     const auto share = static_cast<float>(largest > 0 ? std::fabs(x) / largest : 0);
     cell.fill = mixed(colours().raised, x < 0 ? colours().moved : colours().a, share);

@@ -79,9 +79,9 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
   const auto cell = [&](int head) {
     const HeadRow* const row = rows[static_cast<std::size_t>(head)];
     const std::string name = head_name(info, head);
-    if (row == nullptr) return HeadCell{.sentence = name + " is not computed yet. A click opens it."};
+    if (row == nullptr) return GridCell{.sentence = name + " is not computed yet. A click opens it."};
     const double x = row->*measure.value;
-    return HeadCell{.known = true,
+    return GridCell{.known = true,
                     .fill = shades.of(x),
                     .number = std::isnan(x) ? "" : brief_number(x),
                     .sentence = name + ": a click opens it, Ctrl+Z comes back.",

@@ -68,7 +68,7 @@ void draw_cell_sum(const Frame& frame);
 Colour verdict_colour(double ratio);
 
 /// A head's cell in a grid of layers by heads.
-struct HeadCell {
+struct GridCell {
   bool known = false;  ///< else an empty frame
   Colour fill = 0;
   std::string number{};               ///< drawn where it fits
@@ -76,7 +76,7 @@ struct HeadCell {
 };
 /// Content of such a grid.
 struct HeadGridLook {
-  std::function<HeadCell(int head)> cell;
+  std::function<GridCell(int head)> cell;
   int open = -1, lit = -1;  ///< heads with a frame: that of the session, and one that is pointed at
 };
 /// Draws the grid in this room; returns the clicked head, -1: none.

@@ -59,8 +59,8 @@ std::string sentence_of(const std::string& name, const JudgedHead* found) {
 }
 
 /// The cell of a head; null: not judged yet.
-HeadCell cell_of(const std::string& name, const JudgedHead* found) {
-  HeadCell cell{.known = found != nullptr, .fill = colours().faint, .sentence = sentence_of(name, found)};
+GridCell cell_of(const std::string& name, const JudgedHead* found) {
+  GridCell cell{.known = found != nullptr, .fill = colours().faint, .sentence = sentence_of(name, found)};
   if (found == nullptr || found->incomparable) return cell;
   cell.fill = verdict_colour(found->ratio);
   cell.number = brief_number(found->ratio);
@@ -80,7 +80,7 @@ bool draw_head_cell(const HeadGrid& grid, int head, ImVec2 at) {
   const bool clicked =
       ImGui::InvisibleButton(("##head " + std::to_string(head)).c_str(), {grid.width, grid.height}, ImGuiButtonFlags_EnableNav);
   const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
-  const HeadCell cell = grid.look.cell(head);
+  const GridCell cell = grid.look.cell(head);
   explain(cell.sentence, cell.formula);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float gap = px(1);

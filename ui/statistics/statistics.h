@@ -86,14 +86,14 @@ void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& reque
 void draw_histogram(const ShownTensor& shown);
 
 /// A slip, and the share of the RMS error that it leaves; NaN: its output is not known.
-struct Suspect {
+struct SlipShare {
   const Slip* slip = nullptr;
   double left = 1;
   bool named = false;  ///< named in the verdict
 };
 
 /// Suspects of the worst head: the named one first, then by ascending share.
-std::vector<Suspect> suspects_of(const CallJudgement& call);
+std::vector<SlipShare> suspects_of(const CallJudgement& call);
 
 /// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
 /// sentence.

@@ -112,7 +112,7 @@ void draw_gradient_steps(Session& session, const GradAttribution& all, AnswerTen
 }
 
 /// "leaves 3 %"; "explains it" without an output of the slip.
-std::string left_words(const Suspect& s) {
+std::string left_words(const SlipShare& s) {
   if (std::isnan(s.left)) return "explains it";
   const double percent = 100 * s.left;
   return percent < 0.05   ? "leaves 0 %"
@@ -130,7 +130,7 @@ void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
 }
 
 /// A slip: its sentence, and the share that it leaves as a bar and in percent.
-void draw_suspect(Session& session, const PanelInput& input, const Suspect& s, const char* id, float width) {
+void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s, const char* id, float width) {
   const float right = px(84), pad = px(8), inner = width - right - 2 * pad;
   const std::string words = s.slip->text + (s.named ? " (named)" : "");
   const float text = wrapped_height(Face::label, words, inner), height = text + px(15);
@@ -255,12 +255,12 @@ std::vector<NamedShare> named_shares(const std::vector<GradShare>& shares, Answe
   return named;
 }
 
-std::vector<Suspect> suspects_of(const CallJudgement& call) {
-  std::vector<Suspect> all;
+std::vector<SlipShare> suspects_of(const CallJudgement& call) {
+  std::vector<SlipShare> all;
   const std::optional<Slip>& named = call.worst_row().slip;
   const auto is_named = [&](const Slip& slip) { return named && slip.text == named->text; };
   for (const RankedSlip& ranked : call.suspects) all.push_back({&ranked.slip, ranked.left, is_named(ranked.slip)});
-  const auto first = std::ranges::find_if(all, &Suspect::named);
+  const auto first = std::ranges::find_if(all, &SlipShare::named);
   if (first != all.end()) std::rotate(all.begin(), first, first + 1);
   if (named && first == all.end()) all.insert(all.begin(), {&*named, std::nan(""), true});
   return all;
@@ -279,7 +279,7 @@ void draw_suspects(Session& session, const PanelInput& input) {
     say("It is rounded: no mistake is left to be found.");
     return say(call->sentences[1] + " " + call->sentences[2]);
   }
-  const std::vector<Suspect> all = suspects_of(*call);
+  const std::vector<SlipShare> all = suspects_of(*call);
   if (ImGui::BeginChild("suspects", ImGui::GetContentRegionAvail(), ImGuiChildFlags_NavFlattened,
                         ImGuiWindowFlags_NoBackground)) {
     const float room = ImGui::GetContentRegionAvail().x;
@@ -292,7 +292,7 @@ void draw_suspects(Session& session, const PanelInput& input) {
 
 std::string suspects_csv(const CallJudgement& call) {
   std::string text = "slip,left,named\n";
-  for (const Suspect& s : suspects_of(call)) {
+  for (const SlipShare& s : suspects_of(call)) {
     std::string words = s.slip->text;
     std::ranges::replace(words, ',', ';');
     text += fmt::format("{},{},{}\n", words, s.left, s.named ? 1 : 0);

@@ -26,7 +26,7 @@ void ask(Hand& hand, const std::string& query) {
 }
 
 /// Commands that the palette finds for a query.
-std::vector<Command> names_found(Hand& hand, const std::string& query) {
+std::vector<PaletteCommand> names_found(Hand& hand, const std::string& query) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
   const Frame target{hand.session(), input, *hand.stage.state, requests};
@@ -72,8 +72,8 @@ CASE(palette, by_arrows_and_by_mouse) {
     hand.frames(60);
     hand.check(!hand.exists("//$FOCUSED/##query"), "and it is gone");
   });
-  const std::vector<Command> list = names_found(hand, "theme:");
-  const auto light = std::ranges::find(list, "theme: light", &Command::name);
+  const std::vector<PaletteCommand> list = names_found(hand, "theme:");
+  const auto light = std::ranges::find(list, "theme: light", &PaletteCommand::name);
   if (!hand.check(light != list.end(), "the list has the light theme")) return;
   hand.changes(
       "arrows and Enter",
@@ -120,17 +120,17 @@ CASE(palette, every_field_and_key_has_a_command) {
   Requests requests;
   const PanelInput input = hand.stage.panel_input();
   const Frame target{hand.session(), input, *hand.stage.state, requests};
-  const std::vector<Command> all = commands(target);
+  const std::vector<PaletteCommand> all = commands(target);
   for (const Key& key : keys())
     if (key.act != nullptr)
-      hand.check(std::ranges::any_of(all, [&](const Command& c) { return c.name == key.what && c.keys == key.keys; }),
+      hand.check(std::ranges::any_of(all, [&](const PaletteCommand& c) { return c.name == key.what && c.keys == key.keys; }),
                  std::string(key.what));
   for (const char* wanted :
        {"format: bf16", "format: e4m3", "a: algorithm: flash4", "b: algorithm: two_pass", "theme: high_contrast", "a: S: exact",
         "reset layout", "device: cpu", "detail: traffic", "picture: rescales", "b: policy base_ops"})
-    hand.check(std::ranges::find(all, wanted, &Command::name) != all.end(), wanted);
+    hand.check(std::ranges::find(all, wanted, &PaletteCommand::name) != all.end(), wanted);
   for (const ProbeEntry& p : *input.choices.probes)
-    hand.check(std::ranges::find(all, "preset: " + p.title, &Command::name) != all.end(), p.title);
+    hand.check(std::ranges::find(all, "preset: " + p.title, &PaletteCommand::name) != all.end(), p.title);
   const std::vector<SettingText> listed = setting_texts(hand.session());
   hand.check(listed.size() > 100, "all fields are listed");
   for (const SettingText& s : listed) {
@@ -142,7 +142,7 @@ CASE(palette, every_field_and_key_has_a_command) {
 }
 
 CASE(palette, order_of_the_commands_found) {
-  const auto command = [](const char* name, const char* what = "") { return Command{name, what, "", {}, ""}; };
+  const auto command = [](const char* name, const char* what = "") { return PaletteCommand{name, what, "", {}, ""}; };
   hand.check(fitness("light", command("theme: light")) > fitness("light", command("highlight")), "words before parts");
   hand.check(fitness("tm lt", command("theme: light")) > 0, "letters in order are enough");
   hand.check(fitness("light theme", command("theme: light")) > 0, "in any order of words");
@@ -152,9 +152,9 @@ CASE(palette, order_of_the_commands_found) {
   hand.check(fitness("THEME", command("theme: light")) > 0, "in any case of letters");
 }
 
-Command first_found(Hand& hand, const std::string& query) {
-  const std::vector<Command> list = names_found(hand, query);
-  return list.empty() ? Command{} : list.front();
+PaletteCommand first_found(Hand& hand, const std::string& query) {
+  const std::vector<PaletteCommand> list = names_found(hand, query);
+  return list.empty() ? PaletteCommand{} : list.front();
 }
 
 /// Workspaces, lessons and their steps, plans and figures are found by a few letters, and opened.
@@ -191,7 +191,7 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
     hand.changes(x.query, [&] { ask(hand, x.query); }, x.mutate);
   }
   hand.check(first_found(hand, "lesson 5").name == "lesson 5: " + fifth.title, first_found(hand, "lesson 5").name);
-  const std::vector<Command> list = names_found(hand, "lesson");
+  const std::vector<PaletteCommand> list = names_found(hand, "lesson");
   for (std::size_t i = 0; i < 12; ++i)
     hand.check(list.size() == 12 && list[i].name.starts_with("lesson " + std::to_string(i + 1) + ": "), "in their order");
   hand.check(first_found(hand, of_step).name == of_step, first_found(hand, of_step).name);

@@ -240,7 +240,7 @@ CASE(verdict, suspects) {
   hand.click(statistics + "detail/why");
   hand.frames(3);
   const CallJudgement& call = *shown_verdict(hand.stage.panel_input());
-  const std::vector<Suspect> all = suspects_of(call);
+  const std::vector<SlipShare> all = suspects_of(call);
   if (!hand.check(all.size() > 2 && all.front().named && all.front().slip->kind == Slip::Kind::scale, "the named one is first"))
     return;
   for (std::size_t i = 1; i < all.size(); ++i) hand.check(!all[i].named && !(all[i].left < all[i - 1].left && i > 1), "ranked");
