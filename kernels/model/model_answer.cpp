@@ -1,12 +1,12 @@
 #include "kernels/model/model_answer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/added_time.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
 #include "kernels/model/logit_measures.h"
@@ -28,19 +28,6 @@ Method eager_attention() {
   return m;
 }
 constexpr int pieces_of_another_order = 8;
-
-/// Adds the time from its construction to its destruction.
-class AddedTime {
- public:
-  explicit AddedTime(double& seconds) : seconds_(seconds) {}
-  ~AddedTime() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  AddedTime(const AddedTime&) = delete;
-  AddedTime& operator=(const AddedTime&) = delete;
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 /// A run up to its last norm; adds the time of its logits to `seconds`.
 template <class T>

@@ -1,11 +1,11 @@
 #include "kernels/train/paired_training.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/added_time.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/parallel/parallel.h"
@@ -19,19 +19,6 @@ namespace {
 constexpr std::size_t run_a = 0, run_b = 1;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-/// Adds the time from its construction to its destruction.
-class Clock {
- public:
-  explicit Clock(double& seconds) : seconds_(seconds) {}
-  ~Clock() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  Clock(const Clock&) = delete;
-  Clock& operator=(const Clock&) = delete;
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 const TrainPlan& checked(const TrainPlan& plan) {
   validate(plan);
@@ -311,7 +298,7 @@ void PairedTraining::Parts::measure_held_out() {
 
 bool PairedTraining::Parts::step(const Cancelled& cancelled) {
   if (over()) return false;
-  const Clock clock(record.seconds);
+  const AddedTime timed(record.seconds);
   const bool measures = measured(record.step + 1);
   const Attempt made = attempt(measures, cancelled);
   for (std::size_t i = 0; i < runs.size(); ++i)
