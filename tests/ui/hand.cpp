@@ -96,6 +96,18 @@ void Hand::open(Session opened) {
 
 void Hand::click(const std::string& path, int button) { context_.ItemClick(path.c_str(), button); }
 
+void Hand::click_at_rest(const std::string& path) {
+  float last = 0;
+  for (int still = 0, seen = 0; still < 20 && seen < 1000; ++seen) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    frames(1);
+    const float now = place(path, 0).y;
+    still = now == last ? still + 1 : 0;
+    last = now;
+  }
+  click(path);
+}
+
 void Hand::choose(const std::string& combo, const std::string& item) {
   context_.ItemClick(combo.c_str());
   pick(item);

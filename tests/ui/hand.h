@@ -64,6 +64,8 @@ class Hand {
   void open(Session opened);
 
   void click(const std::string& path, int button = 0);
+  /// Clicks an item once it keeps its place: words above it may still grow.
+  void click_at_rest(const std::string& path);
   /// Opens a combo and clicks one of its items.
   void choose(const std::string& combo, const std::string& item);
   /// Clicks an item of the focused popup.

@@ -205,14 +205,31 @@ void wrapped(Face face, Colour colour, std::string_view text, float width) {
   ImGui::PopStyleColor();
 }
 
+namespace {
+
+/// The greatest height that an answer's words have had in this window at this `width` since it appeared. The items below
+/// then keep their places while a run's numbers change.
+float kept_height(float width, float height) {
+  ImGuiStorage& kept = *ImGui::GetStateStorage();
+  const ImGuiID of_width = ImGui::GetID("width of words"), of_height = ImGui::GetID("height of words");
+  if (!ImGui::IsWindowAppearing() && kept.GetFloat(of_width) == width) height = std::max(height, kept.GetFloat(of_height));
+  kept.SetFloat(of_width, width);
+  kept.SetFloat(of_height, height);
+  return height;
+}
+
+}  // namespace
+
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
-  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const bool low = room.y < px(320);
   ImGui::BeginGroup();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
   wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
   wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
   ImGui::PopStyleVar();
+  const float height = ImGui::GetItemRectMax().y - at.y, kept = kept_height(room.x, height);
+  if (kept > height) ImGui::SetCursorScreenPos(at), ImGui::Dummy({0, kept});
   ImGui::EndGroup();
   explain(headline, sentence);
 }

@@ -71,6 +71,7 @@ void wrapped(Face face, std::string_view text, float width);
 void wrapped(Face face, Colour colour, std::string_view text, float width);
 
 /// An answer's headline and its sentence above the rest of a panel, with both in a tooltip; in a low panel a line each.
+/// Keeps its greatest height.
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence);
 
 /// Height of a text in lines of at most `width`.

@@ -94,7 +94,7 @@ CASE(moved_session, locate_and_try_again) {
   hand.check(hand.session().sweep.first.values == "8,16", "the rest of the session is there");
   hand.view().workspace = Workspace::sweep;
   hand.frames(4);
-  hand.click("//Sweep picture/###run sweep");
+  hand.click_at_rest("//Sweep picture/###run sweep");
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
   draw_until(hand, [&] { return progress().failed == 2; }, "no point can be computed");
   hand.check(!hand.disabled("//Sweep picture/###run sweep"), "but tried again");
@@ -125,12 +125,12 @@ CASE(moved_session, failed_points_are_tried_again_when_the_file_is_back) {
   hand.check(hand.stage.panel_input().messages.error.find("absent.npy") != std::string::npos, "others are refused as ever");
   hand.view().workspace = Workspace::sweep;
   hand.frames(4);
-  hand.click("//Sweep picture/###run sweep");
+  hand.click_at_rest("//Sweep picture/###run sweep");
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
   draw_until(hand, [&] { return progress().failed == 2; }, "no point can be computed");
   fs::rename(here / "away", here / "v.npy");
   draw_until(hand, [&] { return choices_on_screen(hand, kept).missing.empty(); }, "it is read when it is back");
-  hand.click("//Sweep picture/###run sweep");
+  hand.click_at_rest("//Sweep picture/###run sweep");
   draw_until(hand, [&] { return progress().done == 2 && progress().failed == 0; }, "the file is back");
 }
 

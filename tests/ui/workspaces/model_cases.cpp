@@ -114,7 +114,7 @@ void open_model_window(Hand& hand, const Session& session) {
 }
 void run_model(Hand& hand) {
   const auto before = hand.stage.model().view().found;
-  hand.click(model_middle + "###run model");
+  hand.click_at_rest(model_middle + "###run model");
   wait_for(hand, [&](const ModelView& v) { return is_idle(v) && v.found && v.found != before; }, "the model is run");
 }
 
@@ -245,7 +245,7 @@ CASE(model, bad_checkpoints) {
   hand.session().model.checkpoint = broken.path();
   hand.frames(2);
   wait_for(hand, is_read, "config.json is read");
-  hand.click(model_middle + "###run model");
+  hand.click_at_rest(model_middle + "###run model");
   wait_for(hand, [](const ModelView& v) { return !v.progress.remark.empty(); }, "its weights are refused");
   const std::string remark = hand.stage.model().view().progress.remark;
   hand.check(remark.find("model.safetensors") != std::string::npos && remark.ends_with("."), remark);
@@ -282,11 +282,11 @@ CASE(model, attribution_and_cancel) {
 CASE(model, newest_question) {
   const TinyCheckpoint checkpoint;
   open_model_window(hand, model_session(checkpoint, 900));
-  hand.click(model_middle + "###run model");
+  hand.click_at_rest(model_middle + "###run model");
   hand.session().model.limit = 24;
   hand.frames(2);
   wait_for(hand, is_read, "24 tokens are read");
-  hand.click(model_middle + "###run model");
+  hand.click_at_rest(model_middle + "###run model");
   wait_for(hand, [](const ModelView& v) { return is_idle(v) && v.found; }, "a model is run");
   hand.check(hand.stage.model().view().found->reading->tokens.size() == 24, "over the newest question's tokens");
 }

@@ -42,7 +42,7 @@ bool complete(const SweepView& v) {
 }
 
 void run_all(Hand& hand) {
-  hand.click(picture + "###run sweep");
+  hand.click_at_rest(picture + "###run sweep");
   wait(hand, complete, "every point is computed");
 }
 
@@ -214,7 +214,7 @@ CASE(sweep, keys) {
       "points come, and the time left");
   hand.key(ImGuiKey_R);
   wait(hand, state_is(SweepProgress::State::paused), "R pauses");
-  hand.click(picture + "###run sweep");
+  hand.click_at_rest(picture + "###run sweep");
   wait(hand, state_is(SweepProgress::State::running), "the button goes on");
   hand.key(ImGuiKey_Escape);
   wait(hand, state_is(SweepProgress::State::idle), "Esc cancels");

@@ -461,7 +461,7 @@ CASE(train, seeds) {
   hand.open(s);
   hand.changes("seeds", [&] { hand.type(plan_panel + "##seeds", "3"); }, [](Session& x) { x.train_look.seeds = 3; });
   wait_for(hand, [](const TrainView& v) { return v.progress.vocabulary > 10; }, "the text is read");
-  hand.click(middle + "###run training");
+  hand.click_at_rest(middle + "###run training");
   const auto all_done = [](const TrainView& v) {
     return v.seeds.size() == 2 && v.progress.state == TrainProgress::State::done;
   };
