@@ -93,18 +93,6 @@ void settle(GradientBounds& b) {
 
 }  // namespace
 
-void GroupGradients::sum(const Format& stored_dk, const Format& stored_dv) {
-  const bool several = heads.size() > 1;
-  dk = heads[0].dk, dv = heads[0].dv, dk_error = heads[0].dk_error, dv_error = heads[0].dv_error;
-  if (!several) return;
-  for (Matrix* m : {&dk, &dv, &dk_error, &dv_error}) std::ranges::fill(m->values, 0.0);
-  for (const ExactGradients& h : heads) {
-    add(dk, h.dk), add(dv, h.dv);
-    add_error(dk_error, h.dk_error, h.dk, &stored_dk), add_error(dv_error, h.dv_error, h.dv, &stored_dv);
-  }
-  take_roots(dk_error), take_roots(dv_error);
-}
-
 GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily::Form& form, const StopSign& stop)
     : given_(given), stop_(stop) {
   for (std::size_t h = 0; h < given.heads.size(); ++h) {
@@ -140,10 +128,38 @@ bool GradientGroup::has(GradientTensor t) const {
   return false;
 }
 
+void GradientGroup::sum_heads(GroupGradients& x) const {
+  x.dk = x.heads[0].dk, x.dv = x.heads[0].dv, x.dk_error = x.heads[0].dk_error, x.dv_error = x.heads[0].dv_error;
+  if (heads() == 1) return;
+  for (Matrix* m : {&x.dk, &x.dv, &x.dk_error, &x.dv_error}) std::ranges::fill(m->values, 0.0);
+  const bool casts = !rounding_.stores_tiles;
+  for (const ExactGradients& h : x.heads) {
+    add(x.dk, h.dk), add(x.dv, h.dv);
+    add_error(x.dk_error, h.dk_error, h.dk, casts ? &given_.dk.stored : nullptr);
+    add_error(x.dv_error, h.dv_error, h.dv, casts ? &given_.dv.stored : nullptr);
+  }
+  take_roots(x.dk_error), take_roots(x.dv_error);
+}
+
+/// Computes the gradients of a head, whose stored tiles are added to the sums of the heads before it.
+bool GradientGroup::add_head(int head, const GradientOperands& x, GradientVariant v, const GradientRows& rows,
+                             const GradientRounding& rounding, GroupGradients& out, const RowsSeen& seen) const {
+  ExactGradients& found = out.heads[at(head)];
+  if (head > 0) v.dk_before = &out.dk, v.dv_before = &out.dv;
+  v.goes_on = head + 1 < heads();
+  if (!exact_gradients(x, v, rows, rounding, found, stop_, seen)) return false;
+  if (head == 0)
+    out.dk = found.dk, out.dv = found.dv;
+  else
+    add(out.dk, found.dk), add(out.dv, found.dv);
+  return true;
+}
+
 /// Adds the errors of sums that are rounded after every tile of queries.
-void GradientGroup::store_tiles(int head, Gradients& g) const {
+void GradientGroup::store_tiles(int head, const Matrix& dk_before, const Matrix& dv_before, Gradients& g) const {
   GradientVariant v = right(head);
-  v.rounds_tiles = true;
+  v.rounds_tiles = true, v.goes_on = head + 1 < heads();
+  v.dk_before = &dk_before, v.dv_before = &dv_before;
   ExactGradients stored;
   exact_gradients(operands(head), v, rows(head), rounding_, stored, stop_);
   const ExactGradients& exact = truth_.heads[at(head)];
@@ -162,7 +178,7 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
     Operands<float> q = attoscope::operands<float>(*x.tensors, exact, given_.format, p.seed, stop_);
     q.format = given_.format;
     Gradients g = gradients<float>(p, rival.forward, rival.backward, given_.format, q, {*x.d_o, x.d_lse}, stop_);
-    if (rival.stores_tiles) store_tiles(h, g);
+    if (rival.stores_tiles) store_tiles(h, dk, dv, g);
     if (rival.sums_after_cast && heads() > 1) {
       for (double& y : g.dk.values) y = round(stored_dk, y);
       for (double& y : g.dv.values) y = round(stored_dv, y);
@@ -211,10 +227,9 @@ bool GradientGroup::changed(const GradientChange& change, GroupGradients& out, b
         if (!row_fits(h, row, so_far)) return false;
       return true;
     };
-    if (!exact_gradients(operands(h), v, rows(h), rounding_, out.heads[at(h)], stop_, looks ? RowsSeen(fits) : RowsSeen{}))
-      return false;
+    if (!add_head(h, operands(h), v, rows(h), rounding_, out, looks ? RowsSeen(fits) : RowsSeen{})) return false;
   }
-  out.sum(given_.dk.stored, given_.dv.stored);
+  sum_heads(out);
   return true;
 }
 
@@ -225,9 +240,9 @@ void GradientGroup::changed_on(const std::vector<GradientOperands>& others, cons
     const GradientRows rows = gradient_rows(others[at(h)], problem(h), rounding, stop_);
     GradientVariant v = right_gradient(problem(h), rows);
     change(v, h);
-    exact_gradients(others[at(h)], v, rows, rounding, out.heads[at(h)], stop_);
+    add_head(h, others[at(h)], v, rows, rounding, out, {});
   }
-  out.sum(given_.dk.stored, given_.dv.stored);
+  sum_heads(out);
 }
 
 Tolerance GradientGroup::tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds,

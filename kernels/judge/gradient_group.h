@@ -25,7 +25,7 @@ struct GradientFamily {
     Method forward;
     GradMethod backward;
     bool sums_after_cast = false;  ///< the heads of a group
-    bool stores_tiles = false;     ///< dK and dV are rounded after every tile of queries
+    bool stores_tiles = false;     ///< dK and dV of the group are rounded after every tile of queries
   };
   std::vector<Rival> rivals{};
 };
@@ -37,9 +37,6 @@ std::vector<GradientFamily> gradient_families(const JudgedGradients& given);
 struct GroupGradients {
   std::vector<ExactGradients> heads;  ///< dK and dV are those of the head
   Matrix dk, dv, dk_error, dv_error;
-
-  /// Sums dK and dV over the heads. `stored` are their formats, of a kernel that casts before it sums.
-  void sum(const Format& stored_dk, const Format& stored_dv);
 };
 
 /// Bounds of a tensor's rows in units of the expected error.
@@ -85,6 +82,9 @@ class GradientGroup {
   void changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
                   GroupGradients& out) const;
 
+  /// Sums dK and dV over the heads. Where no tiles are stored, a kernel may cast them before it sums.
+  void sum_heads(GroupGradients& x) const;
+
   /// A given tensor held to these gradients.
   TensorJudgement judged(GradientTensor tensor, const GroupGradients& expected) const;
   /// All given ones of dQ, dK and dV, and dSink held to the truth.
@@ -93,7 +93,9 @@ class GradientGroup {
  private:
   Tolerance tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds, const Format& stored) const;
   TensorJudgement judged_sink() const;
-  void store_tiles(int head, Gradients& g) const;
+  bool add_head(int head, const GradientOperands& x, GradientVariant variant, const GradientRows& rows,
+                const GradientRounding& rounding, GroupGradients& out, const RowsSeen& seen) const;
+  void store_tiles(int head, const Matrix& dk_before, const Matrix& dv_before, Gradients& g) const;
   void take_rival(const GradientFamily::Rival& rival, RivalError& found);
   bool row_fits(int head, int row, const ExactGradients& so_far) const;
 

@@ -161,7 +161,7 @@ class SlipCandidates {
       if (where & in_dq) multiply(x.dq, x.dq_error, by);
       if (where & in_dk) multiply(x.dk, x.dk_error, by);
     }
-    out.sum(g.given().dk.stored, g.given().dv.stored);
+    g.sum_heads(out);
     return true;
   }
 

@@ -235,18 +235,19 @@ class Pass {
       add(ds_error_, key, x_.q_squares, shape_.d, out_.dk_error);
       add(p_, key, *x_.d_o, shape_.d_v, out_.dv);
       add(p_error_, key, x_.d_o_squares, shape_.d_v, out_.dv_error);
-      if (first_row + rows == shape_.n) continue;
-      store_tile(out_.dk, out_.dk_error, key, v_.scale * v_.dk_factor);
-      store_tile(out_.dv, out_.dv_error, key, v_.dv_factor);
+      if (!(v_.rounds_tiles || r_.stores_tiles) || (first_row + rows == shape_.n && !v_.goes_on)) continue;
+      store_tile(out_.dk, out_.dk_error, key, v_.scale * v_.dk_factor, v_.dk_before);
+      store_tile(out_.dv, out_.dv_error, key, v_.dv_factor, v_.dv_before);
     }
   }
 
   /// Rounds the sum so far, or adds the error that its rounding is expected to leave.
-  void store_tile(Matrix& out, Matrix& spread, int key, double factor) const {
+  void store_tile(Matrix& out, Matrix& spread, int key, double factor, const Matrix* before) const {
     for (int c = 0; c < out.cols; ++c) {
       double& x = row_of(out.values, key, out.cols)[c];
-      if (v_.rounds_tiles) x = round(r_.format, x * factor) / factor;
-      if (r_.stores_tiles) row_of(spread.values, key, out.cols)[c] += square(ulp(r_.format, x * factor) / factor) / 12;
+      const double y = before != nullptr ? (*before)(key, c) : 0, sum = y + x * factor;
+      if (v_.rounds_tiles) x = (round(r_.format, sum) - y) / factor;
+      if (r_.stores_tiles) row_of(spread.values, key, out.cols)[c] += square(ulp(r_.format, sum) / factor) / 12;
     }
   }
 

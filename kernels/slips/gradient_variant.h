@@ -74,8 +74,10 @@ struct GradientVariant {
   std::optional<Format> products{};              ///< P and dS are rounded to it as they enter products; none: not rounded
   PairCount dq_count{}, dk_count{}, dv_count{};  ///< none: once
   StoredScores stored{};
-  bool rounds_tiles = false;  ///< dK and dV are rounded after every tile of queries
-  bool sums_delta = false;    ///< delta is rowsum(P*dP) - dL of this pass's own P and dP, not `delta`
+  bool rounds_tiles = false;                                ///< dK and dV are rounded after every tile of queries
+  const Matrix *dk_before = nullptr, *dv_before = nullptr;  ///< sums that such tiles are added to; null: 0
+  bool goes_on = false;                                     ///< tiles of another head are added to the last of these sums
+  bool sums_delta = false;  ///< delta is rowsum(P*dP) - dL of this pass's own P and dP, not `delta`
 };
 GradientVariant right_gradient(const Problem& problem, const GradientRows& rows);
 

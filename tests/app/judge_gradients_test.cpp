@@ -216,6 +216,7 @@ TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
           ", if its q.k, its scores, P, dP, dS and dS times the scale are rounded to D, as in PyTorch's eager attention.";
   const Case cases[]{{"bf16_causal", "causal", tiles, scores},  // its scale, 1/8, rounds nothing
                      {"bf16_grouped", "causal", tiles, products},
+                     {"bf16_shared", "none", tiles, scores},  // dK and dV are stored sums over the heads, too
                      {"fp16_full", "none", tiles, products},
                      {"fp32_causal", "causal", ".", "."}};
   for (const Case& c : cases)

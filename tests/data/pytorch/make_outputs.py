@@ -30,6 +30,8 @@ CASES = {
     "fp32_causal": (torch.float32, 1, 1, 128, 64, "causal", None, 1.0),
     "fp32_full": (torch.float32, 1, 1, 160, 32, "none", None, 2.0),
 }
+GRADIENT_CASES = {name: CASES[name] for name in ("bf16_causal", "bf16_grouped", "fp16_full", "fp32_causal")}
+GRADIENT_CASES["bf16_shared"] = (torch.bfloat16, 4, 1, 256, 16, "none", None, 1.0)
 
 
 def mask_of(text, n):
@@ -111,8 +113,8 @@ def gradients(function, d_o, *inputs):
 def main():
     torch.set_num_threads(1)
     if sys.argv[1:] == ["gradients"]:
-        for number, name in enumerate(("bf16_causal", "bf16_grouped", "fp16_full", "fp32_causal")):
-            make_gradients(number, name, *CASES[name])
+        for number, (name, case) in enumerate(GRADIENT_CASES.items()):
+            make_gradients(number, name, *case)
         return
     print("largest distance to the same in float64")
     for number, (name, case) in enumerate(CASES.items()):
