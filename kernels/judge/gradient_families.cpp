@@ -93,6 +93,13 @@ GradientFamily eager_family(const JudgedGradients& given) {
     f.forms.push_back({"its q.k, its scores, also with ALiBi's bias, P, dP and dS are " + to + ", op by op", rounding});
     rounding.stored.biased.reset();
   }
+  if (knows_scores) {
+    GradientRounding each = rounding;
+    each.stored.softmax = given.format;
+    const double divisor = 1 / scale_of(given.problem_of(0)), stored = round(given.format, divisor);
+    if (std::isfinite(divisor) && stored != 0) each.stored.scale_factor = divisor / stored;
+    f.forms.push_back({"its q.k, its scores, each operation of its softmax, P, dP and dS are " + to + ", as in JAX", each});
+  }
   if (is_narrow && any_head(given, root_rounds)) {
     rounding.stored.products.reset();
     f.forms.push_back(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/parallel/parallel.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 namespace {
@@ -60,7 +61,12 @@ std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int
 class Scores {
  public:
   Scores(double scale, double softcap, double alibi, int diagonal, const MaskView& mask, const StoredScores& stored)
-      : scale_(scale), softcap_(softcap), alibi_(alibi), diagonal_(diagonal), mask_(mask), stored_(stored) {}
+      : scale_(scale * stored.scale_factor),
+        softcap_(softcap),
+        alibi_(alibi),
+        diagonal_(diagonal),
+        mask_(mask),
+        stored_(stored) {}
   Scores(const Problem& p, const StoredScores& stored)
       : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p), mask_view(p), stored) {}
   explicit Scores(const GradientVariant& v)
@@ -80,6 +86,15 @@ class Scores {
     }
     return mask_.terms == nullptr ? s : s + mask_.term(row, key);
   }
+  /// exp(S - m), and l, as a softmax may store them.
+  double weight(double score, double max) const {
+    const double x = score - max;
+    return stored_.softmax ? round(*stored_.softmax, std::exp(round(*stored_.softmax, x))) : std::exp(x);
+  }
+  StoredSum sum(double l, double squares) const {
+    return stored_.softmax ? stored_sum(*stored_.softmax, l, squares) : StoredSum{l, 0};
+  }
+  bool stores_softmax() const { return stored_.softmax.has_value(); }
 
  private:
   double scaled(double product) const {
@@ -108,6 +123,7 @@ Pair pair_of(const GradientVariant& v, const Scores& scores, int row, int key, d
   double t = 0;
   const double lowest = v.lowest[at(row)], s = scores.of(product, row, key, t) - lowest, lse = v.lse[at(row)];
   Pair x{.p = std::isfinite(lse) ? std::exp(s - lse) : 0, .dp = dp, .y = 0, .ds = 0, .f = 1};
+  if (scores.stores_softmax() && x.p > 0) x.p = scores.weight(s, v.max[at(row)]) * std::exp(v.max[at(row)] - lse);
   if (v.softcap != 0 && v.has_cap_factor) x.f = 1 - t * t;
   x.y = x.p * (dp - delta);
   x.ds = x.y * x.f;
@@ -184,8 +200,9 @@ class Pass {
     row_products(x_.tensors->q, x_.k_columns, row, shape_.d, shape_.n_k, shape_.d, keys, s.data());
     row_products(*x_.d_o, x_.v_columns, row, shape_.d_v, shape_.n_k, dp_columns, keys, dp.data());
     const auto [relative, of_delta_O] = row_errors(row);
-    const auto [delta, delta_error] =
+    auto [delta, delta_error] =
         v_.sums_delta ? summed_delta(row, keys, s, dp, relative) : std::pair{v_.delta[at(row)], of_delta_O};
+    if (r_.stored.softmax) delta_error = std::hypot(delta_error, of_D_ * delta);  // rowsum(P*dP) is stored
     for (int j = keys.first; j < keys.end; ++j) {
       const std::size_t key = at(j);
       const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key], delta);
@@ -193,6 +210,7 @@ class Pass {
           square(relative * x.ds) + square(least_) + square(x.p * x.f * r_.unit * x_.d_o_length[at(row)] * x_.v_length[key]);
       if (v_.softcap != 0) error += square(r_.unit * x.y);
       if (r_.stores_dP) error += square(of_D_ * x.p * x.f * x.dp) + square(of_D_ * x.ds);
+      if (r_.stored.softmax) error += square(of_D_ * x.p * delta);  // dS is P*dP - P*delta, each stored
       const double step = scores_.step(s[key], of_sums * x_.q_length[at(row)] * x_.k_length[key]);
       error += square(step * x.ds);
       const double dq = v_.dq_count ? v_.dq_count(row, j) : 1, dk = v_.dk_count ? v_.dk_count(row, j) : 1,
@@ -305,11 +323,13 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     if (keys.empty()) return;
     std::vector<double> s(at(shape.n_k));
     row_products(x.tensors->q, x.k_columns, i, shape.d, shape.n_k, shape.d, keys, s.data());
-    double m = -infinity, l = 0, spread = 0, t = 0;
+    double m = -infinity, l = 0, squares = 0, spread = 0, t = 0;
     for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)] = scores.of(s[at(j)], i, j, t));
     if (mask_view(problem).terms != nullptr && m < -0x1p24) r.lowest[at(i)] = m;
     if (problem.sink) l = std::exp(*problem.sink - m);
-    for (int j = keys.first; j < keys.end; ++j) l += s[at(j)] = std::exp(s[at(j)] - m);
+    for (int j = keys.first; j < keys.end; ++j) l += s[at(j)] = scores.weight(s[at(j)], m), squares += square(s[at(j)]);
+    const StoredSum sum = scores.sum(l, squares);
+    l = sum.l;
     for (int j = keys.first; j < keys.end; ++j) s[at(j)] /= l, spread += square(s[at(j)] * x.v_length[at(j)]);
     double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
@@ -323,7 +343,7 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
       stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
     }
     r.max[at(i)] = m - r.lowest[at(i)], r.lse[at(i)] = r.max[at(i)] + std::log(l),
-    r.relative[at(i)] = of_P + rounding.unit * (4 + score);
+    r.relative[at(i)] = of_P + rounding.unit * (4 + score) + sum.step;
     r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
     r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
                                      square(rounding.unit * x.d_o_length[at(i)]) * length);
@@ -338,10 +358,12 @@ GradientVariant right_gradient(const Problem& p, const GradientRows& rows) {
           .alibi = p.alibi,
           .diagonal = diagonal(p),
           .mask = p.input.kind == InputKind::tensors && p.input.tensors ? p.input.tensors->mask : nullptr,
+          .max = rows.max,
           .lse = rows.lse,
           .lowest = rows.lowest,
           .delta = rows.delta,
-          .stored = rows.stored};
+          .stored = rows.stored,
+          .sums_delta = rows.stored.softmax.has_value()};
 }
 
 bool exact_gradients(const GradientOperands& x, const GradientVariant& variant, const GradientRows& rows,

@@ -27,11 +27,13 @@ struct GradientOperands {
 GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::shared_ptr<const std::vector<double>> d_o,
                                    std::vector<double> d_lse);
 
-/// Formats that the scores are rounded to, exactly as such kernels do; none: not rounded.
+/// Formats that the scores, and what a softmax makes of them, are rounded to, exactly as such kernels do; none: not rounded.
 struct StoredScores {
   std::optional<Format> products{};  ///< q.k
   std::optional<Format> scores{};    ///< q.k times the scale, before a soft cap and ALiBi
   std::optional<Format> biased{};    ///< with ALiBi's bias
+  std::optional<Format> softmax{};   ///< S - m, its exp, and l
+  double scale_factor = 1;           ///< q.k gets the scale times this, of a divisor that is rounded
 };
 
 /// Roundings of a kernel, as far as its expected errors depend on them.
@@ -64,11 +66,11 @@ struct GradientVariant {
   double scale = 1;
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
-  int diagonal = 0;                              ///< the key at which query 0 stands
-  std::shared_ptr<const MaskTensor> mask{};      ///< whose terms are added to scores; null: none are
-  std::vector<double> lse{}, lowest{}, delta{};  ///< of each query, as in `GradientRows`
-  std::vector<double> delta_error{};             ///< expected, of each query; empty: that of the right delta
-  bool has_cap_factor = true;                    ///< dS gets the soft cap's derivative
+  int diagonal = 0;                                     ///< the key at which query 0 stands
+  std::shared_ptr<const MaskTensor> mask{};             ///< whose terms are added to scores; null: none are
+  std::vector<double> max{}, lse{}, lowest{}, delta{};  ///< of each query, as in `GradientRows`
+  std::vector<double> delta_error{};                    ///< expected, of each query; empty: that of the right delta
+  bool has_cap_factor = true;                           ///< dS gets the soft cap's derivative
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   int dp_columns = 0;                            ///< columns of dO and V that dP sums; 0: all
   std::optional<Format> products{};              ///< P and dS are rounded to it as they enter products; none: not rounded

@@ -133,6 +133,11 @@ class Collection {
   }
   void add_eager(const std::string& text, const SoftmaxVariant& v) {
     each_eager(text, v, [&](const std::string& t, const SoftmaxVariant& x) { add_biased(t, x); });
+    SoftmaxVariant x = v;
+    if (p_.softcap != 0) x.capped = format_;
+    if (p_.alibi != 0) x.biased = format_;
+    x.differences = x.exponentials = x.probabilities = format_;
+    add_biased(text + ", and so are S - m, exp, l and P, as in JAX's softmax", x);
   }
   /// Adds ALiBi's bias counted from the query, and from the first key, which rounds differently.
   void add_biased(const std::string& text, SoftmaxVariant v) {

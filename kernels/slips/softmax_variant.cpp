@@ -33,9 +33,11 @@ struct Score {
   void tanh() { x = std::tanh(x), error += unit * std::abs(x); }
 };
 
-/// Uncertainty of a row's scores: the possible change of each stored number, and the largest error of tanh.
+/// Uncertainty of a row's scores: the possible change of each stored number, and the largest error of tanh. Of l: that of a
+/// stored one, relative.
 struct Uncertain {
   std::vector<double> steps, noise;
+  double of_l = 0;
 };
 
 /// The largest error, as chance goes, of an fp32 sum of d terms in sequence: its partial sums grow evenly to `sum`, and wander
@@ -128,12 +130,18 @@ void to_finite_scores(const VariantHead& head, const SoftmaxVariant& variant, in
     }
 }
 
+/// exp(S - m) of a stored difference.
+double stored_weight(const SoftmaxVariant& variant, double difference) {
+  const double e = std::exp(round(*variant.differences, difference));
+  return variant.exponentials ? round(*variant.exponentials, e) : e;
+}
+
 /// Replaces S by exp of the stored S - m, where m is the largest score or the sink; returns m.
 double to_weights_of_differences(const SoftmaxVariant& variant, Keys keys, std::vector<double>& s) {
   const auto first = s.begin() + keys.first, end = s.begin() + keys.end;
   double m = *std::max_element(first, end);
   if (variant.sink) m = std::max(m, *variant.sink);
-  for (auto x = first; x != end; ++x) *x = std::exp(round(*variant.differences, *x - m));
+  for (auto x = first; x != end; ++x) *x = stored_weight(variant, *x - m);
   return m;
 }
 
@@ -251,7 +259,8 @@ void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::v
       slack[c] += step * lever, square[static_cast<std::size_t>(c)] += noise * lever * noise * lever;
     }
   }
-  for (int c = 0; c < head.shape.d_v; ++c) slack[c] += noise_bound * std::sqrt(square[static_cast<std::size_t>(c)]);
+  for (int c = 0; c < head.shape.d_v; ++c)
+    slack[c] += noise_bound * std::sqrt(square[static_cast<std::size_t>(c)]) + uncertain.of_l * std::abs(out[c]);
 }
 
 /// Adds a step to scores that may round differently after the max is subtracted: to all of them if the max may differ.
@@ -267,7 +276,21 @@ void follow_the_max(const SoftmaxVariant& variant, Keys keys, const std::vector<
 double sink_weight(const SoftmaxVariant& variant, double m) {
   if (!variant.sink) return 0;
   const double difference = *variant.sink - m;
-  return std::exp(variant.differences ? round(*variant.differences, difference) : difference);
+  return variant.differences ? stored_weight(variant, difference) : std::exp(difference);
+}
+
+/// Rounds l and P where they are stored; returns the number that O is divided by.
+double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::vector<double>& e, Uncertain& uncertain) {
+  if (variant.exponentials) {
+    double squares = 0;
+    for (int j = keys.first; j < keys.end; ++j) squares += e[static_cast<std::size_t>(j)] * e[static_cast<std::size_t>(j)];
+    const StoredSum sum = stored_sum(*variant.exponentials, l, squares);
+    l = sum.l, uncertain.of_l = sum.step;
+  }
+  if (!variant.probabilities) return l;
+  for (int j = keys.first; j < keys.end; ++j)
+    e[static_cast<std::size_t>(j)] = round(*variant.probabilities, e[static_cast<std::size_t>(j)] / l);
+  return 1;
 }
 
 /// Cuts the weights of P.V by their average loss; of_l keeps the uncut ones, if l sums those.
@@ -339,6 +362,11 @@ void products(const VariantHead& head, int row, std::vector<double>& out) {
   add_times(head.k_columns.data(), query_of(head, row), head.shape.d, n_k, out.data());
 }
 
+StoredSum stored_sum(const Format& format, double l, double squares) {
+  const double unsure = sum_error * unit * l + epsilon(format) * std::sqrt(squares);
+  return {round(format, l), (round(format, l + unsure) - round(format, l - unsure)) / l};
+}
+
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {
   const Keys keys = variant.keys(row);
   std::vector<double> all, s(static_cast<std::size_t>(head.shape.n_k));
@@ -386,11 +414,7 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
     for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[static_cast<std::size_t>(j)] *= 2;
   double l = sum_of(of_l.empty() ? e : of_l, keys) + sink;
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);
-  if (variant.probabilities) {
-    for (int j = keys.first; j < keys.end; ++j)
-      e[static_cast<std::size_t>(j)] = round(*variant.probabilities, e[static_cast<std::size_t>(j)] / l);
-    l = 1;
-  }
+  l = store_weights(variant, keys, l, e, uncertain);
   add_values(head, variant, e, keys, variant.divides ? 1 / l : 1, out);
   if (slack) add_slack(head, uncertain, e, l, keys, out, slack);
   end_row(head, variant, l, out, slack);

@@ -83,6 +83,7 @@ struct SoftmaxVariant {
   std::optional<Format> capped{};         ///< S / cap, its tanh, and cap times that
   std::optional<Format> biased{};         ///< ALiBi's bias, and S with it
   std::optional<Format> differences{};    ///< S - m, where m is the largest of the row's scores and the sink
+  std::optional<Format> exponentials{};   ///< exp(S - m), where `differences` are stored, and l
   std::optional<Format> probabilities{};  ///< the normalised P
   std::optional<Format> partials{};       ///< the output of each of `runs`
   std::optional<Format> undivided{};      ///< O before it is divided by l
@@ -93,6 +94,14 @@ struct SoftmaxVariant {
   double tanh_error = 0;          ///< largest relative error of the soft cap's tanh
   bool sums_in_sequence = false;  ///< each q.k is an fp32 sum of d terms in sequence, whose error shows
 };
+
+/// l as a format stores it, and how far another correct sum may be stored from that, relative to l: one in fp32, of
+/// exponentials that were rounded to the format or not (a compiler may fuse exp into the sum). `squares`: the sum of their
+/// squares.
+struct StoredSum {
+  double l = 0, step = 0;
+};
+StoredSum stored_sum(const Format& format, double l, double squares);
 
 /// q.k of `row` with every key.
 void products(const VariantHead& head, int row, std::vector<double>& out);
@@ -105,8 +114,8 @@ std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& varia
 
 /// Writes d_v values; all NaN if the row sees no key. `slack`, if given, holds d_v zeros and gets the largest distance from
 /// these values of correct kernels with such roundings, beside P and O's last rounding: scores so near the middle of two
-/// numbers that an fp32 sum may round them the other way (for each such key P |V - O| times the step), the error of tanh, and
-/// O's partial results.
+/// numbers that an fp32 sum may round them the other way (for each such key P |V - O| times the step), a stored l that lies so
+/// near the middle, the error of tanh, and O's partial results.
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack = nullptr);
 
 /// The correct arithmetic of a problem.

@@ -235,5 +235,18 @@ TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
     }
 }
 
+/// A JAX model's attention in bf16 (tests/data/jax): each operation of its softmax is stored.
+TEST(JudgeGradients, ThoseOfJaxAreRoundedAsItRounds) {
+  const std::string file = "tests/data/jax/bf16_causal.safetensors";
+  std::vector<std::string> command{"judge", "--mask", "causal", "--json", "-", "--input", file};
+  for (const char* part : {"do", "dq", "dk", "dv"})
+    command.insert(command.end(), {std::string("--") + part, file + ":" + part});
+  const Outcome outcome = attoscope(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(json::parse(outcome.out)["sentences"][0].get<std::string>(),
+              AllOf(HasSubstr("and so are S - m, exp, l and P, as in JAX's softmax"),
+                    EndsWith("each operation of its softmax, P, dP and dS are rounded to bf16, as in JAX.")));
+}
+
 }  // namespace
 }  // namespace attoscope::testing
