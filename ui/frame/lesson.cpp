@@ -11,7 +11,7 @@ namespace attoscope {
 namespace {
 
 /// The keys of each kind of view, a blank before and after each.
-constexpr std::array<std::string_view, lesson_view_names.size()> own_keys{
+constexpr EnumArray<LessonViewKind> own_keys{
     " scores values algorithms columns follow height at ",
     " at ",
     " value format formats show height storage numbers outlier head ",
@@ -216,7 +216,7 @@ class LessonReader {
 
 bool is_own_key(LessonViewKind kind, std::string_view key) {
   const bool one_word = key.find(' ') == std::string_view::npos;
-  return one_word && own_keys[static_cast<std::size_t>(kind)].find(" " + std::string(key) + " ") != std::string_view::npos;
+  return one_word && own_keys[kind].find(" " + std::string(key) + " ") != std::string_view::npos;
 }
 
 LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& question) {

@@ -18,9 +18,9 @@ namespace attoscope {
 
 /// The languages of fenced blocks that are live views.
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
-inline constexpr std::array<std::string_view, 9> lesson_view_names{"recurrence", "code", "bits", "heatmap", "policy",
-                                                                   "plot",       "quiz", "sum",  "exercise"};
-constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
+inline constexpr EnumArray<LessonViewKind> lesson_view_names{"recurrence", "code", "bits", "heatmap", "policy",
+                                                             "plot",       "quiz", "sum",  "exercise"};
+constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[k]; }
 /// True if the view asks the reader something: it stands in the text, and a page shows it as text.
 constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
 /// True of the keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
