@@ -10,8 +10,7 @@ class AddedTime {
  public:
   explicit AddedTime(double& seconds) : seconds_(seconds) {}
   ~AddedTime() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  AddedTime(const AddedTime&) = delete;
-  AddedTime& operator=(const AddedTime&) = delete;
+  AddedTime(AddedTime&&) = delete;
 
  private:
   double& seconds_;

@@ -1,4 +1,3 @@
-#include "app/commands/check_gpu_command.h"
 
 #include <fmt/format.h>
 
@@ -60,7 +59,7 @@ Json rule_json(const RuleAgreement& r, const CaseCounts& count) {
 }
 
 Json kind_json(const ProductsCheck& k) {
-  Json json{{"format", name(k.kind.factors)}, {"result", sum_type_names[static_cast<std::size_t>(k.kind.sums)]}};
+  Json json{{"format", name(k.kind.factors)}, {"result", sum_type_names[k.kind.sums]}};
   if (!k.left_out.empty()) {
     json["left_out"] = k.left_out;
     return json;

@@ -106,7 +106,7 @@ Json json_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
           {"gpu", name(q.gpu)},
           {"architecture", tensor_core_texts[static_cast<std::size_t>(q.gpu)].what},
           {"format", name(r.factors)},
-          {"result", sum_type_names[static_cast<std::size_t>(q.sums)]},
+          {"result", sum_type_names[q.sums]},
           {"rule", tensor_core_rule_json(r)},
           {"recorded", is_recorded(r, o)},
           {"rows", o.rows},
@@ -117,10 +117,9 @@ Json json_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
 
 std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
   const TensorCoreRule& r = q.rule;
-  std::string table =
-      fmt::format("{} ({}): products of {}, sums in {}; {}\n", name(q.gpu),
-                  tensor_core_texts[static_cast<std::size_t>(q.gpu)].what, name(r.factors),
-                  sum_type_names[static_cast<std::size_t>(q.sums)], is_recorded(r, o) ? "recorded" : "model, not recorded");
+  std::string table = fmt::format("{} ({}): products of {}, sums in {}; {}\n", name(q.gpu),
+                                  tensor_core_texts[static_cast<std::size_t>(q.gpu)].what, name(r.factors),
+                                  sum_type_names[q.sums], is_recorded(r, o) ? "recorded" : "model, not recorded");
   table += fmt::format("blocks of {}{}, cut {} bits below the largest exponent, rounded {}; c {}\n", r.block,
                        r.carry == CarryPlace::after_the_halves ? ", products 0 and 1 of every four before 2 and 3" : "",
                        r.aligned_bits, text(r.rounding), text(r.carry));

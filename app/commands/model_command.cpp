@@ -136,7 +136,7 @@ void tell_time(const ModelQuestion& q, const Options& options, const KeptShares&
   if (seconds < short_wait) return;
   std::string text = fmt::format("this takes about {:.0f} minutes here", std::ceil(seconds / 60));
   if (const int parts = part_count(q); parts > 0)
-    text += fmt::format(": {} {}s, one at a time{}", parts, model_part_names[static_cast<std::size_t>(q.attribute)],
+    text += fmt::format(": {} {}s, one at a time{}", parts, model_part_names[q.attribute],
                         shares.keeps() ? "; those that are done are kept where it is stopped, and not computed again" : "");
   streams.warnings << text << "\n";
 }
@@ -145,7 +145,7 @@ void tell_time(const ModelQuestion& q, const Options& options, const KeptShares&
 std::string stopped_text(const ModelQuestion& q, const KeptShares& shares) {
   if (part_count(q) == 0 || !shares.keeps()) return "stopped before the answer was there; nothing was written";
   return fmt::format("stopped after {} of {} {}s; those are kept, and the same command goes on from there",
-                     shares.known() + shares.kept(), part_count(q), model_part_names[static_cast<std::size_t>(q.attribute)]);
+                     shares.known() + shares.kept(), part_count(q), model_part_names[q.attribute]);
 }
 
 ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int threads, bool no_cache) {

@@ -15,8 +15,7 @@ class ProgressLine {
   /// `terminal` null: nothing is shown.
   explicit ProgressLine(std::ostream* terminal) : terminal_(terminal) {}
   ~ProgressLine() { clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  ProgressLine(ProgressLine&&) = delete;
 
   /// Makes room for a line that stays.
   void clear();

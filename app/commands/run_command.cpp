@@ -6,7 +6,7 @@
 
 #include "app/commands/commands.h"
 #include "app/json/json.h"
-#include "app/judge/judge_json.h"
+#include "app/judge/judge_report.h"
 #include "app/judge/judgement.h"
 #include "app/session/report.h"
 #include "app/session/result_json.h"

@@ -21,7 +21,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
-#include "kernels/train/plan/named_plans.h"
+#include "kernels/train/plan/plan.h"
 #include "kernels/train/plan/plan_settings.h"
 #include "kernels/train/record.h"
 

@@ -14,7 +14,6 @@
 #include "app/files/zip.h"
 #include "app/link/link.h"
 #include "app/link/live_link.h"
-#include "app/link/start_window.h"
 #include "app/session/session.h"
 #include "app/session/session_places.h"
 #include "app/session/session_store.h"

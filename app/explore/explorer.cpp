@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "app/explore/kernel_gradients.h"
+#include "app/explore/side_answers.h"
 #include "app/files/paths.h"
 #include "app/judge/judgement.h"
 #include "app/session/probes.h"
@@ -21,7 +21,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
-#include "kernels/experiment/busiest_row.h"
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"

@@ -1,5 +1,3 @@
-#include "app/explore/found_heads.h"
-
 #include <chrono>
 #include <mutex>
 #include <set>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "app/explore/judging.h"
+#include "app/explore/side_answers.h"
 #include "app/heads/heads.h"
 #include "ui/frame/head_outliers.h"
 

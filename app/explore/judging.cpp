@@ -9,7 +9,7 @@
 #include "app/judge/lse_verdict.h"
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/judge/shares.h"
+#include "kernels/judge/call_judgement.h"
 #include "ui/frame/loaded_output.h"
 
 namespace attoscope {

@@ -1,13 +1,13 @@
-#include "app/explore/kernel_gradients.h"
+#include "app/session/kernel_gradients.h"
 
 #include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "app/explore/side_answers.h"
 #include "app/judge/gradient_verdict.h"
 #include "app/judge/judgement.h"
-#include "app/session/kernel_gradients.h"
 #include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"

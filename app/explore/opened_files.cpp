@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
-#include "app/explore/kernel_gradients.h"
+#include "app/explore/side_answers.h"
 #include "app/files/paths.h"
 #include "app/judge/judgement.h"
 #include "app/judge/row_numbers.h"

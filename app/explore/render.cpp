@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
-#include "app/explore/kernel_gradients.h"
 #include "app/explore/lessons.h"
 #include "app/explore/side_answers.h"
 #include "app/model/model_plan.h"
@@ -25,7 +24,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
-#include "kernels/judge/shares.h"
+#include "kernels/judge/call_judgement.h"
 #include "kernels/tensor_core/hardware.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"

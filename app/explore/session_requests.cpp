@@ -13,7 +13,7 @@
 #include "app/session/session.h"
 #include "app/session/session_pack.h"
 #include "app/tensors/readers.h"
-#include "app/tensors/tensor_choices.h"
+#include "app/tensors/tensor_list.h"
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
 

@@ -6,9 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "app/explore/found_heads.h"
 #include "app/explore/judging.h"
-#include "app/explore/kernel_gradients.h"
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"

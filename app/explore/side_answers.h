@@ -11,7 +11,9 @@
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/gpu_check.h"
 #include "kernels/questions/invariance.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/frame/loaded_output.h"
+#include "ui/frame/output_answer.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 
@@ -48,5 +50,20 @@ class SideAnswers {
  private:
   SideList<SideQuestion> questions_;
 };
+
+/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. The work that
+/// finds those that its known answer lacks, with a thread for each head, and publishes each. `kept` may be null.
+template <class Row>
+typename SideQuestion<HeadsOfFile, FoundHeads<Row>>::Work found_heads(std::shared_ptr<KeptHeads> kept);
+
+/// Reads the files, publishes the answer with their gradients, then judges them. Throws std::runtime_error in a sentence that
+/// names the file, the tensor, its shape and what was expected; Stopped when cancelled.
+KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& question,
+                                             const SideRun<KernelGradientsAnswer>& run);
+
+/// The answer to show: with the gradients of these files where they are known for it, the last such one while they are being
+/// read (`busy`), else `answer` itself.
+std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer, const KernelGradients& files,
+                                                    const std::shared_ptr<const KernelGradientsAnswer>& found, bool busy);
 
 }  // namespace attoscope

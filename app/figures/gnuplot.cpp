@@ -39,8 +39,7 @@ class Workshop {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
+  Workshop(Workshop&&) = delete;
   std::string operator/(const char* name) const { return (path_ / name).string(); }
   const fs::path& path() const { return path_; }
 
@@ -121,8 +120,8 @@ std::string without_time(std::string picture) {
 }  // namespace
 
 std::string picture_ending(PictureFormat f) {
-  constexpr std::array<const char*, 4> endings{".pdf", ".svg", ".png", ".tex"};
-  return endings[static_cast<std::size_t>(f)];
+  constexpr EnumArray<PictureFormat, const char*> endings{".pdf", ".svg", ".png", ".tex"};
+  return endings[f];
 }
 
 PictureFormat picture_format(const std::string& file) {

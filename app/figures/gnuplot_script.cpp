@@ -10,7 +10,6 @@
 
 #include "app/figures/gnuplot.h"
 #include "app/figures/gnuplot_text.h"
-#include "app/figures/latex_text.h"
 #include "kernels/experiment/letters.h"
 #include "ui/frame/panel_axes.h"
 

@@ -37,4 +37,11 @@ std::string heat_plot(const std::string& name, const FigureHeat& heat);
 /// True where a marker is named above the picture.
 bool has_markers(const FigureHeat& heat);
 
+/// The text with every sign that means something to LaTeX escaped, and Greek letters and signs of mathematics as commands;
+/// other letters stay UTF-8.
+std::string latex_text(std::string_view text);
+
+/// The figure with such texts.
+Figure in_latex(Figure figure);
+
 }  // namespace attoscope

@@ -1,8 +1,8 @@
-#include "app/figures/latex_text.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "app/figures/gnuplot_text.h"
 
 namespace attoscope {
 namespace {

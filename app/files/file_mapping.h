@@ -12,8 +12,7 @@ class FileMapping {
   /// Maps the first `size` bytes. The descriptor may be closed afterwards.
   FileMapping(int descriptor, std::uint64_t size);
   ~FileMapping();
-  FileMapping(const FileMapping&) = delete;
-  FileMapping& operator=(const FileMapping&) = delete;
+  FileMapping(FileMapping&&) = delete;
   /// False if the file is empty or its file system cannot map.
   bool valid() const { return begin_ != nullptr; }
   /// Copies the bytes from `offset`; the range must be within the size. False if the file was truncated or the disk failed;

@@ -107,8 +107,7 @@ class BackupSet {
   ~BackupSet() {
     if (!aside_.empty()) put_back(aside_);
   }
-  BackupSet(const BackupSet&) = delete;
-  BackupSet& operator=(const BackupSet&) = delete;
+  BackupSet(BackupSet&&) = delete;
 
   /// Moves those of the files that exist.
   void take(const std::vector<fs::path>& paths) {

@@ -77,8 +77,7 @@ class StagedFiles {
  public:
   explicit StagedFiles(Safety safety = Safety::program) : safety_(safety) {}
   ~StagedFiles();
-  StagedFiles(const StagedFiles&) = delete;
-  StagedFiles& operator=(const StagedFiles&) = delete;
+  StagedFiles(StagedFiles&&) = delete;
 
   /// Creates a directory and its parents; removed again without `commit`.
   void make_directory(const std::string& path);
@@ -139,8 +138,7 @@ class FileLock {
  public:
   explicit FileLock(int descriptor);
   ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
+  FileLock(FileLock&&) = delete;
   /// False after a timeout, or if the file system has no locks.
   bool held() const { return held_; }
 

@@ -16,8 +16,7 @@ class Interrupts {
  public:
   Interrupts();
   ~Interrupts();
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
+  Interrupts(Interrupts&&) = delete;
   /// True at most a millisecond after the first signal. Thread-safe.
   bool arrived() const;
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "app/files/files.h"
-#include "app/files/zip_places.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -28,8 +27,7 @@ class Error {
  public:
   Error() { zip_error_init(&error_); }
   ~Error() { zip_error_fini(&error_); }
-  Error(const Error&) = delete;
-  Error& operator=(const Error&) = delete;
+  Error(Error&&) = delete;
   zip_error_t* get() { return &error_; }
 
  private:

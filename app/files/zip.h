@@ -43,4 +43,10 @@ struct PackedFile {
 /// `files_in_zip`, and where the archive has no file of this name, or one whose name could lie outside of it.
 std::optional<PackedFile> packed_file(const std::string& path);
 
+class InputFile;
+
+/// For each file, in the order of the central directory (PKWARE's APPNOTE 6.3.10, 4.3.12, with Zip64): the byte at which its
+/// data begins. Throws std::runtime_error with one sentence if the directory is damaged.
+std::vector<std::uint64_t> zip_places(const InputFile& archive);
+
 }  // namespace attoscope

@@ -1,11 +1,10 @@
-#include "app/files/zip_places.h"
-
 #include <algorithm>
 #include <span>
 #include <stdexcept>
 #include <string>
 
 #include "app/files/files.h"
+#include "app/files/zip.h"
 
 namespace attoscope {
 namespace {

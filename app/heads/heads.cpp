@@ -17,7 +17,7 @@
 #include "app/json/json.h"
 #include "app/judge/judgement.h"
 #include "app/session/session.h"
-#include "app/tensors/file_heads.h"
+#include "app/tensors/call_files.h"
 #include "app/threads/each_head.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/arithmetic_version.h"

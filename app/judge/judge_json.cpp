@@ -1,8 +1,7 @@
-#include "app/judge/judge_json.h"
-
 #include <nlohmann/json.hpp>
 
 #include "app/judge/gradient_verdict.h"
+#include "app/judge/judge_report.h"
 #include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
 #include "app/judge/lse_verdict.h"

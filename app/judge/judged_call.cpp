@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/judge/judged_files.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/wrong_scales.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"

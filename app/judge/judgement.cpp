@@ -9,8 +9,8 @@
 #include "app/judge/judge_words.h"
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/judge/error_sign.h"
 #include "kernels/judge/fits.h"
+#include "kernels/judge/judge.h"
 
 namespace attoscope {
 namespace {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/link/packed_text.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {

@@ -2,6 +2,7 @@
 /// and the session's text in `packed_text`.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -43,5 +44,14 @@ std::string session_link(const std::string& text);
 
 /// Parses a link. Throws std::runtime_error with half a sentence if it is invalid.
 LinkMessage parse_link_url(std::string_view url);
+
+/// Text in a link: deflated (zlib, RFC 1950), then base64url without padding (RFC 4648).
+std::string packed_text(std::string_view text);
+/// Unpacks text of at most `limit` bytes. Throws std::runtime_error with half a sentence about a session.
+std::string unpacked_text(std::string_view packed, std::size_t limit);
+
+/// Starts this program's window, which outlives the caller, and sends it the message once it listens at `path`. Throws
+/// std::runtime_error with one sentence: the window's error if it ended, or a timeout after ten seconds.
+void start_window_with(const std::string& path, const LinkMessage& message);
 
 }  // namespace attoscope

@@ -22,8 +22,7 @@ class LiveLink {
   /// Listens at `path` unless another window does. Another thread calls `published` whenever `take` has something.
   LiveLink(std::string path, std::function<void()> published);
   ~LiveLink();
-  LiveLink(const LiveLink&) = delete;
-  LiveLink& operator=(const LiveLink&) = delete;
+  LiveLink(LiveLink&&) = delete;
 
   /// False if another window listens already, or the socket could not be created.
   bool listening() const { return socket_.valid(); }

@@ -1,11 +1,10 @@
-#include "app/link/packed_text.h"
-
 #include <zlib.h>
 
 #include <cstdint>
 #include <new>
 #include <stdexcept>
 
+#include "app/link/link.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {

@@ -1,5 +1,3 @@
-#include "app/link/start_window.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "app/files/files.h"
+#include "app/link/link.h"
 #include "app/link/live_link.h"
 
 namespace attoscope {

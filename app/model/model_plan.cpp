@@ -57,7 +57,7 @@ Architecture described(const std::string& checkpoint, ModelReading& reading) {
 /// The plan's text; none: its file holds tokens.
 std::optional<std::string> text_of(const ModelPlan& plan) {
   constexpr std::uint64_t longest_text = 1 << 22;
-  if (plan.text < ModelText::typed) return shipped_text(model_text_names[static_cast<std::size_t>(plan.text)]);
+  if (plan.text < ModelText::typed) return shipped_text(model_text_names[plan.text]);
   if (plan.text == ModelText::typed) return plan.typed;
   if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a .npy");
   const std::string file = with_home(plan.file);

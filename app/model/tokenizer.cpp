@@ -4,7 +4,6 @@
 #include <array>
 #include <stdexcept>
 
-#include "app/model/unicode_classes.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {

@@ -39,4 +39,9 @@ class Tokenizer {
 /// sentence, also where it is of another kind, with --tokens as the way out.
 Tokenizer read_tokenizer(const std::string& checkpoint);
 
+/// \p{L}, \p{N} and \s of regular expressions.
+bool is_letter(char32_t c);
+bool is_number(char32_t c);
+bool is_space(char32_t c);
+
 }  // namespace attoscope

@@ -1,7 +1,7 @@
-#include "app/model/unicode_classes.h"
-
 #include <cstdint>
 #include <iterator>
+
+#include "app/model/tokenizer.h"
 
 namespace attoscope {
 namespace {

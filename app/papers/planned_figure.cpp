@@ -27,9 +27,9 @@ namespace {
 
 using Plan = nlohmann::json;
 
-constexpr std::array<std::string_view, 13> ink_names{"a",   "b",     "golden", "moved", "bad", "good", "one",
-                                                     "two", "three", "four",   "five",  "six", "text"};
-constexpr std::array<std::string_view, 7> shape_names{"line", "marks", "line_and_marks", "steps", "bars", "band", "dots"};
+constexpr EnumArray<Ink> ink_names{"a",   "b",     "golden", "moved", "bad", "good", "one",
+                                   "two", "three", "four",   "five",  "six", "text"};
+constexpr EnumArray<Shape> shape_names{"line", "marks", "line_and_marks", "steps", "bars", "band", "dots"};
 
 /// The keys of an entry, its panels, lines and bars.
 constexpr std::array<std::string_view, 29> known_keys{

@@ -31,7 +31,7 @@ std::vector<std::string> words_of(const Experiment& e) {
           key_count(p) == p.n ? "" : fmt::format("{} keys", key_count(p)),
           fmt::format("d = {}", p.d),
           value_columns(p) == p.d ? "" : fmt::format("d_v = {}", value_columns(p)),
-          "mask " + std::string(mask_names[static_cast<std::size_t>(p.mask.kind)]),
+          "mask " + std::string(mask_names[p.mask.kind]),
           name(e.format)};
 }
 

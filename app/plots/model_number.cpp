@@ -4,8 +4,8 @@
 
 #include "app/plots/own_numbers.h"
 #include "app/words/numbers.h"
+#include "kernels/model/architecture.h"
 #include "kernels/model/model_answer.h"
-#include "kernels/model/random_model.h"
 #include "ui/frame/lesson.h"
 
 namespace attoscope {

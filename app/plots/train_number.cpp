@@ -8,7 +8,7 @@
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/train/plan/named_plans.h"
+#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 namespace {

@@ -81,10 +81,7 @@ void refuse_settings_of_named(const FigureArguments& x) {
 }  // namespace
 
 Json plot_json(Plot plot, const Session& session, const PlotData& data, const std::string& caption) {
-  Json json{{"schema", figure_schema},
-            {"version", ATTOSCOPE_VERSION},
-            {"plot", plot_names[static_cast<std::size_t>(plot)]},
-            {"caption", caption}};
+  Json json{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"plot", plot_names[plot]}, {"caption", caption}};
   if (data.train.record && is_of_training(plot)) {
     json["steps"] = data.train.record->step;
     if (!data.train.record->forks.empty()) json["forked"] = forks_text(*data.train.record);

@@ -13,7 +13,6 @@
 #include "app/papers/figure_maker.h"
 #include "app/papers/sweep_figure.h"
 #include "app/plots/lesson_answer.h"
-#include "app/plots/window_heat.h"
 #include "app/session/kernel_gradients.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
@@ -24,7 +23,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
-#include "kernels/judge/shares.h"
+#include "kernels/judge/call_judgement.h"
 #include "kernels/questions/gradient_window.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
@@ -269,7 +268,7 @@ constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
 /// A figure of the plot's name, as wide as the session wants it.
 Figure figure_of(Plot plot, const Session& session) {
   Figure f;
-  f.name = plot_names[static_cast<std::size_t>(plot)];
+  f.name = plot_names[plot];
   return in_style(std::move(f), style_of(session.view.figure));
 }
 

@@ -13,6 +13,7 @@
 #include "ui/frame/lesson.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/sweep_answer.h"
+#include "ui/frame/ui_state.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -52,5 +53,17 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
 /// The plot as the session's view has it, its numbers those of `data` (as `answered` made it). Throws std::invalid_argument in
 /// a sentence where there is nothing to draw.
 Figure plot_figure(Plot plot, const Session& session, const PlotData& data);
+
+/// The printed size of a panel.
+struct PanelPrint {
+  double width_mm, height_mm;
+};
+
+/// Output, rescale map or scores, as the view says; two fields beside each other where two are compared.
+std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& data, const PanelPrint& print);
+/// The tensor, or the pairs of a window, in the heat map of the view.
+ShownTensor shown_in(const Session& session, const PlotData& data);
+/// The number of panels.
+int heat_panel_count(const Session& session);
 
 }  // namespace attoscope

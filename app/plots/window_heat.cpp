@@ -1,6 +1,4 @@
 // Heat maps of the window as panels: pooled by largest |value| to the pixels of print, coloured by the window's light theme.
-#include "app/plots/window_heat.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "app/plots/window_figures.h"
 #include "kernels/experiment/rules.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
@@ -119,7 +118,7 @@ std::vector<FigurePanel> field_panels(const Session& session, const PlotData& da
   return panels;
 }
 
-constexpr std::array<const char*, rescale_names.size()> rescale_titles{"it moved", "m grew by", "saturated P", "underflowed P"};
+constexpr EnumArray<RescaleShow, const char*> rescale_titles{"it moved", "m grew by", "saturated P", "underflowed P"};
 
 std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, const PanelPrint& print) {
   UiState state;
@@ -133,15 +132,14 @@ std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, 
                             colouring(false, moved ? 1 : colour_range(state, view), view));
   hide_unseen(m, e.problem, tile_keys(e.a, key_count(e.problem)), e.a.reverse_keys);
   heat.values = m.image.pixels;
-  heat.label = rescale_titles[static_cast<std::size_t>(m.show)];
+  heat.label = rescale_titles[m.show];
   heat.two_valued = moved;
   if (moved) heat.colours.map = {to_rgb(palette(Theme::light).raised), to_rgb(palette(Theme::light).moved)};
   return {panel_of(std::move(heat), fmt::format("tile of {} keys", tile_keys(e.a, key_count(e.problem))),
                    picture_title({view, e, {}, data.file}, view.field) + (moved ? "; purple: it moved" : ""))};
 }
 
-constexpr std::array<const char*, score_names.size()> score_titles{"S as it is rounded", "P as it multiplies V",
-                                                                   "P − true weight"};
+constexpr EnumArray<ScoreShow, const char*> score_titles{"S as it is rounded", "P as it multiplies V", "P − true weight"};
 
 std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, const PanelPrint& print) {
   UiState state;
@@ -152,7 +150,7 @@ std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, co
                             colouring(view.score_show != ScoreShow::P, colour_range(state, view), view));
   hide_unseen(m, p, 1, false);
   heat.values = m.image.pixels;
-  heat.label = score_titles[static_cast<std::size_t>(view.score_show)];
+  heat.label = score_titles[view.score_show];
   return {panel_of(std::move(heat), "key", picture_title({view, data.result->experiment, {}, data.file}, view.field))};
 }
 

@@ -276,7 +276,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
 }
 
 std::string option_of(PackedPart part) {
-  std::string option = "--" + std::string(packed_part_names[static_cast<std::size_t>(part)]);
+  std::string option = "--" + std::string(packed_part_names[part]);
   std::ranges::replace(option, '_', '-');
   return option;
 }

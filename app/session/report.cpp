@@ -75,7 +75,7 @@ std::string tiles_text(const Experiment& e) {
 std::string d_o_text(const Backward& b) {
   const std::string file = b.d_lse_file.file.empty() ? "" : ", dL " + kernel_output_spec(b.d_lse_file);
   if (b.d_o == OutputGradient::file) return kernel_output_spec(b.d_o_file) + file;
-  return std::string(output_gradient_names[static_cast<std::size_t>(b.d_o)]) + file;
+  return std::string(output_gradient_names[b.d_o]) + file;
 }
 
 /// "grad_hw", "grad_hw, order shuffled:1", "grad_hw (changed)"
@@ -85,7 +85,7 @@ std::string gradient_text(const GradMethod& g, const Problem& p) {
   named.order = usual.order, named.order_seed = usual.order_seed, named.buffers = usual.buffers;
   const std::string_view called = grad_kernel_name(g, p.d, p.mask), but_for_order = grad_kernel_name(named, p.d, p.mask);
   if (!called.empty()) return std::string(called);
-  std::string order = "order " + std::string(grad_order_names[static_cast<std::size_t>(g.order)]);
+  std::string order = "order " + std::string(grad_order_names[g.order]);
   if (g.order == GradOrder::shuffled) order += fmt::format(":{}", g.order_seed);
   if (g.order == GradOrder::buffers) order += fmt::format(":{}", g.buffers);
   return but_for_order.empty() ? "(own backward pass), " + order : std::string(but_for_order) + ", " + order;

@@ -14,9 +14,9 @@
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
-#include "kernels/experiment/lse_error.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/questions/attribution.h"
 
@@ -157,7 +157,7 @@ Json grad_policy_json(const GradPolicy& p) {
   return {{"name", p.name},
           {"what", p.what},
           {"rounded", rounded_json<GradStep>(p.precision.steps)},
-          {"delta_from", delta_from_names[static_cast<std::size_t>(p.precision.delta_from)]}};
+          {"delta_from", delta_from_names[p.precision.delta_from]}};
 }
 
 Json preset_json(const Policy& p) {

@@ -14,8 +14,7 @@ class Ranks {
   /// Throws std::runtime_error with one sentence if several processes were started and the program was built without MPI.
   Ranks();
   ~Ranks();
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  Ranks(Ranks&&) = delete;
 
   int count() const { return count_; }
   bool is_root() const { return rank_ == 0; }

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/tensors/file_heads.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/head_numbers.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"

@@ -34,7 +34,7 @@ std::string measure_name(const SweepPlan& plan, SweepSubject subject) {
   const DeviationMeasure* const field = deviation_measure(plan.measure);
   if (field == nullptr) return plan.measure;
   if (plan.relation == SweepRelation::ratio) return "ratio." + plan.measure;
-  const std::string name = std::string(sweep_subject_names[static_cast<std::size_t>(subject)]) + "." + plan.measure;
+  const std::string name = std::string(sweep_subject_names[subject]) + "." + plan.measure;
   return plan.relation == SweepRelation::golden && is_divisible(*field) ? name + "/golden" : name;
 }
 

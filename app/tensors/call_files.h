@@ -14,7 +14,9 @@
 #include "app/tensors/packed.h"
 #include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_set.h"
+#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/input.h"
+#include "kernels/slips/slips.h"
 #include "ui/frame/entries.h"
 
 namespace attoscope {
@@ -146,5 +148,15 @@ class CallFiles {
   std::shared_ptr<const MaskFiles> masks_;                  ///< null: there is none
   std::vector<std::string> given_names_, left_out_;
 };
+
+/// For each of Q, K and V of a head with scales: its scales forgotten, applied twice, and read with tokens and heads exchanged;
+/// all scales forgotten; those of K and V exchanged. The readings share `files`, from which they read.
+std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head);
+
+/// The experiment on that head, with tensors, and the same head of a loaded output, read. `whole`: on all tokens; else on at
+/// most as many as it has. Throws as CallFiles.
+Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole);
+/// The experiment on `count` adjacent rows of its Q, K and V; its tensors are read, with as many keys as queries.
+Experiment on_tokens(Experiment e, int first, int count);
 
 }  // namespace attoscope

@@ -1,10 +1,9 @@
-#include "app/tensors/file_heads.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t most_places = 1 << 26;  ///< of a head's mask
-constexpr std::array<std::string_view, 3> use_names{"keep", "drop", "add"};
+constexpr EnumArray<MaskUse> use_names{"keep", "drop", "add"};
 constexpr std::string_view drop_name = "key_padding_mask";
 constexpr std::array<std::string_view, 6> mask_names_in_files{"mask",        "attn_mask", "attention_mask",
                                                               "custom_mask", "attn_bias", drop_name};

@@ -23,7 +23,7 @@ constexpr std::size_t most_sequences = 1 << 16;
   throw std::runtime_error(t.tensor.label + what);
 }
 
-std::string_view name_of(PackedPart part) { return packed_part_names[static_cast<std::size_t>(part)]; }
+std::string_view name_of(PackedPart part) { return packed_part_names[part]; }
 
 bool holds_integers(const NamedTensor& t) {
   return t.dtype == "I32" || t.dtype == "I64" || t.dtype == "U32" || t.dtype == "I16" || t.dtype == "U64";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/files/files.h"
+#include "kernels/arithmetic/enum_array.h"
 
 namespace attoscope {
 
@@ -34,14 +35,14 @@ enum class ElementType : std::uint8_t {
   U32,
   U64
 };
-inline constexpr std::array<std::string_view, 16> element_type_names{
-    "F8_E4M3", "F8_E5M2", "F16", "BF16", "F32", "F64", "I8", "U8", "F8_E8M0", "BOOL", "I16", "I32", "I64", "U16", "U32", "U64"};
-inline constexpr std::array<int, 16> element_type_bytes{1, 1, 2, 2, 4, 8, 1, 1, 1, 1, 2, 4, 8, 2, 4, 8};
+inline constexpr EnumArray<ElementType> element_type_names{"F8_E4M3", "F8_E5M2", "F16", "BF16", "F32", "F64", "I8",  "U8",
+                                                           "F8_E8M0", "BOOL",    "I16", "I32",  "I64", "U16", "U32", "U64"};
+inline constexpr EnumArray<ElementType, int> element_type_bytes{1, 1, 2, 2, 4, 8, 1, 1, 1, 1, 2, 4, 8, 2, 4, 8};
 constexpr bool is_index_type(ElementType t) { return t >= ElementType::BOOL; }
-constexpr int bytes_of(ElementType t) { return element_type_bytes[static_cast<std::size_t>(t)]; }
+constexpr int bytes_of(ElementType t) { return element_type_bytes[t]; }
 
 /// "BF16"
-constexpr std::string_view type_name(ElementType t) { return element_type_names[static_cast<std::size_t>(t)]; }
+constexpr std::string_view type_name(ElementType t) { return element_type_names[t]; }
 
 /// Place of a tensor of shape (n, d), (head, n, d) or (batch, head, n, d) in its file.
 struct StoredTensor {

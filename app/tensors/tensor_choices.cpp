@@ -1,5 +1,3 @@
-#include "app/tensors/tensor_choices.h"
-
 #include <cstddef>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "app/files/files.h"
 #include "app/json/json.h"
 #include "app/tensors/call_files.h"
+#include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 
 namespace attoscope {

@@ -1,8 +1,8 @@
-#include "app/tensors/wrong_scales.h"
-
 #include <array>
 #include <functional>
 #include <string>
+
+#include "app/tensors/call_files.h"
 
 namespace attoscope {
 namespace {

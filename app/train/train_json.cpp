@@ -84,7 +84,7 @@ Json points_json(const std::vector<PairPoint>& points) {
 
 Json pair_json(const PairRecord& p, const std::vector<RunRecord>& runs) {
   return {{"name", p.pair.name},
-          {"role", role_names[static_cast<std::size_t>(p.pair.role)]},
+          {"role", role_names[p.pair.role]},
           {"x", runs[static_cast<std::size_t>(p.pair.x)].run.name},
           {"y", runs[static_cast<std::size_t>(p.pair.y)].run.name},
           {"points", points_json(p.points)}};

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/train/plan/plan_changes.h"
+#include "kernels/train/plan/plan.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {

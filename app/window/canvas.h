@@ -10,8 +10,7 @@ class Framebuffer {
  public:
   Framebuffer(int width, int height);
   ~Framebuffer();
-  Framebuffer(const Framebuffer&) = delete;
-  Framebuffer& operator=(const Framebuffer&) = delete;
+  Framebuffer(Framebuffer&&) = delete;
 
   unsigned name() const { return name_; }
   /// Limit of width and height, in pixels.
@@ -28,8 +27,7 @@ class Canvas {
   Canvas(int width, int height, int shown);
   /// Binds the earlier framebuffer again and copies the upper rows to it.
   ~Canvas();
-  Canvas(const Canvas&) = delete;
-  Canvas& operator=(const Canvas&) = delete;
+  Canvas(Canvas&&) = delete;
 
  private:
   int width_, height_, shown_;

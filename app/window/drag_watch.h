@@ -13,8 +13,7 @@ class DragWatch {
   /// Calls `changed` when files come over the window, or leave it.
   explicit DragWatch(std::function<void()> changed);
   ~DragWatch();
-  DragWatch(const DragWatch&) = delete;
-  DragWatch& operator=(const DragWatch&) = delete;
+  DragWatch(DragWatch&&) = delete;
 
   bool dragging() const { return dragging_; }
   void tell(bool dragging) {

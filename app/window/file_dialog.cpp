@@ -50,20 +50,20 @@ struct Words {
   std::string title, kind, pattern;
 };
 Words words(const FileDialog::Question& q) {
-  constexpr std::array<const char*, 13> titles{"session",
-                                               "session with its tensors",
-                                               "checkpoint",
-                                               "language model",
-                                               "the captured run",
-                                               "Q, K and V",
-                                               "your kernel's output",
-                                               "dO",
-                                               "dL",
-                                               "dQ",
-                                               "dK",
-                                               "dV",
-                                               "the missing file"};
-  const std::string of = titles[static_cast<std::size_t>(q.use)];
+  constexpr EnumArray<FileUse, const char*> titles{"session",
+                                                   "session with its tensors",
+                                                   "checkpoint",
+                                                   "language model",
+                                                   "the captured run",
+                                                   "Q, K and V",
+                                                   "your kernel's output",
+                                                   "dO",
+                                                   "dL",
+                                                   "dQ",
+                                                   "dK",
+                                                   "dV",
+                                                   "the missing file"};
+  const std::string of = titles[q.use];
   const bool own = q.use <= FileUse::model;
   return {std::string(q.saves ? "Save the "
                       : own   ? "Open a "

@@ -12,8 +12,7 @@ class Gui {
  public:
   Gui();
   ~Gui();
-  Gui(const Gui&) = delete;
-  Gui& operator=(const Gui&) = delete;
+  Gui(Gui&&) = delete;
 
   /// Ends ImGui's frame and draws it into the bound framebuffer, over `background` (in ImGui's packing). True if the next frame
   /// shows characters that this one lacks: a font of this machine that has them was loaded.

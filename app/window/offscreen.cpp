@@ -122,8 +122,7 @@ class Offscreen::Context {
     eglDestroyContext(display_, context_);
     eglTerminate(display_);
   }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  Context(Context&&) = delete;
 
  private:
   EGLDisplay display_ = EGL_NO_DISPLAY;

@@ -17,8 +17,7 @@ class Offscreen {
   /// the size exceeds its limits.
   Offscreen(int width, int height, int gpu = -1);
   ~Offscreen();
-  Offscreen(const Offscreen&) = delete;
-  Offscreen& operator=(const Offscreen&) = delete;
+  Offscreen(Offscreen&&) = delete;
 
   int width() const { return width_; }
   int height() const { return height_; }

@@ -76,8 +76,7 @@ class UnpackState {
     glPixelStorei(GL_UNPACK_ALIGNMENT, alignment_);
     glBindTexture(GL_TEXTURE_2D, static_cast<unsigned>(texture_));
   }
-  UnpackState(const UnpackState&) = delete;
-  UnpackState& operator=(const UnpackState&) = delete;
+  UnpackState(UnpackState&&) = delete;
 
  private:
   int texture_ = 0, alignment_ = 4;

@@ -62,8 +62,7 @@ class Mapping {
   ~Mapping() {
     if (resource_) ignore(cudaGraphicsUnmapResources(1, &resource_, stream_));
   }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
+  Mapping(Mapping&&) = delete;
 
   /// The texels; they change with every mapping.
   cudaArray_t array() const {
@@ -92,8 +91,7 @@ class Surface {
     check(cudaCreateSurfaceObject(&surface_, &what));
   }
   ~Surface() { ignore(cudaDestroySurfaceObject(surface_)); }
-  Surface(const Surface&) = delete;
-  Surface& operator=(const Surface&) = delete;
+  Surface(Surface&&) = delete;
   cudaSurfaceObject_t get() const { return surface_; }
 
  private:

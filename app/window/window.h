@@ -21,8 +21,7 @@ class MainWindow {
   /// Throws std::runtime_error with one sentence without a display or OpenGL 3.3.
   MainWindow(const char* title, int width, int height);
   ~MainWindow();
-  MainWindow(const MainWindow&) = delete;
-  MainWindow& operator=(const MainWindow&) = delete;
+  MainWindow(MainWindow&&) = delete;
 
   /// Sets the title of the window.
   void name(const std::string& title);

@@ -156,14 +156,14 @@ TensorCoreRule tensor_core_rule(TensorCore gpu, const Format& factors, SumType s
 }
 
 std::string_view text(SumRounding r) {
-  constexpr std::array<std::string_view, 3> texts{"towards zero to fp32", "towards zero to e8m13", "to nearest even in fp16"};
-  return texts[static_cast<std::size_t>(r)];
+  constexpr EnumArray<SumRounding> texts{"towards zero to fp32", "towards zero to e8m13", "to nearest even in fp16"};
+  return texts[r];
 }
 
 std::string_view text(CarryPlace c) {
-  constexpr std::array<std::string_view, 3> texts{"in the block", "after the block, in fp32 to nearest even",
-                                                  "after both halves of the block, in fp16 to nearest even"};
-  return texts[static_cast<std::size_t>(c)];
+  constexpr EnumArray<CarryPlace> texts{"in the block", "after the block, in fp32 to nearest even",
+                                        "after both halves of the block, in fp16 to nearest even"};
+  return texts[c];
 }
 
 std::string rule_text(const TensorCoreRule& r) {
@@ -174,10 +174,9 @@ std::string rule_text(const TensorCoreRule& r) {
 }
 
 std::string_view text(SumEvidence e) {
-  constexpr std::array<std::string_view, 4> texts{"recorded", "recorded for K up to 32; beyond, model, not recorded",
-                                                  "recorded for c = 0; with another c, model, not recorded",
-                                                  "model, not recorded"};
-  return texts[static_cast<std::size_t>(e)];
+  constexpr EnumArray<SumEvidence> texts{"recorded", "recorded for K up to 32; beyond, model, not recorded",
+                                         "recorded for c = 0; with another c, model, not recorded", "model, not recorded"};
+  return texts[e];
 }
 
 }  // namespace attoscope

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/arithmetic/enum_array.h"
 #include "kernels/arithmetic/format.h"
 
 namespace attoscope {
@@ -39,7 +40,7 @@ TensorCore parse_tensor_core(std::string_view text);
 
 /// The type that sums have, and c with them.
 enum class SumType : std::uint8_t { f32, f16 };
-inline constexpr std::array<std::string_view, 2> sum_type_names{"f32", "f16"};
+inline constexpr EnumArray<SumType> sum_type_names{"f32", "f16"};
 /// The type of that name. Throws std::invalid_argument with one sentence.
 SumType parse_sum_type(std::string_view text);
 
@@ -68,10 +69,10 @@ enum class Accumulator : std::uint8_t {
   b200_f16,
   rtx50_f16
 };
-inline constexpr std::array<std::string_view, 20> accumulator_names{
+inline constexpr EnumArray<Accumulator> accumulator_names{
     "fma",   "f64",      "v100",     "a100",   "a2",      "ada",      "l40s",     "h100",     "h200",     "b200",
     "rtx50", "v100:f16", "a100:f16", "a2:f16", "ada:f16", "l40s:f16", "h100:f16", "h200:f16", "b200:f16", "rtx50:f16"};
-constexpr std::string_view name(Accumulator a) { return accumulator_names[static_cast<std::size_t>(a)]; }
+constexpr std::string_view name(Accumulator a) { return accumulator_names[a]; }
 /// The accumulator of that name. Throws std::invalid_argument with one sentence.
 Accumulator parse_accumulator(std::string_view text);
 

@@ -4,13 +4,14 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "kernels/arithmetic/enum_array.h"
 #include "kernels/arithmetic/named_formats.h"
 #include "kernels/arithmetic/quoted.h"
 
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 3> overflow_names{"infinity", "saturate", "nan"};
+constexpr EnumArray<Overflow> overflow_names{"infinity", "saturate", "nan"};
 
 [[noreturn]] void refuse(std::string_view text, const char* expected) {
   throw std::invalid_argument("format " + in_quotes(text) + " is unknown: expected " + expected);
@@ -72,7 +73,7 @@ std::string name(const Format& f) {
     text = n.name;
   }
   if (f.top_code_nan != base.top_code_nan) text += f.top_code_nan ? "/fn" : "/ieee";
-  if (f.overflow != base.overflow) text.append("/").append(overflow_names[static_cast<std::size_t>(f.overflow)]);
+  if (f.overflow != base.overflow) text.append("/").append(overflow_names[f.overflow]);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/arithmetic/enum_array.h"
 #include "kernels/arithmetic/format.h"
 
 namespace attoscope {
@@ -45,7 +46,7 @@ enum class Step : std::uint8_t {
   O,
   output
 };
-inline constexpr int step_count = 16;
+inline constexpr int step_count = enum_count<Step>();
 
 /// True if row i of a table describes enumerator i.
 template <class Rows, class Row, class Enum>

@@ -24,8 +24,7 @@ class MethodInputs {
         d_o_(rounded(d.d_o, value_columns(problem), plan_, problem.seed, tensor_of_output, stop)),
         stored_(problem, method, main, mine_, stop),
         forward_(job(problem, method, main, stored_.get())) {}
-  MethodInputs(const MethodInputs&) = delete;
-  MethodInputs& operator=(const MethodInputs&) = delete;
+  MethodInputs(MethodInputs&&) = delete;
 
   const Job<T>& forward() const { return forward_; }
   const Format& format() const { return mine_.format; }

@@ -29,8 +29,7 @@ class RowBlocks {
     }
     if (last_first) turn_tiles();
   }
-  RowBlocks(const RowBlocks&) = delete;
-  RowBlocks& operator=(const RowBlocks&) = delete;
+  RowBlocks(RowBlocks&&) = delete;
 
   int count() const { return static_cast<int>(blocks_.size()); }
   const RowBlock& operator[](int i) const { return blocks_[static_cast<std::size_t>(i)]; }

@@ -1,5 +1,4 @@
-#include "kernels/bench/controls.h"
-
+#include "kernels/bench/stages.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "kernels/backward/backward.h"
-#include "kernels/bench/controls.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"

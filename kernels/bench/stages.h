@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,5 +74,13 @@ double device_fma_peak(bool in_double, int device);
 
 /// Milliseconds in which `bytes` go to a GPU or come back, the best of several.
 double device_copy_ms(std::size_t bytes, bool to_device, int device);
+
+/// A control, and the cost of changing it. Controls of the picture alone (field, colours, zoom, panels) compute nothing again.
+struct Control {
+  const char* name;
+  std::function<void(Experiment&)> change;  ///< to another value each time
+  std::vector<UpdatePart> again;            ///< in ascending order
+};
+std::span<const Control> controls();
 
 }  // namespace attoscope

@@ -5,13 +5,13 @@
 #include <cstddef>
 
 #include "kernels/arithmetic/rounders.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/stop_sign.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 
-/// i as the index of a vector; the first element of a row of d numbers.
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+/// Index of the first element of a row of d numbers.
 inline std::size_t place(int row, int d) { return at(row) * at(d); }
 
 /// work(row) for all rows, on all threads.

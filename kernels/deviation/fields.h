@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 struct Result;
@@ -43,7 +45,7 @@ struct FieldText {
   std::string_view what;   ///< one sentence with the formula
   bool is_signed;          ///< shown by the diverging map
 };
-inline constexpr int field_count = 17;
+inline constexpr int field_count = enum_count<Field>();
 extern const std::array<FieldText, field_count> field_texts;
 inline const FieldText& text(Field f) { return field_texts[static_cast<std::size_t>(f)]; }
 

@@ -15,8 +15,7 @@ std::string why_no_sums(const Experiment& e, const Method& m, AttentionProduct p
   const std::string sums(name(accumulator));
   if (works_in_double(e)) return sums + " adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma";
   if (m.order != SumOrder::sequential)
-    return sums + " adds in its own order, and order is " + std::string(sum_order_names[static_cast<std::size_t>(m.order)]) +
-           ", expected sequential";
+    return sums + " adds in its own order, and order is " + std::string(sum_order_names[m.order]) + ", expected sequential";
   if (m.precision[step] != exact)
     return sums + " rounds its sums by itself, and " + std::string(name(step)) + " is " + rounding_text(m.precision[step]) +
            ", expected exact";

@@ -16,8 +16,8 @@ struct Experiment;
 
 /// The two matrix products of attention.
 enum class AttentionProduct : std::uint8_t { qk, pv };
-inline constexpr std::array<std::string_view, 2> attention_product_names{"qk", "pv"};
-constexpr std::string_view name(AttentionProduct p) { return attention_product_names[static_cast<std::size_t>(p)]; }
+inline constexpr EnumArray<AttentionProduct> attention_product_names{"qk", "pv"};
+constexpr std::string_view name(AttentionProduct p) { return attention_product_names[p]; }
 constexpr Accumulator accumulator_of(const Method& m, AttentionProduct p) {
   return p == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv;
 }
@@ -41,8 +41,8 @@ std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionPr
 
 /// The products of the backward pass.
 enum class GradProduct : std::uint8_t { dP, dV, dK, dQ };
-inline constexpr std::array<std::string_view, 4> grad_product_names{"dP", "dV", "dK", "dQ"};
-constexpr std::string_view name(GradProduct p) { return grad_product_names[static_cast<std::size_t>(p)]; }
+inline constexpr EnumArray<GradProduct> grad_product_names{"dP", "dV", "dK", "dQ"};
+constexpr std::string_view name(GradProduct p) { return grad_product_names[p]; }
 Accumulator accumulator_of(const GradMethod& g, GradProduct p);
 
 /// Formats of its factors in `g`, the backward pass of m, which is a or b: of dP V and dO, of dV dO and P, of dK Q and dS, of

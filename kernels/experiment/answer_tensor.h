@@ -6,14 +6,16 @@
 #include <memory>
 #include <string_view>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 struct Result;
 
 /// O of the forward pass; dO, which comes into the backward pass; and the gradients.
 enum class AnswerTensor : std::uint8_t { O, dO, dQ, dK, dV };
-inline constexpr std::array<std::string_view, 5> answer_tensor_names{"O", "dO", "dQ", "dK", "dV"};
-constexpr std::string_view name(AnswerTensor t) { return answer_tensor_names[static_cast<std::size_t>(t)]; }
+inline constexpr EnumArray<AnswerTensor> answer_tensor_names{"O", "dO", "dQ", "dK", "dV"};
+constexpr std::string_view name(AnswerTensor t) { return answer_tensor_names[t]; }
 
 /// True if the rows of the tensor are keys.
 constexpr bool has_keys_as_rows(AnswerTensor t) { return t == AnswerTensor::dK || t == AnswerTensor::dV; }

@@ -1,4 +1,3 @@
-#include "kernels/experiment/busiest_row.h"
 
 #include <cstddef>
 #include <limits>

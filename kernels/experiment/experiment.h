@@ -37,7 +37,7 @@ struct Problem {
 
 /// dO: N(0, 1), ones, or a file.
 enum class OutputGradient : std::uint8_t { normal, ones, file };
-inline constexpr std::array<std::string_view, 3> output_gradient_names{"normal", "ones", "file"};
+inline constexpr EnumArray<OutputGradient> output_gradient_names{"normal", "ones", "file"};
 
 /// The backward pass of an experiment (kernels/backward/README.md): the gradients that come into it, and how a and b compute
 /// it.

@@ -34,7 +34,7 @@ enum class GradStep : std::uint8_t {
   dq_sum,
   dQ
 };
-inline constexpr int grad_step_count = 18;
+inline constexpr int grad_step_count = enum_count<GradStep>();
 
 /// A step's name in files and menus, and what it rounds.
 struct GradStepInfo {
@@ -68,7 +68,7 @@ constexpr std::string_view name(GradStep s) { return info(s).name; }
 /// Terms of delta: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact arithmetic;
 /// a biased error of a rounded O affects only the first (arXiv 2510.04212).
 enum class DeltaFrom : std::uint8_t { output, probabilities };
-inline constexpr std::array<std::string_view, 2> delta_from_names{"output", "probabilities"};
+inline constexpr EnumArray<DeltaFrom> delta_from_names{"output", "probabilities"};
 
 /// Roundings of the backward pass. S and its max are recomputed with the roundings of the forward steps.
 struct GradPrecision {
@@ -83,18 +83,18 @@ struct GradPrecision {
 /// Place of the factor `scale`: on the finished dQ and dK (FlashAttention), on dS before its cast (memory-efficient attention),
 /// or with log2 e on K before the scores are made again (the Triton tutorial).
 enum class ScaleAt : std::uint8_t { product, dS, K };
-inline constexpr std::array<std::string_view, 3> scale_at_names{"product", "dS", "K"};
+inline constexpr EnumArray<ScaleAt> scale_at_names{"product", "dS", "K"};
 
 /// P again from S and L. natural: exp(S - L). exp2: 2^(S c - L log2 e) with one fma, c = scale log2 e. exp2_twice: S, finished
 /// and rounded, times log2 e, minus L log2 e (FlexAttention).
 enum class GradExponential : std::uint8_t { natural, exp2, exp2_twice };
-inline constexpr std::array<std::string_view, 3> grad_exponential_names{"natural", "exp2", "exp2_twice"};
+inline constexpr EnumArray<GradExponential> grad_exponential_names{"natural", "exp2", "exp2_twice"};
 
 /// The order in which the key tiles' products are added to dQ. shuffled: in an order drawn for every query tile, as atomic
 /// additions do. buffers: tile t to buffer t mod `buffers`, each ascending, then buffer 0, 1, ... (FlashAttention-2's
 /// deterministic mode).
 enum class GradOrder : std::uint8_t { ascending, descending, shuffled, buffers };
-inline constexpr std::array<std::string_view, 4> grad_order_names{"ascending", "descending", "shuffled", "buffers"};
+inline constexpr EnumArray<GradOrder> grad_order_names{"ascending", "descending", "shuffled", "buffers"};
 
 /// Accumulators of the backward pass's own products. The scores have the forward pass's.
 struct GradAccumulators {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 /// Q is n x d, K n_k x d, V n_k x d_v, O n x d_v.
@@ -51,11 +53,11 @@ enum class InputKind : std::uint8_t {
   biased,
   tensors
 };
-inline constexpr std::array<std::string_view, 11> input_names{
-    "normal", "uniform", "outliers", "ones", "constant", "ties", "ascending", "descending", "shuffled", "biased", "tensors"};
+inline constexpr EnumArray<InputKind> input_names{"normal",    "uniform",    "outliers", "ones",   "constant", "ties",
+                                                  "ascending", "descending", "shuffled", "biased", "tensors"};
 /// True if Input::value is used.
 constexpr bool has_value(InputKind k) { return k == InputKind::constant || k == InputKind::biased; }
-constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
+constexpr std::string_view name(InputKind k) { return input_names[k]; }
 
 /// Digests of the bits and sizes of single tensors; 0: there is none, or it is not known.
 struct PartDigests {

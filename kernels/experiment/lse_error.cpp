@@ -1,8 +1,8 @@
-#include "kernels/experiment/lse_error.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "kernels/experiment/result.h"
 
 namespace attoscope {
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <string_view>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 /// Rule for the keys that a query sees. window: the key at which it stands, the `window` - 1 keys before it and the `right`
@@ -26,8 +28,7 @@ struct Mask {
            (x.kind != Kind::window || x.right == y.right);
   }
 };
-inline constexpr std::array<std::string_view, 7> mask_names{"none",   "causal", "window",       "padding",
-                                                            "prefix", "chunk",  "right_padding"};
+inline constexpr EnumArray<Mask::Kind> mask_names{"none", "causal", "window", "padding", "prefix", "chunk", "right_padding"};
 
 /// The key, or the nearer end of 0 .. n.
 constexpr int key_within(int key, int n) { return key < 0 ? 0 : (key < n ? key : n); }

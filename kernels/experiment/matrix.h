@@ -7,6 +7,9 @@
 
 namespace attoscope {
 
+/// i, which is not negative, as the index of a vector.
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
 /// Row-major matrix of double; values of a float computation are held exactly.
 struct Matrix {
   int rows = 0, cols = 0;

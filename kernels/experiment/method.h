@@ -14,11 +14,11 @@ namespace attoscope {
 /// natural: exp(S - m). exp2: 2^(S*c - m*c), c = scale*log2 e, as one fma of the unscaled S, as in FlashAttention-2; m*c is
 /// rounded once, so that the exponent at the max is not exactly 0.
 enum class ExponentialKind : std::uint8_t { natural, exp2 };
-inline constexpr std::array<std::string_view, 2> exponential_names{"natural", "exp2"};
+inline constexpr EnumArray<ExponentialKind> exponential_names{"natural", "exp2"};
 
 /// The order in which q.k, the row sum and P.V add their terms. interleaved: `sum_lanes` chains, then their sum in order.
 enum class SumOrder : std::uint8_t { sequential, pairwise, interleaved };
-inline constexpr std::array<std::string_view, 3> sum_order_names{"sequential", "pairwise", "interleaved"};
+inline constexpr EnumArray<SumOrder> sum_order_names{"sequential", "pairwise", "interleaved"};
 
 /// Accumulators of q.k and P.V. Tensor cores take K, and P.V's keys, in blocks in ascending order; the blocks of P.V begin at a
 /// tile's first key. A key that a row does not see has P = 0; a row that sees no key of a tile keeps its sums.
@@ -30,7 +30,7 @@ struct Accumulators {
 /// The base in which a method stores the log-sum-exp of a row, and of each run of split_kv, and in which the merge reads it:
 /// both e, or both 2; or stored in base 2, of all runs or of the last one alone, and read as natural, which is a mistake.
 enum class StoredBase : std::uint8_t { e, two, two_as_e, last_two_as_e };
-inline constexpr std::array<std::string_view, 4> stored_base_names{"e", "2", "2_as_e", "last_2_as_e"};
+inline constexpr EnumArray<StoredBase> stored_base_names{"e", "2", "2_as_e", "last_2_as_e"};
 
 /// True if a row's log-sum-exp leaves the kernel in base 2.
 constexpr bool is_base_2(StoredBase base) { return base == StoredBase::two || base == StoredBase::two_as_e; }
@@ -38,11 +38,11 @@ constexpr bool is_base_2(StoredBase base) { return base == StoredBase::two || ba
 /// The rule that merges the runs of split_kv. weights: all at once, w_i = exp(lse_i - max lse). sigmoid: one after the other,
 /// as in ring attention: s = sigmoid(lse_i - L), O = O - s (O - O_i), L = max(L, lse_i) + ln(1 + exp(-|lse_i - L|)).
 enum class MergeRule : std::uint8_t { weights, sigmoid };
-inline constexpr std::array<std::string_view, 2> merge_rule_names{"weights", "sigmoid"};
+inline constexpr EnumArray<MergeRule> merge_rule_names{"weights", "sigmoid"};
 
 /// Output of a row that sees no key, or of the merge of its runs: zeros, or NaN, as exp(-infinity - -infinity) is.
 enum class EmptyRule : std::uint8_t { zeros, nan };
-inline constexpr std::array<std::string_view, 2> empty_rule_names{"zeros", "nan"};
+inline constexpr EnumArray<EmptyRule> empty_rule_names{"zeros", "nan"};
 
 /// Value of Method::flush that follows the policy: 0 if P.V is accumulated in O, else 1.
 inline constexpr int flush_of_policy = -1;

@@ -29,17 +29,17 @@ struct Wanted {
 
 /// Parts of an update that the CPU's threads work on.
 enum class UpdatePart : std::uint8_t { drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept };
-inline constexpr std::array<std::string_view, 11> update_part_names{"inputs drawn",
-                                                                    "inputs rounded",
-                                                                    "golden",
-                                                                    "a, recorded and traced",
-                                                                    "b",
-                                                                    "rescales, quantiles, a row traced alone",
-                                                                    "moments and digests",
-                                                                    "values sorted",
-                                                                    "errors, ulps, histograms",
-                                                                    "Wasserstein-1",
-                                                                    "kept for the next update"};
+inline constexpr EnumArray<UpdatePart> update_part_names{"inputs drawn",
+                                                         "inputs rounded",
+                                                         "golden",
+                                                         "a, recorded and traced",
+                                                         "b",
+                                                         "rescales, quantiles, a row traced alone",
+                                                         "moments and digests",
+                                                         "values sorted",
+                                                         "errors, ulps, histograms",
+                                                         "Wasserstein-1",
+                                                         "kept for the next update"};
 
 /// Times of a backward pass, in ms; 0 where it was remembered.
 struct BackwardTiming {
@@ -100,5 +100,17 @@ struct Result {
   Timing timing;
   Digests digests;
 };
+
+/// The row of Q in which the running max of a moved most often, among the rows of the rescale map; of several the last one. -1
+/// if the map is empty.
+int busiest_row(const Result& result);
+
+/// Over the rows in which golden's is finite, natural.
+struct LseError {
+  double max_abs = 0, rms = 0, bias = 0;
+  std::int64_t nonfinite = 0;  ///< rows left out: the method's is not finite
+};
+/// `base_2`: `lse` is in base 2.
+LseError lse_error(const std::vector<double>& golden, const std::vector<double>& lse, bool base_2);
 
 }  // namespace attoscope

@@ -182,11 +182,11 @@ std::string scaling_text(const Scaling& s) {
   const auto add = [&](std::string_view part, std::string_view value = {}) { text.append("/").append(part).append(value); };
   add(name(s.granularity));
   if (has_block(s.granularity)) text.append(":").append(std::to_string(s.block));
-  if (s.scale != ScaleFormat::fp32_scale) add(scale_format_names[static_cast<std::size_t>(s.scale)]);
-  if (s.rule == ScaleRule::floor || s.rule == ScaleRule::ceil) add(scale_rule_names[static_cast<std::size_t>(s.rule)]);
+  if (s.scale != ScaleFormat::fp32_scale) add(scale_format_names[s.scale]);
+  if (s.rule == ScaleRule::floor || s.rule == ScaleRule::ceil) add(scale_rule_names[s.rule]);
   if (s.rule == ScaleRule::fixed || s.factor != 1) add("x", shortest(s.factor));
   if (s.most != 0) add("most:", shortest(s.most));
-  if (s.quotient != Quotient::divided) add(quotient_names[static_cast<std::size_t>(s.quotient)]);
+  if (s.quotient != Quotient::divided) add(quotient_names[s.quotient]);
   if (s.tie == Tie::away) add("away");
   if (s.added != 0) add("plus:", shortest(s.added));
   if (s.shifts) add("shift");
@@ -242,7 +242,7 @@ std::string why_not_scaled(const Method& m, const Problem& p) {
   if (!s.any() || !is_emulated(m.algorithm)) return "";
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P}) {
     if (!s[t].is_on()) continue;
-    const std::string what = std::string(scaled_tensor_names[static_cast<std::size_t>(t)]) + " is " + scaling_text(s[t]);
+    const std::string what = std::string(scaled_tensor_names[t]) + " is " + scaling_text(s[t]);
     if (std::string why = t == ScaledTensor::P ? why_not_scaled_P(m, what) : why_not_stored(s[t], t, what); !why.empty())
       return why;
     if (std::string why = why_not_over_all_heads(s, t, what); !why.empty()) return why;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/arithmetic/element.h"
+#include "kernels/arithmetic/enum_array.h"
 #include "kernels/arithmetic/precision.h"
 
 namespace attoscope {
@@ -17,9 +18,9 @@ namespace attoscope {
 /// contraction, which is d for Q and K, keys for V and P. tensor: all heads of the call, as they are given
 /// (`Tensors::all_heads`); with one head it is `head`.
 enum class Granularity : std::uint8_t { head, rows, token, thread, channel, columns, block, tensor };
-inline constexpr std::array<std::string_view, 8> granularity_names{"head",    "rows",    "token", "thread",
-                                                                   "channel", "columns", "block", "tensor"};
-constexpr std::string_view name(Granularity g) { return granularity_names[static_cast<std::size_t>(g)]; }
+inline constexpr EnumArray<Granularity> granularity_names{"head",    "rows",    "token", "thread",
+                                                          "channel", "columns", "block", "tensor"};
+constexpr std::string_view name(Granularity g) { return granularity_names[g]; }
 /// True if it has a number of rows or elements.
 constexpr bool has_block(Granularity g) {
   return g == Granularity::rows || g == Granularity::thread || g == Granularity::columns || g == Granularity::block;
@@ -30,18 +31,18 @@ constexpr bool has_one_scale(Granularity g) { return g == Granularity::head || g
 
 /// Storage of a scale. nvfp4: e4m3 on top of an fp32 scale of the whole head, amax / (448 * largest element).
 enum class ScaleFormat : std::uint8_t { fp32_scale, e8m0_scale, e4m3_scale, nvfp4_scale };
-inline constexpr std::array<std::string_view, 4> scale_format_names{"fp32", "e8m0", "e4m3", "nvfp4"};
+inline constexpr EnumArray<ScaleFormat> scale_format_names{"fp32", "e8m0", "e4m3", "nvfp4"};
 
 /// Rule for a scale s; x is stored as an element near x / s. amax: the largest magnitude over the largest element. floor:
 /// 2^(floor(log2 amax) - the largest element's exponent), OCP MX 1.0: the largest saturate. ceil: the next power of two above
 /// amax / largest, NVIDIA's: nothing saturates. fixed: 1 / `factor`.
 enum class ScaleRule : std::uint8_t { amax, floor, ceil, fixed };
-inline constexpr std::array<std::string_view, 4> scale_rule_names{"amax", "floor", "ceil", "fixed"};
+inline constexpr EnumArray<ScaleRule> scale_rule_names{"amax", "floor", "ceil", "fixed"};
 
 /// Number that is rounded to an element: x / s; x * (1/s); x * (largest / amax); x / s with s before it was rounded to the
 /// scale's format.
 enum class Quotient : std::uint8_t { divided, reciprocal, ratio, unrounded };
-inline constexpr std::array<std::string_view, 4> quotient_names{"divided", "reciprocal", "ratio", "unrounded"};
+inline constexpr EnumArray<Quotient> quotient_names{"divided", "reciprocal", "ratio", "unrounded"};
 
 /// One tensor's storage. Amax is the largest finite magnitude; where it is 0, s = 1; a scale that would be 0 is its format's
 /// smallest positive number. Infinity becomes the largest element, NaN stays NaN.
@@ -72,7 +73,7 @@ struct Scaling {
 
 /// The tensors that can be scaled.
 enum class ScaledTensor : std::uint8_t { Q, K, V, P };
-inline constexpr std::array<std::string_view, 4> scaled_tensor_names{"Q", "K", "V", "P"};
+inline constexpr EnumArray<ScaledTensor> scaled_tensor_names{"Q", "K", "V", "P"};
 
 /// All scales of one method: storage, and the changes of the tensors before it.
 struct Scalings {

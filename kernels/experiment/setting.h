@@ -44,6 +44,14 @@ std::string listed(const Names& names) {
   return text;
 }
 
+/// The names of a list whose items have one.
+template <class List>
+std::vector<std::string_view> names_in(const List& list) {
+  std::vector<std::string_view> names;
+  for (const auto& item : list) names.push_back(item.name);
+  return names;
+}
+
 struct Setting;
 using Settings = std::vector<Setting>;
 

@@ -17,6 +17,8 @@ Settings settings(Problem& p);
 Settings settings(Method& m);
 Settings settings(GradPrecision& p);
 Settings settings(GradMethod& m);
+Settings settings(Backward& b);
+Settings settings(KernelOutput& o);
 
 /// A setting of an experiment that has texts; its place is in the default experiment.
 struct Parameter : Setting {

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 16> part_keys{
     ",cu_seqlens_q=", ",cu_seqlens_k=", ",leftpad_k=",  ",block_table=",     ",cache_seqlens=", ",page_layout=",
     ",kv=",           ",kv_indptr=",    ",kv_indices=", ",kv_last_page_len="};
 constexpr std::size_t scale_parts = 6;
-constexpr std::array<std::string_view, 6> scale_group_names{"tensor", "head", "token", "channel", "tokens", "columns"};
+constexpr EnumArray<ScaleGroup> scale_group_names{"tensor", "head", "token", "channel", "tokens", "columns"};
 
 /// A text, and the part in brackets at its end that `parse` understands; none: all is text.
 template <class Parse>
@@ -85,7 +85,7 @@ std::optional<SaidGroup> parse_scale_group(std::string_view text) {
 }
 
 std::string scale_group_text(const SaidGroup& said) {
-  const std::string text(scale_group_names[static_cast<std::size_t>(said.group)]);
+  const std::string text(scale_group_names[said.group]);
   return said.group >= ScaleGroup::tokens ? std::to_string(said.block) + " " + text : text;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 /// Limit of a file's heads, and of a layout's.
@@ -79,9 +81,9 @@ enum class PackedPart : std::uint8_t {
   kv_indices,
   kv_last_page_len
 };
-inline constexpr std::array<std::string_view, 10> packed_part_names{
-    "cu_seqlens_q", "cu_seqlens_k", "leftpad_k", "block_table", "cache_seqlens",
-    "page_layout",  "kv",           "kv_indptr", "kv_indices",  "kv_last_page_len"};
+inline constexpr EnumArray<PackedPart> packed_part_names{"cu_seqlens_q",  "cu_seqlens_k",    "leftpad_k", "block_table",
+                                                         "cache_seqlens", "page_layout",     "kv",        "kv_indptr",
+                                                         "kv_indices",    "kv_last_page_len"};
 
 /// The parts that are tensors.
 inline constexpr std::array packed_tensors{PackedPart::cu_seqlens_q, PackedPart::cu_seqlens_k,  PackedPart::leftpad_k,

@@ -43,7 +43,7 @@ Rounding parse_rounding(std::string_view text) {
 }
 
 std::string mask_text(const Mask& mask) {
-  std::string text(mask_names[static_cast<std::size_t>(mask.kind)]);
+  std::string text(mask_names[mask.kind]);
   const bool is_two_sided = mask.kind == Mask::Kind::window && mask.right > 0;
   if (mask.has_width()) text += ":" + std::to_string(mask.window - (is_two_sided ? 1 : 0));
   return (is_two_sided ? text + ":" + std::to_string(mask.right) : text) + std::string(mask.top_left ? aligned_top_left : "");

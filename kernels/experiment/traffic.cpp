@@ -105,7 +105,7 @@ std::string stored_bytes_text(const Experiment& e) {
     if (!e.a.scaling[t].is_on()) continue;
     std::array<char, 32> number{};
     std::snprintf(number.data(), number.size(), " %.4g", stored_bytes(e, t));
-    text.append(text.empty() ? "" : ", ").append(scaled_tensor_names[static_cast<std::size_t>(t)]).append(number.data());
+    text.append(text.empty() ? "" : ", ").append(scaled_tensor_names[t]).append(number.data());
   }
   return text;
 }

@@ -1,9 +1,8 @@
-#include "kernels/judge/error_sign.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "kernels/judge/judge.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {

@@ -21,8 +21,6 @@ using Kind = Slip::Kind;
 
 constexpr int most_rows = 48, most_steps = 24, whole_roots = 4096, most_scaled_keys = 384;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 std::string number_text(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", x);

@@ -12,8 +12,6 @@ using Kind = Slip::Kind;
 
 constexpr int most_steps = 60, most_rows = 256;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// `rank` orthonormal vectors of `columns` numbers that span most of the rows of x, by powers of its products.
 std::vector<double> main_directions(const std::vector<double>& x, int columns, int rank, std::vector<double> start) {
   const auto n = at(columns);

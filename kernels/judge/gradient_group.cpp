@@ -8,16 +8,14 @@
 #include "kernels/backward/backward.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/judge/held_to.h"
+#include "kernels/judge/judge.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/slips/seen_tensors.h"
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 namespace {
 
 constexpr double gradient_margin = 2, gradient_whole = 1.25;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// dO rounded to D, as the kernel loads it.
 std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const std::shared_ptr<const std::vector<double>>& x) {

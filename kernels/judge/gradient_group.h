@@ -116,4 +116,17 @@ using FormSeen = std::function<bool(const GradientGroup& group, const std::strin
 void each_form(const JudgedGradients& given, const StopSign& stop, const FormSeen& seen,
                const std::optional<std::string>& only = {});
 
+/// The name of a wrong dQ whose wrong rows are those where a padded key's P or dS is infinite, times K = 0, and of a dK or dV
+/// that is NaN for every key where the last query's L makes a padded query's P infinite. Finite ones times 0 leave no trace.
+std::optional<GradientSlip> padding_slip(const GradientGroup& group, const TensorJudgement& wrong);
+
+/// Keys, or queries, [first, end) that count `times` times.
+struct CountedRun {
+  int first = 0, end = 0;
+  double times = 0;
+};
+
+/// The run that explains a wrong tensor best: of keys in dQ, of queries in dK and dV; none where it explains little.
+std::optional<CountedRun> counted_run(const GradientGroup& group, const TensorJudgement& wrong);
+
 }  // namespace attoscope

@@ -15,11 +15,11 @@
 namespace attoscope {
 
 enum class GradientTensor : std::uint8_t { dq, dk, dv, dsink };
-inline constexpr std::array<std::string_view, 4> gradient_tensor_names{"dq", "dk", "dv", "dsink"};
-constexpr std::string_view name(GradientTensor t) { return gradient_tensor_names[static_cast<std::size_t>(t)]; }
+inline constexpr EnumArray<GradientTensor> gradient_tensor_names{"dq", "dk", "dv", "dsink"};
+constexpr std::string_view name(GradientTensor t) { return gradient_tensor_names[t]; }
 /// "dQ", as sentences have it
-inline constexpr std::array<std::string_view, 4> gradient_tensor_texts{"dQ", "dK", "dV", "dSink"};
-constexpr std::string_view text(GradientTensor t) { return gradient_tensor_texts[static_cast<std::size_t>(t)]; }
+inline constexpr EnumArray<GradientTensor> gradient_tensor_texts{"dQ", "dK", "dV", "dSink"};
+constexpr std::string_view text(GradientTensor t) { return gradient_tensor_texts[t]; }
 
 /// A gradient as it was written; empty: it was not given.
 struct GivenGradient {

@@ -1,9 +1,8 @@
-#include "kernels/judge/gradient_padding.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kernels/judge/gradient_group.h"
 #include "kernels/judge/wrong_output.h"
 
 namespace attoscope {
@@ -11,8 +10,6 @@ namespace {
 
 constexpr double largest_exponent = 88.7228;  ///< exp of more is infinite in fp32
 constexpr int largest_tile = 128;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The overflow of a padded key's P = exp(0 - L), or of its dS = -P*delta.
 struct Line {

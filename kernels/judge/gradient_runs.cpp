@@ -1,13 +1,11 @@
-#include "kernels/judge/gradient_runs.h"
-
 #include <algorithm>
+
+#include "kernels/judge/gradient_group.h"
 
 namespace attoscope {
 namespace {
 
 constexpr int most_samples = 8, most_blocks = 64, smallest_block = 16;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Running sums over blocks of a sum's terms, and the error of the given sum, for some rows side by side.
 struct Sums {

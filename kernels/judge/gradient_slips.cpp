@@ -8,15 +8,11 @@
 #include <utility>
 
 #include "kernels/judge/gradient_group.h"
-#include "kernels/judge/gradient_padding.h"
-#include "kernels/judge/gradient_runs.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 using enum GradientTensor;
 

@@ -10,20 +10,15 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/fits.h"
-#include "kernels/judge/held_to.h"
-#include "kernels/judge/nonfinite.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/slips/error_places.h"
-#include "kernels/slips/seen_tensors.h"
 #include "kernels/slips/slip_suspects.h"
+#include "kernels/slips/slips.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// One row compared with the expected one.
 struct RowFinding {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/stop_sign.h"
 #include "kernels/judge/rivals.h"
 #include "kernels/judge/tolerance.h"
 #include "kernels/slips/other_roundings.h"
@@ -64,5 +66,22 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
 /// where that finds none `fitted_slip`.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
                     const Options& options = {});
+
+/// True if the output's error follows the truth, its rows or its keys, as mistakes do and coarser rounding does not: summed row
+/// by row, its products with the truth, with the truth times the row's place, or with what one key adds to the output,
+/// P (V - O), exceed four standard deviations of such a sum of random signs. `judged` is the judgement on `output`; elements
+/// that are not finite count as following.
+bool error_has_sign(const JudgedOutput& output, const Judged& judged);
+
+/// The slip that a NaN or an infinity of hidden keys reaches rows that do not see them, by 0 * NaN of V or by NaN - inf of the
+/// scores, or that rows lose one that they see; none where any other element is wrong. `output` holds Q, K and V as the kernel
+/// sees them.
+std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged);
+
+/// The slip that rows without keys hold zeros where the problem asks for NaN; none where anything else is wrong.
+std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged& judged);
+
+/// `values`, as many as `tolerance.golden` has, held to it. Throws what `stop` throws.
+HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop);
 
 }  // namespace attoscope

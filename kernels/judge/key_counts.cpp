@@ -13,8 +13,6 @@ namespace {
 constexpr int run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
 constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// exp(S - m) of all keys, as if none were hidden; m is the visible keys' largest score. `sink` is the sink's weight.
 struct RowWeights {
   std::vector<double> e;

@@ -15,8 +15,6 @@ using M = Mask::Kind;
 
 constexpr int most_keys = 4096;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Sums of exp(S - m) and of its products with V over the first keys, for all keys of some heads, one behind the other, hidden
 /// ones too.
 class RunningSums {

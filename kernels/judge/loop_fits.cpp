@@ -17,8 +17,6 @@ using Kind = Slip::Kind;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int smallest_tile = 16;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// The largest score of every row in each tile of 16 keys, and the sum of exp(S - m).
 class RowSums {
  public:

@@ -8,9 +8,7 @@
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/judge/lse_truth.h"
-#include "kernels/slips/error_places.h"
-#include "kernels/slips/seen_tensors.h"
+#include "kernels/slips/slips.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/stop_sign.h"
 #include "kernels/judge/judge.h"
 
 namespace attoscope {
@@ -22,8 +23,8 @@ struct JudgedLse {
 
 /// e: ln of the sum of exp(S). two: log2 of it.
 enum class LseBase : std::uint8_t { e, two };
-inline constexpr std::array<std::string_view, 2> lse_base_names{"e", "2"};
-constexpr std::string_view name(LseBase b) { return lse_base_names[static_cast<std::size_t>(b)]; }
+inline constexpr EnumArray<LseBase> lse_base_names{"e", "2"};
+constexpr std::string_view name(LseBase b) { return lse_base_names[b]; }
 
 /// A mistake that explains a wrong log-sum-exp.
 struct LseSlip {
@@ -56,5 +57,19 @@ std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& opt
 
 /// The slip that explains a wrong log-sum-exp best; none: none does. Throws Stopped when cancelled.
 std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options = {});
+
+/// Natural; -infinity without keys.
+struct LseRows {
+  std::vector<double> lse, max;  ///< n; the max of the scores
+  std::vector<double> error;     ///< that fp32's arithmetic is expected to leave (fp64's, where D is wider than fp32)
+};
+/// In double, of scores that are rounded to `stored` where it is given. Throws what `stop` throws.
+LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
+                 const Rounding& stored = exact);
+
+/// The allowed error of the number x in units of its base, where the natural one may be off by `natural`.
+double lse_tolerance(double natural, double unit, const Format& stored, double x);
+/// log2 e for base 2, 1 for base e.
+double unit_of(LseBase base);
 
 }  // namespace attoscope

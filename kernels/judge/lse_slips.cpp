@@ -5,9 +5,8 @@
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/judge/lse_truth.h"
-#include "kernels/slips/error_places.h"
-#include "kernels/slips/seen_tensors.h"
+#include "kernels/judge/lse_judge.h"
+#include "kernels/slips/slips.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {

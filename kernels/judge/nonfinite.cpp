@@ -1,5 +1,3 @@
-#include "kernels/judge/nonfinite.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -7,6 +5,7 @@
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/judge.h"
 #include "kernels/judge/wrong_output.h"
 
 namespace attoscope {

@@ -1,11 +1,10 @@
-#include "kernels/judge/parting.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/call_judgement.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {

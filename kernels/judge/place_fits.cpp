@@ -16,8 +16,6 @@ using Kind = Slip::Kind;
 constexpr double most_products = 1 << 23;
 constexpr std::size_t most_runs = 4;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 NamedSlip found_at(const WrongOutput& wrong, std::string text) {
   NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text), .mask = {}, .keys = {}};
   for (int row = 0; row < wrong.golden().rows; ++row)

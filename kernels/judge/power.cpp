@@ -1,9 +1,8 @@
-#include "kernels/judge/power.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "kernels/judge/call_judgement.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {

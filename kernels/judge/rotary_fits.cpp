@@ -13,8 +13,6 @@ using Kind = Slip::Kind;
 /// Q and K are turned back from rounded numbers, so that a row may be three times as far off as usual: less says nothing.
 constexpr double unknown_rounding = 2, least_ratio = 10;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Pairs of columns and their frequencies base^(-2 p / d): halves as GPT-NeoX has them, or neighbours as GPT-J has them.
 struct Rotary {
   double base = 1e4;

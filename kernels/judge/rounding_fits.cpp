@@ -15,8 +15,6 @@ using Kind = Slip::Kind;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Tiles of keys that a loop may have; the last one is all keys, whose max is known from the start.
 std::vector<int> tiles_of(int n_k) {
   std::vector<int> tiles{1};

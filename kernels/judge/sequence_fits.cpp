@@ -13,8 +13,6 @@ using Kind = Slip::Kind;
 
 constexpr std::size_t most_keys = 4096, most_changes = std::size_t{1} << 18;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// The head's tensors with the K and V of these stored tokens.
 Tensors with_tokens(const WrongOutput& wrong, const StoredKeys& stored, const std::vector<int>& of_k,
                     const std::vector<int>& of_v) {

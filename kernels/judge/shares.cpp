@@ -1,4 +1,4 @@
-#include "kernels/judge/shares.h"
+#include "kernels/judge/call_judgement.h"
 
 namespace attoscope {
 

@@ -16,8 +16,6 @@ namespace {
 
 constexpr double margin = 2, row_margin = 2, whole_margin = 1.25;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// A row of each 64th part of the rows, at places that steps of the golden ratio spread; every row where there are 64 at most.
 std::vector<int> spread_rows(std::int64_t n) {
   constexpr std::uint32_t most = 64, step = 0x9e3779b9;

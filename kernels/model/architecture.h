@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 /// Columns of a head that the rotary embedding turns together: i and i + d/2 (files of Hugging Face), or 2i and 2i + 1 (Meta's
@@ -15,8 +17,7 @@ enum class RotaryPairs : std::uint8_t { halves, neighbours };
 
 /// A change of the rotary frequencies for long contexts, as Hugging Face's `rope_type`.
 enum class RopeScaling : std::uint8_t { none, linear, dynamic, yarn, longrope, llama3 };
-inline constexpr std::array<std::string_view, 6> rope_scaling_names{"default", "linear",   "dynamic",
-                                                                    "yarn",    "longrope", "llama3"};
+inline constexpr EnumArray<RopeScaling> rope_scaling_names{"default", "linear", "dynamic", "yarn", "longrope", "llama3"};
 
 /// The rotary embedding (arXiv 2104.09864).
 struct Rope {
@@ -71,7 +72,7 @@ enum class LayerTensor : std::uint8_t {
   up,
   down
 };
-inline constexpr std::size_t layer_tensor_count = 15;
+inline constexpr std::size_t layer_tensor_count = enum_count<LayerTensor>();
 using LayerWeights = std::array<WeightMatrix, layer_tensor_count>;
 inline const WeightMatrix& of(const LayerWeights& layer, LayerTensor t) { return layer[static_cast<std::size_t>(t)]; }
 
@@ -96,5 +97,12 @@ bool is_optional(LayerTensor t);
 
 /// Throws std::invalid_argument in half a sentence ("has 9 heads over 4, expected a multiple") where sizes do not fit together.
 void validate(const Architecture& a);
+
+/// Four layers of four heads over two, of width 64, with a vocabulary of 256; weights are nearly normal, those of projections
+/// with variance 2.25 / inputs.
+LanguageModel random_model(std::uint64_t seed);
+
+/// n random tokens below `vocabulary`.
+std::vector<int> random_tokens(std::uint64_t seed, int n, int vocabulary);
 
 }  // namespace attoscope

@@ -19,7 +19,7 @@ namespace attoscope {
 
 /// Parts that are made exact one at a time.
 enum class ModelPart : std::uint8_t { none, layer, head, step };
-inline constexpr std::array<std::string_view, 4> model_part_names{"", "layer", "head", "step"};
+inline constexpr EnumArray<ModelPart> model_part_names{"", "layer", "head", "step"};
 
 struct ModelQuestion {
   const LanguageModel* model = nullptr;

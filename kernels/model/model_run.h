@@ -11,11 +11,24 @@
 #include "kernels/model/architecture.h"
 #include "kernels/model/model_lanes.h"
 #include "kernels/model/model_tensors.h"
-#include "kernels/model/rope.h"
 #include "kernels/model/surroundings.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {
+
+/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin that their
+/// scaling asks for. Formulas: transformers' modeling_rope_utils.
+struct RopeFrequencies {
+  std::vector<double> frequencies;
+  double factor = 1;
+};
+RopeFrequencies rope_frequencies(const Rope& rope, int head_dim, int n);
+
+/// cos and sin of position times frequency, [n, head_dim / 2], each rounded as the steps of `s` say.
+struct RopeTable {
+  std::vector<double> cos, sin;
+};
+RopeTable rope_table(const Rope& rope, int head_dim, int n, const Surroundings& s);
 
 /// A head of a layer; -1: every one, or with `layer` -1 none.
 struct ModelPlace {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/arithmetic/enum_array.h"
+
 namespace attoscope {
 
 /// In the order in which they are computed. Those from attention_norm to output are of a layer.
@@ -32,30 +34,30 @@ enum class ModelTensor : std::uint8_t {
   logits,
   logprobs  ///< log-probabilities of the n - 1 targets
 };
-inline constexpr std::size_t model_tensor_count = 21;
+inline constexpr std::size_t model_tensor_count = enum_count<ModelTensor>();
 /// As JSON and files of `attoscope.capture` call them, the last part of a name.
-inline constexpr std::array<std::string_view, model_tensor_count> model_tensor_names{"embed_tokens",
-                                                                                     "input_layernorm",
-                                                                                     "q_proj",
-                                                                                     "k_proj",
-                                                                                     "v_proj",
-                                                                                     "q_norm",
-                                                                                     "k_norm",
-                                                                                     "q_rope",
-                                                                                     "k_rope",
-                                                                                     "attn_out",
-                                                                                     "o_proj",
-                                                                                     "residual",
-                                                                                     "post_attention_layernorm",
-                                                                                     "gate_proj",
-                                                                                     "up_proj",
-                                                                                     "act",
-                                                                                     "down_proj",
-                                                                                     "output",
-                                                                                     "norm",
-                                                                                     "logits",
-                                                                                     "logprobs"};
-constexpr std::string_view name(ModelTensor t) { return model_tensor_names[static_cast<std::size_t>(t)]; }
+inline constexpr EnumArray<ModelTensor> model_tensor_names{"embed_tokens",
+                                                           "input_layernorm",
+                                                           "q_proj",
+                                                           "k_proj",
+                                                           "v_proj",
+                                                           "q_norm",
+                                                           "k_norm",
+                                                           "q_rope",
+                                                           "k_rope",
+                                                           "attn_out",
+                                                           "o_proj",
+                                                           "residual",
+                                                           "post_attention_layernorm",
+                                                           "gate_proj",
+                                                           "up_proj",
+                                                           "act",
+                                                           "down_proj",
+                                                           "output",
+                                                           "norm",
+                                                           "logits",
+                                                           "logprobs"};
+constexpr std::string_view name(ModelTensor t) { return model_tensor_names[t]; }
 constexpr bool is_of_layer(ModelTensor t) { return t > ModelTensor::embedding && t < ModelTensor::norm; }
 
 }  // namespace attoscope

@@ -1,6 +1,6 @@
-#include "kernels/model/random_model.h"
-
 #include <cmath>
+
+#include "kernels/model/architecture.h"
 
 namespace attoscope {
 namespace {

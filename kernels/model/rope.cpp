@@ -1,10 +1,9 @@
-#include "kernels/model/rope.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "kernels/arithmetic/double_double.h"
+#include "kernels/model/model_run.h"
 
 namespace attoscope {
 namespace {

@@ -1,10 +1,9 @@
-#include "kernels/model/run_changes.h"
-
 #include <array>
 #include <set>
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/text.h"
+#include "kernels/model/followed_run.h"
 
 namespace attoscope {
 namespace {

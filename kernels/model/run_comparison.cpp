@@ -11,8 +11,8 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
 #include "kernels/judge/judge.h"
+#include "kernels/model/followed_run.h"
 #include "kernels/model/logit_measures.h"
-#include "kernels/model/run_changes.h"
 #include "kernels/model/run_distance.h"
 #include "kernels/stop_token.h"
 

@@ -50,8 +50,7 @@ class WithoutSignals {
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
+  WithoutSignals(WithoutSignals&&) = delete;
 
  private:
   sigset_t before_;

@@ -62,8 +62,7 @@ auto isolated(const F& f) {
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
-  ThreadLimit(const ThreadLimit&) = delete;
-  ThreadLimit& operator=(const ThreadLimit&) = delete;
+  ThreadLimit(ThreadLimit&&) = delete;
   int threads() const { return threads_; }
 
   template <class F>
@@ -80,8 +79,7 @@ class ThreadLimit {
    public:
     explicit Entered(ThreadLimit& limit);
     ~Entered();
-    Entered(const Entered&) = delete;
-    Entered& operator=(const Entered&) = delete;
+    Entered(Entered&&) = delete;
 
    private:
     ThreadLimit* before_;

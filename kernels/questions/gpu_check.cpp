@@ -29,8 +29,7 @@ Experiment small_experiment(Algorithm algorithm, const Format& format, Mask::Kin
 }
 
 std::string text(const Experiment& e) {
-  return std::string(name(e.a.algorithm)) + ", " + name(e.format) + ", mask " +
-         std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]);
+  return std::string(name(e.a.algorithm)) + ", " + name(e.format) + ", mask " + std::string(mask_names[e.problem.mask.kind]);
 }
 
 DigestsCheck digests_check(const CheckedGpu& gpu, const GpuCheckWatch& watch) {

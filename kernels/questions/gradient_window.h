@@ -13,7 +13,7 @@ namespace attoscope {
 
 /// Numbers that a backward pass computes for a query and a key: P, made again from S and L; dP = dO.V^T; dS = P*(dP - delta).
 enum class PairTensor : std::uint8_t { P, dP, dS };
-inline constexpr std::array<std::string_view, 3> pair_tensor_names{"P", "dP", "dS"};
+inline constexpr EnumArray<PairTensor> pair_tensor_names{"P", "dP", "dS"};
 
 /// One of them, row-major rows x keys; NaN where the row does not see the key. a and b as the method's step of that name leaves
 /// it (P and dS stored with scales: element times scale).

@@ -63,8 +63,8 @@ Invariance invariance(const Experiment& experiment, const std::vector<Schedule>&
 Invariance invariance(const Experiment& experiment, const Options& options = {});
 
 /// Names of `PartingPlace` in files.
-inline constexpr std::array<std::string_view, 5> parting_place_names{"nowhere", "tile", "merge", "end", "no_common"};
-constexpr std::string_view name(PartingPlace p) { return parting_place_names[static_cast<std::size_t>(p)]; }
+inline constexpr EnumArray<PartingPlace> parting_place_names{"nowhere", "tile", "merge", "end", "no_common"};
+constexpr std::string_view name(PartingPlace p) { return parting_place_names[p]; }
 
 /// "splits 4 with block_k 64 forward".
 std::string schedule_text(const Schedule& s);

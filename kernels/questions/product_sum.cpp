@@ -13,8 +13,6 @@
 namespace attoscope {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Factors of a product from its first block's beginning on; zeros stand for missing ones.
 struct Factors {
   std::vector<float> a, b;

@@ -54,7 +54,6 @@ class RecordedSteps {
   using Rank = std::tuple<int, int, int>;
   using Line = std::vector<std::pair<Rank, RoundedNumber>>;
 
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool tiled() const { return has_tiles(job_.method.algorithm); }
   bool has_line(StepKind kind) const { return std::ranges::find(code_, kind, &AlgorithmLine::kind) != code_.end(); }
 

@@ -42,8 +42,7 @@ template <class T>
 class MethodRows {
  public:
   MethodRows(const Experiment& experiment, bool of_b, const StopSign& stop);
-  MethodRows(const MethodRows&) = delete;
-  MethodRows& operator=(const MethodRows&) = delete;
+  MethodRows(MethodRows&&) = delete;
 
   const Job<T>& job() const { return job_; }
   const Operands<T>& given() const { return given_; }  ///< rounded by the input step

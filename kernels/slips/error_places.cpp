@@ -1,6 +1,6 @@
-#include "kernels/slips/error_places.h"
-
 #include <algorithm>
+
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 namespace {

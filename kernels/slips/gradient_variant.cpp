@@ -18,7 +18,6 @@ constexpr int key_tile = 512;  ///< of PyTorch's kernel for CPUs, which stores i
 /// The rows of a tile of queries of that kernel (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
 int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
 double* row_of(std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
 double square(double x) { return x * x; }

@@ -1,11 +1,10 @@
-#include "kernels/slips/last_slips.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "kernels/experiment/result.h"
+#include "kernels/slips/output_errors.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {

@@ -12,6 +12,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/slips/slip_suspects.h"
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 
@@ -114,5 +115,11 @@ class OutputErrors {
   bool has_rows_ = false;                      ///< the envelope is known for each row
   std::vector<double> tight_rms_, tight_max_;  ///< of the tightest rival, for each row of the matrices
 };
+
+/// The slip that only rows of the last, partial tile are wrong.
+std::optional<Slip> tail_slip(const Experiment& experiment, const OutputErrors& errors);
+
+/// The cause that holds in nearly all rows with NaN or infinity, and in nearly none of the others. Throws Stopped.
+std::optional<Slip> overflow_slip(const Result& result, const OutputErrors& errors);
 
 }  // namespace attoscope

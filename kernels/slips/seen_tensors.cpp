@@ -1,9 +1,9 @@
-#include "kernels/slips/seen_tensors.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 namespace {

@@ -7,7 +7,6 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/slips/last_slips.h"
 #include "kernels/slips/output_errors.h"
 #include "kernels/slips/slip_suspects.h"
 

@@ -53,10 +53,10 @@ struct Slip {
   std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
   std::vector<Keys> keys{};    ///< runs of keys that are wrong, in ascending order; empty: not known, or no keys are
 };
-inline constexpr std::array<std::string_view, 17> slip_names{
-    "scale",  "exponential", "division", "mask",       "bias",       "operands", "rescale", "tail",    "head",
-    "layout", "overflow",    "format",   "row_factor", "key_counts", "number",   "place",   "rounding"};
-constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
+inline constexpr EnumArray<Slip::Kind> slip_names{"scale",      "exponential", "division", "mask",   "bias",     "operands",
+                                                  "rescale",    "tail",        "head",     "layout", "overflow", "format",
+                                                  "row_factor", "key_counts",  "number",   "place",  "rounding"};
+constexpr std::string_view name(Slip::Kind k) { return slip_names[k]; }
 
 /// The problem's Q, K, V as a kernel may have read them with wrong scales. `read` may throw.
 struct OtherReading {
@@ -93,5 +93,14 @@ SlipSearch find_slips(const Result& result, const OtherHeads& heads = {}, const 
 /// `result` with the slip's exact output in place of the loaded one, for every row; its deviations are still those of the
 /// loaded one. Null if the slip has no output. Throws Stopped when cancelled.
 std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const Options& options = {});
+
+/// The tensors with all numbers rounded to `format`; the same ones where they hold nothing else, as most files' do.
+std::shared_ptr<const Tensors> seen_in(const Format& format, const std::shared_ptr<const Tensors>& tensors);
+
+/// "everywhere", "in rows 960 to 999", "in every 64th row from row 3 on", "in columns 32 to 63", "in whole tiles of 64 rows: 3
+/// of 16", "in 5 rows, the first 17"; "" if no row is bad. `bad_rows` and `bad_columns` mark the rows and columns with a bad
+/// element; `rows` names the matrix's rows, of which there are n in all.
+std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bool>& bad_columns, const std::vector<int>& rows,
+                         int n);
 
 }  // namespace attoscope

@@ -1,7 +1,7 @@
 #include "kernels/slips/suspect_list.h"
 
 #include "kernels/experiment/result.h"
-#include "kernels/slips/seen_tensors.h"
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 

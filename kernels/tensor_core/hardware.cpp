@@ -89,7 +89,7 @@ std::string hardware_reason(const Problem& problem, const Format& format, const 
     return takes("tiles (block_q x block_k) of " + listed(tiles, [](const HardwareTile& t) { return text(t); }), "this one",
                  text(tile));
   if (problem.mask.kind != Mask::Kind::none && problem.mask.kind != Mask::Kind::causal)
-    return takes("no mask or the causal one", "the mask", std::string(mask_names[static_cast<std::size_t>(problem.mask.kind)]));
+    return takes("no mask or the causal one", "the mask", std::string(mask_names[problem.mask.kind]));
   if (mask_view(problem).rows != nullptr) return "The hardware kernel knows no mask tensor.";
   if (problem.sink) return "The hardware kernel knows no sink logit.";
   if (problem.softcap != 0) return "The hardware kernel knows no soft-capping.";

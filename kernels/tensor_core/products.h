@@ -48,9 +48,9 @@ enum class ProductCase : std::uint8_t {
   largest,       ///< the largest numbers, whose sums may overflow
   integers       ///< small ones, and halves
 };
-inline constexpr std::array<std::string_view, 10> product_case_names{
-    "random", "wide", "cancellation", "dominated", "subnormal", "zeros", "addend", "special", "largest", "integers"};
-constexpr std::string_view name(ProductCase c) { return product_case_names[static_cast<std::size_t>(c)]; }
+inline constexpr EnumArray<ProductCase> product_case_names{"random", "wide",   "cancellation", "dominated", "subnormal",
+                                                           "zeros",  "addend", "special",      "largest",   "integers"};
+constexpr std::string_view name(ProductCase c) { return product_case_names[c]; }
 
 /// Sums a . b + c: matrices A (16 x k), B (k x 8) and C (16 x 8), which an instruction multiplies at once, tile after tile. Sum
 /// i is number i % 128 of tile i / 128, row by row.

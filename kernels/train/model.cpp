@@ -39,30 +39,200 @@ struct Model<T>::Parts {
     if (to_D.rounds()) weights_in_D = {on, parameters.size};
   }
 
-  // forward
-  void take_weights(const T* weights);
-  void embed();
-  void attend(Layer<T>& y, int layer);
-  void think(Layer<T>& y, Numbers& next);
-  void predict();
+  // --- forward --------------------------------------------------------------------------------------------------------
 
-  // backward
-  void predict_back(T scale);
-  void think_back(Layer<T>& y);
-  void attend_back(Layer<T>& y, int layer);
-  void embed_back();
+  /// Casts all weights to D, once per step.
+  void take_weights(const T* w) {
+    weights = w;
+    matrices = to_D.rounds() ? weights_in_D.get() : w;
+    if (to_D.rounds()) on.rounded(w, count(weights_in_D), to_D, weights_in_D.get());
+  }
 
-  // parts of both
-  void multiply(const T* x, const ParameterTensor& w, T* y, bool adds = false);
-  void multiply_back(const T* d_y, const ParameterTensor& w, T* d_x, bool adds = false);
-  void weight_gradient(const T* x, const T* d_y, const ParameterTensor& w);
-  void normalise_back(const Numbers& x, const Normed<T>& n);
+  void embed() {
+    on.embed(input.get(), rows, shape.context, shape.width, weights + tensor("embedding").first,
+             weights + tensor("positions").first, kept.layers[0].x.get());
+  }
+
+  /// middle = x + attention(norm(x)).W_O
+  void attend(Layer<T>& y, int layer) {
+    on.norm(norm_of(y.x, y.norm_1));
+    multiply(y.norm_1.y.get(), *y.W_Q, y.q.get());
+    multiply(y.norm_1.y.get(), *y.W_K, y.k.get());
+    multiply(y.norm_1.y.get(), *y.W_V, y.v.get());
+    on.attention(heads_of(y, layer));
+    if (y.o_in_D.get()) on.rounded(y.o.get(), count(y.o), to_D, y.o_in_D.get());
+    copy(y.x, y.middle);
+    multiply(y.projected(), *y.W_O, y.middle.get(), true);
+  }
+
+  /// next = middle + gelu(norm(middle).W_1).W_2
+  void think(Layer<T>& y, Numbers& next) {
+    on.norm(norm_of(y.middle, y.norm_2));
+    multiply(y.norm_2.y.get(), *y.W_1, y.hidden.get());
+    on.gelu(y.hidden.get(), count(y.hidden), to_D, y.gelu.get());
+    copy(y.middle, next);
+    multiply(y.gelu.get(), *y.W_2, next.get(), true);
+  }
+
+  void predict() {
+    on.norm(norm_of(kept.last, kept.final_norm));
+    multiply(kept.final_norm.y.get(), tensor("head"), kept.logits.get());
+    on.cross_entropy(cross_entropy(1, nullptr));
+  }
+
+  // --- backward -------------------------------------------------------------------------------------------------------
+
+  void predict_back(T scale) {
+    const ParameterTensor& head = tensor("head");
+    on.cross_entropy(cross_entropy(scale, d.logits.get()));
+    weight_gradient(kept.final_norm.y.get(), d.logits.get(), head);
+    multiply_back(d.logits.get(), head, d.normed.get());
+    on.clear(d.x.get(), count(d.x));
+    normalise_back(kept.last, kept.final_norm);
+  }
+
+  void think_back(Layer<T>& y) {
+    const T* d_y = stream_gradient_in_D();
+    weight_gradient(y.gelu.get(), d_y, *y.W_2);
+    multiply_back(d_y, *y.W_2, d.wide.get());
+    on.gelu_gradient(y.hidden.get(), d.wide.get(), count(d.wide), to_D, d.wide.get());
+    weight_gradient(y.norm_2.y.get(), d.wide.get(), *y.W_1);
+    multiply_back(d.wide.get(), *y.W_1, d.normed.get());
+    normalise_back(y.middle, y.norm_2);
+  }
+
+  /// The gradients through Q, K and V are added in this order, in T.
+  void attend_back(Layer<T>& y, int layer) {
+    const T* d_y = stream_gradient_in_D();
+    weight_gradient(y.projected(), d_y, *y.W_O);
+    multiply_back(d_y, *y.W_O, y.d_o.get());
+    on.attention_gradient(
+        {.forward = heads_of(y, layer), .d_o = y.d_o.get(), .d_q = d.q.get(), .d_k = d.k.get(), .d_v = d.v.get()});
+    const std::pair<const Numbers*, const ParameterTensor*> inputs[] = {{&d.q, y.W_Q}, {&d.k, y.W_K}, {&d.v, y.W_V}};
+    for (const auto& [d_input, weight] : inputs) {
+      if (!y.gradients_are_in_D) round_in_place(*d_input);
+      weight_gradient(y.norm_1.y.get(), d_input->get(), *weight);
+      multiply_back(d_input->get(), *weight, d.normed.get(), weight != y.W_Q);
+    }
+    normalise_back(y.x, y.norm_1);
+  }
+
+  void embed_back() {
+    on.embed_gradient(input.get(), rows, shape.context, shape.width, words, d.x.get(), gradient + tensor("embedding").first,
+                      gradient + tensor("positions").first);
+  }
+
+  // --- parts of both --------------------------------------------------------------------------------------------------
+
+  /// y = round(x.W), or y += round(x.W).
+  void multiply(const T* x, const ParameterTensor& w, T* y, bool adds = false) {
+    on.product({.a = x,
+                .a_row = w.rows,
+                .a_col = 1,
+                .b = matrices + w.first,
+                .b_row = w.cols,
+                .b_col = 1,
+                .c = y,
+                .c_row = w.cols,
+                .m = rows,
+                .n = w.cols,
+                .k = w.rows,
+                .adds = adds,
+                .rounding = to_D});
+  }
+
+  /// d_x = round(d_y.W^T), or d_x += it.
+  void multiply_back(const T* d_y, const ParameterTensor& w, T* d_x, bool adds = false) {
+    on.product({.a = d_y,
+                .a_row = w.cols,
+                .a_col = 1,
+                .b = matrices + w.first,
+                .b_row = 1,
+                .b_col = w.cols,
+                .c = d_x,
+                .c_row = w.rows,
+                .m = rows,
+                .n = w.rows,
+                .k = w.cols,
+                .adds = adds,
+                .rounding = to_D});
+  }
+
+  /// dW = round(x^T.d_y), summed over the tokens of a sequence, then over sequences.
+  void weight_gradient(const T* x, const T* d_y, const ParameterTensor& w) {
+    on.product({.a = x,
+                .a_row = 1,
+                .a_col = w.rows,
+                .b = d_y,
+                .b_row = w.cols,
+                .b_col = 1,
+                .c = gradient + w.first,
+                .c_row = w.cols,
+                .m = w.rows,
+                .n = w.cols,
+                .k = rows,
+                .piece = shape.context,
+                .rounding = to_D});
+  }
+
+  /// Adds the gradient through a norm to the stream's; the gradient of its output is d.normed.
+  void normalise_back(const Numbers& x, const Normed<T>& n) {
+    on.norm_gradient({.forward = norm_of(x, n),
+                      .d_y = d.normed.get(),
+                      .d_x = d.x.get(),
+                      .d_gain = within(gradient, n.gain),
+                      .d_bias = within(gradient, n.bias),
+                      .piece = shape.context});
+  }
+
   void round_in_place(const Numbers& x) { on.rounded(x.get(), count(x), to_D, x.get()); }
   void copy(const Numbers& x, const Numbers& y) { on.rounded(x.get(), count(x), {}, y.get()); }
-  const T* stream_gradient_in_D();
-  NormRows<T> norm_of(const Numbers& x, const Normed<T>& n) const;
-  HeadBatch<T> heads_of(const Layer<T>& y, int layer) const;
-  CrossEntropy<T> cross_entropy(T scale, T* d_logits) const;
+  const T* stream_gradient_in_D() {
+    if (!to_D.rounds()) return d.x.get();
+    on.rounded(d.x.get(), count(d.x), to_D, d.x_in_D.get());
+    return d.x_in_D.get();
+  }
+
+  NormRows<T> norm_of(const Numbers& x, const Normed<T>& n) const {
+    return {.norm = shape.norm,
+            .rows = rows,
+            .width = shape.width,
+            .x = x.get(),
+            .gain = within(weights, n.gain),
+            .bias = within(weights, n.bias),
+            .y = n.y.get(),
+            .mean = n.mean.get(),
+            .reciprocal = n.reciprocal.get(),
+            .rounding = to_D};
+  }
+
+  HeadBatch<T> heads_of(const Layer<T>& y, int layer) const {
+    return {.rules = y.rules.data(),
+            .sequences = batch,
+            .heads = shape.heads,
+            .context = shape.context,
+            .d = shape.head_dimension(),
+            .row_stride = shape.width,
+            .q = y.q.get(),
+            .k = y.k.get(),
+            .v = y.v.get(),
+            .o = y.o.get(),
+            .m = y.m.get(),
+            .l = y.l.get(),
+            .rounding_seed = rounding_seed_of(rounding_seed, layer)};
+  }
+
+  CrossEntropy<T> cross_entropy(T scale, T* d_logits) const {
+    return {.rows = rows,
+            .vocabulary = words,
+            .logits = kept.logits.get(),
+            .targets = target.get(),
+            .factor = scale / static_cast<T>(rows),
+            .losses = kept.losses.get(),
+            .d_logits = d_logits,
+            .rounding = to_D};
+  }
+
   const ParameterTensor& tensor(std::string_view name) const { return *tensor_of(parameters, parameters.index(name)); }
   static std::int64_t count(const Numbers& x) { return static_cast<std::int64_t>(x.size()); }
 
@@ -81,217 +251,6 @@ struct Model<T>::Parts {
   T* gradient = nullptr;
   std::uint64_t rounding_seed = 0;
 };
-
-// --- products and norms -------------------------------------------------------------------------------------------------
-
-/// y = round(x.W), or y += round(x.W).
-template <class T>
-void Model<T>::Parts::multiply(const T* x, const ParameterTensor& w, T* y, bool adds) {
-  on.product({.a = x,
-              .a_row = w.rows,
-              .a_col = 1,
-              .b = matrices + w.first,
-              .b_row = w.cols,
-              .b_col = 1,
-              .c = y,
-              .c_row = w.cols,
-              .m = rows,
-              .n = w.cols,
-              .k = w.rows,
-              .adds = adds,
-              .rounding = to_D});
-}
-
-/// d_x = round(d_y.W^T), or d_x += it.
-template <class T>
-void Model<T>::Parts::multiply_back(const T* d_y, const ParameterTensor& w, T* d_x, bool adds) {
-  on.product({.a = d_y,
-              .a_row = w.cols,
-              .a_col = 1,
-              .b = matrices + w.first,
-              .b_row = 1,
-              .b_col = w.cols,
-              .c = d_x,
-              .c_row = w.rows,
-              .m = rows,
-              .n = w.rows,
-              .k = w.cols,
-              .adds = adds,
-              .rounding = to_D});
-}
-
-/// dW = round(x^T.d_y), summed over the tokens of a sequence, then over sequences.
-template <class T>
-void Model<T>::Parts::weight_gradient(const T* x, const T* d_y, const ParameterTensor& w) {
-  on.product({.a = x,
-              .a_row = 1,
-              .a_col = w.rows,
-              .b = d_y,
-              .b_row = w.cols,
-              .b_col = 1,
-              .c = gradient + w.first,
-              .c_row = w.cols,
-              .m = w.rows,
-              .n = w.cols,
-              .k = rows,
-              .piece = shape.context,
-              .rounding = to_D});
-}
-
-template <class T>
-NormRows<T> Model<T>::Parts::norm_of(const Numbers& x, const Normed<T>& n) const {
-  return {.norm = shape.norm,
-          .rows = rows,
-          .width = shape.width,
-          .x = x.get(),
-          .gain = within(weights, n.gain),
-          .bias = within(weights, n.bias),
-          .y = n.y.get(),
-          .mean = n.mean.get(),
-          .reciprocal = n.reciprocal.get(),
-          .rounding = to_D};
-}
-
-/// Adds the gradient through a norm to the stream's; the gradient of its output is d.normed.
-template <class T>
-void Model<T>::Parts::normalise_back(const Numbers& x, const Normed<T>& n) {
-  on.norm_gradient({.forward = norm_of(x, n),
-                    .d_y = d.normed.get(),
-                    .d_x = d.x.get(),
-                    .d_gain = within(gradient, n.gain),
-                    .d_bias = within(gradient, n.bias),
-                    .piece = shape.context});
-}
-
-// --- forward ------------------------------------------------------------------------------------------------------------
-
-/// Casts all weights to D, once per step.
-template <class T>
-void Model<T>::Parts::take_weights(const T* w) {
-  weights = w;
-  matrices = to_D.rounds() ? weights_in_D.get() : w;
-  if (to_D.rounds()) on.rounded(w, count(weights_in_D), to_D, weights_in_D.get());
-}
-
-template <class T>
-void Model<T>::Parts::embed() {
-  on.embed(input.get(), rows, shape.context, shape.width, weights + tensor("embedding").first,
-           weights + tensor("positions").first, kept.layers[0].x.get());
-}
-
-template <class T>
-HeadBatch<T> Model<T>::Parts::heads_of(const Layer<T>& y, int layer) const {
-  return {.rules = y.rules.data(),
-          .sequences = batch,
-          .heads = shape.heads,
-          .context = shape.context,
-          .d = shape.head_dimension(),
-          .row_stride = shape.width,
-          .q = y.q.get(),
-          .k = y.k.get(),
-          .v = y.v.get(),
-          .o = y.o.get(),
-          .m = y.m.get(),
-          .l = y.l.get(),
-          .rounding_seed = rounding_seed_of(rounding_seed, layer)};
-}
-
-/// middle = x + attention(norm(x)).W_O
-template <class T>
-void Model<T>::Parts::attend(Layer<T>& y, int layer) {
-  on.norm(norm_of(y.x, y.norm_1));
-  multiply(y.norm_1.y.get(), *y.W_Q, y.q.get());
-  multiply(y.norm_1.y.get(), *y.W_K, y.k.get());
-  multiply(y.norm_1.y.get(), *y.W_V, y.v.get());
-  on.attention(heads_of(y, layer));
-  if (y.o_in_D.get()) on.rounded(y.o.get(), count(y.o), to_D, y.o_in_D.get());
-  copy(y.x, y.middle);
-  multiply(y.projected(), *y.W_O, y.middle.get(), true);
-}
-
-/// next = middle + gelu(norm(middle).W_1).W_2
-template <class T>
-void Model<T>::Parts::think(Layer<T>& y, Numbers& next) {
-  on.norm(norm_of(y.middle, y.norm_2));
-  multiply(y.norm_2.y.get(), *y.W_1, y.hidden.get());
-  on.gelu(y.hidden.get(), count(y.hidden), to_D, y.gelu.get());
-  copy(y.middle, next);
-  multiply(y.gelu.get(), *y.W_2, next.get(), true);
-}
-
-template <class T>
-CrossEntropy<T> Model<T>::Parts::cross_entropy(T scale, T* d_logits) const {
-  return {.rows = rows,
-          .vocabulary = words,
-          .logits = kept.logits.get(),
-          .targets = target.get(),
-          .factor = scale / static_cast<T>(rows),
-          .losses = kept.losses.get(),
-          .d_logits = d_logits,
-          .rounding = to_D};
-}
-
-template <class T>
-void Model<T>::Parts::predict() {
-  on.norm(norm_of(kept.last, kept.final_norm));
-  multiply(kept.final_norm.y.get(), tensor("head"), kept.logits.get());
-  on.cross_entropy(cross_entropy(1, nullptr));
-}
-
-// --- backward -----------------------------------------------------------------------------------------------------------
-
-template <class T>
-const T* Model<T>::Parts::stream_gradient_in_D() {
-  if (!to_D.rounds()) return d.x.get();
-  on.rounded(d.x.get(), count(d.x), to_D, d.x_in_D.get());
-  return d.x_in_D.get();
-}
-
-template <class T>
-void Model<T>::Parts::predict_back(T scale) {
-  const ParameterTensor& head = tensor("head");
-  on.cross_entropy(cross_entropy(scale, d.logits.get()));
-  weight_gradient(kept.final_norm.y.get(), d.logits.get(), head);
-  multiply_back(d.logits.get(), head, d.normed.get());
-  on.clear(d.x.get(), count(d.x));
-  normalise_back(kept.last, kept.final_norm);
-}
-
-template <class T>
-void Model<T>::Parts::think_back(Layer<T>& y) {
-  const T* d_y = stream_gradient_in_D();
-  weight_gradient(y.gelu.get(), d_y, *y.W_2);
-  multiply_back(d_y, *y.W_2, d.wide.get());
-  on.gelu_gradient(y.hidden.get(), d.wide.get(), count(d.wide), to_D, d.wide.get());
-  weight_gradient(y.norm_2.y.get(), d.wide.get(), *y.W_1);
-  multiply_back(d.wide.get(), *y.W_1, d.normed.get());
-  normalise_back(y.middle, y.norm_2);
-}
-
-/// The gradients through Q, K and V are added in this order, in T.
-template <class T>
-void Model<T>::Parts::attend_back(Layer<T>& y, int layer) {
-  const T* d_y = stream_gradient_in_D();
-  weight_gradient(y.projected(), d_y, *y.W_O);
-  multiply_back(d_y, *y.W_O, y.d_o.get());
-  on.attention_gradient(
-      {.forward = heads_of(y, layer), .d_o = y.d_o.get(), .d_q = d.q.get(), .d_k = d.k.get(), .d_v = d.v.get()});
-  const std::pair<const Numbers*, const ParameterTensor*> inputs[] = {{&d.q, y.W_Q}, {&d.k, y.W_K}, {&d.v, y.W_V}};
-  for (const auto& [d_input, weight] : inputs) {
-    if (!y.gradients_are_in_D) round_in_place(*d_input);
-    weight_gradient(y.norm_1.y.get(), d_input->get(), *weight);
-    multiply_back(d_input->get(), *weight, d.normed.get(), weight != y.W_Q);
-  }
-  normalise_back(y.x, y.norm_1);
-}
-
-template <class T>
-void Model<T>::Parts::embed_back() {
-  on.embed_gradient(input.get(), rows, shape.context, shape.width, words, d.x.get(), gradient + tensor("embedding").first,
-                    gradient + tensor("positions").first);
-}
-
-// --- the model ----------------------------------------------------------------------------------------------------------
 
 template <class T>
 Model<T>::Model(const ModelShape& shape, int vocabulary, int batch, const TrainMethod& method, Primitives<T>& on)

@@ -10,7 +10,7 @@
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/stop_token.h"
-#include "kernels/train/plan/plan_changes.h"
+#include "kernels/train/plan/plan.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -117,215 +117,198 @@ struct PairedTraining::Parts {
     std::vector<std::string> stopped;
   };
 
-  Parts(const TrainPlan& plan, const MakePrimitives& make);
+  Parts(const TrainPlan& plan, const MakePrimitives& make) {
+    const TrainRuns all = runs_of(checked(plan));
+    record.plan = plan;
+    for (const RunPlan& run : all.runs) {
+      Trainer trainer(plan, run, make());
+      std::vector<float> first = trainer.weights();
+      runs.push_back({std::move(trainer), std::move(first), {}});
+      record.runs.push_back({run, {}, {}, {}});
+      order.push_back(order.size());
+    }
+    record.parameters = runs[run_a].trainer.parameters();
+    record.device = runs[run_a].trainer.device();
+    for (const PairPlan& pair : all.pairs) {
+      record.pairs.push_back({pair, {}});
+      meters.push_back(fresh_meter(pair));
+    }
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t run) { return !direct(run); });
+  }
+
   /// A meter that starts from the present weights of the pair.
-  DeviationMeter fresh_meter(const PairPlan& pair) const;
-  void go_on_from(const TrainRecord& old, const PairedTrainingState& state);
-  void take_over_run(std::size_t i, const TrainRecord& old, const PairedTrainingState& state);
-  void take_over_pair(std::size_t i, const TrainRecord& old, const PairedTrainingState& state);
+  DeviationMeter fresh_meter(const PairPlan& pair) const {
+    DeviationMeter meter(record.parameters);
+    meter.follow(runs[index(pair.x)].now, runs[index(pair.y)].now);
+    return meter;
+  }
+
+  void go_on_from(const TrainRecord& old, const PairedTrainingState& state) {
+    for (std::size_t i = 0; i < runs.size(); ++i) take_over_run(i, old, state);
+    for (std::size_t i = 0; i < meters.size(); ++i) take_over_pair(i, old, state);
+    record.step = state.step;
+    record.seconds = old.seconds;
+    record.forks = until(old.forks, state.step);
+    const std::string changes = plan_changes(with_details_of(old.plan, record.plan), record.plan);
+    if (!changes.empty()) record.forks.push_back({state.step, changes});
+    measure_held_out();
+  }
+
+  void take_over_run(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
+    Run& run = runs[i];
+    RunRecord& known = record.runs[i];
+    const auto place = std::ranges::find(old.runs, known.run.name, [](const RunRecord& r) { return r.run.name; });
+    const std::size_t was = static_cast<std::size_t>(place - old.runs.begin());
+    if (place == old.runs.end() || (is_direct(old.pairs, was) && !direct(i))) {
+      run.trainer.restore(handed_over(state.runs[run_b], old.runs[run_b].run, known.run, record.plan.recipe));
+    } else {
+      run.trainer.restore(state.runs[was]);
+      known.steps = until(place->steps, state.step);
+      known.health = until(place->health, state.step);
+      if (had_stopped(old, state, was)) known.stopped = place->stopped;
+    }
+    run.now = run.trainer.weights();
+  }
+
+  void take_over_pair(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
+    PairRecord& known = record.pairs[i];
+    const auto name_in = [](const TrainRecord& r, int run) -> const std::string& { return r.runs[index(run)].run.name; };
+    const auto place = std::ranges::find_if(old.pairs, [&](const PairRecord& p) {
+      return p.pair.name == known.pair.name && p.pair.role == known.pair.role &&
+             name_in(old, p.pair.x) == name_in(record, known.pair.x) && name_in(old, p.pair.y) == name_in(record, known.pair.y);
+    });
+    if (place == old.pairs.end()) {
+      meters[i] = fresh_meter(known.pair);
+      return;
+    }
+    known.points = until(place->points, state.step);
+    meters[i].restore(state.paths[static_cast<std::size_t>(place - old.pairs.begin())], runs[index(known.pair.x)].now,
+                      runs[index(known.pair.y)].now);
+  }
 
   bool direct(std::size_t run) const { return is_direct(record.pairs, run); }
   bool over() const { return record.finished() || !ended(record).empty(); }
   bool measured(int step) const {
     return step == 1 || step == record.plan.recipe.steps || step % record.plan.measure_every == 0;
   }
+
   TrainState state_of_b(std::size_t run) const {
     return handed_over(runs[run_b].trainer.state(), record.runs[run_b].run, record.runs[run].run, record.plan.recipe);
   }
 
-  bool step(const Cancelled& cancelled);
-  PairedTrainingState state() const;
-  CapturedHead captured(std::size_t run, int layer, int head, int sequence);
+  bool step(const Cancelled& cancelled) {
+    if (over()) return false;
+    const AddedTime timed(record.seconds);
+    const bool measures = measured(record.step + 1);
+    const Attempt made = attempt(measures, cancelled);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (!made.stopped[i].empty()) record.runs[i].stopped = made.stopped[i];
+    if (over()) return false;
+    commit(made);
+    follow(made);
+    if (measures) measure(made);
+    return true;
+  }
 
-  Attempt attempt(bool measures, const Cancelled& cancelled);
-  void commit(const Attempt& attempt);
-  void follow(const Attempt& attempt);
-  void measure(const Attempt& attempt);
-  void measure_held_out();
-  PairPoint point(std::size_t pair, const Attempt& attempt) const;
-  RunHealth health(std::size_t run, const StepReport& report) const;
+  PairedTrainingState state() const {
+    PairedTrainingState state{.step = record.step, .runs = {}, .paths = {}};
+    for (const Run& run : runs) state.runs.push_back(run.trainer.state());
+    for (const DeviationMeter& meter : meters) state.paths.push_back(meter.paths());
+    return state;
+  }
+
+  CapturedHead captured(std::size_t run, int layer, int head, int sequence) {
+    Trainer& trainer = runs[run].trainer;
+    if (!direct(run)) return trainer.captured(layer, head, sequence);
+    const TrainState own = trainer.state();
+    trainer.restore(state_of_b(run));
+    CapturedHead seen = trainer.captured(layer, head, sequence);
+    trainer.restore(own);
+    return seen;
+  }
+
+  Attempt attempt(bool measures, const Cancelled& cancelled) {
+    Attempt made{std::vector<std::optional<StepReport>>(runs.size()), std::vector<std::string>(runs.size())};
+    for (const std::size_t i : order) {
+      if (!record.runs[i].stopped.empty() || (direct(i) && !measures)) continue;
+      if (cancelled && cancelled()) throw Stopped{};
+      if (direct(i)) runs[i].trainer.restore(state_of_b(i));
+      try {
+        made.reports[i] = runs[i].trainer.prepare(measures);
+      } catch (const Diverged& diverged) {
+        made.stopped[i] = diverged.what();
+        if (i == run_b || (i == run_a && record.plan.kind != TrainKind::bisect)) break;
+      }
+    }
+    return made;
+  }
+
+  void commit(const Attempt& attempt) {
+    for (const std::size_t i : order)
+      if (attempt.reports[i]) runs[i].take_step();
+    for (const std::size_t i : order) {
+      if (!attempt.reports[i]) continue;
+      runs[i].now.swap(runs[i].before);
+      if (direct(i)) runs[i].before = runs[run_b].before;
+      StepReport report = *attempt.reports[i];
+      report.heads.clear();
+      record.runs[i].steps.push_back(std::move(report));
+    }
+    ++record.step;
+  }
+
+  void follow(const Attempt& attempt) {
+    for (std::size_t i = 0; i < meters.size(); ++i) {
+      const PairPlan& pair = record.pairs[i].pair;
+      const std::size_t x = index(pair.x), y = index(pair.y);
+      if (!attempt.reports[x] || !attempt.reports[y]) continue;
+      if (pair.role == Role::direct) meters[i] = DeviationMeter(record.parameters);  // x started from y
+      meters[i].follow(runs[x].now, runs[y].now);
+    }
+  }
+
+  void measure(const Attempt& attempt) {
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (attempt.reports[i]) record.runs[i].health.push_back(health(i, *attempt.reports[i]));
+    for (std::size_t i = 0; i < meters.size(); ++i)
+      if (attempt.reports[index(record.pairs[i].pair.x)] && attempt.reports[index(record.pairs[i].pair.y)])
+        record.pairs[i].points.push_back(point(i, attempt));
+  }
+
+  /// After the last step, measures every run that took it.
+  void measure_held_out() {
+    if (!record.finished()) return;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (record.runs[i].stopped.empty()) record.runs[i].heldout_loss = runs[i].trainer.heldout_loss();
+  }
+
+  PairPoint point(std::size_t pair, const Attempt& attempt) const {
+    const std::size_t x = index(record.pairs[pair].pair.x), y = index(record.pairs[pair].pair.y);
+    PairPoint p{.step = record.step,
+                .loss_difference = attempt.reports[x]->loss - attempt.reports[y]->loss,
+                .deviations = meters[pair].deviations(runs[x].now, runs[y].now, runs[x].before, runs[y].before),
+                .profiles = std::vector<std::vector<float>>(record.parameters.tensors.size())};
+    parallel_for(std::size_t{0}, p.profiles.size(), [&](std::size_t t) {
+      p.profiles[t] = profile(record.parameters.tensors[t], runs[x].now, runs[y].now, profile_height);
+    });
+    return p;
+  }
+
+  RunHealth health(std::size_t run, const StepReport& report) const {
+    const ModelShape& shape = record.plan.model;
+    RunHealth known{record.step, std::vector<HeadHealth>(report.heads.size())};
+    parallel_for(std::size_t{0}, known.heads.size(), [&](std::size_t i) {
+      const int layer = static_cast<int>(i) / shape.heads, head = static_cast<int>(i) % shape.heads;
+      known.heads[i] = {report.heads[i], query_norm(record.parameters, shape, runs[run].now, layer, head)};
+    });
+    return known;
+  }
 
   TrainRecord record;
   std::vector<Run> runs;
   std::vector<DeviationMeter> meters;  ///< of each pair
   std::vector<std::size_t> order;      ///< in which the runs take a step: a run that starts from b's state comes after b
 };
-
-PairedTraining::Parts::Parts(const TrainPlan& plan, const MakePrimitives& make) {
-  const TrainRuns all = runs_of(checked(plan));
-  record.plan = plan;
-  for (const RunPlan& run : all.runs) {
-    Trainer trainer(plan, run, make());
-    std::vector<float> first = trainer.weights();
-    runs.push_back({std::move(trainer), std::move(first), {}});
-    record.runs.push_back({run, {}, {}, {}});
-    order.push_back(order.size());
-  }
-  record.parameters = runs[run_a].trainer.parameters();
-  record.device = runs[run_a].trainer.device();
-  for (const PairPlan& pair : all.pairs) {
-    record.pairs.push_back({pair, {}});
-    meters.push_back(fresh_meter(pair));
-  }
-  std::stable_partition(order.begin(), order.end(), [&](std::size_t run) { return !direct(run); });
-}
-
-DeviationMeter PairedTraining::Parts::fresh_meter(const PairPlan& pair) const {
-  DeviationMeter meter(record.parameters);
-  meter.follow(runs[index(pair.x)].now, runs[index(pair.y)].now);
-  return meter;
-}
-
-void PairedTraining::Parts::take_over_run(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
-  Run& run = runs[i];
-  RunRecord& known = record.runs[i];
-  const auto place = std::ranges::find(old.runs, known.run.name, [](const RunRecord& r) { return r.run.name; });
-  const std::size_t was = static_cast<std::size_t>(place - old.runs.begin());
-  if (place == old.runs.end() || (is_direct(old.pairs, was) && !direct(i))) {
-    run.trainer.restore(handed_over(state.runs[run_b], old.runs[run_b].run, known.run, record.plan.recipe));
-  } else {
-    run.trainer.restore(state.runs[was]);
-    known.steps = until(place->steps, state.step);
-    known.health = until(place->health, state.step);
-    if (had_stopped(old, state, was)) known.stopped = place->stopped;
-  }
-  run.now = run.trainer.weights();
-}
-
-void PairedTraining::Parts::take_over_pair(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
-  PairRecord& known = record.pairs[i];
-  const auto name_in = [](const TrainRecord& r, int run) -> const std::string& { return r.runs[index(run)].run.name; };
-  const auto place = std::ranges::find_if(old.pairs, [&](const PairRecord& p) {
-    return p.pair.name == known.pair.name && p.pair.role == known.pair.role &&
-           name_in(old, p.pair.x) == name_in(record, known.pair.x) && name_in(old, p.pair.y) == name_in(record, known.pair.y);
-  });
-  if (place == old.pairs.end()) {
-    meters[i] = fresh_meter(known.pair);
-    return;
-  }
-  known.points = until(place->points, state.step);
-  meters[i].restore(state.paths[static_cast<std::size_t>(place - old.pairs.begin())], runs[index(known.pair.x)].now,
-                    runs[index(known.pair.y)].now);
-}
-
-void PairedTraining::Parts::go_on_from(const TrainRecord& old, const PairedTrainingState& state) {
-  for (std::size_t i = 0; i < runs.size(); ++i) take_over_run(i, old, state);
-  for (std::size_t i = 0; i < meters.size(); ++i) take_over_pair(i, old, state);
-  record.step = state.step;
-  record.seconds = old.seconds;
-  record.forks = until(old.forks, state.step);
-  const std::string changes = plan_changes(with_details_of(old.plan, record.plan), record.plan);
-  if (!changes.empty()) record.forks.push_back({state.step, changes});
-  measure_held_out();
-}
-
-PairedTraining::Parts::Attempt PairedTraining::Parts::attempt(bool measures, const Cancelled& cancelled) {
-  Attempt made{std::vector<std::optional<StepReport>>(runs.size()), std::vector<std::string>(runs.size())};
-  for (const std::size_t i : order) {
-    if (!record.runs[i].stopped.empty() || (direct(i) && !measures)) continue;
-    if (cancelled && cancelled()) throw Stopped{};
-    if (direct(i)) runs[i].trainer.restore(state_of_b(i));
-    try {
-      made.reports[i] = runs[i].trainer.prepare(measures);
-    } catch (const Diverged& diverged) {
-      made.stopped[i] = diverged.what();
-      if (i == run_b || (i == run_a && record.plan.kind != TrainKind::bisect)) break;
-    }
-  }
-  return made;
-}
-
-void PairedTraining::Parts::commit(const Attempt& attempt) {
-  for (const std::size_t i : order)
-    if (attempt.reports[i]) runs[i].take_step();
-  for (const std::size_t i : order) {
-    if (!attempt.reports[i]) continue;
-    runs[i].now.swap(runs[i].before);
-    if (direct(i)) runs[i].before = runs[run_b].before;
-    StepReport report = *attempt.reports[i];
-    report.heads.clear();
-    record.runs[i].steps.push_back(std::move(report));
-  }
-  ++record.step;
-}
-
-void PairedTraining::Parts::follow(const Attempt& attempt) {
-  for (std::size_t i = 0; i < meters.size(); ++i) {
-    const PairPlan& pair = record.pairs[i].pair;
-    const std::size_t x = index(pair.x), y = index(pair.y);
-    if (!attempt.reports[x] || !attempt.reports[y]) continue;
-    if (pair.role == Role::direct) meters[i] = DeviationMeter(record.parameters);  // x started from y
-    meters[i].follow(runs[x].now, runs[y].now);
-  }
-}
-
-PairPoint PairedTraining::Parts::point(std::size_t pair, const Attempt& attempt) const {
-  const std::size_t x = index(record.pairs[pair].pair.x), y = index(record.pairs[pair].pair.y);
-  PairPoint p{.step = record.step,
-              .loss_difference = attempt.reports[x]->loss - attempt.reports[y]->loss,
-              .deviations = meters[pair].deviations(runs[x].now, runs[y].now, runs[x].before, runs[y].before),
-              .profiles = std::vector<std::vector<float>>(record.parameters.tensors.size())};
-  parallel_for(std::size_t{0}, p.profiles.size(), [&](std::size_t t) {
-    p.profiles[t] = profile(record.parameters.tensors[t], runs[x].now, runs[y].now, profile_height);
-  });
-  return p;
-}
-
-RunHealth PairedTraining::Parts::health(std::size_t run, const StepReport& report) const {
-  const ModelShape& shape = record.plan.model;
-  RunHealth known{record.step, std::vector<HeadHealth>(report.heads.size())};
-  parallel_for(std::size_t{0}, known.heads.size(), [&](std::size_t i) {
-    const int layer = static_cast<int>(i) / shape.heads, head = static_cast<int>(i) % shape.heads;
-    known.heads[i] = {report.heads[i], query_norm(record.parameters, shape, runs[run].now, layer, head)};
-  });
-  return known;
-}
-
-void PairedTraining::Parts::measure(const Attempt& attempt) {
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    if (attempt.reports[i]) record.runs[i].health.push_back(health(i, *attempt.reports[i]));
-  for (std::size_t i = 0; i < meters.size(); ++i)
-    if (attempt.reports[index(record.pairs[i].pair.x)] && attempt.reports[index(record.pairs[i].pair.y)])
-      record.pairs[i].points.push_back(point(i, attempt));
-}
-
-/// After the last step, measures every run that took it.
-void PairedTraining::Parts::measure_held_out() {
-  if (!record.finished()) return;
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    if (record.runs[i].stopped.empty()) record.runs[i].heldout_loss = runs[i].trainer.heldout_loss();
-}
-
-bool PairedTraining::Parts::step(const Cancelled& cancelled) {
-  if (over()) return false;
-  const AddedTime timed(record.seconds);
-  const bool measures = measured(record.step + 1);
-  const Attempt made = attempt(measures, cancelled);
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    if (!made.stopped[i].empty()) record.runs[i].stopped = made.stopped[i];
-  if (over()) return false;
-  commit(made);
-  follow(made);
-  if (measures) measure(made);
-  return true;
-}
-
-PairedTrainingState PairedTraining::Parts::state() const {
-  PairedTrainingState state{.step = record.step, .runs = {}, .paths = {}};
-  for (const Run& run : runs) state.runs.push_back(run.trainer.state());
-  for (const DeviationMeter& meter : meters) state.paths.push_back(meter.paths());
-  return state;
-}
-
-CapturedHead PairedTraining::Parts::captured(std::size_t run, int layer, int head, int sequence) {
-  Trainer& trainer = runs[run].trainer;
-  if (!direct(run)) return trainer.captured(layer, head, sequence);
-  const TrainState own = trainer.state();
-  trainer.restore(state_of_b(run));
-  CapturedHead seen = trainer.captured(layer, head, sequence);
-  trainer.restore(own);
-  return seen;
-}
 
 /// The substitute for a device that fails.
 struct PairedTraining::Spare {
@@ -339,24 +322,22 @@ struct PairedTraining::Spare {
   void keep_up(const Parts& running) {
     if (make && running.record.step - state.step >= most_repeated) state = running.state();
   }
-  void begin(const TrainRecord& record, const DeviceFailure& failure);
+  void begin(const TrainRecord& record, const DeviceFailure& failure) {
+    const std::string after = record.step > 0 ? " after step " + std::to_string(record.step) : "";
+    try {
+      parts = std::make_unique<Parts>(record.plan, make);
+      parts->go_on_from(record, state);
+    } catch (const std::runtime_error& error) {
+      parts.reset();
+      throw DeviceFailure(no_takeover(failure, error));
+    }
+    parts->record.remark = cpu_took_over(failure, after);
+  }
   void repeat(int step, const Cancelled& cancelled) {
     while (parts->record.step < step && parts->step(cancelled)) {
     }
   }
 };
-
-void PairedTraining::Spare::begin(const TrainRecord& record, const DeviceFailure& failure) {
-  const std::string after = record.step > 0 ? " after step " + std::to_string(record.step) : "";
-  try {
-    parts = std::make_unique<Parts>(record.plan, make);
-    parts->go_on_from(record, state);
-  } catch (const std::runtime_error& error) {
-    parts.reset();
-    throw DeviceFailure(no_takeover(failure, error));
-  }
-  parts->record.remark = cpu_took_over(failure, after);
-}
 
 TrainDevice primitives_on(const std::string& device, int threads) {
   const std::vector<int> gpus = devices_of(device);

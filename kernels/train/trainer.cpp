@@ -65,18 +65,109 @@ double rate_at(const Recipe& recipe, int step) {
 bool scales_loss(const Format& format) { return format.exponent_bits < fp32.exponent_bits; }
 
 struct Trainer::Parts {
-  Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std::unique_ptr<Primitives<float>> primitives);
+  Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std::unique_ptr<Primitives<float>> primitives)
+      : plan(train_plan),
+        run(run_plan),
+        on(std::move(primitives)),
+        model(plan.model, static_cast<int>(plan.text.corpus->characters.size()), plan.recipe.batch, run.method, *on),
+        to_weights(attoscope::plan<float>(run.method.weights, run.method.format)),
+        to_moments(attoscope::plan<float>(run.method.optimiser, run.method.format)),
+        weights(*on, model.parameters().size),
+        m(*on, weights.size()),
+        v(*on, weights.size()),
+        gradient(*on, weights.size()),
+        loss_scale(scales() ? plan.recipe.loss_scale : 1) {
+    weights.write(first_weights(model.parameters(), plan.model, run.seed));
+    round_stored();
+  }
 
-  Batch next_batch() const;
-  double forward();
-  void check_loss(double loss) const;
-  void round_stored();
-  void check_gradient(const GradientSize& size) const;
-  void skip();
-  void update();
-  void count_good_step();
-  std::vector<HeadStatistics> all_heads() const;
-  [[noreturn]] void diverge(const std::string& why) const;
+  Batch next_batch() const {
+    return batch_at(training_text(plan), plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
+  }
+
+  double forward() { return model.forward(weights.get(), next_batch(), rounding_seed_of(run.seed, next())); }
+
+  void check_loss(double loss) const {
+    const bool finite = std::isfinite(loss);
+    if (finite && !(loss > loss_factor * first_loss + loss_margin)) return;
+    const std::string what =
+        finite ? "the loss is " + number(loss) + ", more than three times the first" : "the loss is not finite";
+    const std::string place = model.first_nonfinite();
+    diverge(what + "; " + (place.empty() ? holder(model.largest()) + "the largest number" : holder(place) + not_finite));
+  }
+
+  /// Rounds weights and moments to nearest unless an update of this run has stored them already.
+  void round_stored() {
+    const auto round = [&](DeviceArray<float, float>& x, const Rounding& rounding) {
+      Rounding nearest = rounding;
+      nearest.stochastic = false;
+      const RounderPlan<float> to = attoscope::plan<float>(nearest, run.method.format);
+      if (to.rounds()) on->rounded(x.get(), static_cast<std::int64_t>(x.size()), to, x.get());
+    };
+    round(weights, run.method.weights);
+    round(m, run.method.optimiser);
+    round(v, run.method.optimiser);
+  }
+
+  void check_gradient(const GradientSize& size) const {
+    if (size.nonfinite == 0 || (scales() && loss_scale / 2 >= least_loss_scale)) return;
+    const std::string what = "the gradient of " + tensor_at(model.parameters(), size.first).name;
+    diverge((scales() ? "the loss scale fell below 2^-24, and " + what + " still" : what) + " holds " + not_finite);
+  }
+
+  /// Skips a step whose gradient overflowed.
+  void skip() {
+    loss_scale /= 2;
+    steps_since_overflow = 0;
+  }
+
+  void update() {
+    const Recipe& recipe = plan.recipe;
+    const double norm = prepared->gradient_norm;
+    ++updates;
+    AdamStep<float> s;
+    s.unscale = static_cast<float>(1 / loss_scale);
+    s.clip = static_cast<float>(recipe.clip > 0 && norm > recipe.clip ? recipe.clip / norm : 1);
+    s.beta1 = static_cast<float>(recipe.beta1);
+    s.beta2 = static_cast<float>(recipe.beta2);
+    s.correction1 = static_cast<float>(1 / (1 - power(recipe.beta1, updates)));
+    s.correction2 = static_cast<float>(1 / (1 - power(recipe.beta2, updates)));
+    s.rate = static_cast<float>(prepared->rate);
+    s.epsilon = static_cast<float>(recipe.epsilon);
+    s.weights = to_weights;
+    s.moments = to_moments;
+    s.seed = rounding_seed_of(run.seed, next(), update_stream);
+    for (const ParameterTensor& tensor : model.parameters().tensors) {
+      s.count = static_cast<std::int64_t>(tensor.size());
+      s.first = static_cast<std::int64_t>(tensor.first);
+      s.w = weights.get() + tensor.first;
+      s.m = m.get() + tensor.first;
+      s.v = v.get() + tensor.first;
+      s.g = gradient.get() + tensor.first;
+      s.decay = static_cast<float>(tensor.decays ? recipe.weight_decay : 0);
+      on->adam(s);
+    }
+    count_good_step();
+  }
+
+  void count_good_step() {
+    if (++steps_since_overflow < plan.recipe.scale_growth) return;
+    steps_since_overflow = 0;
+    if (may_grow()) loss_scale *= 2;
+  }
+
+  std::vector<HeadStatistics> all_heads() const {
+    std::vector<HeadStatistics> heads;
+    for (int layer = 0; layer < plan.model.layers; ++layer) {
+      const std::vector<HeadStatistics> some = model.statistics(layer);
+      heads.insert(heads.end(), some.begin(), some.end());
+    }
+    return heads;
+  }
+
+  [[noreturn]] void diverge(const std::string& why) const {
+    throw Diverged("Run " + run.name + " diverged at step " + std::to_string(next()) + ": " + why + ".");
+  }
 
   int next() const { return step + 1; }
   bool scales() const { return scales_loss(run.method.format); }
@@ -93,110 +184,6 @@ struct Trainer::Parts {
   double loss_scale, first_loss = std::numeric_limits<double>::quiet_NaN();
   std::optional<StepReport> prepared;  ///< the step whose gradient lies in `gradient`
 };
-
-Trainer::Parts::Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std::unique_ptr<Primitives<float>> primitives)
-    : plan(train_plan),
-      run(run_plan),
-      on(std::move(primitives)),
-      model(plan.model, static_cast<int>(plan.text.corpus->characters.size()), plan.recipe.batch, run.method, *on),
-      to_weights(attoscope::plan<float>(run.method.weights, run.method.format)),
-      to_moments(attoscope::plan<float>(run.method.optimiser, run.method.format)),
-      weights(*on, model.parameters().size),
-      m(*on, weights.size()),
-      v(*on, weights.size()),
-      gradient(*on, weights.size()),
-      loss_scale(scales() ? plan.recipe.loss_scale : 1) {
-  weights.write(first_weights(model.parameters(), plan.model, run.seed));
-  round_stored();
-}
-
-/// Rounds weights and moments to nearest unless an update of this run has stored them already.
-void Trainer::Parts::round_stored() {
-  const auto round = [&](DeviceArray<float, float>& x, const Rounding& rounding) {
-    Rounding nearest = rounding;
-    nearest.stochastic = false;
-    const RounderPlan<float> to = attoscope::plan<float>(nearest, run.method.format);
-    if (to.rounds()) on->rounded(x.get(), static_cast<std::int64_t>(x.size()), to, x.get());
-  };
-  round(weights, run.method.weights);
-  round(m, run.method.optimiser);
-  round(v, run.method.optimiser);
-}
-
-Batch Trainer::Parts::next_batch() const {
-  return batch_at(training_text(plan), plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
-}
-
-double Trainer::Parts::forward() { return model.forward(weights.get(), next_batch(), rounding_seed_of(run.seed, next())); }
-
-void Trainer::Parts::diverge(const std::string& why) const {
-  throw Diverged("Run " + run.name + " diverged at step " + std::to_string(next()) + ": " + why + ".");
-}
-
-void Trainer::Parts::check_loss(double loss) const {
-  const bool finite = std::isfinite(loss);
-  if (finite && !(loss > loss_factor * first_loss + loss_margin)) return;
-  const std::string what =
-      finite ? "the loss is " + number(loss) + ", more than three times the first" : "the loss is not finite";
-  const std::string place = model.first_nonfinite();
-  diverge(what + "; " + (place.empty() ? holder(model.largest()) + "the largest number" : holder(place) + not_finite));
-}
-
-void Trainer::Parts::check_gradient(const GradientSize& size) const {
-  if (size.nonfinite == 0 || (scales() && loss_scale / 2 >= least_loss_scale)) return;
-  const std::string what = "the gradient of " + tensor_at(model.parameters(), size.first).name;
-  diverge((scales() ? "the loss scale fell below 2^-24, and " + what + " still" : what) + " holds " + not_finite);
-}
-
-/// Skips a step whose gradient overflowed.
-void Trainer::Parts::skip() {
-  loss_scale /= 2;
-  steps_since_overflow = 0;
-}
-
-void Trainer::Parts::count_good_step() {
-  if (++steps_since_overflow < plan.recipe.scale_growth) return;
-  steps_since_overflow = 0;
-  if (may_grow()) loss_scale *= 2;
-}
-
-void Trainer::Parts::update() {
-  const Recipe& recipe = plan.recipe;
-  const double norm = prepared->gradient_norm;
-  ++updates;
-  AdamStep<float> s;
-  s.unscale = static_cast<float>(1 / loss_scale);
-  s.clip = static_cast<float>(recipe.clip > 0 && norm > recipe.clip ? recipe.clip / norm : 1);
-  s.beta1 = static_cast<float>(recipe.beta1);
-  s.beta2 = static_cast<float>(recipe.beta2);
-  s.correction1 = static_cast<float>(1 / (1 - power(recipe.beta1, updates)));
-  s.correction2 = static_cast<float>(1 / (1 - power(recipe.beta2, updates)));
-  s.rate = static_cast<float>(prepared->rate);
-  s.epsilon = static_cast<float>(recipe.epsilon);
-  s.weights = to_weights;
-  s.moments = to_moments;
-  s.seed = rounding_seed_of(run.seed, next(), update_stream);
-  for (const ParameterTensor& tensor : model.parameters().tensors) {
-    s.count = static_cast<std::int64_t>(tensor.size());
-    s.first = static_cast<std::int64_t>(tensor.first);
-    s.w = weights.get() + tensor.first;
-    s.m = m.get() + tensor.first;
-    s.v = v.get() + tensor.first;
-    s.g = gradient.get() + tensor.first;
-    s.decay = static_cast<float>(tensor.decays ? recipe.weight_decay : 0);
-    on->adam(s);
-  }
-  count_good_step();
-}
-
-std::vector<HeadStatistics> Trainer::Parts::all_heads() const {
-  std::vector<HeadStatistics> heads;
-  for (int layer = 0; layer < plan.model.layers; ++layer) {
-    const std::vector<HeadStatistics> some = model.statistics(layer);
-    heads.insert(heads.end(), some.begin(), some.end());
-  }
-  return heads;
-}
 
 namespace {
 

@@ -1,10 +1,9 @@
 // `attoscope check-gpu`: its output and its files for a stand-in GPU, and its refusals.
-#include "app/commands/check_gpu_command.h"
-
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/commands/commands.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"

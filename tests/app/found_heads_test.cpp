@@ -1,8 +1,7 @@
 // The search through all heads in the background: what the window is told of it.
-#include "app/explore/found_heads.h"
-
 #include <gtest/gtest.h>
 
+#include "app/explore/side_answers.h"
 #include "app/heads/heads.h"
 #include "app/tensors/call_files.h"
 #include "kernels/experiment/presets.h"

@@ -11,7 +11,6 @@
 
 #include "app/figures/bundle.h"
 #include "app/figures/gnuplot_text.h"
-#include "app/figures/latex_text.h"
 #include "app/threads/job_queue.h"
 #include "tests/support/eventually.h"
 #include "tests/support/figure_support.h"

@@ -19,7 +19,6 @@
 
 #include "app/files/paths.h"
 #include "app/link/link.h"
-#include "app/link/packed_text.h"
 #include "app/session/session.h"
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"

@@ -71,7 +71,7 @@ class Plots : public ::testing::TestWithParam<Plot> {
     write_file(scratch_ / "s.json", session_text(s));
     return scratch_ / "s.json";
   }
-  static std::string name() { return std::string(plot_names[static_cast<std::size_t>(GetParam())]); }
+  static std::string name() { return std::string(plot_names[GetParam()]); }
   const TemporaryDirectory scratch_;
 };
 
@@ -128,7 +128,7 @@ std::vector<Plot> all_plots() {
   return plots;
 }
 INSTANTIATE_TEST_SUITE_P(Window, Plots, ::testing::ValuesIn(all_plots()),
-                         [](const auto& tested) { return std::string(plot_names[static_cast<std::size_t>(tested.param)]); });
+                         [](const auto& tested) { return std::string(plot_names[tested.param]); });
 
 /// The series of that label.
 const Series& series(const Figure& f, const std::string& label) {

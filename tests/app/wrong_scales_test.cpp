@@ -20,8 +20,6 @@ using nlohmann::json;
 
 constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Two heads: Q in bf16, K in int8 with a scale a token, V in int8 with a scale a head.
 class Stored {
  public:

@@ -106,14 +106,12 @@ inline OutputGradients random_incoming(Dice& dice, const Experiment& e, bool nas
 
 inline std::string describe(const GradMethod& g, const Format& main) {
   std::ostringstream out;
-  out << "\n  gradient: " << scale_at_names[static_cast<std::size_t>(g.scale_at)] << ' '
-      << grad_exponential_names[static_cast<std::size_t>(g.exponential)] << " tiles " << g.block_q << " x " << g.block_k << ' '
-      << grad_order_names[static_cast<std::size_t>(g.order)] << ' ' << g.order_seed << ' ' << g.buffers
-      << (g.last_queries_first ? " last_queries_first" : "") << " delta from "
-      << delta_from_names[static_cast<std::size_t>(g.precision.delta_from)] << " dP=" << name(g.accumulator.dP)
-      << " dV=" << name(g.accumulator.dV) << " dK=" << name(g.accumulator.dK) << " dQ=" << name(g.accumulator.dQ) << " dO as "
-      << scaling_text(g.scaling.dO) << " P as " << scaling_text(g.scaling.P) << " dS as " << scaling_text(g.scaling.dS)
-      << " and " << scaling_text(g.scaling.dS_of_dK) << "\n   ";
+  out << "\n  gradient: " << scale_at_names[g.scale_at] << ' ' << grad_exponential_names[g.exponential] << " tiles "
+      << g.block_q << " x " << g.block_k << ' ' << grad_order_names[g.order] << ' ' << g.order_seed << ' ' << g.buffers
+      << (g.last_queries_first ? " last_queries_first" : "") << " delta from " << delta_from_names[g.precision.delta_from]
+      << " dP=" << name(g.accumulator.dP) << " dV=" << name(g.accumulator.dV) << " dK=" << name(g.accumulator.dK)
+      << " dQ=" << name(g.accumulator.dQ) << " dO as " << scaling_text(g.scaling.dO) << " P as " << scaling_text(g.scaling.P)
+      << " dS as " << scaling_text(g.scaling.dS) << " and " << scaling_text(g.scaling.dS_of_dK) << "\n   ";
   for (const GradStepInfo& s : grad_step_infos)
     if (const Rounding& r = g.precision[s.step]; r != exact)
       out << ' ' << s.name << '=' << name(format_of(r, main)) << (r.stochastic ? "~" : "");

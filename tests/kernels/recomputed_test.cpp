@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/bench/controls.h"
+#include "kernels/bench/stages.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -86,7 +86,7 @@ std::vector<UpdatePart> parts_of(const Timing& t) {
 
 std::string names_of(const std::vector<UpdatePart>& parts) {
   std::string names;
-  for (const UpdatePart p : parts) names += std::string(update_part_names[static_cast<std::size_t>(p)]) + "; ";
+  for (const UpdatePart p : parts) names += std::string(update_part_names[p]) + "; ";
   return names;
 }
 

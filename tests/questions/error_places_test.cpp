@@ -1,11 +1,11 @@
 // Places of errors, in words.
-#include "kernels/slips/error_places.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "kernels/slips/slips.h"
 
 namespace attoscope {
 namespace {

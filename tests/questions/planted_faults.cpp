@@ -10,8 +10,6 @@ namespace {
 
 using Part = Values Tensors::*;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// An online loop over tiles of keys, with steps that a fault can replace.
 struct Loop {
   Tensors t;

@@ -258,14 +258,12 @@ namespace {
 
 void describe(std::ostream& out, const Method& m, const Format& main) {
   out << name(m.algorithm) << " block_k=" << m.block_k << " splits=" << m.splits << " tau=" << m.tau
-      << " tie_beta=" << m.tie_beta << ' ' << exponential_names[static_cast<std::size_t>(m.exponential)]
-      << " degree=" << m.exp2_degree << " p_exponent=" << m.p_exponent << (m.kahan_l ? " kahan_l " : " ")
-      << sum_order_names[static_cast<std::size_t>(m.order)] << " sum_lanes=" << m.sum_lanes
-      << (m.reverse_keys ? " reverse_keys" : "") << " qk=" << name(m.accumulator.qk) << " pv=" << name(m.accumulator.pv)
-      << " flush=" << m.flush << "\n    ";
+      << " tie_beta=" << m.tie_beta << ' ' << exponential_names[m.exponential] << " degree=" << m.exp2_degree
+      << " p_exponent=" << m.p_exponent << (m.kahan_l ? " kahan_l " : " ") << sum_order_names[m.order]
+      << " sum_lanes=" << m.sum_lanes << (m.reverse_keys ? " reverse_keys" : "") << " qk=" << name(m.accumulator.qk)
+      << " pv=" << name(m.accumulator.pv) << " flush=" << m.flush << "\n    ";
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
-    if (m.scaling[t].is_on())
-      out << ' ' << scaled_tensor_names[static_cast<std::size_t>(t)] << " as " << scaling_text(m.scaling[t]);
+    if (m.scaling[t].is_on()) out << ' ' << scaled_tensor_names[t] << " as " << scaling_text(m.scaling[t]);
   if (m.scaling.any())
     out << (m.scaling.hadamard ? " hadamard" : "") << (m.scaling.smooth_K ? " smooth_K" : "")
         << " smooth_Q=" << m.scaling.smooth_Q << (m.scaling.smooth_V ? " smooth_V" : "")

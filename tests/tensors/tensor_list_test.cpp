@@ -5,7 +5,6 @@
 
 #include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/tensor_choices.h"
 #include "app/tensors/tensor_set.h"
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
@@ -30,7 +29,7 @@ std::string file_of(const TemporaryDirectory& folder, const std::vector<std::str
 std::string taken(const TensorList& list) {
   std::string text;
   for (const TensorEntry& e : list.tensors)
-    if (e.taken) text += e.name + "=" + std::string(call_part_names[static_cast<std::size_t>(*e.taken)]) + " ";
+    if (e.taken) text += e.name + "=" + std::string(call_part_names[*e.taken]) + " ";
   return text;
 }
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "kernels/experiment/presets.h"
-#include "kernels/train/plan/plan_changes.h"
+#include "kernels/train/plan/plan.h"
 #include "kernels/train/record.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"

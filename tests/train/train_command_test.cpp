@@ -16,7 +16,7 @@
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/train/plan/named_plans.h"
+#include "kernels/train/plan/plan.h"
 #include "tests/app/disk_full.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"

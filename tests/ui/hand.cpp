@@ -244,4 +244,18 @@ Picture Hand::picture() {
   return *stage.picture();
 }
 
+std::function<void(const std::function<void()>&)> in_popup(Hand& hand, const std::string& button) {
+  return [&hand, button](const std::function<void()>& act) {
+    hand.click(button);
+    act();
+    for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
+  };
+}
+
+std::string escaped(const std::string& label) {
+  std::string part;
+  for (const char c : label) part += c == '/' ? std::string("\\/") : std::string(1, c);
+  return part;
+}
+
 }  // namespace attoscope::testing

@@ -16,7 +16,8 @@ struct ImRect;
 namespace attoscope::testing {
 
 /// The panels' paths.
-inline const std::string controls = "//Controls/", heatmap = "//Heat map/", strip = "//Recurrence/", top_bar = "//Top bar/";
+inline const std::string controls = "//Controls/", heatmap = "//Heat map/", strip = "//Recurrence/", top_bar = "//Top bar/",
+                         focused = "//$FOCUSED/";
 
 class Hand {
  public:
@@ -114,6 +115,11 @@ class Hand {
 
   ImGuiTestContext& context_;
 };
+
+/// Acts in the popup of a button: opens it before and closes it after.
+std::function<void(const std::function<void()>&)> in_popup(Hand& hand, const std::string& button);
+/// A label as a part of a path: its slashes are escaped.
+std::string escaped(const std::string& label);
 
 /// The lines in which two sessions differ, in their saved form.
 std::string difference(const Session& expected, const Session& found);

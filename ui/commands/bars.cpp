@@ -73,7 +73,7 @@ void undo_buttons(Session& session, History& history) {
 
 void theme_button(View& view) {
   const Theme now = view.theme;
-  const std::string name(now == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(now)]);
+  const std::string name(now == Theme::high_contrast ? "contrast" : theme_names[now]);
   if (bar_button((name + "###theme").c_str(), 66, "The theme: dark, light or high contrast. Click or key T: the next one."))
     view.theme = next(now);
 }

@@ -106,7 +106,7 @@ bool choose_policy(Method& m) {
 
 /// Groups of the list of whole kernels.
 enum class KernelGroup : std::uint8_t { plain, scaled, cache };
-constexpr std::array<const char*, 3> group_titles{"whole kernels", "kernels with scales", "quantised KV caches"};
+constexpr EnumArray<KernelGroup, const char*> group_titles{"whole kernels", "kernels with scales", "quantised KV caches"};
 /// cache: K is dequantised before the products.
 KernelGroup group_of(const Method& m) {
   if (!m.scaling.any()) return KernelGroup::plain;
@@ -129,8 +129,7 @@ bool choose_kernel(Experiment& e, bool of_b) {
   for (const KernelPreset& k : kernel_presets()) {
     Experiment chosen = of_b ? with_kernel_as_b(e, k) : with_kernel(e, k);
     const Method& m = of_b ? chosen.b : chosen.a;
-    if (const KernelGroup its = group_of(m); its != group)
-      ImGui::SeparatorText(group_titles[static_cast<std::size_t>(group = its)]);
+    if (const KernelGroup its = group_of(m); its != group) ImGui::SeparatorText(group_titles[group = its]);
     std::string reason = of_b ? reason_against_b(chosen) : "";
     if (const std::string why = why_not_scaled(m, chosen.problem); !why.empty()) reason += "Not here: " + why + ".";
     ImGui::BeginDisabled(!reason.empty());

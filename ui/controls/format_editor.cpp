@@ -69,8 +69,9 @@ bool edit_bits(Format& f) {
 
 /// Result of an overflow; a click takes the next choice.
 bool edit_overflow(Format& f, ImVec2 size) {
-  static constexpr const char* texts[] = {"overflow ∞###overflow", "overflow max###overflow", "overflow NaN###overflow"};
-  const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], false, size);
+  constexpr EnumArray<Overflow, const char*> texts{"overflow ∞###overflow", "overflow max###overflow",
+                                                   "overflow NaN###overflow"};
+  const bool pressed = push_button(texts[f.overflow], false, size);
   explain(
       "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next choice.",
       "|x| > max  ->  inf | max | NaN");

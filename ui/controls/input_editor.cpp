@@ -23,7 +23,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, 11> inputs{{
+constexpr EnumArray<InputKind, Choice> inputs{{
     {"normal", "Q, K, V are independent draws of N(0, 1)."},
     {"uniform", "Independent draws from [0, 1): all scores are positive and close, V has a mean."},
     {"outliers", "N(0, 1) + N(0, 100) with probability 0.001: the mix of the FlashAttention-3 paper."},
@@ -111,8 +111,7 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
                        "such files. Dropping them onto the window does the same.");
     ImGui::EndCombo();
   } else {
-    explain(parameter("input").sentence,
-            from_file ? input.file : std::string(inputs[static_cast<std::size_t>(input.kind)].what));
+    explain(parameter("input").sentence, from_file ? input.file : std::string(inputs[input.kind].what));
   }
   if (ask) ImGui::OpenPopup("tensor file");
   return changed;

@@ -21,25 +21,25 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, 2> exponentials{{
+constexpr EnumArray<ExponentialKind, Choice> exponentials{{
     {"natural", "exp(S - m), the difference rounded as the policy says."},
     {"exp2",
      "2^(S c - m c) with c = scale log2 e folded into one fma over the unscaled S: FlashAttention-2's way. m c is rounded "
      "once, so the exponent at the max is not exactly 0."},
 }};
-constexpr std::array<Choice, 3> orders{{
+constexpr EnumArray<SumOrder, Choice> orders{{
     {"in order", "One term after the other, in the order of the keys."},
     {"pairwise", "Neighbours first, then pairs of pairs: the error grows with log2 of the number of terms."},
     {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
 }};
 
-constexpr std::array<Choice, 4> grad_orders{{
+constexpr EnumArray<GradOrder, Choice> grad_orders{{
     {"ascending", "From the first key tile to the last: a deterministic mode of FlashAttention-3."},
     {"descending", "From the last key tile to the first."},
     {"shuffled", "In an order that the seed draws for each query tile, as atomic additions may give any."},
     {"buffers", "Tile t to buffer t mod the number of buffers, and then the buffers: FlashAttention-2's deterministic mode."},
 }};
-constexpr std::array<Choice, 3> scale_places{{
+constexpr EnumArray<ScaleAt, Choice> scale_places{{
     {"product", "On the finished dQ and dK (FlashAttention)."},
     {"dS", "On dS before its cast (memory-efficient attention)."},
     {"K", "With log2 e on K before the scores are made again (the Triton tutorial)."},

@@ -34,8 +34,7 @@ std::string name_of(const Experiment& e) {
   }
   text.append(" ").append(name(e.format)).append(" N ").append(std::to_string(e.problem.n));
   if (key_count(e.problem) != e.problem.n) text.append("×").append(std::to_string(key_count(e.problem)));
-  if (e.problem.mask.kind != Mask::Kind::none)
-    text.append(" ").append(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]);
+  if (e.problem.mask.kind != Mask::Kind::none) text.append(" ").append(mask_names[e.problem.mask.kind]);
   return text;
 }
 

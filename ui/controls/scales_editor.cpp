@@ -44,7 +44,7 @@ bool take(const Target& t, Method chosen) {
 std::vector<StorageField> fields_of(const Target& t) {
   std::vector<StorageField> fields;
   for (const ScaledTensor tensor : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P}) {
-    const std::string_view title = scaled_tensor_names[static_cast<std::size_t>(tensor)];
+    const std::string_view title = scaled_tensor_names[tensor];
     const Parameter& about = parameter("scaling." + std::string(title));
     const auto why_not = [&t, tensor](const Scaling& s) {
       Method chosen = t.m;

@@ -167,7 +167,7 @@ bool choose_element(const Parts& p) {
                      [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
 }
 
-constexpr std::array<Choice, granularity_names.size()> granularities{{
+constexpr EnumArray<Granularity, Choice> granularities{{
     {"head", "One scale for the whole head."},
     {"rows", "One scale for so many rows."},
     {"token", "One scale for each row."},
@@ -209,19 +209,19 @@ bool choose_granularity(const Parts& p) {
   return edit_block(p) || changed;
 }
 
-constexpr std::array<Choice, scale_format_names.size()> scale_formats{{
+constexpr EnumArray<ScaleFormat, Choice> scale_formats{{
     {"fp32", "32 bits: as good as exact."},
     {"e8m0", "8 bits, a power of two: MX."},
     {"e4m3", "8 bits, 3 of them of the significand."},
     {"nvfp4", "e4m3 over one fp32 scale of the head, which brings the scales into e4m3's range: NVFP4."},
 }};
-constexpr std::array<Choice, scale_rule_names.size()> rules{{
+constexpr EnumArray<ScaleRule, Choice> rules{{
     {"amax", "The largest magnitude over the largest element: it becomes that."},
     {"floor", "The power of two below: the largest saturate (OCP MX 1.0)."},
     {"ceil", "The power of two above: nothing saturates (NVIDIA)."},
     {"fixed", "1 over the factor, whatever the numbers are; of a head alone."},
 }};
-constexpr std::array<Choice, quotient_names.size()> quotients{{
+constexpr EnumArray<Quotient, Choice> quotients{{
     {"divided", "x / s, by the scale as it is stored."},
     {"reciprocal", "x * (1 / s): two roundings."},
     {"ratio", "x * (largest element / largest magnitude): two roundings, and not those of the stored scale."},

@@ -22,7 +22,7 @@ using Entries = std::span<const TensorEntry>;
 
 constexpr std::array<CallPartName, call_part_names.size()> listed_parts{CallPartName::q, CallPartName::k, CallPartName::v,
                                                                         CallPartName::o, CallPartName::d_o};
-const char* letter_of(CallPartName part) { return call_part_names[static_cast<std::size_t>(part)].data(); }
+const char* letter_of(CallPartName part) { return call_part_names[part].data(); }
 
 /// The list on show and what is chosen in it.
 struct TensorTree {

@@ -19,7 +19,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, 3> places{{
+constexpr EnumArray<LoadedPlace, Choice> places{{
     {"a", "Your kernel's output is method a, compared with method b."},
     {"b", "Your kernel's output is method b; a is computed."},
     {"off", "a and b are both computed; the file stays loaded."},

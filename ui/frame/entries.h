@@ -51,7 +51,7 @@ struct FileContent {
 
 /// Parts of a call that a tensor of a file can be taken as.
 enum class CallPartName : std::uint8_t { q, k, v, o, d_o };
-inline constexpr std::array<std::string_view, 5> call_part_names{"Q", "K", "V", "O", "dO"};
+inline constexpr EnumArray<CallPartName> call_part_names{"Q", "K", "V", "O", "dO"};
 
 /// A tensor of a file.
 struct TensorEntry {

@@ -10,18 +10,6 @@
 namespace attoscope {
 namespace {
 
-/// The keys of each kind of view, a blank before and after each.
-constexpr std::array<std::string_view, lesson_view_names.size()> own_keys{
-    " scores values algorithms columns follow height at ",
-    " at ",
-    " value format formats show height storage numbers outlier head ",
-    " field tensor controls height ",
-    " controls height tile hidden ",
-    " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at ",
-    " question vary measure best ask equals seeds tolerance explanation answer ",
-    " gpu format result a b c block ",
-    " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation "};
-
 /// Languages of blocks that are plain code.
 constexpr std::array<std::string_view, 9> plain_languages{"", "text", "c", "cpp", "cuda", "python", "sh", "json", "markdown"};
 
@@ -156,14 +144,14 @@ class LessonReader {
   void read_fence(const Fence& fence) {
     if (std::ranges::find(plain_languages, fence.language) != plain_languages.end()) return copy_fence(fence);
     end_text();
-    const auto* const found = std::ranges::find(lesson_view_names, fence.language);
+    const auto* const found = std::ranges::find(lesson_views, fence.language, &LessonViewInfo::name);
     LessonView view;
     view.line = line_number();
-    if (found == lesson_view_names.end()) {
+    if (found == lesson_views.end()) {
       view.index = -1;
-      view.problem = in_quotes(fence.language) + " is no live view, expected " + listed(lesson_view_names);
+      view.problem = in_quotes(fence.language) + " is no live view, expected " + listed(names_in(lesson_views));
     } else {
-      view.kind = static_cast<LessonViewKind>(found - lesson_view_names.begin());
+      view.kind = static_cast<LessonViewKind>(found - lesson_views.begin());
       view.index = views_++;
     }
     read_parameters(fence, view);
@@ -216,7 +204,7 @@ class LessonReader {
 
 bool is_own_key(LessonViewKind kind, std::string_view key) {
   const bool one_word = key.find(' ') == std::string_view::npos;
-  return one_word && own_keys[static_cast<std::size_t>(kind)].find(" " + std::string(key) + " ") != std::string_view::npos;
+  return one_word && lesson_views[kind].own_keys.find(" " + std::string(key) + " ") != std::string_view::npos;
 }
 
 LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& question) {

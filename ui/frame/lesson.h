@@ -18,12 +18,25 @@ namespace attoscope {
 
 /// The languages of fenced blocks that are live views.
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
-inline constexpr std::array<std::string_view, 9> lesson_view_names{"recurrence", "code", "bits", "heatmap", "policy",
-                                                                   "plot",       "quiz", "sum",  "exercise"};
-constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
+struct LessonViewInfo {
+  std::string_view name;      ///< the language
+  std::string_view own_keys;  ///< a blank before and after each; other keys are the experiment's (`attoscope sweep --vary`)
+};
+inline constexpr EnumArray<LessonViewKind, LessonViewInfo> lesson_views{{
+    {"recurrence", " scores values algorithms columns follow height at "},
+    {"code", " at "},
+    {"bits", " value format formats show height storage numbers outlier head "},
+    {"heatmap", " field tensor controls height "},
+    {"policy", " controls height tile hidden "},
+    {"plot", " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at "},
+    {"quiz", " question vary measure best ask equals seeds tolerance explanation answer "},
+    {"sum", " gpu format result a b c block "},
+    {"exercise", " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation "},
+}};
+constexpr std::string_view name(LessonViewKind k) { return lesson_views[k].name; }
 /// True if the view asks the reader something: it stands in the text, and a page shows it as text.
 constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
-/// True of the keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
+/// True of the keys that are a kind's own.
 bool is_own_key(LessonViewKind kind, std::string_view key);
 
 /// A live view as written.

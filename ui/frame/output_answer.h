@@ -10,7 +10,6 @@
 #include "kernels/experiment/result.h"
 #include "kernels/judge/call_judgement.h"
 #include "kernels/judge/lse_judge.h"
-#include "kernels/judge/parting.h"
 #include "kernels/slips/slips.h"
 #include "ui/session/session.h"
 

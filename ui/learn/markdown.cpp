@@ -210,8 +210,7 @@ struct MarkdownText::Renderer {
     RichMd::DestroyContext(context);
     for (ImFont* font : own_fonts) ImGui::GetIO().Fonts->RemoveFont(font);
   }
-  Renderer(const Renderer&) = delete;
-  Renderer& operator=(const Renderer&) = delete;
+  Renderer(Renderer&&) = delete;
 
   /// True if the tag is a live number's, or a formula's that begins or goes on a line.
   bool take(std::string_view tag, bool opening) const {

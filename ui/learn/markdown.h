@@ -24,8 +24,7 @@ class MarkdownText {
  public:
   MarkdownText();
   ~MarkdownText();
-  MarkdownText(const MarkdownText&) = delete;
-  MarkdownText& operator=(const MarkdownText&) = delete;
+  MarkdownText(MarkdownText&&) = delete;
 
   /// The text without the formulas that cannot be drawn, of each of which `problems` gets a sentence, and with formulas that
   /// are wider than `width` pixels made smaller.

@@ -108,10 +108,10 @@ const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& e
 }
 
 std::string draw_view(LessonScene& scene) {
-  constexpr std::array<std::string (*)(LessonScene&), lesson_view_names.size()> views{
+  constexpr EnumArray<LessonViewKind, std::string (*)(LessonScene&)> views{
       draw_recurrence_view, draw_code_view, draw_bits_view, draw_heatmap_view, draw_policy_view,
       draw_plot_view,       draw_quiz_view, draw_sum_view,  draw_exercise_view};
-  return views[static_cast<std::size_t>(scene.view.kind)](scene);
+  return views[scene.view.kind](scene);
 }
 
 /// The reader's changes to a view, or none.

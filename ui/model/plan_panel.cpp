@@ -23,7 +23,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, model_text_names.size()> model_texts{{
+constexpr EnumArray<ModelText, Choice> model_texts{{
     {"chronicle", "The text that trainings learn: the chronicle of an invented country."},
     {"licence", "The licence of this program, ordinary English."},
     {"own", "A text that is typed below."},

@@ -145,7 +145,7 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
 
 /// Range of the colours of the small pictures.
 void range_combo(HeadsRange& range) {
-  static constexpr std::array<Choice, heads_range_names.size()> ranges{
+  static constexpr EnumArray<HeadsRange, Choice> ranges{
       {{"relative range", "Errors over the RMS of the head's own exact output: heads compare, whatever the size of their V."},
        {"own ranges", "Each picture has its own range: shapes show, sizes do not."},
        {"one range", "Errors as they are, one range for all: a head with a large V makes the others dark."}}};

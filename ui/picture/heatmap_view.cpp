@@ -128,7 +128,7 @@ std::shared_ptr<const Result> answer_of(const GradientWindow& window, PairTensor
 const ShownTensor& shown_pairs(SeenPairs& seen, const std::shared_ptr<const GradientWindow>& window, PairShow pair) {
   if (seen.shown.window == window && seen.pair == pair) return seen.shown;
   const auto of = static_cast<PairTensor>(static_cast<int>(pair) - 1);
-  seen = {pair, {window ? answer_of(*window, of) : nullptr, pair_tensor_names[static_cast<std::size_t>(of)], false, window}};
+  seen = {pair, {window ? answer_of(*window, of) : nullptr, pair_tensor_names[of], false, window}};
   return seen.shown;
 }
 

@@ -495,7 +495,7 @@ std::string part_remark(const Result& r, Field field) {
 std::string why_nothing(const Frame& frame) {
   if (!frame.input.answer.result && !frame.input.answer.computing) return "no answer yet";
   if (!shows_pairs(frame.session.view, frame.session.experiment)) return "computing the first picture";
-  return fmt::format("computing {}", pair_show_names[static_cast<std::size_t>(frame.session.view.pair_show)]);
+  return fmt::format("computing {}", pair_show_names[frame.session.view.pair_show]);
 }
 
 std::string remark(const Output& o) {

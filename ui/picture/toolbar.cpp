@@ -164,7 +164,7 @@ bool choice_combo(const char* label, std::span<const Choice> choices, std::span<
 
 /// Tensor of the picture and of the statistics.
 void tensor_combo(View& view) {
-  static constexpr std::array<Choice, answer_tensor_names.size()> choices{
+  static constexpr EnumArray<AnswerTensor, Choice> choices{
       Choice{"O", "The output of the forward pass, by queries."},
       Choice{"dO", "The gradient of O, which comes into the backward pass: golden, a and b take the same numbers."},
       Choice{"dQ", "The gradient of Q, by queries. A click follows a query."},
@@ -175,7 +175,7 @@ void tensor_combo(View& view) {
 }
 
 void comparison_combo(View& view) {
-  static constexpr std::array<Choice, 4> choices{
+  static constexpr EnumArray<Comparison, Choice> choices{
       Choice{"one picture", "A single field. Key V: the next way to compare."},
       Choice{
           "side by side",
@@ -188,7 +188,7 @@ void comparison_combo(View& view) {
 }
 
 void rescale_combo(View& view) {
-  static constexpr std::array<Choice, 4> choices{
+  static constexpr EnumArray<RescaleShow, Choice> choices{
       Choice{"moved", "Purple where the running max m of a row moved at a tile, so that l and O were multiplied by alpha < 1."},
       Choice{"by how much", "m_new - m_old: how far the running max moved; alpha = exp(-that)."},
       Choice{"saturated",

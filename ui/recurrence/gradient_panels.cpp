@@ -30,7 +30,7 @@ struct GradientPlotInfo {
   TileValue value;
   TileValue second{};  ///< dashed; no function: none
 };
-constexpr std::array<GradientPlotInfo, gradient_plots.size()> infos{{
+constexpr EnumArray<GradientPlot, GradientPlotInfo> infos{{
     {.plot = GradientPlot::P,
      .of_query = "largest P",
      .of_key = "largest P",
@@ -63,7 +63,7 @@ constexpr std::array<TileValue, 2> key_sums{
 constexpr std::array<TileValue, 2> key_errors{{{"dK", nullptr, [](const KeyTile& t) { return t.dk_error; }},
                                                {"dV", nullptr, [](const KeyTile& t) { return t.dv_error; }}}};
 
-const GradientPlotInfo& info(GradientPlot p) { return infos[static_cast<std::size_t>(p)]; }
+const GradientPlotInfo& info(GradientPlot p) { return infos[p]; }
 
 std::array<TileValue, 2> curves_of(GradientPlot plot, bool of_key) {
   if (of_key && plot == GradientPlot::sums) return key_sums;

@@ -24,10 +24,10 @@ GradientTraceQuestion gradient_question(const Session& session);
 /// The plots over tiles. P: largest P. dS: largest |dS|, of a query also |dP - delta|. lost: share of dS that is rounded to 0.
 /// sums: norms of what the tile adds to dQ and of dQ, or of dK and dV so far. error: of dQ, or of dK and dV so far.
 enum class GradientPlot : std::uint8_t { P, dS, lost, sums, error };
-inline constexpr std::array<GradientPlot, 5> gradient_plots{GradientPlot::P, GradientPlot::dS, GradientPlot::lost,
-                                                            GradientPlot::sums, GradientPlot::error};
-inline constexpr std::array<Plot, 5> exported_gradient_plots{Plot::largest_P, Plot::largest_dS, Plot::lost_dS,
-                                                             Plot::gradient_sums, Plot::error};
+inline constexpr EnumArray<GradientPlot, GradientPlot> gradient_plots{GradientPlot::P, GradientPlot::dS, GradientPlot::lost,
+                                                                      GradientPlot::sums, GradientPlot::error};
+inline constexpr EnumArray<GradientPlot, Plot> exported_gradient_plots{Plot::largest_P, Plot::largest_dS, Plot::lost_dS,
+                                                                       Plot::gradient_sums, Plot::error};
 /// The strip's plot that an export names; none: it is one of the forward pass.
 std::optional<GradientPlot> gradient_plot_of(Plot plot);
 

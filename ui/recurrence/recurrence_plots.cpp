@@ -180,7 +180,7 @@ void draw_errors(Strip& s, ImVec2 size) {
              "max |O/l - golden(keys so far)|"});
 }
 
-constexpr std::array<void (*)(Strip&, ImVec2), 5> draw_one{draw_max, draw_rescales, draw_sums, draw_P, draw_errors};
+constexpr EnumArray<StripPlot, void (*)(Strip&, ImVec2)> draw_one{draw_max, draw_rescales, draw_sums, draw_P, draw_errors};
 
 constexpr std::array four{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::error};
 constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::largest_P,
@@ -201,7 +201,7 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
   const float below = at.y + size.y;
   for (const StripPlot plot : plots) {
     ImGui::SetCursorScreenPos(at);
-    draw_one[static_cast<std::size_t>(plot)](strip, {width, size.y});
+    draw_one[plot](strip, {width, size.y});
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});

@@ -41,7 +41,7 @@ enum class Plot : std::uint8_t {
   train_weights,
   lesson
 };
-inline constexpr std::array<std::string_view, 21> plot_names{
+inline constexpr EnumArray<Plot> plot_names{
     "window",  "heat_map",    "strip",   "running_max",     "rescales",   "row_sum",       "largest_P",
     "error",   "largest_dS",  "lost_dS", "gradient_sums",   "ulps",       "scatter",       "why",
     "traffic", "kernel_rows", "sweep",   "train_deviation", "train_runs", "train_weights", "lesson"};
@@ -53,7 +53,7 @@ constexpr bool is_over_tiles(Plot p) { return p >= Plot::strip && p <= Plot::gra
 
 /// screen: a PNG of the pixels and a CSV. Others: a figure for print with its data, script and JSON.
 enum class ExportAs : std::uint8_t { screen, pdf, svg, png, tex };
-inline constexpr std::array<std::string_view, 5> export_as_names{"screen", "pdf", "svg", "png", "tex"};
+inline constexpr EnumArray<ExportAs> export_as_names{"screen", "pdf", "svg", "png", "tex"};
 
 /// Format of an exported plot.
 struct FigureChoice {
@@ -88,20 +88,20 @@ struct VariedParameter {
 
 /// Method whose error is measured.
 enum class SweepSubject : std::uint8_t { a, b, a_minus_b };
-inline constexpr std::array<std::string_view, 3> sweep_subject_names{"a", "b", "a_minus_b"};
+inline constexpr EnumArray<SweepSubject> sweep_subject_names{"a", "b", "a_minus_b"};
 
 /// Measure as it is, divided by the RMS of golden, or a's divided by b's.
 enum class SweepRelation : std::uint8_t { absolute, golden, ratio };
-inline constexpr std::array<std::string_view, 3> sweep_relation_names{"absolute", "golden", "ratio"};
+inline constexpr EnumArray<SweepRelation> sweep_relation_names{"absolute", "golden", "ratio"};
 
 /// Spread around a mean over seeds.
 enum class SeedSpread : std::uint8_t { std, min_max };
-inline constexpr std::array<std::string_view, 2> seed_spread_names{"std", "min_max"};
+inline constexpr EnumArray<SeedSpread> seed_spread_names{"std", "min_max"};
 
 /// Repetitions of one combination: drawn numbers, or parts of a file.
 enum class SweepOver : std::uint8_t { seed, head, layer, window };
-inline constexpr std::array<std::string_view, 4> sweep_over_names{"seed", "head", "layer", "window"};
-constexpr std::string_view name(SweepOver over) { return sweep_over_names[static_cast<std::size_t>(over)]; }
+inline constexpr EnumArray<SweepOver> sweep_over_names{"seed", "head", "layer", "window"};
+constexpr std::string_view name(SweepOver over) { return sweep_over_names[over]; }
 
 /// A sweep of the session's experiment.
 struct SweepPlan {
@@ -122,17 +122,17 @@ inline constexpr int most_plan_seeds = 10000;
 
 /// A measure between two models' weights at a measured step; the first five are those of WeightDeviation, in order.
 enum class TrainMeasure : std::uint8_t { max_abs, wasserstein, rel_l2, update_cosine, directionality, loss_difference };
-inline constexpr std::array<std::string_view, 6> train_measure_names{"max_abs",       "wasserstein",    "rel_l2",
-                                                                     "update_cosine", "directionality", "loss_difference"};
+inline constexpr EnumArray<TrainMeasure> train_measure_names{"max_abs",       "wasserstein",    "rel_l2",
+                                                             "update_cosine", "directionality", "loss_difference"};
 
 /// A measure of each run, at every step, or of a head at the measured steps.
 enum class RunMeasure : std::uint8_t { loss, gradient_norm, delta_bias, query_norm, ties, saturated, underflowed };
-inline constexpr std::array<std::string_view, 7> run_measure_names{"loss", "gradient_norm", "delta_bias", "query_norm",
-                                                                   "ties", "saturated",     "underflowed"};
+inline constexpr EnumArray<RunMeasure> run_measure_names{"loss", "gradient_norm", "delta_bias", "query_norm",
+                                                         "ties", "saturated",     "underflowed"};
 
 /// over_steps: max |dW| along the tensor's rows, step by step. matrix: |dW| of the tensor at the newest measured step.
 enum class WeightPicture : std::uint8_t { over_steps, matrix };
-inline constexpr std::array<std::string_view, 2> weight_picture_names{"over_steps", "matrix"};
+inline constexpr EnumArray<WeightPicture> weight_picture_names{"over_steps", "matrix"};
 
 inline constexpr int max_train_seeds = 1000;
 
@@ -156,7 +156,7 @@ struct TrainLook {
 /// The text that a language model reads. chronicle: the one that trainings learn; licence: that of this program; typed: the
 /// plan's own; file: of a file, also tokens in a .npy.
 enum class ModelText : std::uint8_t { chronicle, licence, typed, file };
-inline constexpr std::array<std::string_view, 4> model_text_names{"chronicle", "licence", "typed", "file"};
+inline constexpr EnumArray<ModelText> model_text_names{"chronicle", "licence", "typed", "file"};
 
 /// A run of a language model under the experiment's a and b.
 struct ModelPlan {
@@ -179,13 +179,13 @@ enum class ValueScale : std::uint8_t { linear, log };  ///< log: signed, asinh
 using Colour = unsigned int;
 
 enum class Theme : std::uint8_t { dark, light, high_contrast };
-inline constexpr std::array<std::string_view, 3> theme_names{"dark", "light", "high_contrast"};
+inline constexpr EnumArray<Theme> theme_names{"dark", "light", "high_contrast"};
 constexpr bool is_light(Theme t) { return t == Theme::light; }
 constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
 
 /// Workspace in the window between the bars.
 enum class Workspace : std::uint8_t { explore, sweep, train, model, learn };
-inline constexpr std::array<std::string_view, 5> workspace_names{"explore", "sweep", "train", "model", "learn"};
+inline constexpr EnumArray<Workspace> workspace_names{"explore", "sweep", "train", "model", "learn"};
 
 /// Sizes of the panels at UI scale 1, in pixels; the heat map gets the rest.
 struct PanelSizes {
@@ -197,45 +197,45 @@ struct PanelSizes {
 /// output: a field of the N x d_v matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys. heads: all
 /// heads of the input's file.
 enum class PictureKind : std::uint8_t { output, rescales, scores, heads };
-inline constexpr std::array<std::string_view, 4> picture_names{"output", "rescales", "scores", "heads"};
+inline constexpr EnumArray<PictureKind> picture_names{"output", "rescales", "scores", "heads"};
 
 /// Display of a second field: beside the first, beyond a divider, or alternating.
 enum class Comparison : std::uint8_t { none, side_by_side, swipe, flicker };
-inline constexpr std::array<std::string_view, 4> comparison_names{"none", "side_by_side", "swipe", "flicker"};
+inline constexpr EnumArray<Comparison> comparison_names{"none", "side_by_side", "swipe", "flicker"};
 
 /// Value of the rescale map for a row and a tile: m moved (yes or no), by how much, saturated P, e whose P is 0.
 enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
-inline constexpr std::array<std::string_view, 4> rescale_names{"moved", "amount", "saturated", "underflowed"};
+inline constexpr EnumArray<RescaleShow> rescale_names{"moved", "amount", "saturated", "underflowed"};
 
 /// grid: layers by heads in the colours of a measure, and a table. outputs: a card a head, of a. kv_cache: a row a head, errors
 /// with K and V in fewer bits. verdict: layers by heads, the error of a loaded output over its tolerance.
 enum class HeadsShow : std::uint8_t { grid, outputs, kv_cache, verdict };
-inline constexpr std::array<std::string_view, 4> heads_show_names{"grid", "outputs", "kv_cache", "verdict"};
+inline constexpr EnumArray<HeadsShow> heads_show_names{"grid", "outputs", "kv_cache", "verdict"};
 
 /// Range of the colours of the heads' small pictures. relative: errors over the RMS of the head's exact output, one range for
 /// all. own: each picture its own. shared: errors as they are, one range for all.
 enum class HeadsRange : std::uint8_t { relative, own, shared };
-inline constexpr std::array<std::string_view, 3> heads_range_names{"relative", "own", "shared"};
+inline constexpr EnumArray<HeadsRange> heads_range_names{"relative", "own", "shared"};
 
 enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
-inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};
+inline constexpr EnumArray<ScoreShow> score_names{"S", "P", "P_error"};
 
 /// Tensor of the backward pass that a picture by rows and keys shows; none: S or P of the forward pass.
 enum class PairShow : std::uint8_t { none, P, dP, dS };
-inline constexpr std::array<std::string_view, 4> pair_show_names{"none", "P", "dP", "dS"};
+inline constexpr EnumArray<PairShow> pair_show_names{"none", "P", "dP", "dS"};
 
 /// Panel at the lower right.
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
-inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
+inline constexpr EnumArray<Detail> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
 
 /// runs: runs that must have the same bits. schedules: a with other splits of the keys, which may differ. orders: dQ of a with
 /// its key tiles added in other orders.
 enum class BitsShow : std::uint8_t { runs, schedules, orders };
-inline constexpr std::array<std::string_view, 3> bits_show_names{"runs", "schedules", "orders"};
+inline constexpr EnumArray<BitsShow> bits_show_names{"runs", "schedules", "orders"};
 
 /// Machine of the traffic panel's roofline: an index of `data_sheets`.
 enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
-inline constexpr std::array<std::string_view, 4> machine_names{"a100", "h100", "h200", "rtx4090"};
+inline constexpr EnumArray<Machine> machine_names{"a100", "h100", "h200", "rtx4090"};
 
 /// Curves of the recurrence strip, in the order of View::hidden_curves.
 enum class Curve : std::uint8_t {

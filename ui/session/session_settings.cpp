@@ -52,7 +52,7 @@ static NamedValue named(Field& field) {
 }
 
 static Settings settings(View& view) {
-  static constexpr std::array<std::string_view, 2> value_scale_names{"linear", "log"};
+  static constexpr EnumArray<ValueScale> value_scale_names{"linear", "log"};
   return {{"field", named(view.field)},
           {"scale", named(view.scale, value_scale_names)},
           {"range_pinned", &view.range_pinned},

@@ -162,7 +162,7 @@ BitsShow shown_bits(const Session& s) {
 
 /// Choice between runs, schedules and, of a backward pass, orders, with room for the save button.
 void show_switch(Session& session) {
-  static constexpr std::array<Choice, 3> shows{{
+  static constexpr EnumArray<BitsShow, Choice> shows{{
       {"runs", "Instruction sets, threads, block_q and devices, which must not change a bit; and a against b."},
       {"schedules",
        "a with other splits, tiles of keys and order of keys, which serving engines choose by the size of the batch: does the "

@@ -8,8 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/experiment/lse_error.h"
-#include "kernels/experiment/measures.h"
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/frame.h"
@@ -24,11 +23,6 @@
 namespace attoscope {
 
 namespace {
-
-/// The tensor of the answer that the panel shows.
-const ShownTensor& on_show(const Frame& frame) {
-  return shown_answer(frame.state.seen, frame.input.answer.result, frame.session.view);
-}
 
 /// The verdict on a kernel's gradient.
 Verdict verdict_of(const KernelGradientsAnswer& found, std::size_t place) {
@@ -60,20 +54,8 @@ Verdict verdict_of(const Frame& frame) {
   return v;
 }
 
-/// A line of the panel, in which text is placed freely.
-struct Line {
-  ImVec2 at;
-  float width;
-};
-Line next_line(float height, float width) {
-  const Line line{ImGui::GetCursorScreenPos(), width};
-  ImGui::Dummy({line.width, height});
-  return line;
-}
-Line next_line(float height) { return next_line(height, ImGui::GetContentRegionAvail().x); }
-
 void draw_no_answer(const PanelInput& input) {
-  const Line head = next_line(px(28)), second = next_line(px(24));
+  const PanelLine head = panel_line(px(28)), second = panel_line(px(24));
   draw_text(head.at, Face::headline, colours().text, input.answer.computing ? "Computing" : "No answer yet");
   draw_text(second.at, Face::label, colours().secondary,
             input.answer.computing         ? "the first rows are being computed"
@@ -83,7 +65,7 @@ void draw_no_answer(const PanelInput& input) {
 
 /// Headline in the largest face that fits one line.
 void draw_verdict_headline(const Verdict& v) {
-  const Line head = next_line(px(28));
+  const PanelLine head = panel_line(px(28));
   const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
   Face face = Face::headline;
   for (const Face smaller : {Face::body, Face::label, Face::small})
@@ -101,7 +83,7 @@ std::string computed_part(const ShownTensor& shown) {
 /// Sentence of the verdict, and at the right the progress of the answer.
 void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const PanelInput& input) {
   const Result& result = *shown.result;
-  const Line second = next_line(px(24));
+  const PanelLine second = panel_line(px(24));
   const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
   const bool stale = is_stale(input);
   const std::string tail = stale ? "computing" : part ? computed_part(shown) : "";
@@ -146,13 +128,13 @@ Headline headline_of(const Frame& frame) {
 struct Bars {
   static constexpr double reach = 5.4;
   float left, width;
-  explicit Bars(const Line& line) : left(line.at.x + px(44)), width(line.width - px(44)) {}
+  explicit Bars(const PanelLine& line) : left(line.at.x + px(44)), width(line.width - px(44)) {}
   float place(double times_b, double full) const { return std::floor(left + width * static_cast<float>(times_b / full)); }
 };
 
 /// The badge of the bits at the left, and names of the lines at 2 b and 5 b.
 void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked) {
-  const Line line = next_line(px(17));
+  const PanelLine line = panel_line(px(17));
   const Bars bars(line);
   for (const auto& [factor, name] : {std::pair{2.0, "2×"}, std::pair{5.0, "5×"}})
     draw_text({bars.place(factor, Bars::reach), line.at.y + px(3)}, Face::mono_small, colours().faint, name, 0.5f);
@@ -161,7 +143,7 @@ void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked
 
 /// Bars of a above b, with lines at 2 b and 5 b.
 void draw_pair(const ShownTensor& shown, const char* what, double a, double b) {
-  const Line line = next_line(px(26));
+  const PanelLine line = panel_line(px(26));
   const Bars bars(line);
   const float bar = px(9), y = line.at.y + px(2);
   const bool known = std::isfinite(a) && std::isfinite(b);
@@ -204,7 +186,7 @@ void draw_answer_of_methods(const Frame& frame, float air) {
 /// Number of wrong heads of a loaded output, a button that shows them, and one that stops judging.
 void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& heads, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
-  const Line head = next_line(px(28));
+  const PanelLine head = panel_line(px(28));
   const float button = px(56), gap = px(6), taken = (button + gap) * (found.complete() ? 1.0f : 2.0f);
   const HeadVerdict* const own = shown_head_verdict(input);
   const bool has_wrong_lse = own != nullptr && own->lse && !own->lse->judged.rounded;
@@ -233,7 +215,7 @@ void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState
     draw_verdict_headline(verdict(*input.answer.result));
   ImGui::Dummy({0, px(2)});
   draw_kernel_verdict(input, ImGui::GetContentRegionAvail().x, height - px(28 + 2 + 4 + control_height));
-  const Line ways = next_line(px(control_height));
+  const PanelLine ways = panel_line(px(control_height));
   ImGui::SetCursorScreenPos(ways.at);
   const float taken = first_wrong_button(session, input);
   draw_bits_badge(session.view, input, session.experiment, {ways.at.x + taken, ways.at.y + px(4)}, ways.width - taken);
@@ -249,261 +231,6 @@ void draw_answer(const Frame& frame) {
   else
     draw_answer_of_methods(frame, high ? px(12) : 0);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
-}
-
-using Form = DeviationMeasure::Form;
-
-/// Width of a column of numbers at scale 1.
-constexpr float number_column = 75;
-
-/// Three digits, or fewer to fit `room`. Ulps below 9999.5 are written without an exponent.
-std::string number_text(double x, const DeviationMeasure& m, float room) {
-  if (m.unit == DeviationMeasure::Unit::ulps && x < 9999.5) return fmt::format("{:.{}f}", x, x < 99.95 ? 1 : 0);
-  std::string text;
-  for (int digits = 3; digits > 0 && (text.empty() || text_width(Face::mono, text) > room); --digits)
-    text = m.form == Form::signed_value ? signed_scientific(x, digits) : scientific(x, digits);
-  return text;
-}
-
-/// The ratio, with one digit if it would touch b's column.
-std::string ratio_text(double ratio) {
-  const std::string text = times(ratio);
-  return text_width(Face::mono, text) <= px(48) ? text : scientific(ratio, 1) + "×";
-}
-
-double value_of(const Deviation& d, const DeviationMeasure& m) { return shown_number(m, numbers_of(d).*m.value); }
-
-/// Right edges of the columns, in pixels.
-struct Edges {
-  float a, b, ratio, difference;
-};
-Edges edges_of(float width) {
-  return {width - px(2 * number_column + 56), width - px(number_column + 56), width - px(number_column), width};
-}
-
-/// Width of a number that touches neither its neighbours nor the name of its line.
-float number_room(const Edges& x, float name_width) { return std::min(px(number_column - 10), x.a - name_width - px(6)); }
-
-void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height) {
-  const Line line = next_line(height, width);
-  const double a = value_of(r.a_error, row), b = value_of(r.b_error, row), difference = value_of(r.a_minus_b, row);
-  if (ImGui::IsItemHovered())
-    ImGui::GetWindowDrawList()->AddRectFilled(
-        {line.at.x - px(4), line.at.y}, {line.at.x + line.width + px(4), line.at.y + height}, faded(colours().raised, 0.7f));
-  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  const float room = number_room(x, text_width(Face::label, row.label));
-  const auto number = [&](double v) { return number_text(v, row, room); };
-  const bool has_ratio = row.form != Form::signed_value;
-  draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
-  draw_text({line.at.x + x.a, y}, Face::mono, colours().text, number(a), 1);
-  draw_text({line.at.x + x.b, y}, Face::mono, colours().text, number(b), 1);
-  draw_text({line.at.x + x.ratio, y}, Face::mono, has_ratio ? colours().secondary : colours().faint,
-            has_ratio ? ratio_text(a / b) : "", 1);
-  draw_text({line.at.x + x.difference, y}, Face::mono, colours().secondary, number(difference), 1);
-  explain(row.what, has_ratio ? std::string(row.formula) + "\na / b = " + times(a / b) : std::string(row.formula));
-}
-
-void draw_nonfinite(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height) {
-  const Line line = next_line(height, width);
-  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
-  const auto count = [&](float edge, std::int64_t value) {
-    draw_text({line.at.x + edge, y}, Face::mono, value > 0 ? colours().bad : colours().faint,
-              value >= 1000000 ? scientific(static_cast<double>(value)) : std::to_string(value), 1);
-  };
-  count(x.a, r.a_error.nonfinite);
-  count(x.b, r.b_error.nonfinite);
-  count(x.difference, r.a_minus_b.nonfinite);
-  explain(row.what, "golden: " + std::to_string(r.golden_nonfinite));
-}
-
-/// A part of the error of a method that stores Q, K, V or P with scales.
-struct ErrorPart {
-  Deviation ErrorParts::* numbers;
-  const char *label, *what, *formula;
-};
-constexpr std::array<ErrorPart, 2> error_parts{{
-    {&ErrorParts::storage, "storage",
-     "The effect of storage alone: golden on the numbers that stored Q, K and V stand for, against golden. Element by element, "
-     "storage and arithmetic add up to the error; their means and maxima need not.",
-     "golden of the stored - golden"},
-    {&ErrorParts::arithmetic, "arithmetic",
-     "The effect of the arithmetic on top: the output against golden on the numbers that stored Q, K and V stand for. Element "
-     "by "
-     "element, storage and arithmetic add up to the error; their means and maxima need not.",
-     "output - golden of the stored"},
-}};
-bool has_parts(const Result& r) { return r.a_parts || r.b_parts; }
-/// True for measures with a line for each part.
-bool has_lines_of_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
-
-/// Line of a part, below its measure.
-void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& part, const Edges& x, float width, float height) {
-  const Line line = next_line(height, width);
-  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  const auto of = [&](const std::optional<ErrorParts>& parts) {
-    return parts ? value_of((*parts).*part.numbers, row) : std::nan("");
-  };
-  const double a = of(r.a_parts), b = of(r.b_parts);
-  const float room = number_room(x, px(2) + text_width(Face::small, part.label));
-  const auto number = [&](float edge, bool known, double value) {
-    draw_text({line.at.x + edge, y}, Face::mono, known ? colours().secondary : colours().faint,
-              known ? number_text(value, row, room) : "–", 1);
-  };
-  draw_text({line.at.x + px(2), y}, Face::small, colours().faint, part.label);
-  number(x.a, r.a_parts.has_value(), a);
-  number(x.b, r.b_parts.has_value(), b);
-  const bool both = r.a_parts && r.b_parts;
-  if (both) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
-  explain(std::string(row.label) + ", " + part.label + ": " + part.what,
-          std::string(part.formula) + (both ? "\na / b = " + times(a / b) : "") +
-              (r.a_parts && r.b_parts ? "" : "\n–: this method stores nothing with scales"));
-}
-
-/// The rows of the log-sum-exp: L of a and b, in the base that each stores, less golden's, natural; of a loaded output what its
-/// verdict found.
-struct LseRow {
-  const char *label, *what;
-  double LseError::* value;
-};
-constexpr std::array<LseRow, 2> lse_rows{{
-    {"L max", "The largest error of the log-sum-exp that each method stores for the backward pass and for merges.",
-     &LseError::max_abs},
-    {"L rms", "The root mean square error of the stored log-sum-exp.", &LseError::rms},
-}};
-bool has_lse(const Result& r) { return !r.golden_lse.empty() && (!r.a_lse.empty() || !r.b_lse.empty()); }
-
-/// The error of a method's L; NaN where it is not known.
-double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* verdict) {
-  const std::vector<double>& lse = of_a ? r.a_lse : r.b_lse;
-  const Method& m = of_a ? r.experiment.a : r.experiment.b;
-  if (m.algorithm == Algorithm::loaded) {
-    if (verdict == nullptr || !verdict->lse) return std::nan("");
-    const std::vector<double>& errors = verdict->lse->judged.errors;
-    return lse_error(std::vector<double>(errors.size()), errors, false).*row.value / verdict->lse->unit;
-  }
-  return lse.empty() ? std::nan("") : lse_error(r.golden_lse, lse, is_base_2(m.lse_base)).*row.value;
-}
-
-/// "base e", "base 2", "base 2 (of your kernel)"
-std::string base_words(const Method& m, const HeadVerdict* verdict) {
-  if (m.algorithm != Algorithm::loaded) return is_base_2(m.lse_base) ? "base 2" : "base e";
-  return verdict == nullptr || !verdict->lse ? "not given"
-                                             : "base " + std::string(name(verdict->lse->base)) + ", your kernel's";
-}
-
-void draw_lse_row(const Result& r, const LseRow& row, const HeadVerdict* verdict, const Edges& x, float width, float height) {
-  const Line line = next_line(height, width);
-  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  const double a = lse_of(r, true, row, verdict), b = lse_of(r, false, row, verdict);
-  const auto number = [&](float edge, double value) {
-    draw_text({line.at.x + edge, y}, Face::mono, std::isnan(value) ? colours().faint : colours().text,
-              std::isnan(value) ? "–" : scientific(value, 3), 1);
-  };
-  draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
-  number(x.a, a), number(x.b, b);
-  if (a == a && b == b) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
-  explain(row.what, "L = ln sum_j exp(S_j), less golden's, natural\na: " + base_words(r.experiment.a, verdict) +
-                        "\nb: " + base_words(r.experiment.b, verdict));
-}
-
-/// Height of the picture of L at scale 1.
-constexpr float lse_picture = 44;
-
-/// A kernel's L by queries: bars as high as their errors over the tolerance, which is shaded. A click traces the query.
-void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
-  const LseJudgement& l = lse.judged;
-  const Line line = next_line(px(lse_picture), width);
-  draw_text({line.at.x, line.at.y + (px(lse_picture) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
-            "L by query");
-  const float left = line.at.x + px(72), room = line.at.x + width - left, half = px(lse_picture) / 2 - px(3),
-              middle = line.at.y + px(lse_picture) / 2, least = 1 / ImGui::GetIO().DisplayFramebufferScale.x;
-  const int count = static_cast<int>(l.shares.size());
-  const double highest = std::max(1.0, std::isfinite(l.ratio) ? l.ratio : 1.0);
-  const auto x_of = [&](int query) { return left + room * static_cast<float>(query) / static_cast<float>(count); };
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  const float allowed = std::max(least, half / static_cast<float>(highest));
-  list->AddRectFilled({left, middle - allowed}, {left + room, middle + allowed}, colours().raised);
-  for (const bool wrong : {false, true})  // wrong ones lie above others of their pixel
-    for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (l.wrong[at] != wrong) continue;
-      const bool finite = std::isfinite(l.errors[at]);
-      if (!finite && !wrong) continue;
-      const float size = finite ? half * static_cast<float>(std::min(1.0, l.shares[at] / highest)) : half;
-      const float up = !finite || l.errors[at] > 0 ? size : least, down = !finite || l.errors[at] < 0 ? size : least;
-      list->AddRectFilled(
-          {x_of(i), middle - up},
-          {std::max(x_of(i) + least, x_of(i + 1) - (room > px(4) * static_cast<float>(count) ? px(1) : 0)), middle + down},
-          wrong ? colours().bad : colours().a);
-    }
-  ImGui::SetCursorScreenPos({left, line.at.y});
-  const bool clicked = ImGui::InvisibleButton("L by query", {room, px(lse_picture)}, ImGuiButtonFlags_EnableNav);
-  const ImVec2 bar{room / static_cast<float>(count), px(lse_picture)};
-  const int query = pointed_place({left, line.at.y}, bar, count, 1).value_or(GridPlace{}).column;
-  const auto at = static_cast<std::size_t>(query);
-  if (clicked) problem.traced_row = query;
-  explain(fmt::format("The log-sum-exp of your kernel less the right one, query by query, over its tolerance, which is shaded. "
-                      "L of query {} is {} its tolerance off{}. A click traces the query.",
-                      query, std::isfinite(l.shares[at]) ? times(l.shares[at]) : "infinitely often",
-                      std::isfinite(l.errors[at]) ? ", by " + signed_scientific(l.errors[at] / lse.unit, 2) : ""),
-          "base " + std::string(name(lse.base)) + (l.as.empty() ? "" : ", if " + l.as));
-}
-
-/// Minimal heights of the panel below the table, and below the rows of the log-sum-exp, to which one else scrolls.
-constexpr float least_detail = 116, least_below_lse = 300;
-
-/// Height of a row, from the height of the panel.
-float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
-
-void draw_table(const Frame& frame) {
-  const ShownTensor& tensor = on_show(frame);
-  const Result& r = *tensor.result;
-  MethodNames names = method_names(r.experiment);
-  if (kernels_place(frame)) names.a = "your kernel";
-  const float width = ImGui::GetContentRegionAvail().x;
-  const Edges x = edges_of(width);
-  const float height = row_height();
-  const Line head = next_line(height);
-  const float y = head.at.y + (height - line_height(Face::small)) / 2;
-  const float about =
-      r.backward ? draw_text({head.at.x, y}, Face::small, colours().faint, fmt::format("of {}", tensor.name)) : 0;
-  draw_text({head.at.x + x.a, y}, Face::small, colours().a, fitted(Face::small, names.a, x.a - about - (about > 0 ? px(6) : 0)),
-            1);
-  draw_text({head.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
-  draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "ratio", 1);
-  draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
-  explain(
-      about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
-                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the truth "
-                               "that both are held to: the same attention of the same rounded inputs, computed in fp64 or "
-                               "better."),
-      tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
-  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
-  const int least = r.backward ? 3 : 6,
-            parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
-  const bool with_lse = has_lse(r) && tensor.is_output();
-  int all = static_cast<int>(deviation_measures.size()) + parts;
-  const float available = ImGui::GetContentRegionAvail().y, room = available - px(least_detail);
-  const int with_them = all + static_cast<int>(lse_rows.size());
-  const HeadVerdict* const head_verdict = shown_head_verdict(frame.input);
-  const bool has_picture =
-      with_lse && head_verdict != nullptr && head_verdict->lse && !head_verdict->lse->judged.shares.empty();
-  const bool is_asked = has_picture || !r.experiment.loaded.lse.empty();
-  if (with_lse && (is_asked || available - height * static_cast<float>(with_them) >= px(least_below_lse))) all = with_them;
-  const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all)) +
-                      (has_picture && room >= height * static_cast<float>(all) + px(lse_picture) ? px(lse_picture) : 0);
-  ImGui::BeginChild("deviations", {width + px(12), shown}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
-  const Edges edges = edges_of(width);
-  for (const DeviationMeasure& row : deviation_measures) {
-    row.form == Form::count ? draw_nonfinite(r, row, edges, width, height) : draw_row(r, row, edges, width, height);
-    for (const ErrorPart& part : error_parts)
-      if (in_parts(row)) draw_part(r, row, part, edges, width, height);
-  }
-  for (const LseRow& row : lse_rows)
-    if (with_lse) draw_lse_row(r, row, head_verdict, edges, width, height);
-  if (has_picture) draw_lse_by_query(*head_verdict->lse, frame.session.experiment.problem, width);
-  ImGui::EndChild();
 }
 
 void draw_detail(Detail shown, const Frame& frame) {
@@ -529,10 +256,9 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   draw_detail(shown, frame);
-  constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
-  const auto detail = static_cast<std::size_t>(shown);
-  const auto bits = static_cast<std::size_t>(frame.session.view.bits_show);
-  const std::string plot(shown == Detail::same_bits && bits > 0 ? bits_show_names[bits] : detail_names[detail]);
+  constexpr EnumArray<Detail, Plot> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
+  const BitsShow bits = frame.session.view.bits_show;
+  const std::string plot(shown == Detail::same_bits && bits != BitsShow::runs ? bits_show_names[bits] : detail_names[shown]);
   const std::string name = is_of_tensor(shown) ? about_tensor(on_show(frame), plot, " ") : plot;
   const bool suspects = shown == Detail::why && explained_experiment(frame.session).a.algorithm == Algorithm::loaded;
   const auto csv = [&] {
@@ -541,7 +267,7 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
     view.detail = shown;
     return detail_csv(view, frame.input, on_show(frame));
   };
-  offer_export({suspects ? Plot::window : plots[detail], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
+  offer_export({suspects ? Plot::window : plots[shown], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
                frame.requests);
 }
 
@@ -554,7 +280,7 @@ std::optional<Detail> plot_under(Detail chosen) {
 
 /// The panel below the table, and the buttons that choose it.
 void draw_lower(const Frame& frame) {
-  static constexpr std::array<Choice, 5> choices{{
+  static constexpr EnumArray<Detail, Choice> choices{{
       {"ulps", "The frequency of each signed error, in ulps of the main format."},
       {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
       {"why", "The cost of each step of a method: its mean error if that step were exact."},
@@ -574,6 +300,17 @@ void draw_lower(const Frame& frame) {
 }
 
 }  // namespace
+
+const ShownTensor& on_show(const Frame& frame) {
+  return shown_answer(frame.state.seen, frame.input.answer.result, frame.session.view);
+}
+
+PanelLine panel_line(float height, float width) {
+  const PanelLine line{ImGui::GetCursorScreenPos(), width};
+  ImGui::Dummy({line.width, height});
+  return line;
+}
+PanelLine panel_line(float height) { return panel_line(height, ImGui::GetContentRegionAvail().x); }
 
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);
@@ -595,7 +332,7 @@ void draw_statistics(const Frame& frame) {
   } else {
     draw_answer(frame);
     if (result->backward) draw_gradients(frame);
-    draw_table(frame);
+    draw_deviations(frame);
     draw_lower(frame);
   }
   ImGui::PopStyleVar();

@@ -29,6 +29,18 @@ struct TrafficState;
 /// The right panel.
 void draw_statistics(const Frame& frame);
 
+/// The tensor of the answer that the panel shows.
+const ShownTensor& on_show(const Frame& frame);
+/// A line of the panel, in which text is placed freely; of the whole width where none is given.
+struct PanelLine {
+  ImVec2 at;
+  float width;
+};
+PanelLine panel_line(float height, float width);
+PanelLine panel_line(float height);
+/// The errors of both methods in numbers, with the rows of the log-sum-exp and its picture, where there is room.
+void draw_deviations(const Frame& frame);
+
 /// The panel's headline in one line, for when the panel is hidden by another. True if it was clicked.
 bool draw_headline(const Frame& frame);
 

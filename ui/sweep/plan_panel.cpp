@@ -21,21 +21,21 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, 3> forms{{
+constexpr EnumArray<ValueForm, Choice> forms{{
     {"list", "A list of values separated by commas."},
     {"linear", "FIRST:LAST:STEP, from the first to the last in equal steps."},
     {"×2", "FIRST:LAST:x2, each twice the previous one; x1.5 and others can be typed."},
 }};
-constexpr std::array<Choice, 3> subjects{{
+constexpr EnumArray<SweepSubject, Choice> subjects{{
     {"a", "The error of method a, from golden; b is drawn beside it where one parameter is varied."},
     {"b", "The error of method b, from golden."},
     {"a − b", "The difference of the two outputs, a - b, whatever the truth is."},
 }};
-constexpr std::array<Choice, 2> spreads{{
+constexpr EnumArray<SeedSpread, Choice> spreads{{
     {"std", "Bars reach one standard deviation over the seeds (n − 1); on a log axis never below the least seed."},
     {"min–max", "Bars reach from the least to the largest seed."},
 }};
-constexpr std::array<Choice, 4> repeats{{
+constexpr EnumArray<SweepOver, Choice> repeats{{
     {"seeds", "Every combination is computed with several seeds, where something is drawn."},
     {"heads", "Every head of the file."},
     {"layers", "The head at this place of every layer."},

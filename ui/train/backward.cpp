@@ -34,7 +34,7 @@ std::string steps_of(const GradPrecision& p) {
   std::string text = "to D:";
   for (int i = 0; i < grad_step_count; ++i)
     if (p[static_cast<GradStep>(i)].kind != Rounding::Kind::exact) text.append(" ").append(name(static_cast<GradStep>(i)));
-  return text + "\ndelta from " + std::string(delta_from_names[static_cast<std::size_t>(p.delta_from)]);
+  return text + "\ndelta from " + std::string(delta_from_names[p.delta_from]);
 }
 
 /// The name without the common prefix.

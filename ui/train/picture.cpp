@@ -18,7 +18,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, weight_picture_names.size()> pictures{{
+constexpr EnumArray<WeightPicture, Choice> pictures{{
     {"over steps",
      "Rows of the tensor from top to bottom, steps from left to right: where and when the two models diverge. For all tensors: "
      "one row each."},

@@ -17,19 +17,19 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, train_kind_names.size()> kinds{{
+constexpr EnumArray<TrainKind, Choice> kinds{{
     {"pair", "Two models that differ only in their attention."},
     {"bands", "The same beside other differences, another seed and other formats, which give a − b a scale."},
     {"bisect", "a with one piece at a time made exact: without which piece does the deviation, or the failure, go away?"},
     {"replay", "a's step from b's state at every measured step: the direct effect of the method, without feedback."},
 }};
-constexpr std::array<Choice, bisect_names.size()> pieces{{
+constexpr EnumArray<BisectBy, Choice> pieces{{
     {"step", "Every rounding step of a's forward pass is made exact by itself."},
     {"gradient", "Every rounding step of a's backward pass is made exact by itself."},
     {"layer", "Every layer's attention is made exact by itself."},
     {"head", "Every head's attention is made exact by itself."},
 }};
-constexpr std::array<Choice, norm_names.size()> norms{{
+constexpr EnumArray<Norm, Choice> norms{{
     {"LayerNorm", "(x − mean) / √(variance + ε) · gain + bias"},
     {"RMSNorm", "x / √(mean of x² + ε) · gain"},
 }};

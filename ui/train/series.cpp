@@ -22,7 +22,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_skipped = 4096;
 constexpr int most_columns = 768;
 
-constexpr std::array<MeasureText, 6> measure_texts{{
+constexpr EnumArray<TrainMeasure, MeasureText> measure_texts{{
     {"max |ΔW|", "",
      "The largest difference of any weight of the two models, the first number of arXiv 2405.02803, figure 7. Under Adam it is "
      "about two learning rates after one step, whatever the cause, so conclude nothing from it alone.",
@@ -42,7 +42,7 @@ constexpr std::array<MeasureText, 6> measure_texts{{
     {"loss difference", "nats", "Loss of the first model minus that of the second on the same batch.", "loss(x) - loss(y)"},
 }};
 
-constexpr std::array<MeasureText, 7> run_texts{{
+constexpr EnumArray<RunMeasure, MeasureText> run_texts{{
     {"loss", "nats", "Mean cross-entropy of the step's batch, before its update.", "-mean log P(next character)"},
     {"gradient norm", "", "Size of the gradient before it is clipped.", "||dL/dW||"},
     {"bias of δ", "share",
@@ -233,8 +233,8 @@ double measure_of(const PairPoint& point, TrainMeasure measure, int tensor) {
   return d.*weight_numbers[static_cast<std::size_t>(measure)].second;
 }
 
-const MeasureText& text_of(TrainMeasure measure) { return measure_texts[static_cast<std::size_t>(measure)]; }
-const MeasureText& text_of(RunMeasure measure) { return run_texts[static_cast<std::size_t>(measure)]; }
+const MeasureText& text_of(TrainMeasure measure) { return measure_texts[measure]; }
+const MeasureText& text_of(RunMeasure measure) { return run_texts[measure]; }
 bool is_size(TrainMeasure m) {
   return m == TrainMeasure::max_abs || m == TrainMeasure::wasserstein || m == TrainMeasure::rel_l2;
 }

@@ -215,12 +215,12 @@ std::string progress_words(const TrainProgress& p) {
 }
 
 std::string_view kind_words(TrainKind kind) {
-  constexpr std::array<std::string_view, 4> words{
+  constexpr EnumArray<TrainKind> words{
       "Two models with the same text, first weights and batches; only attention differs (arXiv 2405.02803, figure 7).",
       "The same, beside other differences: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
       "The same, and a again with one piece at a time made exact: which rounding causes the difference?",
       "b is trained; at every measured step a takes the same step from b's state: the direct effect, without feedback."};
-  return words[static_cast<std::size_t>(kind)];
+  return words[kind];
 }
 
 std::string value_text(double x, int digits) {

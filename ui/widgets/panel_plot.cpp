@@ -24,7 +24,7 @@ struct InkMark {
   ImPlotMarker shape;
   bool filled;
 };
-constexpr std::array<InkMark, 13> marks{{{ImPlotMarker_Circle, true},
+constexpr EnumArray<Ink, InkMark> marks{{{ImPlotMarker_Circle, true},
                                          {ImPlotMarker_Square, true},
                                          {ImPlotMarker_Circle, false},
                                          {ImPlotMarker_Circle, true},
@@ -39,7 +39,7 @@ constexpr std::array<InkMark, 13> marks{{{ImPlotMarker_Circle, true},
                                          {ImPlotMarker_Diamond, false}}};
 
 ImPlotSpec mark_spec(Ink ink, Colour colour, float radius) {
-  const InkMark& mark = marks[static_cast<std::size_t>(ink)];
+  const InkMark& mark = marks[ink];
   ImPlotSpec spec = dots(colour, radius, mark.filled);
   spec.Marker = mark.shape;
   return spec;
@@ -59,8 +59,8 @@ struct DrawnCurve {
 
 /// Bands and bars behind, marks in front; of lines that of b first and the panel's first one last.
 auto rank_of(const DrawnCurve& c) {
-  constexpr std::array<int, 7> layers{3, 4, 3, 2, 1, 0, 4};  // of the shapes
-  const int layer = layers[static_cast<std::size_t>(c.series.shape)], place = static_cast<int>(c.place);
+  constexpr EnumArray<Shape, int> layers{3, 4, 3, 2, 1, 0, 4};  // of the shapes
+  const int layer = layers[c.series.shape], place = static_cast<int>(c.place);
   return std::tuple(layer, c.series.ink != Ink::b, layer == 3 ? -place : place);
 }
 

@@ -13,7 +13,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, export_as_names.size()> formats{{
+constexpr EnumArray<ExportAs, Choice> formats{{
     {"screen", "The pixels as they are in the window (.png), and their numbers (.csv)."},
     {"PDF",
      "A figure for print, drawn by gnuplot: vectors, embedded fonts, white background, colours that are safe for colour-vision "
@@ -56,7 +56,7 @@ bool choose(const char* name, const char* id, std::span<const Choice> choices, i
 /// Names of the files to be written, in a line.
 std::string files_of(const FigureChoice& c, bool has_numbers) {
   if (c.as == ExportAs::screen) return has_numbers ? "a .png of the screen and a .csv" : "a .png of the screen";
-  const std::string_view name = export_as_names[static_cast<std::size_t>(c.as)];
+  const std::string_view name = export_as_names[c.as];
   return fmt::format("{}, .csv, .gp and .json in a {}", c.as == ExportAs::tex ? ".tex" : name, c.zip ? ".zip" : "folder");
 }
 

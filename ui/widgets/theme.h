@@ -27,8 +27,7 @@ class WithColours {
  public:
   explicit WithColours(const Palette& palette);
   ~WithColours();
-  WithColours(const WithColours&) = delete;
-  WithColours& operator=(const WithColours&) = delete;
+  WithColours(WithColours&&) = delete;
 
  private:
   Palette palette_;

@@ -27,8 +27,7 @@ class WithFace {
  public:
   explicit WithFace(Face face);
   ~WithFace();
-  WithFace(const WithFace&) = delete;
-  WithFace& operator=(const WithFace&) = delete;
+  WithFace(WithFace&&) = delete;
 };
 
 /// Line height of a face, and width of a text in it.
@@ -59,8 +58,7 @@ class WithWidth {
  public:
   explicit WithWidth(float width);
   ~WithWidth();
-  WithWidth(const WithWidth&) = delete;
-  WithWidth& operator=(const WithWidth&) = delete;
+  WithWidth(WithWidth&&) = delete;
 
  private:
   float right_;  ///< end of the line outside the scope
@@ -101,8 +99,7 @@ class WithoutTooltips {
  public:
   explicit WithoutTooltips(bool without = true);
   ~WithoutTooltips();
-  WithoutTooltips(const WithoutTooltips&) = delete;
-  WithoutTooltips& operator=(const WithoutTooltips&) = delete;
+  WithoutTooltips(WithoutTooltips&&) = delete;
 
  private:
   bool before_;
@@ -113,8 +110,7 @@ class WithLeastType {
  public:
   explicit WithLeastType(float size);
   ~WithLeastType();
-  WithLeastType(const WithLeastType&) = delete;
-  WithLeastType& operator=(const WithLeastType&) = delete;
+  WithLeastType(WithLeastType&&) = delete;
 
  private:
   float before_;
@@ -125,8 +121,7 @@ class WithScale {
  public:
   explicit WithScale(float factor);
   ~WithScale();
-  WithScale(const WithScale&) = delete;
-  WithScale& operator=(const WithScale&) = delete;
+  WithScale(WithScale&&) = delete;
 
  private:
   float before_;
@@ -187,8 +182,7 @@ class WithField {
  public:
   explicit WithField(Face face, float height = control_height);
   ~WithField();
-  WithField(const WithField&) = delete;
-  WithField& operator=(const WithField&) = delete;
+  WithField(WithField&&) = delete;
 
  private:
   WithFace face_;

@@ -86,14 +86,12 @@ std::vector<Option> options_of(const Method& a, const Method& b) {
   all.push_back({sums_of(a), sums_of(b)});
   all.push_back({flush_of(a), flush_of(b)});
   if (a.algorithm != Algorithm::three_pass) all.push_back(number("block_k", a.block_k, b.block_k));
-  all.push_back({std::string(exponential_names[static_cast<std::size_t>(a.exponential)]),
-                 std::string(exponential_names[static_cast<std::size_t>(b.exponential)])});
+  all.push_back({std::string(exponential_names[a.exponential]), std::string(exponential_names[b.exponential])});
   all.push_back(number("degree", a.exp2_degree, b.exp2_degree));
   all.push_back(number("P 2^", a.p_exponent, b.p_exponent));
   all.push_back(number("beta", a.tie_beta, b.tie_beta));
   all.push_back(choice("Kahan", "plain l", a.kahan_l, b.kahan_l));
-  all.push_back({std::string(sum_order_names[static_cast<std::size_t>(a.order)]),
-                 std::string(sum_order_names[static_cast<std::size_t>(b.order)])});
+  all.push_back({std::string(sum_order_names[a.order]), std::string(sum_order_names[b.order])});
   all.push_back(number("chains", a.sum_lanes, b.sum_lanes));
   all.push_back(choice("reversed", "forward", a.reverse_keys, b.reverse_keys));
   all.push_back(choice("l sums P", "l sums e", a.precision.sum_rounded_P, b.precision.sum_rounded_P));

@@ -1,8 +1,8 @@
-#include "kernels/train/plan/named_plans.h"
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+
+#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 namespace {

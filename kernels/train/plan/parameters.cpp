@@ -12,7 +12,7 @@ constexpr std::size_t alignment = 16;
 constexpr double deviation = 0.02;
 
 std::string name_in_layer(int layer, Weight weight) {
-  return "layer " + std::to_string(layer) + " " + std::string(weight_names[static_cast<std::size_t>(weight)]);
+  return "layer " + std::to_string(layer) + " " + std::string(weight_names[weight]);
 }
 
 void add(Parameters& p, const std::string& name, int rows, int cols, int layer = -1, bool decays = false) {

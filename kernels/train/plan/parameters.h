@@ -23,9 +23,9 @@ struct ParameterTensor {
 
 /// Names of a layer's tensors, in order; `norm_1_bias` and `norm_2_bias` are missing with Norm::rms.
 enum class Weight : std::uint8_t { norm_1_gain, norm_1_bias, W_Q, W_K, W_V, W_O, norm_2_gain, norm_2_bias, W_1, W_2 };
-inline constexpr int layer_weights = 10;
-inline constexpr std::array<std::string_view, layer_weights> weight_names{
-    "norm 1 gain", "norm 1 bias", "W_Q", "W_K", "W_V", "W_O", "norm 2 gain", "norm 2 bias", "W_1", "W_2"};
+inline constexpr int layer_weights = enum_count<Weight>();
+inline constexpr EnumArray<Weight> weight_names{"norm 1 gain", "norm 1 bias", "W_Q",         "W_K", "W_V",
+                                                "W_O",         "norm 2 gain", "norm 2 bias", "W_1", "W_2"};
 
 /// All tensors of a model, in order of the data: embedding [vocabulary x width], positions [context x width], the layers', the
 /// final norm's, head [width x vocabulary].

@@ -195,7 +195,7 @@ void validate(const TrainPlan& plan) {
   check_method(plan, plan.a, "a");
   check_method(plan, plan.b, "b");
   if (plan.kind == TrainKind::bisect && runs_of(plan).runs.size() == 2)
-    refuse("bisect", std::string(bisect_names[static_cast<std::size_t>(plan.bisect)]), "a kind of which a rounds something");
+    refuse("bisect", std::string(bisect_names[plan.bisect]), "a kind of which a rounds something");
 }
 
 void check_text(const TrainPlan& plan) {

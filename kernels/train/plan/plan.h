@@ -18,7 +18,7 @@ namespace attoscope {
 
 /// layer: (x - mean) / sqrt(variance + eps) * gain + bias. rms: x / sqrt(mean of x^2 + eps) * gain.
 enum class Norm : std::uint8_t { layer, rms };
-inline constexpr std::array<std::string_view, 2> norm_names{"layer", "rms"};
+inline constexpr EnumArray<Norm> norm_names{"layer", "rms"};
 
 /// A character-level GPT: learned positions, pre-norm blocks of causal attention and a GELU MLP of 4 x width, no biases in the
 /// matrices, a head of its own. The vocabulary is the text's.
@@ -79,12 +79,12 @@ struct TrainMethod {
 /// formats for comparison (figure 8). bisect: a and b, and a with one piece exact at a time. replay: b is trained; at every
 /// measured step a takes the same step from b's state, which shows its direct effect without feedback.
 enum class TrainKind : std::uint8_t { methods, reference, bisect, replay };
-inline constexpr std::array<std::string_view, 4> train_kind_names{"methods", "reference", "bisect", "replay"};
+inline constexpr EnumArray<TrainKind> train_kind_names{"methods", "reference", "bisect", "replay"};
 
 /// Pieces of a that are made exact one at a time: its rounding steps of the forward pass, of the backward pass, its layers, or
 /// its heads.
 enum class BisectBy : std::uint8_t { step, gradient, layer, head };
-inline constexpr std::array<std::string_view, 4> bisect_names{"step", "gradient", "layer", "head"};
+inline constexpr EnumArray<BisectBy> bisect_names{"step", "gradient", "layer", "head"};
 
 /// The text to train on. The file is read outside kernels/; `corpus` then holds its characters.
 struct TextSource {
@@ -135,7 +135,7 @@ struct RunPlan {
 
 /// Subject of a pair's comparison.
 enum class Role : std::uint8_t { method, initialisation, format, suspect, direct, from_exact };
-inline constexpr std::array<std::string_view, 6> role_names{"method", "initialisation", "format", "suspect", "direct", "exact"};
+inline constexpr EnumArray<Role> role_names{"method", "initialisation", "format", "suspect", "direct", "exact"};
 
 /// Two runs whose weights are compared: x - y.
 struct PairPlan {
@@ -157,5 +157,20 @@ struct TrainRuns {
   std::vector<PairPlan> pairs;
 };
 TrainRuns runs_of(const TrainPlan& plan);
+
+/// "a: policy eager -> hw, block_k 64 -> 32; recipe: rate 0.001 -> 0.002; kind methods -> replay"; empty if they are equal. A
+/// change from one named policy to another is named instead of the steps that it changes.
+std::string plan_changes(const TrainPlan& from, const TrainPlan& to);
+
+/// The same, only for settings that must not change during training: text, model, batch and data seed.
+std::string question_changes(const TrainPlan& from, const TrainPlan& to);
+
+struct NamedPlan {
+  std::string_view name, what;
+  TrainPlan (*plan)();
+};
+std::span<const NamedPlan> named_plans();
+/// The plan of that name. Throws std::invalid_argument that lists the known ones.
+TrainPlan named_plan(std::string_view name);
 
 }  // namespace attoscope

@@ -1,8 +1,7 @@
-#include "kernels/train/plan/plan_changes.h"
-
 #include <algorithm>
 #include <utility>
 
+#include "kernels/train/plan/plan.h"
 #include "kernels/train/plan/plan_settings.h"
 
 namespace attoscope {

@@ -67,8 +67,7 @@ int attribute(cudaDeviceAttr which, int device) {
 class PinnedMemory {
  public:
   explicit PinnedMemory(std::size_t bytes) : bytes_(bytes) { check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes)); }
-  PinnedMemory(const PinnedMemory&) = delete;
-  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  PinnedMemory(PinnedMemory&&) = delete;
   ~PinnedMemory() { ignore(cudaFreeHost(data_)); }
 
   char* get() const { return data_; }
@@ -101,8 +100,7 @@ class Gpu {
     check(cudaMemGetInfo(&free, &all));
     workspace_floats_ = std::min(most_workspace, all / 8) / sizeof(float);
   }
-  Gpu(const Gpu&) = delete;
-  Gpu& operator=(const Gpu&) = delete;
+  Gpu(Gpu&&) = delete;
   ~Gpu() {
     ignore(cudaSetDevice(on_.device));
     ignore(cudaStreamSynchronize(stream_.get()));

@@ -58,8 +58,8 @@ CASE(access, text_has_contrast_in_all_themes) {
     hand.frames(2);
     const Palette& p = palette(theme);
     const auto expect = [&](const std::string& what, Colour x, Colour y, double least) {
-      hand.check(contrast_of(x, y) >= least, std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " + what + " has " +
-                                                 std::to_string(contrast_of(x, y)) + " : 1");
+      hand.check(contrast_of(x, y) >= least,
+                 std::string(theme_names[theme]) + ": " + what + " has " + std::to_string(contrast_of(x, y)) + " : 1");
     };
     for (const Role& surface : surfaces) {
       const Colour under = p.*surface.colour;
@@ -184,8 +184,8 @@ CASE(access, text_at_225_percent) {
       session.view.ui_scale = 2.25;
       hand.open(session);
       hand.frames(4);
-      const std::string where = std::string(workspace_names[static_cast<std::size_t>(workspace)]) + " at " +
-                                std::to_string(width) + " x " + std::to_string(height);
+      const std::string where =
+          std::string(workspace_names[workspace]) + " at " + std::to_string(width) + " x " + std::to_string(height);
       hand.check(ImGui::GetFontSize() > 30, where + " has large text");
       int looked_at = 0;
       for (const ImGuiWindow* const w : ImGui::GetCurrentContext()->Windows) {

@@ -22,13 +22,6 @@ namespace {
 
 const std::string picture = heatmap + "picture", second = heatmap + "second picture", divider = heatmap + "divider";
 
-/// A label as a part of a path: its slashes are escaped.
-std::string escaped(const std::string& label) {
-  std::string part;
-  for (const char c : label) part += c == '/' ? std::string("\\/") : std::string(1, c);
-  return part;
-}
-
 /// The item of a field in a list of fields.
 std::string item_of(Hand& hand, Field field) {
   return std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));

@@ -67,7 +67,7 @@ void come_to_rest(Hand& hand) {
   };
   const Clock::time_point last = Clock::now() + std::chrono::minutes(1);
   std::size_t before = known();
-  for (int still = 0; still < 12 || is_computing(hand); ++still) {
+  for (int still = 0; still < 5 || is_computing(hand); ++still) {
     hand.frames(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     if (known() != before || is_computing(hand)) still = 0;

@@ -156,9 +156,7 @@ bool stores_V(const Scalings& s) { return s.V.is_on() || s.smooth_V; }
 std::string storage_text(const Scalings& s) {
   std::string text;
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
-    if (s[t].is_on())
-      text += fmt::format("{}{} {}", text.empty() ? "" : ",  ", scaled_tensor_names[static_cast<std::size_t>(t)],
-                          scaling_text(s[t]));
+    if (s[t].is_on()) text += fmt::format("{}{} {}", text.empty() ? "" : ",  ", scaled_tensor_names[t], scaling_text(s[t]));
   for (const auto& [on, what] : {std::pair{s.hadamard, "rotated"}, std::pair{s.smooth_K, "K smoothed"},
                                  std::pair{s.smooth_Q > 0, "Q smoothed"}, std::pair{s.smooth_V, "V smoothed"}})
     if (on) text += fmt::format("{}{}", text.empty() ? "" : ",  ", what);

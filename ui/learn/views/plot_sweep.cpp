@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/train/plan/named_plans.h"
+#include "kernels/train/plan/plan.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"

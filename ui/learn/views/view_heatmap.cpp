@@ -40,11 +40,11 @@ void switch_field(LessonScene& scene, Field shown) {
 
 /// O, or a tensor of the backward pass.
 void switch_tensor(LessonScene& scene, std::string_view shown) {
-  static constexpr std::array<Choice, answer_tensor_names.size()> choices{{{"O", "the output"},
-                                                                           {"dO", "the gradient of O, which is given"},
-                                                                           {"dQ", "the gradient of Q: a row for each query"},
-                                                                           {"dK", "the gradient of K: a row for each key"},
-                                                                           {"dV", "the gradient of V: a row for each key"}}};
+  static constexpr EnumArray<AnswerTensor, Choice> choices{{{"O", "the output"},
+                                                            {"dO", "the gradient of O, which is given"},
+                                                            {"dQ", "the gradient of Q: a row for each query"},
+                                                            {"dK", "the gradient of K: a row for each key"},
+                                                            {"dV", "the gradient of V: a row for each key"}}};
   choose(scene, "tensor", choices, answer_tensor_names, shown, std::min(scene.width, px(320)));
 }
 

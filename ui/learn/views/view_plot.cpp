@@ -119,13 +119,12 @@ void offer_row_figures(LessonScene& scene, const View& view, std::span<const Str
   for (std::size_t i = 0; i < plots.size(); ++i) {
     const Plot plot = names[static_cast<std::size_t>(plots[i])];
     const float left = at.x + static_cast<float>(i) * step;
-    offer_figure(scene, plot, std::string(plot_names[static_cast<std::size_t>(plot)]), {left, at.y},
-                 {left + step - gap, at.y + size.y}, [&] {
-                   Session s;
-                   s.experiment = scene.experiment;
-                   s.view.hidden_curves = view.hidden_curves;
-                   return s;
-                 });
+    offer_figure(scene, plot, std::string(plot_names[plot]), {left, at.y}, {left + step - gap, at.y + size.y}, [&] {
+      Session s;
+      s.experiment = scene.experiment;
+      s.view.hidden_curves = view.hidden_curves;
+      return s;
+    });
   }
 }
 
