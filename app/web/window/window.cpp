@@ -43,8 +43,9 @@ void turn_if_due() {
   if (woken || has_input() || glfwGetTime() >= due) next_turn();
 }
 
-/// Lets WebGL tell the value that a state had when it was first asked for. A browser answers only when all before is drawn, which
-/// takes longer than a frame does. Dear ImGui and the heat map ask in order to put values back, and set what they draw with.
+/// Lets WebGL tell the value that a state had when it was first asked for. A browser answers only when all before is drawn,
+/// which takes longer than a frame does. Dear ImGui and the heat map ask in order to put values back, and set what they draw
+/// with.
 void keep_first_answers() {
   EM_ASM({
     const told = new Map();
