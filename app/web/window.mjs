@@ -141,8 +141,9 @@ function listen(module) {
 async function start() {
   if (screen.width < narrowest) document.getElementById('viewport').content = `width=${narrowest}, user-scalable=no`;
   if (!await isolated()) {
-    status.innerHTML = 'The window needs memory that threads share, which a page has at <code>https:</code> or ' +
-      '<code>localhost</code>, not in private windows of every browser. <a href="form.html">One experiment and the verdict</a> do without.';
+    const why = isSecureContext ? 'which this browser does not give here, as in some private windows'
+      : 'which a browser gives to addresses with <code>https:</code> and to <code>localhost</code>, not to <code>http:</code>';
+    status.innerHTML = `The window needs memory that threads share, ${why}. <a href="form.html">One experiment and the verdict</a> work without it.`;
     return;
   }
   const code = unpacked('window_module.wasm', 'application/wasm');

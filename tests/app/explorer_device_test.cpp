@@ -1,5 +1,6 @@
 // The window's side of devices: the worker computes on the session's device, asks anew when that changes, and reports failures.
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -8,8 +9,10 @@
 
 #include "app/explore/explorer.h"
 #include "app/explore/main_answer.h"
+#include "kernels/compute.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
+#include "kernels/system_memory.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/support/eventually.h"
 #include "tests/support/matchers.h"
@@ -96,6 +99,24 @@ TEST(FirstRows, FollowHowTheTimeGrows) {
   EXPECT_EQ(rows(65536, laptop), laptop) << "seven rounds";
   EXPECT_EQ(rows(16384, laptop), 0) << "two rounds";
   EXPECT_EQ(rows(65536, laptop, 3 * laptop), 0);
+}
+
+/// The first rows fit, all do not: the question is refused before anything is computed.
+TEST(MainAnswers, AreRefusedBeforeTheirFirstRows) {
+  Question question;
+  question.device = "cpu";
+  question.experiment.problem.n = max_n;
+  question.experiment.problem.d = max_d;
+  if (bytes_needed(question.experiment, 0) <= available_bytes()) GTEST_SKIP() << "this machine holds the largest experiment";
+  ASSERT_GT(first_rows(question.experiment.problem, 0), 0);
+  std::atomic<int> computed{0};
+  MainAnswer answer([] {}, [&](const Experiment&, const Options&) -> Result { return ++computed, Result{}; });
+  answer.ask(question);
+  std::string sentence;
+  EXPECT_TRUE(testing::eventually([&] { return !(sentence = answer.update()).empty(); }));
+  EXPECT_NE(sentence.find("bytes"), std::string::npos) << sentence;
+  EXPECT_EQ(computed, 0);
+  EXPECT_EQ(answer.newest(), nullptr);
 }
 
 TEST_F(ExplorerDevices, TheCheckOfAGpuIsAnsweredOrRefusedInASentence) {

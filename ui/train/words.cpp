@@ -210,7 +210,11 @@ std::string progress_words(const TrainProgress& p) {
   const std::string all = std::to_string(p.steps);
   std::string text = p.seeds > 1 ? fmt::format("seed {} of {}, ", p.seed, p.seeds) : "";
   text += fmt::format("step {:{}} of {}", p.step, static_cast<int>(all.size()), all);
-  if (p.steps_per_second > 0) text += fmt::format(", {:5.{}f} steps/s", p.steps_per_second, p.steps_per_second < 100 ? 1 : 0);
+  if (p.steps_per_second >= 0.1) {
+    text += fmt::format(", {:5.{}f} steps/s", p.steps_per_second, p.steps_per_second < 100 ? 1 : 0);
+  } else if (p.steps_per_second > 0) {
+    text += fmt::format(", {:.0f} s a step", 1 / p.steps_per_second);
+  }
   return text;
 }
 

@@ -44,7 +44,7 @@ std::string runs_text(const TrainRecord& record);
 /// The cells of the table of seeds: the skipped steps of a and b, their losses on held-out text.
 std::array<std::string, 4> seed_cells(const TrainRecord& record);
 
-/// "seed 2 of 3, step   240 of 400,  18.3 steps/s".
+/// "seed 2 of 3, step   240 of 400,  18.3 steps/s", or "45 s a step".
 std::string progress_words(const TrainProgress& progress);
 /// One sentence on what a kind of training compares.
 std::string_view kind_words(TrainKind kind);

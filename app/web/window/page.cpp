@@ -12,8 +12,8 @@
 #include "app/explore/app.h"
 #include "app/files/paths.h"
 #include "app/link/live_link.h"
-#include "app/session/autosave.h"
 #include "app/session/session.h"
+#include "app/session/session_store.h"
 
 namespace attoscope {
 namespace {

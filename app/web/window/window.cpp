@@ -43,6 +43,19 @@ void turn_if_due() {
   if (woken || has_input() || glfwGetTime() >= due) next_turn();
 }
 
+/// Lets WebGL tell the value that a state had when it was first asked for. A browser answers only when all before is drawn,
+/// which takes longer than a frame does. Dear ImGui and the heat map ask in order to put values back, and set what they draw
+/// with.
+void keep_first_answers() {
+  EM_ASM({
+    const told = new Map();
+    GLctx.getParameter = function(name) {
+      if (!told.has(name)) told.set(name, WebGL2RenderingContext.prototype.getParameter.call(GLctx, name));
+      return told.get(name);
+    };
+  });
+}
+
 /// Copies through the browser, which lets a page write its clipboard, and read what the user pastes.
 void use_page_clipboard() {
   ImGuiPlatformIO& platform = ImGui::GetPlatformIO();
@@ -71,6 +84,7 @@ MainWindow::MainWindow(const char* title, int width, int height) {
   window_.reset(glfwCreateWindow(width, height, title, nullptr, nullptr));
   if (!window_) throw std::runtime_error("This browser offers no WebGL 2, which the window draws with.");
   glfwMakeContextCurrent(window_.get());
+  keep_first_answers();
   gui_ = std::make_unique<Gui>();
   listen();
   ImGui_ImplGlfw_InitForOpenGL(window_.get(), true);
