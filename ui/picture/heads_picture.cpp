@@ -113,7 +113,7 @@ void sort_combo(std::size_t& sort, const MethodNames& names) {
     for (std::size_t i = 0; i < head_measures.size(); ++i) {
       const HeadMeasure& measure = head_measures[i];
       if (ImGui::Selectable((title_of(measure, names) + "###" + std::string(measure.key)).c_str(), i == sort)) sort = i;
-      explain(measure.what);
+      explain(named_text(measure, measure.what, names));
     }
     ImGui::EndCombo();
   } else {
@@ -299,7 +299,7 @@ void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsStat
     const HeadOutlier& found = m.outliers[i];
     const std::size_t more = i + 1 == most ? m.outliers.size() - most : 0;
     const std::string words =
-        outlier_words(found, head_name(info, found.head)) + (more > 0 ? fmt::format("; {} more", more) : "");
+        outlier_words(found, head_name(info, found.head), m.names) + (more > 0 ? fmt::format("; {} more", more) : "");
     ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
     const bool clicked =
         ImGui::Selectable((fitted(Face::label, words, width) + "###apart " + std::to_string(found.head)).c_str(), false);
