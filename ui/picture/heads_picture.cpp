@@ -106,8 +106,14 @@ void show_switch(Session& session, const PanelInput& input) {
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
-void sort_combo(std::size_t& sort, const MethodNames& names) {
+/// Stays on the line of the previous item if there is room for `width`.
+void beside_if_fits(float width) {
   ImGui::SameLine();
+  if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+}
+
+void sort_combo(std::size_t& sort, const MethodNames& names) {
+  beside_if_fits(px(140));
   const WithField f(Face::label);
   if (begin_combo("##heads sort", title_of(head_measures[sort], names), px(140))) {
     for (std::size_t i = 0; i < head_measures.size(); ++i) {
@@ -126,7 +132,7 @@ void sort_combo(std::size_t& sort, const MethodNames& names) {
 void layer_combo(HeadsState& m, const TensorFileInfo& info) {
   if (info.layers.size() < 2) return;
   if (m.layer >= static_cast<int>(info.layers.size())) m.layer = -1;
-  ImGui::SameLine();
+  beside_if_fits(px(116));
   const WithField f(Face::label);
   const bool are_sequences = info.layers.front().sequence >= 0;
   const std::string all = are_sequences ? "all sequences" : "all layers";
@@ -149,7 +155,7 @@ void range_combo(HeadsRange& range) {
       {{"relative range", "Errors over the RMS of the head's own exact output: heads compare, whatever the size of their V."},
        {"own ranges", "Each picture has its own range: shapes show, sizes do not."},
        {"one range", "Errors as they are, one range for all: a head with a large V makes the others dark."}}};
-  ImGui::SameLine();
+  beside_if_fits(px(116));
   const WithField f(Face::label);
   const auto now = static_cast<std::size_t>(range);
   if (!begin_combo("##heads range", std::string(ranges[now].label), px(116))) return explain(ranges[now].what);
@@ -170,8 +176,7 @@ void progress(HeadsState& m, const FoundHeads<Row>& heads, Requests& requests) {
       all             ? fmt::format("{} heads", found)
       : heads.all > 0 ? fmt::format("{} of {} heads", found, heads.all) + (m.stopped ? "" : time_left(heads.seconds_left))
                       : "looking at the heads";
-  ImGui::SameLine();
-  if (text_width(Face::small, text) + (all ? 0 : px(64)) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+  beside_if_fits(text_width(Face::small, text) + (all ? 0 : px(64)));
   ImGui::AlignTextToFramePadding();
   label(Face::small, colours().secondary, text);
   if (all) return;
