@@ -150,8 +150,8 @@ int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float gap = px(12);
   const bool beside = all.x >= px(least_beside);
-  const ImVec2 size =
-      beside ? ImVec2{std::floor(all.x * (all.x < px(700) ? 0.33f : 0.5f)), all.y} : ImVec2{all.x, std::floor(std::max(all.y * 0.6f, px(180)))};
+  const ImVec2 size = beside ? ImVec2{std::floor(all.x * (all.x < px(700) ? 0.33f : 0.5f)), all.y}
+                             : ImVec2{all.x, std::floor(std::max(all.y * 0.6f, px(180)))};
   int clicked = draw_coloured_grid(heads, info, open, size);
   ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + size.x + gap, at.y} : ImVec2{at.x, at.y + size.y + gap});
   if (ImGui::BeginChild("heads table", {0, beside ? 0 : std::max(all.y - size.y - gap, px(140))}, ImGuiChildFlags_NavFlattened))
