@@ -203,7 +203,7 @@ OptionList& OptionList::device(std::string& device, std::string& threads, const 
 OptionList& OptionList::style(StyleArguments& x) {
   add("--columns", x.columns, "of a page that the figure spans: 1 (85 mm), 2 (175 mm); or slide (254 mm, larger letters)");
   add("--font", x.font, "of its letters (Inter); a .tex has the document's own");
-  return add("--font-size", x.font_size, "points of its letters (8, on a slide 18)");
+  return add("--font-size", x.font_size, "points of its letters (8, on a slide 18 or 12)");
 }
 
 OptionList& OptionList::quiet() {

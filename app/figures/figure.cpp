@@ -31,7 +31,9 @@ std::string heat_lines(const FigurePanel& p) {
 
 double width_mm(const Figure& f) { return f.style.slide ? slide_mm : f.columns == 1 ? one_column_mm : two_columns_mm; }
 
-int font_points(const Figure& f) { return f.style.font_size > 0 ? f.style.font_size : f.style.slide ? 18 : 8; }
+int font_points(const Figure& f) {
+  return f.style.font_size > 0 ? f.style.font_size : !f.style.slide ? 8 : f.panels_across > 1 ? 12 : 18;
+}
 
 bool is_font_name(std::string_view name) {
   return !name.empty() && name.size() < 100 &&

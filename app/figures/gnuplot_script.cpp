@@ -61,10 +61,13 @@ std::string ink(Ink i) { return gnuplot_colour(print_look(i).colour); }
 /// The print that a panel is drawn for.
 struct Print {
   bool latex = false;
-  double across = 5, up = 5;  ///< ticks that have room
-  double weight = 1;          ///< of lines
-  double mark = 1;            ///< of marks, which TikZ draws smaller
+  double across = 5, up = 5;    ///< ticks that have room
+  double weight = 1;            ///< of lines
+  double mark = 1;              ///< of marks, which TikZ draws smaller
+  double wide = 85, high = 66;  ///< of the panel, in mm of letters of 8 points
 };
+
+constexpr double letter_mm = 1.45, digit_mm = 1.6;  ///< width of a letter, and of a digit, of 8 points
 
 /// A tick's literal text: there % begins a number's format.
 std::string literal_tick(const std::string& text) {
@@ -165,14 +168,46 @@ std::string ticks_of(const FigureAxis& a, const NumberSpan& range, double most, 
   return text.empty() ? "autofreq" : text + ")";
 }
 
-std::string named_ticks(const char* which, const std::vector<std::string>& names) {
+/// The number of letters that are seen of a text, which may be LaTeX.
+std::size_t letters_of(std::string_view text) {
+  std::size_t letters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && is_letter_or_digit(text[i + 1]))
+      while (i + 1 < text.size() && is_letter_or_digit(text[i + 1])) ++i;
+    else if (std::string_view("\\{}$").find(text[i]) != std::string_view::npos ||
+             (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80)
+      continue;
+    ++letters;
+  }
+  return letters;
+}
+
+/// A text in lines of about equal length, of at most `mm` of letters of 8 points.
+std::string in_lines(std::string rest, double mm) {
+  const double width = static_cast<double>(letters_of(rest)) * letter_mm, lines = std::max(1.0, std::ceil(width / mm));
+  std::string text;
+  for (double left = lines; left > 1; --left) {
+    const auto even = static_cast<std::size_t>(std::ceil(static_cast<double>(rest.size()) / left));
+    const std::size_t before = rest.rfind(' ', even), after = rest.find(' ', even);
+    const bool fits = after != rest.npos && static_cast<double>(letters_of(rest.substr(0, after))) * letter_mm <= mm;
+    const std::size_t end = fits ? after : before;
+    if (end == rest.npos || end == 0) break;
+    text += literal(rest.substr(0, end)) + ".\"\\n\".";
+    rest.erase(0, end + 1);
+  }
+  return text + literal(rest);
+}
+
+/// Names that are too long for `mm` of letters of 8 points are turned.
+std::string named_ticks(const char* which, const std::vector<std::string>& names, double mm) {
   std::size_t longest = 0;
   std::string text = fmt::format("set {0}tics (", which);
   for (std::size_t i = 0; i < names.size(); ++i) {
     text += (i == 0 ? "" : ", ") + literal_tick(names[i]) + " " + std::to_string(i);
-    longest = std::max(longest, names[i].size());
+    longest = std::max(longest, letters_of(names[i]) + 1);
   }
-  return text + (longest * names.size() > 48 ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n");
+  return text + (static_cast<double>(longest * names.size()) * digit_mm > mm ? ") rotate by -35 noenhanced\n"
+                                                                             : ") norotate noenhanced\n");
 }
 
 /// The range of an axis of numbers: the window's. A map has its own.
@@ -185,12 +220,15 @@ std::optional<NumberSpan> range_of(const FigurePanel& p, bool is_x) {
 }
 
 std::string axis_commands(const char* which, const FigureAxis& a, const FigurePanel& p, const Print& print) {
-  std::string text = fmt::format("set {}label {} noenhanced\n", which, literal(a.label));
+  const double label_mm = 0.85 * (*which == 'x' ? print.wide : print.high);
+  const std::string label = in_lines(a.label, label_mm);
+  const bool wide = print.latex && *which == 'y' && label.find("\\n") != std::string::npos;  // TikZ keeps room for one line
+  std::string text = fmt::format("set {}label {} noenhanced offset {},0\n", which, label, wide ? -1 : 0);
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
   const std::optional<NumberSpan> range = range_of(p, *which == 'x');
   text += range ? fmt::format("set {}range [{}:{}]\n", which, number(range->low), number(range->high))
                 : fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
-  if (!a.categories.empty()) return text + named_ticks(which, a.categories);
+  if (!a.categories.empty()) return text + named_ticks(which, a.categories, 0.75 * print.wide);
   const bool of_two = a.log && a.base == 2;
   const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'" : of_two ? "'%.0f'" : print.latex ? "'$%h$'" : "'%h'";
   const std::string places = !range || !a.unit.empty() ? "autofreq"
@@ -286,6 +324,9 @@ std::size_t longest_label(std::span<const Series> series) {
   return longest;
 }
 
+/// Height of a panel over its width.
+double aspect_of(const Figure& f) { return f.aspect > 0 ? f.aspect : f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78; }
+
 /// The width in mm of letters of 8 points that reach as far.
 double width_in_letters(const Figure& f) { return width_mm(f) * 8 / font_points(f); }
 
@@ -329,16 +370,8 @@ std::string legend_commands(const Figure& f, std::size_t index) {
 /// A panel's title in as many lines as its width needs.
 std::string title_command(const Figure& f, const FigurePanel& p) {
   if (p.title.empty()) return "unset title\n";
-  constexpr double letter = 1.45, share = 0.75;  // mm of a letter of 8 points; part of the panel's width
-  const auto most = static_cast<std::size_t>(share * width_in_letters(f) / f.panels_across / letter);
-  std::string text = "set title ", rest = p.title;
-  while (rest.size() > most) {
-    const std::size_t end = rest.rfind(' ', most);
-    if (end == std::string::npos || end == 0) break;
-    text += literal(rest.substr(0, end)) + ".\"\\n\".";
-    rest.erase(0, end + 1);
-  }
-  return text + literal(rest) + " noenhanced offset 0,-0.4\n";
+  constexpr double share = 0.75;  // of the panel's width
+  return "set title " + in_lines(p.title, share * width_in_letters(f) / f.panels_across) + " noenhanced offset 0,-0.4\n";
 }
 
 // --- the whole --------------------------------------------------------------------------------------------------------
@@ -346,8 +379,13 @@ std::string title_command(const Figure& f, const FigurePanel& p) {
 /// Ticks with room between them, on this panel.
 Print print_of(const Figure& f, bool latex) {
   const double width = width_in_letters(f) / f.panels_across, aspect = f.aspect > 0 ? f.aspect : 0.7;
-  return {latex, std::clamp(width / 15, 2.0, 9.0), std::clamp(width * aspect / 11, 2.0, 7.0), f.style.slide ? 2.0 : 1.0,
-          (f.style.slide ? 2.0 : 1.0) * (latex ? 1.8 : 1)};
+  return {latex,
+          std::clamp(width / 15, 2.0, 9.0),
+          std::clamp(width * aspect / 11, 2.0, 7.0),
+          f.style.slide ? 2.0 : 1.0,
+          (f.style.slide ? 2.0 : 1.0) * (latex ? 1.8 : 1),
+          width,
+          width * aspect_of(f)};
 }
 
 std::string panel_script(const Figure& f, std::size_t index, bool latex) {
@@ -374,14 +412,26 @@ std::string panel_script(const Figure& f, std::size_t index, bool latex) {
 
 int panels_down(const Figure& f) { return (static_cast<int>(f.panels.size()) + f.panels_across - 1) / f.panels_across; }
 
+/// Lines of the panels' own legends beyond those that the usual height has room for.
+int further_lines(const Figure& f) {
+  constexpr int usual = 3;
+  if (shares_legend(f)) return 0;
+  int lines = usual;
+  for (const FigurePanel& p : f.panels) {
+    const auto entries = static_cast<int>(std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }));
+    const int across = legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across);
+    lines = std::max(lines, (entries + across - 1) / across);
+  }
+  return lines - usual;
+}
+
 /// Width and height. The width is a whole number of points, and a little more: gnuplot drops what is beyond a point.
 std::pair<double, double> inches(const Figure& f) {
   constexpr double mm = 25.4, points = 72, more = 0.1;
   const double legend_line_mm = 0.45 * font_points(f);
-  const double usual = f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78,
-               width = (std::round(width_mm(f) / mm * points) + more) / points;
-  return {width,
-          panels_down(f) * width / f.panels_across * (f.aspect > 0 ? f.aspect : usual) + shared_lines(f) * legend_line_mm / mm};
+  const double width = (std::round(width_mm(f) / mm * points) + more) / points;
+  return {width, panels_down(f) * width / f.panels_across * aspect_of(f) +
+                     (shared_lines(f) + panels_down(f) * further_lines(f)) * legend_line_mm / mm};
 }
 
 std::string terminal(const Figure& f, PictureFormat format) {
@@ -389,8 +439,9 @@ std::string terminal(const Figure& f, PictureFormat format) {
   const int size = font_points(f);
   const std::string font = is_font_name(f.style.font) ? f.style.font : FigureStyle{}.font;
   switch (format) {
-    case PictureFormat::pdf:
-      return fmt::format("pdfcairo enhanced color font '{},{}' size {:.3f}in,{:.3f}in", font, size, width, height);
+    case PictureFormat::pdf:  // with a font scale of 0.75 points are those of print
+      return fmt::format("pdfcairo enhanced color fontscale 0.75 font '{},{}' size {:.3f}in,{:.3f}in", font, size, width,
+                         height);
     case PictureFormat::svg:
       return fmt::format("svg enhanced font '{},{}' size {:.0f},{:.0f} background rgb 'white'", font,
                          std::lround(size * 96 / 72.0), width * 96, height * 96);

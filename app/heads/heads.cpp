@@ -24,6 +24,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope {
 namespace {
@@ -69,6 +70,13 @@ HeadRow row_of(const Result& r, int head, int layer) {
   row.largest_V = largest_value(r);
   row.nonfinite = static_cast<double>(r.a_error.nonfinite);
   paint(row, r.a, *r.golden);
+  return row;
+}
+
+/// The row of a computed head, with the scores of FlashAttention 2 where a has no running max.
+HeadRow computed_row(const Experiment& e, int head, int layer, const Options& options) {
+  HeadRow row = row_of(compute(e, options), head, layer);
+  if (!has_recurrence(e.a)) row.largest_score = largest_score(compute(followed_beside(e), options).rescale_map);
   return row;
 }
 
@@ -178,8 +186,8 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
     std::optional<HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
-    HeadRow row =
-        known ? placed(*known, head, files.layer_index(head)) : row_of(compute(e, own), head, files.layer_index(head));
+    const int layer = files.layer_index(head);
+    HeadRow row = known ? placed(*known, head, layer) : computed_row(e, head, layer, own);
     if (!known) judge.judge(row, e, head, own);
     if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);
@@ -192,7 +200,7 @@ KeptHeads::KeptHeads(const std::string& directory)
 
 std::optional<HeadRow> KeptHeads::find(const Experiment& e) const {
   if (!rows_.keeps() || !is_kept(e)) return std::nullopt;
-  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/3", e));
+  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/4", e));
   if (!bytes) return std::nullopt;
   HeadRow row;
   std::memcpy(static_cast<void*>(&row), bytes->data(), sizeof row);
@@ -203,7 +211,7 @@ void KeptHeads::keep(const Experiment& e, const HeadRow& row) {
   if (!rows_.keeps() || !is_kept(e)) return;
   std::string bytes(sizeof row, '\0');
   std::memcpy(bytes.data(), static_cast<const void*>(&row), sizeof row);
-  rows_.keep(question_of("attoscope.kept_head/3", e), bytes);
+  rows_.keep(question_of("attoscope.kept_head/4", e), bytes);
 }
 
 std::optional<std::vector<double>> KeptHeads::find(const Experiment& e, const KvRange& layer) const {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -311,6 +312,17 @@ TEST(FigureCommand, FontsAreEmbeddedAtTheWidthOfAColumn) {
     const std::string fonts = bytes_of_file(base + ".fonts"), info = bytes_of_file(base + ".info");
     EXPECT_EQ(occurrences(fonts, " yes yes yes "), occurrences(fonts, "\n") - 2) << fonts;
     EXPECT_NEAR(std::stod(info.substr(info.find("Page size:") + 10)), points, 0.5) << info;
+    ASSERT_EQ(std::system(("pdftotext -bbox " + base + ".pdf " + base + ".words").c_str()), 0);  // NOLINT
+    const std::string words = bytes_of_file(base + ".words");
+    double least = points, right = 0;
+    for (std::size_t at = words.find("<word "); at != std::string::npos; at = words.find("<word ", at + 1)) {
+      const auto number = [&](const char* key) { return std::stod(words.substr(words.find(key, at) + std::strlen(key))); };
+      least = std::min(least, number("xMax=\"") - number("xMin=\"") + number("yMax=\"") - number("yMin=\""));
+      right = std::max(right, number("xMax=\""));
+      EXPECT_GE(std::min(number("xMin=\""), number("yMin=\"")), 0) << "nothing is cut off: " << words.substr(at, 120);
+    }
+    EXPECT_GT(least, 11) << "a digit of 8 points is 5 wide and 9.7 high";
+    EXPECT_LE(right, points);
   }
 }
 

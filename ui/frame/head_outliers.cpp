@@ -95,10 +95,10 @@ std::string brief_words(const HeadMeasure& measure) {
 
 }  // namespace
 
-std::string outlier_words(const HeadOutlier& outlier, std::string_view name) {
+std::string outlier_words(const HeadOutlier& outlier, std::string_view name, const MethodNames& names) {
   const auto number = [](double x) { return x >= 999.5 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x); };
-  return fmt::format("{}: {} {}, the next has {}", name, brief_words(*outlier.measure), number(outlier.value),
-                     number(outlier.next));
+  return fmt::format("{}: {} {}, the next has {}", name, named_text(*outlier.measure, brief_words(*outlier.measure), names),
+                     number(outlier.value), number(outlier.next));
 }
 
 }  // namespace attoscope

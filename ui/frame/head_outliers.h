@@ -27,6 +27,6 @@ inline constexpr double least_outlier = 3;
 std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows);
 
 /// "layer 17, head 4: largest score 154, the next has 26"
-std::string outlier_words(const HeadOutlier& outlier, std::string_view name);
+std::string outlier_words(const HeadOutlier& outlier, std::string_view name, const MethodNames& names = {"a", "b", "b"});
 
 }  // namespace attoscope

@@ -28,7 +28,7 @@ struct HeadRow {
   double b_max = 0, b_rms = 0, b_rel = 0;
   double ratio = 0;                       ///< RMS error of a over that of b
   double rescales = 0;                    ///< rescales of a per row
-  double largest_score = 0;               ///< largest score of the rows with a running max; NaN if a has none
+  double largest_score = 0;               ///< largest score of the rows with a running max: of a, or of flash2 if a has none
   double largest_V = 0;                   ///< largest |V|
   double unusual = NAN;                   ///< see `mark_unusual`
   double nonfinite = 0;                   ///< elements of a that are NaN or infinite
@@ -55,7 +55,8 @@ inline constexpr std::array<HeadMeasure, 13> head_measures{{
     {"b.rms", "b, RMS", "The root mean square error of b.", &HeadRow::b_rms},
     {"ratio", "a / b", "RMS error of a over that of b.", &HeadRow::ratio},
     {"rescales", "rescales a row", "Moves of a row's running max in a.", &HeadRow::rescales},
-    {"max_score", "largest score", "The largest score, as the running max of a shows it.", &HeadRow::largest_score},
+    {"max_score", "largest score",
+     "The largest score, as the running max of a, or of FlashAttention 2 where a has none, shows it.", &HeadRow::largest_score},
     {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
     {"tolerance", "error / tolerance", "The largest error of a loaded output over its tolerance: above 1 it is wrong.",
      &HeadRow::tolerance},
@@ -63,11 +64,12 @@ inline constexpr std::array<HeadMeasure, 13> head_measures{{
     {"unusual", "unusual", "The number of a head that is furthest above the other heads', in multiples of their largest.",
      &HeadRow::unusual},
 }};
-/// The measure's title with the methods' names.
-inline std::string title_of(const HeadMeasure& m, const MethodNames& names) {
+/// The measure's title, or its sentence, with the methods' names.
+inline std::string named_text(const HeadMeasure& m, std::string_view text, const MethodNames& names) {
   const bool of_method = m.key.starts_with("a.") || m.key.starts_with("b.") || m.key == "ratio";
-  return of_method ? with_names(m.title, names) : std::string(m.title);
+  return of_method ? with_names(text, names) : std::string(text);
 }
+inline std::string title_of(const HeadMeasure& m, const MethodNames& names) { return named_text(m, m.title, names); }
 /// Index of the measure that finds heads that stand apart.
 inline constexpr std::size_t unusual_measure = head_measures.size() - 1;
 

@@ -94,16 +94,6 @@ ModelWords words_of(const ModelScene& s) {
   return words;
 }
 
-/// Moves clauses of a headline that is too wide to the line below it.
-void break_headline(ModelWords& words, float width) {
-  std::size_t end = words.headline.size();
-  while (end != std::string::npos && text_width(Face::headline, words.headline.substr(0, end)) > width)
-    end = end == 0 ? std::string::npos : words.headline.find_last_of(",;", end - 1);
-  if (end >= words.headline.size()) return;
-  if (!words.bad) words.sentence = words.headline.substr(end + 2) + " " + words.sentence;
-  words.headline.resize(end);
-}
-
 /// The comparison with a captured run, its lines as a tooltip.
 void draw_against(const ModelScene& s) {
   if (!s.found() || s.found()->reading->asked.against.empty()) return;
@@ -155,8 +145,7 @@ ModelRequest::Act next_model_act(const ModelView& m) {
 void draw_model_head(const ModelScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  ModelWords words = words_of(s);
-  break_headline(words, width);
+  const ModelWords words = words_of(s);
   draw_words(words.headline, colours().text, words.sentence, words.bad ? colours().bad : colours().secondary);
   const float top = ImGui::GetItemRectMax().y + px(6);
   ImGui::SetCursorScreenPos({at.x, top});

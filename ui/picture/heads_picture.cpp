@@ -106,14 +106,20 @@ void show_switch(Session& session, const PanelInput& input) {
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
-void sort_combo(std::size_t& sort, const MethodNames& names) {
+/// Stays on the line of the previous item if there is room for `width`.
+void beside_if_fits(float width) {
   ImGui::SameLine();
+  if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+}
+
+void sort_combo(std::size_t& sort, const MethodNames& names) {
+  beside_if_fits(px(140));
   const WithField f(Face::label);
   if (begin_combo("##heads sort", title_of(head_measures[sort], names), px(140))) {
     for (std::size_t i = 0; i < head_measures.size(); ++i) {
       const HeadMeasure& measure = head_measures[i];
       if (ImGui::Selectable((title_of(measure, names) + "###" + std::string(measure.key)).c_str(), i == sort)) sort = i;
-      explain(measure.what);
+      explain(named_text(measure, measure.what, names));
     }
     ImGui::EndCombo();
   } else {
@@ -126,7 +132,7 @@ void sort_combo(std::size_t& sort, const MethodNames& names) {
 void layer_combo(HeadsState& m, const TensorFileInfo& info) {
   if (info.layers.size() < 2) return;
   if (m.layer >= static_cast<int>(info.layers.size())) m.layer = -1;
-  ImGui::SameLine();
+  beside_if_fits(px(116));
   const WithField f(Face::label);
   const bool are_sequences = info.layers.front().sequence >= 0;
   const std::string all = are_sequences ? "all sequences" : "all layers";
@@ -149,7 +155,7 @@ void range_combo(HeadsRange& range) {
       {{"relative range", "Errors over the RMS of the head's own exact output: heads compare, whatever the size of their V."},
        {"own ranges", "Each picture has its own range: shapes show, sizes do not."},
        {"one range", "Errors as they are, one range for all: a head with a large V makes the others dark."}}};
-  ImGui::SameLine();
+  beside_if_fits(px(116));
   const WithField f(Face::label);
   const auto now = static_cast<std::size_t>(range);
   if (!begin_combo("##heads range", std::string(ranges[now].label), px(116))) return explain(ranges[now].what);
@@ -170,8 +176,7 @@ void progress(HeadsState& m, const FoundHeads<Row>& heads, Requests& requests) {
       all             ? fmt::format("{} heads", found)
       : heads.all > 0 ? fmt::format("{} of {} heads", found, heads.all) + (m.stopped ? "" : time_left(heads.seconds_left))
                       : "looking at the heads";
-  ImGui::SameLine();
-  if (text_width(Face::small, text) + (all ? 0 : px(64)) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+  beside_if_fits(text_width(Face::small, text) + (all ? 0 : px(64)));
   ImGui::AlignTextToFramePadding();
   label(Face::small, colours().secondary, text);
   if (all) return;
@@ -299,7 +304,7 @@ void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsStat
     const HeadOutlier& found = m.outliers[i];
     const std::size_t more = i + 1 == most ? m.outliers.size() - most : 0;
     const std::string words =
-        outlier_words(found, head_name(info, found.head)) + (more > 0 ? fmt::format("; {} more", more) : "");
+        outlier_words(found, head_name(info, found.head), m.names) + (more > 0 ? fmt::format("; {} more", more) : "");
     ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
     const bool clicked =
         ImGui::Selectable((fitted(Face::label, words, width) + "###apart " + std::to_string(found.head)).c_str(), false);

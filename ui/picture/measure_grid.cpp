@@ -115,26 +115,34 @@ Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info) {
   using Row = const HeadRow*;
   std::vector<TableColumn<Row>> columns{
       table_column<Row>({.key = "name", .title = "head"}, [&](const Row& row) { return head_name(info, row->head); })};
-  const auto add = [&](std::size_t i, bool minor) {
-    const HeadMeasure& m = head_measures[i];
+  const auto add = [&](double HeadRow::* value, bool minor) {
+    const HeadMeasure& m = *std::ranges::find(head_measures, value, &HeadMeasure::value);
     columns.push_back(table_column<Row>({.key = std::string(m.key),
                                          .title = title_of(m, heads.names),
                                          .digits = 3,
-                                         .meaning = std::string(m.what),
+                                         .meaning = named_text(m, m.what, heads.names),
                                          .minor = minor},
                                         m.value));
   };
-  add(heads.outputs.sort, false);
-  constexpr std::array causes{&HeadRow::largest_score, &HeadRow::largest_V};
-  const auto is_cause = [&](std::size_t i) { return std::ranges::find(causes, head_measures[i].value) != causes.end(); };
-  for (std::size_t i = 0; i < head_measures.size(); ++i)
-    if (i != heads.outputs.sort && is_cause(i)) add(i, false);
-  for (std::size_t i = 0; i < head_measures.size(); ++i) {
-    const double HeadRow::* const value = head_measures[i].value;
-    const bool minor = value == &HeadRow::a_rms || value == &HeadRow::b_rms || value == &HeadRow::rescales ||
-                       value == &HeadRow::nonfinite || value == &HeadRow::tolerance;
-    if (i != heads.outputs.sort && !is_cause(i)) add(i, minor);
-  }
+  const bool judged = std::ranges::any_of(heads.outputs.shown, [](Row row) { return !std::isnan(row->tolerance); });
+  using Head = HeadRow;
+  const std::array order{head_measures[heads.outputs.sort].value,
+                         &Head::tolerance,
+                         &Head::largest_score,
+                         &Head::a_rel,
+                         &Head::largest_V,
+                         &Head::b_rel,
+                         &Head::a_max,
+                         &Head::b_max,
+                         &Head::ratio,
+                         &Head::unusual,
+                         &Head::a_rms,
+                         &Head::b_rms,
+                         &Head::rescales,
+                         &Head::nonfinite};
+  constexpr std::size_t minor = 10;  // from here on
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (i == 0 || order[i] != order[0]) add(order[i], i >= minor || (i == 1 && !judged));
   return table_of(columns, std::span<const Row>(heads.outputs.shown));
 }
 
@@ -142,11 +150,11 @@ int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const float gap = px(12);
   const bool beside = all.x >= px(least_beside);
-  const ImVec2 size =
-      beside ? ImVec2{std::floor(all.x * (all.x < px(700) ? 0.42f : 0.5f)), all.y} : ImVec2{all.x, std::floor(all.y * 0.6f)};
+  const ImVec2 size = beside ? ImVec2{std::floor(all.x * (all.x < px(700) ? 0.33f : 0.5f)), all.y}
+                             : ImVec2{all.x, std::floor(std::max(all.y * 0.6f, px(180)))};
   int clicked = draw_coloured_grid(heads, info, open, size);
   ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + size.x + gap, at.y} : ImVec2{at.x, at.y + size.y + gap});
-  if (ImGui::BeginChild("heads table", {0, 0}, ImGuiChildFlags_NavFlattened))
+  if (ImGui::BeginChild("heads table", {0, beside ? 0 : std::max(all.y - size.y - gap, px(140))}, ImGuiChildFlags_NavFlattened))
     if (const int head = draw_measure_table(heads, info, open); head >= 0) clicked = head;
   ImGui::EndChild();
   return clicked;

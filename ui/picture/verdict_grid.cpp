@@ -35,13 +35,20 @@ struct HeadGrid {
   float width = 1, height = 1;  ///< of a cell
 };
 
+/// Names of the rows and of the columns.
+std::string axes_of(const TensorFileInfo& info) {
+  const LayerEntry& first = info.layers.front();
+  const std::string rows = first.sequence < 0 ? "layer" : first.name.starts_with("sequence") ? "sequence" : "layer, sequence";
+  return rows + " \\ head";
+}
+
 HeadGrid grid_of(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 room) {
   HeadGrid grid{.info = info, .look = look};
   for (const LayerEntry& layer : info.layers) {
     grid.across = std::max(grid.across, layer.heads);
     grid.names = std::max(grid.names, text_width(Face::small, layer.name));
   }
-  if (grid.names > 0) grid.names = std::max(grid.names, text_width(Face::small, "sequence \\ head"));
+  if (grid.names > 0) grid.names = std::max(grid.names, text_width(Face::small, axes_of(info)));
   grid.names = std::min(grid.names, px(110)) + (grid.names > 0 ? px(8) : 0);
   grid.head = line_height(Face::mono_small) + px(4);
   const auto rows = static_cast<float>(std::max<std::size_t>(1, info.layers.size()));
@@ -100,11 +107,8 @@ int every(float label, float cell) { return std::max(1, static_cast<int>(std::ce
 
 /// The names of the axes, rows and columns, and the numbers of heads.
 void draw_head_numbers(const HeadGrid& grid, ImVec2 at) {
-  if (grid.names > 0) {
-    const LayerEntry& first = grid.info.layers.front();
-    const std::string rows = first.sequence < 0 ? "layer" : first.name.starts_with("sequence") ? "sequence" : "layer, sequence";
-    draw_text(at, Face::small, colours().secondary, fitted(Face::small, rows + " \\ head", grid.names - px(6)));
-  }
+  if (grid.names > 0)
+    draw_text(at, Face::small, colours().secondary, fitted(Face::small, axes_of(grid.info), grid.names - px(6)));
   const int step = every(text_width(Face::mono_small, std::to_string(grid.across)) + px(6), grid.width);
   for (int i = 0; i < grid.across; i += step)
     draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, colours().secondary,

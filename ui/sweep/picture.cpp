@@ -159,7 +159,10 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const PanelMouse mouse = draw_panel(d.panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)});
   point_at(s, under, mouse.over, mouse.clicked, {mouse.from, mouse.to});
   if (names) ImGui::EndChild();
-  draw_text({(mouse.from.x + mouse.to.x) / 2, box.max.y - px(16)}, Face::small, colours().faint, caption_of(d), 0.5f);
+  const std::string caption = fitted(Face::small, caption_of(d), width);
+  const float half = text_width(Face::small, caption) / 2,
+              middle = std::max(box.min.x + half, std::min((mouse.from.x + mouse.to.x) / 2, box.max.x - half));
+  draw_text({middle, box.max.y - px(16)}, Face::small, colours().faint, caption, 0.5f);
 }
 
 }  // namespace attoscope

@@ -70,6 +70,17 @@ std::string tensor_text(const TrainRecord& r, const TrainLook& look) {
   return look.tensor >= 0 && i < r.parameters.tensors.size() ? r.parameters.tensors[i].name : "all tensors";
 }
 
+/// True if the button that shows all steps fits into the first of the two title lines.
+bool fits_first_line(const Box& box) { return box.max.x - box.min.x >= px(400); }
+
+void all_steps_beside(const TrainScene& s) {
+  ImGui::SameLine(0, px(8));
+  ImGui::BeginDisabled(!(s.state.zoom1 > s.state.zoom0));
+  if (push_button("all steps###all steps")) s.state.zoom0 = s.state.zoom1 = 0;
+  ImGui::EndDisabled();
+  explain("Shows all steps. The wheel zooms the plots, a drag moves them; a double click shows all, too.");
+}
+
 void deviation_title(const TrainScene& s, const Box& box) {
   TrainLook& look = s.look();
   const TrainRecord& r = *s.record();
@@ -81,11 +92,7 @@ void deviation_title(const TrainScene& s, const Box& box) {
          unit >= 0 ? "Divides every curve by '" + unit_name + "' at the same step, which is then 1."
                    : "There is nothing to divide by: the kind 'bands' trains references.");
   beside("log", look.log_y, is_size(look.measure), "A logarithmic axis.");
-  ImGui::SameLine(0, px(8));
-  ImGui::BeginDisabled(!(s.state.zoom1 > s.state.zoom0));
-  if (push_button("all steps###all steps")) s.state.zoom0 = s.state.zoom1 = 0;
-  ImGui::EndDisabled();
-  explain("Shows all steps. The wheel zooms the plots, a drag moves them; a double click shows all, too.");
+  if (fits_first_line(box)) all_steps_beside(s);
   draw_aside(box, s.state.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look));
 }
 
@@ -96,9 +103,11 @@ void runs_title(const TrainScene& s, const Box& box) {
   ImGui::PushID("runs");
   beside("log", look.log_runs, true, "A logarithmic axis.");
   ImGui::PopID();
-  if (is_of_heads(look.of_runs)) {
+  if (is_of_heads(look.of_runs))
     beside("worst head", look.worst, true,
            "At every step the head with the largest magnitude, instead of the one chosen in the table of heads.");
+  if (!fits_first_line(box)) all_steps_beside(s);
+  if (is_of_heads(look.of_runs)) {
     draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head));
   } else {
     const std::string runs = runs_text(*s.record());

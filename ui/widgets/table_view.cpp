@@ -52,15 +52,30 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
 /// The title, and the key as its test label.
 std::string label_of(const ColumnHeading& heading) { return title_of(heading) + "###" + heading.key; }
 
+using TitleLines = std::array<std::string, 2>;
+
+/// The title in one line, the second, or in two as narrow as possible.
+TitleLines lines_of(const std::string& title, bool two_lines) {
+  TitleLines best{"", title};
+  const auto width = [](const TitleLines& l) { return std::max(text_width(Face::small, l[0]), text_width(Face::small, l[1])); };
+  for (std::size_t at = two_lines ? title.find(' ') : title.npos; at != title.npos; at = title.find(' ', at + 1))
+    if (TitleLines lines{title.substr(0, at), title.substr(at + 1)}; width(lines) < width(best)) best = std::move(lines);
+  return best;
+}
+
 /// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; where all fit
-/// if words in the first that is not minor get less, these do. `marked`: a dot stands in it.
-std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room) {
+/// if words in the first that is not minor get less, these do. `marked`: a dot stands in it. Sets `two_lines` if titles in
+/// one line need more than the room.
+std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room,
+                             bool& two_lines) {
   constexpr std::size_t looked_at = 64;
+  const float all_room = room;
   std::vector<float> widths;
   float shown = 0;
   bool first = true;
   for (const std::size_t c : columns) {
-    float width = text_width(Face::small, title_of(table.columns[c]));
+    const TitleLines title = lines_of(title_of(table.columns[c]), two_lines);
+    float width = std::max(text_width(Face::small, title[0]), text_width(Face::small, title[1]));
     for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
       width = std::max(width, text_width(Face::mono_small, text_of(table.columns[c], table.rows[row][c])));
     widths.push_back(width + px(first && marked && !table.columns[c].minor ? 14 : 2));
@@ -68,6 +83,7 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
     if (!table.columns[c].minor) room -= widths.back() + 2 * px(cell_padding), ++shown;
   }
   room -= ImGui::GetStyle().ScrollbarSize;
+  if (room < 0 && !two_lines) return widths_of(table, columns, marked, all_room, two_lines = true);
   const float spare = std::max(0.0f, room) / std::max(1.0f, shown);
   for (float& width : widths) width += spare;
   const auto name = std::ranges::find(columns, false, [&](std::size_t c) { return table.columns[c].minor; }) - columns.begin();
@@ -79,22 +95,23 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
 }
 
 /// The heading of a column; of numbers it ends where they end, before the arrow of its order.
-void draw_heading(const ColumnHeading& heading, bool words, int column) {
-  if (words) {
-    ImGui::TableHeader(label_of(heading).c_str());
-  } else {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const bool sorted = (ImGui::TableGetColumnFlags(column) & ImGuiTableColumnFlags_IsSorted) != 0;
-    const float width =
-        ImGui::GetContentRegionAvail().x - (sorted ? 0.65f * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x : 0);
-    ImGui::TableHeader(("###" + heading.key).c_str());
-    draw_text({at.x + width, at.y}, Face::small, colours().secondary, fitted(Face::small, title_of(heading), width), 1);
+void draw_heading(const ColumnHeading& heading, bool words, bool two_lines, int column) {
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool sorted = (ImGui::TableGetColumnFlags(column) & ImGuiTableColumnFlags_IsSorted) != 0;
+  const float width =
+      ImGui::GetContentRegionAvail().x - (sorted ? 0.65f * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x : 0);
+  ImGui::TableHeader(("###" + heading.key).c_str());
+  for (const std::string& line : lines_of(title_of(heading), two_lines)) {
+    draw_text({at.x + (words ? 0 : width), at.y}, Face::small, colours().secondary, fitted(Face::small, line, width),
+              words ? 0.0f : 1.0f);
+    if (two_lines) at.y += line_height(Face::small);
   }
   if (!heading.meaning.empty()) explain(heading.meaning);
 }
 
 /// The headings; `anew`: the columns have these widths, else those that they were dragged to.
-void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths, bool anew) {
+void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
+                   bool two_lines, bool anew) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
@@ -107,10 +124,10 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
   ImGui::TableSetupScrollFreeze(1, 1);
   const WithFace face(Face::small);
   ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
-  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers, two_lines ? 2 * (line_height(Face::small) + px(row_padding)) : 0);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));
-    draw_heading(table.columns[columns[i]], has_words(table, columns[i]), static_cast<int>(i));
+    draw_heading(table.columns[columns[i]], has_words(table, columns[i]), two_lines, static_cast<int>(i));
   }
   ImGui::PopStyleColor();
 }
@@ -184,7 +201,9 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
                                     ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoBordersInBody;
   std::optional<std::size_t> clicked;
   if (table.rows.empty()) return clicked;
-  const std::vector<float> widths = widths_of(table, columns, look.row(0).mark.has_value(), ImGui::GetContentRegionAvail().x);
+  bool two_lines = false;
+  const std::vector<float> widths =
+      widths_of(table, columns, look.row(0).mark.has_value(), ImGui::GetContentRegionAvail().x, two_lines);
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {px(cell_padding), px(row_padding)});
   const float height = row_height(table.rows.size(), look.bar != nullptr, ImGui::GetContentRegionAvail().y);
   const std::array<int, 2> fits{static_cast<int>(ImGui::GetContentRegionAvail().x), static_cast<int>(table.rows.size())};
@@ -193,7 +212,7 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
   const bool open = ImGui::BeginTable(id, static_cast<int>(columns.size()), flags);
   ImGui::PopStyleVar();
   if (!open) return clicked;
-  draw_headings(table, columns, widths, anew);
+  draw_headings(table, columns, widths, two_lines, anew);
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));

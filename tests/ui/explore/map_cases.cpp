@@ -403,6 +403,12 @@ CASE(maps, two_bad_heads_of_270) {
   hand.check(hand.exists(card(0)) && hand.exists(card(layers * heads - 1)), "every head is in the grid");
   hand.check(hand.place(table_row(shown[0]->head), 0.5f).y < hand.place(table_row(shown[1]->head), 0.5f).y,
              "and in the table, as they are ordered");
+  hand.stage.resize(1280, 800);
+  hand.frames(5);
+  for (const char* key : {"unusual", "max_score", "a.rel_rms"}) {
+    const ImVec2 heading = hand.place(heatmap + "**/###" + key, 1.0f);
+    hand.check(heading.x < hand.place(heatmap, 1.0f).x, std::string(key) + " is seen without scrolling in 1280 x 800");
+  }
   hand.choose(heatmap + "##heads sort", "###max_score");
   hand.frames(3);
   hand.check(shown[0]->head == hot, "another measure orders and colours them");
