@@ -57,7 +57,7 @@ class Collection {
     if (divisor != 0 && 1 / divisor != scale) {
       v.scale = 1 / divisor;
       add_eager(
-          "its q.k are" + to_ + ", and again once they are divided by" + to_ + " 1 / scale, as in GPT-2's eager attention", v);
+          "its q.k are" + to_ + ", and again once they are divided by 1 / scale" + to_ + ", as in GPT-2's eager attention", v);
     }
     if (is_power_of_two(scale)) return;
     v = right_, v.products = format_;
