@@ -237,7 +237,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.add("--k", x.k, "K" + one + "; its heads may be fewer than those of Q");
   c.add("--v", x.v, "V" + one);
   c.add("--o", x.o, "your kernel's output" + one);
-  c.add("--input", x.input, "FILE.safetensors or FILE.pt with those of q, k, v and o that are not named");
+  c.add("--input,file", x.input, "FILE.safetensors or FILE.pt with those of q, k, v and o that are not named; may stand alone");
   c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");
   c.add("--head", x.head, "judge this head alone");
   c.scales(x, 4).packed(x);

@@ -184,6 +184,7 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
   add_call(parts, "*", hints, PackedTables(tables_));
   name_layers();
   tell_unused_scales();
+  if (!tables_.any() && !x.q.empty()) tell_unread_table(tensor_ref(x.q).file);
   open_masks();
 }
 
@@ -359,6 +360,16 @@ void CallFiles::tell_unused_scales() {
   const std::string others = unused.size() == 1 ? "" : ", and so do " + std::to_string(unused.size() - 1) + " other scales";
   left_out_.push_back(first->beside.front().tensor.label + " multiplies nothing, as " + first->tensor.tensor.label + " is " +
                       first->tensor.dtype + " and not of 8 bits" + others);
+}
+
+/// Tells that the file of a named q also says where sequences lie, which is read only with `--input` or by name.
+void CallFiles::tell_unread_table(const std::string& file) {
+  for (const NamedTensor& t : open_tensor_set(file).tensors)
+    if (const auto part = packed_part_of(t.name); part && *part != PackedPart::kv) {
+      left_out_.push_back(t.tensor.label + " may say where sequences lie and is not read where q is named: name it, too, or --input " +
+                          file + " in place of q");
+      return;
+    }
 }
 
 int CallFiles::heads() const { return layers_.empty() ? 0 : layers_.back().first + layers_.back().q.count(); }

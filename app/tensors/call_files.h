@@ -129,6 +129,7 @@ class CallFiles {
   int place_of(int head, int part) const;
   void name_layers();
   void tell_unused_scales();
+  void tell_unread_table(const std::string& file);
   void find_mask(const TensorSet& set);
   void open_masks();
   const Parts& parts_of(const Layer& layer) const;

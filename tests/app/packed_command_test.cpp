@@ -114,6 +114,16 @@ TEST(PackedCommand, JudgesEachSequenceAndNamesItsMistake) {
   }
 }
 
+TEST(PackedCommand, TellsOfATableThatIsNotRead) {
+  const std::string file = path("packed");
+  const Words named{"judge", "--q", file + ":q", "--k", file + ":k", "--v", file + ":v", "--o", file + ":out", "--mask", "causal"};
+  EXPECT_THAT(attoscope(named).out, HasSubstr("may say where sequences lie and is not read where q is named"));
+  const Outcome read = attoscope(with(named, {"--cu-seqlens-q", file, "--cu-seqlens-k", file}));
+  EXPECT_EQ(read.code, 0) << read.err;
+  EXPECT_THAT(read.out, Not(HasSubstr("is not read")));
+  EXPECT_EQ(attoscope({"judge", file, "--mask", "causal"}).out, read.out);
+}
+
 TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
   for (const auto& [file, of_last] : {std::pair{"packed", json(2)}, {"separate", json()}}) {
     const Outcome outcome = attoscope({"heads", path(file), "--mask", "causal", "--json", "-"});
