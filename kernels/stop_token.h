@@ -23,13 +23,14 @@ class StopToken final : public StopSign {
     if (cancelled_ && cancelled_()) throw Stopped{};
   }
 
-  /// Sets the total work, and the work of each of the next rows.
+  /// Sets the total work, and the work of each of the next rows, none at first.
   void expect(double work) { expected_ = work; }
   void set_row_work(double row) { weight_ = row; }
-  void report_rows(std::size_t rows) const override {
+  void report_rows(std::size_t rows) const override { report(weight_ * static_cast<double>(rows)); }
+  /// Reports work that is not of rows.
+  void report(double work) const {
     if (progress_ == nullptr || !*progress_ || !(expected_ > 0)) return;
-    const double more = weight_ * static_cast<double>(rows);
-    (*progress_)(std::min(1.0, (done_.fetch_add(more) + more) / expected_));
+    (*progress_)(std::min(1.0, (done_.fetch_add(work) + work) / expected_));
   }
 
  private:

@@ -98,6 +98,7 @@ ModelController::ModelController(std::function<void()> published, std::string di
 ModelController::Done ModelController::done(const Work& work, const SideRun<Done>& run) const {
   share_ = 0;
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
+  begun_ = Clock::now();  // the reading of weights is no part of the estimate
   Options options = run.options;
   options.progress = [this](double share) { share_ = share; };
   if (work.part != ModelPart::none)
@@ -158,7 +159,8 @@ ModelView ModelController::view() const {
   const bool works = work_.busy() && asked_ > 0;
   p.runs = works && running_ == ModelPart::none, p.attributes = works && running_ != ModelPart::none, p.opens = heads_.busy();
   p.share = share_;
-  if (works && p.share > 0) p.seconds_left = std::chrono::duration<double>(Clock::now() - begun_).count() * (1 / p.share - 1);
+  if (works && p.share > 0)
+    p.seconds_left = std::chrono::duration<double>(Clock::now() - begun_.load()).count() * (1 / p.share - 1);
   p.remark = remark_;
   if (found_) {
     p.stale = !(found_->reading->asked == session_.model && same_question(*found_, asked_by(session_, found_->reading)));
@@ -202,7 +204,6 @@ void ModelController::handle(const ModelRequest& request, const Session& session
   if (request.act == Act::explore) return heads_.ask(work);
   work_.forget();  // the newest question wins at once
   running_ = work.part;
-  begun_ = Clock::now();
   share_ = 0;
   work_.ask(work);
 }

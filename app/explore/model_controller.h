@@ -86,7 +86,7 @@ class ModelController {
   Session session_;  ///< at the last update in which its workspace was on show
   std::uint64_t asked_ = 0;
   ModelPart running_ = ModelPart::none;  ///< part of the work under way
-  Clock::time_point begun_{};
+  mutable std::atomic<Clock::time_point> begun_{};
   std::shared_ptr<const ModelFound> found_;
   std::shared_ptr<const ModelShares> shares_;
   std::shared_ptr<const Done> taken_;

@@ -62,6 +62,7 @@ struct SureFma {
   ATTOSCOPE_HOST_DEVICE_INLINE V beyond_doubt(V a, V b, V c) const {
     return fused(a, b, c);
   }
+  static constexpr bool is_in_doubt() { return false; }
 };
 /// f(fma), where fma(a, b, c) is `fused` for |c| >= |a*b|; `in_any_order` for all a, b and c; `beyond_doubt` where c + a*b,
 /// with a*b rounded, has no error, or one of few bits. Where fma is emulated, these are the quicker ones.

@@ -147,6 +147,77 @@ class LikelyFma<FloatV> {
   Int32V doubt_{};
 };
 
+/// Range of the magnitudes of `runs` times `length` numbers, with their mantissa bits; infinite if anything is infinite or NaN.
+template <class T>
+Magnitudes measured(const T* x, int runs, std::ptrdiff_t stride, int length) {
+  using V = typename Lanes<T>::V;
+  using U = typename Lane<V>::UInt;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  V low = splat<V>(infinity), high{}, wild{};
+  U any{};
+  const auto take = [&](V v) {
+    const V size = bit_as<V>(bit_as<U>(v) & ~Layout<T>::sign), some = size > T{0} ? size : low;
+    any |= bit_as<U>(v);
+    low = some < low ? some : low;
+    high = size > high ? size : high;
+    wild += v - v;  // 0, or NaN
+  };
+  for (int run = 0; run < runs; ++run, x += stride) {
+    int i = 0;
+    for (; i + Lanes<T>::width <= length; i += Lanes<T>::width) take(loaded<V>(x + i));
+    for (; i < length; ++i) take(splat<V>(x[i]));
+  }
+  T smallest = infinity, largest = 0;
+  typename Layout<T>::Bits bits = 0;
+  bool is_wild = false;
+  for (int lane = 0; lane < Lanes<T>::width; ++lane) {
+    smallest = low[lane] < smallest ? low[lane] : smallest;
+    largest = high[lane] > largest ? high[lane] : largest;
+    bits |= any[lane];
+    is_wild |= wild[lane] != T{0};
+  }
+  return {largest == 0 ? 0.0 : static_cast<double>(smallest),
+          is_wild ? std::numeric_limits<double>::infinity() : static_cast<double>(largest), used_mantissa_bits<T>(bits)};
+}
+/// The same of a matrix, one of whose strides is 1; infinite if none is.
+template <class T>
+Magnitudes measured(const T* x, int rows, std::ptrdiff_t row_stride, int columns, std::ptrdiff_t column_stride) {
+  if (column_stride == 1) return measured(x, rows, row_stride, columns);
+  if (row_stride == 1) return measured(x, columns, column_stride, rows);
+  return {0, std::numeric_limits<double>::infinity()};
+}
+
+/// True if T holds the product of any two such numbers.
+template <class T>
+bool has_exact_products(const Magnitudes& a, const Magnitudes& b) {
+  constexpr double least = std::is_same_v<T, float> ? 0x1p-149 : 0x1p-1021,
+                   most = std::is_same_v<T, float> ? 0x1p127 : 0x1p1000;
+  if (a.largest == 0 || b.largest == 0) return a.largest + b.largest < most;
+  return a.mantissa_bits + b.mantissa_bits + 1 <= Layout<T>::mantissa_bits && a.largest * b.largest < most &&
+         a.smallest * b.smallest >= least * power_of_two<double>(a.mantissa_bits + b.mantissa_bits);
+}
+
+/// The quickest fma for products of such numbers. LikelyFma needs products whose rounding errors are numbers of T, and sums
+/// that are not subnormal unless they are exact. The half of many short products is one of the numbers that it doubts.
+template <class T>
+QuickFma quick_fma(const Magnitudes& a, const Magnitudes& b) {
+  constexpr bool is_float = std::is_same_v<T, float>;
+  constexpr double least = is_float ? 0x1p-126 : 0x1p-900, most = is_float ? 0x1p127 : 0x1p900;
+  if (has_exact_products<T>(a, b)) return QuickFma::exact;
+  const bool is_inside =
+      a.largest < most && b.largest < most && a.largest * b.largest < most && a.smallest * b.smallest >= least;
+  return is_inside && a.mantissa_bits + b.mantissa_bits > Layout<T>::mantissa_bits ? QuickFma::likely : QuickFma::none;
+}
+
+/// a*b + c where T holds a*b.
+struct FmaOfExactProduct {
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V in_any_order(V a, V b, V c) const {
+    return a * b + c;
+  }
+  static constexpr bool is_in_doubt() { return false; }
+};
+
 /// f(fma) with an fma that is always right.
 template <class F>
 [[gnu::noinline]] auto by_sure_fma(const F& f) {
@@ -159,6 +230,13 @@ ATTOSCOPE_HOST_DEVICE_INLINE auto by_likely_fma(const F& f) {
   LikelyFma<V> fma;
   const auto y = f(fma);
   return fma.is_in_doubt() ? by_sure_fma(f) : y;
+}
+/// Returns true if block(fma) with a quick fma did, which is false where that was in doubt.
+template <class V, class F>
+ATTOSCOPE_HOST_DEVICE_INLINE bool by_quick_fma(QuickFma quick, const F& block) {
+  FmaOfExactProduct exact;
+  LikelyFma<V> likely;
+  return quick == QuickFma::exact ? block(exact) : quick == QuickFma::likely && block(likely);
 }
 
 }  // namespace ATTOSCOPE_ISA

@@ -8,43 +8,13 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Range of the magnitudes of `count` vectors, with their mantissa bits; infinite if anything is infinite or NaN.
-template <class T>
-Magnitudes measured(const typename Lanes<T>::V* x, int count) {
-  using V = typename Lanes<T>::V;
-  using U = typename Lane<V>::UInt;
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  V low = splat<V>(infinity), high{}, wild{};
-  U any{};
-  for (int i = 0; i < count; ++i) {
-    const V size = bit_as<V>(bit_as<U>(x[i]) & ~Layout<T>::sign), some = size > T{0} ? size : low;
-    any |= bit_as<U>(x[i]);
-    low = some < low ? some : low;
-    high = size > high ? size : high;
-    wild += x[i] - x[i];  // 0, or NaN
-  }
-  T smallest = infinity, largest = 0;
-  typename Layout<T>::Bits bits = 0;
-  bool is_wild = false;
-  for (int lane = 0; lane < Lanes<T>::width; ++lane) {
-    smallest = low[lane] < smallest ? low[lane] : smallest;
-    largest = high[lane] > largest ? high[lane] : largest;
-    bits |= any[lane];
-    is_wild |= wild[lane] != T{0};
-  }
-  return {largest == 0 ? 0.0 : static_cast<double>(smallest),
-          is_wild ? std::numeric_limits<double>::infinity() : static_cast<double>(largest), used_mantissa_bits<T>(bits)};
-}
-
-/// True if T holds the product of any two such numbers.
-template <class T>
-bool has_exact_products(const Magnitudes& a, const Magnitudes& b) {
-  constexpr double least = std::is_same_v<T, float> ? 0x1p-149 : 0x1p-1021,
-                   most = std::is_same_v<T, float> ? 0x1p127 : 0x1p1000;
-  if (a.largest == 0 || b.largest == 0) return a.largest + b.largest < most;
-  return a.mantissa_bits + b.mantissa_bits + 1 <= Layout<T>::mantissa_bits && a.largest * b.largest < most &&
-         a.smallest * b.smallest >= least * power_of_two<double>(a.mantissa_bits + b.mantissa_bits);
-}
+/// One term by LikelyFma.
+template <class V>
+struct LikelyTerm {
+  const V* b;
+  mutable LikelyFma<V> fma{};
+  V operator()(V x, int i, V sum) const { return fma.in_any_order(x, b[i], sum); }
+};
 
 /// B = high + low, so that A times each is a double; every sum of A * low and the rounding error of adding A * high is one too.
 struct SplitTerm {
@@ -184,7 +154,7 @@ template <bool masked>
 bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magnitudes& b) {
   constexpr int vectors = Lanes<double>::vectors;
   if (p.depth > key_chunk || p.ranges.spans == nullptr) return false;
-  const Magnitudes c = p.resume ? measured<double>(as_vectors(p.c), p.m * vectors) : Magnitudes{};
+  const Magnitudes c = p.resume ? measured(p.c, 1, 0, p.m * Lanes<double>::rows) : Magnitudes{};
   if (!may_be_split(a, b, c, p.depth)) return false;
   DoubleV high[key_chunk * vectors], low[key_chunk * vectors];
   const std::uint64_t low_bits = (std::uint64_t{2} << a.mantissa_bits) - 1;
@@ -209,14 +179,17 @@ bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magn
 template <bool masked, class T>
 bool emulated_product(const KeysProduct<T>& p, const RounderPlan<T>& plan, bool in_domain) {
   using V = typename Lanes<T>::V;
-  if (p.ranges.a == nullptr) return false;
-  const Magnitudes b = p.ranges.b != nullptr ? *p.ranges.b : measured<T>(as_vectors(p.b), p.depth * Lanes<T>::vectors);
-  if (has_exact_products<T>(*p.ranges.a, b)) {
+  if (p.group.rows == 1) return false;
+  const Magnitudes a = p.ranges.a != nullptr ? *p.ranges.a : measured(p.a, p.m, p.m_stride, p.depth, p.k_stride),
+                   b = p.ranges.b != nullptr ? *p.ranges.b : measured(p.b, 1, 0, p.depth * Lanes<T>::rows);
+  const QuickFma quick = quick_fma<T>(a, b);
+  if (quick == QuickFma::exact) {
     product_of_terms<masked>(p, plan, in_domain, ExactTerm<V>{as_vectors(p.b)});
     return true;
   }
-  if constexpr (std::is_same_v<T, double>) return !plan.rounds() && split_product<masked>(p, *p.ranges.a, b);
-  return false;
+  if constexpr (std::is_same_v<T, double>) return !plan.rounds() && split_product<masked>(p, a, b);
+  if (quick == QuickFma::likely) product_of_terms<masked>(p, plan, in_domain, LikelyTerm<V>{as_vectors(p.b)});
+  return quick == QuickFma::likely;
 }
 
 }  // namespace ATTOSCOPE_ISA

@@ -35,6 +35,10 @@ struct MeasuredOperands {
   const ValueSpan* spans = nullptr;
 };
 
+/// The quickest emulated fma for a chain of products of some numbers: where the products are exact, one that may be in doubt
+/// (LikelyFma), or none.
+enum class QuickFma { exact, likely, none };
+
 /// The mantissa bits that numbers of T take, from all their bits by `or`.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE int used_mantissa_bits(typename Layout<T>::Bits all) {

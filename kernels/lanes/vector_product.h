@@ -20,6 +20,9 @@ struct ExactTerm {
   V operator()(V x, int i, V sum) const { return x * b[i] + sum; }
 };
 
+template <class V>
+struct LikelyTerm;  // of an emulated fma
+
 /// Computes rows m0 .. m0 + M - 1 of C: the first `own` vectors of each; the others repeat the last lane.
 template <class T, int M, int own, bool masked, class Rounder, class Term>
 inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder, Term term) {
@@ -43,6 +46,11 @@ inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder, Term 
       }
     }
   }
+  if constexpr (std::is_same_v<Term, LikelyTerm<V>>)
+    if (term.fma.is_in_doubt()) {
+      for (int i = 0; i < M; ++i) product_rows<T, 1, own, masked>(p, m0 + i, rounder, FusedTerm<V>{term.b});
+      return;
+    }
   for (int i = 0; i < M; ++i) {
     for (int r = 0; r < own; ++r) c[i * L::vectors + r] = sum[i][r];
     const V last = splat<V>(sum[i][own - 1][L::width - 1]);

@@ -29,15 +29,17 @@ Method eager_attention() {
 }
 constexpr int pieces_of_another_order = 8;
 
-/// A run up to its last norm; adds the time of its logits to `seconds`.
+/// A run up to its last norm; reports the work of its logits, of which a row is `work`, and adds their time to `seconds`.
 template <class T>
 class FinishedRun final : public LogitSource {
  public:
-  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last, double& seconds)
-      : run_(std::move(run)), last_(std::move(last)), loss_(run_->loss()), seconds_(seconds) {}
+  FinishedRun(std::shared_ptr<ModelRun<T>> run, std::vector<T> last, const StopToken& stop, double work, double& seconds)
+      : run_(std::move(run)), last_(std::move(last)), loss_(run_->loss()), stop_(stop), work_(work), seconds_(seconds) {}
   std::vector<double> logits(int first, int count) override {
     const AddedTime timed(seconds_);
-    return run_->logits(last_, first, count);
+    std::vector<double> x = run_->logits(last_, first, count);
+    stop_.report(work_ * count);
+    return x;
   }
   LogitSum sum(const LogitLanes& lanes, const double* x, int count) const override {
     return loss_.block > 0 ? run_->lanes().online_sum(loss_, x, count) : LogitSource::sum(lanes, x, count);
@@ -50,6 +52,8 @@ class FinishedRun final : public LogitSource {
   std::shared_ptr<ModelRun<T>> run_;
   std::vector<T> last_;
   OnlineLoss<T> loss_;
+  const StopToken& stop_;
+  double work_;
   double& seconds_;
 };
 
@@ -73,23 +77,23 @@ std::vector<Step> rounding_steps(const Method& m) {
 
 class ModelWork {
  public:
-  ModelWork(const ModelQuestion& q, StopToken& stop, const LayerCosts& costs, const ShareMemory& memory)
+  ModelWork(const ModelQuestion& q, const StopToken& stop, const LayerCosts& costs, const ShareMemory& memory)
       : q_(q), model_(*q.model), stop_(stop), costs_(costs), memory_(memory) {}
 
   ModelAnswer answer() {
     const AttentionChoice a = choice(q_.a), b = choice(q_.b);
-    stop_.set_row_work(costs_.exact);
+    cost_ = costs_.exact;
     const auto exact =
         run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); }, answer_.seconds[0]);
     answer_.layers.resize(model_.layers.size());
-    stop_.set_row_work(costs_.around);
+    cost_ = costs_.around;
     const auto of_a = around_run(
         a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; }, answer_.seconds[1]);
     const auto of_b = around_run(
         b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; }, answer_.seconds[2]);
     const Method eager = eager_attention();
     const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
-    stop_.set_row_work(costs_.bf16);
+    cost_ = costs_.bf16;
     std::vector<LogitSource*> runs{exact.get(), of_a.get(), of_b.get()};
     std::array<Source, 2> yardsticks;
     for (std::size_t i = 0; q_.yardsticks && i < yardsticks.size(); ++i) {
@@ -97,7 +101,7 @@ class ModelWork {
       runs.push_back(yardsticks[i].get());
     }
     measure(runs);
-    stop_.set_row_work(costs_.around);
+    cost_ = costs_.around;
     if (q_.attribute != ModelPart::none) attribute(a);
     if (q_.keeps_outputs)
       for (const std::vector<double>& x : exact_hidden_)
@@ -122,11 +126,16 @@ class ModelWork {
     if (watch) watch(0, x);
     for (int l = 0; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, heads);
-      stop_.report_rows(1);
+      stop_.report(cost_);
       if (watch) watch(l + 1, x);
     }
-    std::vector<T> last = model->last_norm(x);
-    return std::make_unique<FinishedRun<T>>(std::move(model), std::move(last), seconds);
+    return finished(model, x, seconds);
+  }
+
+  template <class T>
+  Source finished(const std::shared_ptr<ModelRun<T>>& model, const std::vector<T>& x, double& seconds) {
+    const double work = cost_ * costs_.layers_of_logits / static_cast<double>(q_.tokens.size());
+    return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), stop_, work, seconds);
   }
 
   template <class T>
@@ -201,12 +210,11 @@ class ModelWork {
     const std::optional<double> known = memory_.known ? memory_.known(part) : std::nullopt;
     if (known) {
       part.share = *known;
-      stop_.report_rows(static_cast<std::size_t>(model_.architecture.layers - std::max(part.layer, 0)));
+      stop_.report(cost_ * (model_.architecture.layers - std::max(part.layer, 0) + costs_.layers_of_logits));
     } else {
       part.share = share_of(*without());
       if (memory_.found) memory_.found(part);
     }
-    stop_.report_rows(static_cast<std::size_t>(costs_.layers_of_logits));
     answer_.attribution.push_back(std::move(part));
   }
 
@@ -245,12 +253,12 @@ class ModelWork {
   Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const std::vector<T>& attended,
                        const AttentionChoice& a) {
     model->finish(first, attended, x);
-    stop_.report_rows(1);
+    stop_.report(cost_);
     for (int l = first + 1; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, a);
-      stop_.report_rows(1);
+      stop_.report(cost_);
     }
-    return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), other_seconds_);
+    return finished(model, x, other_seconds_);
   }
 
   void attribute_steps(const AttentionChoice& a) {
@@ -275,8 +283,9 @@ class ModelWork {
 
   const ModelQuestion& q_;
   const LanguageModel& model_;
-  StopToken& stop_;
+  const StopToken& stop_;
   const LayerCosts& costs_;
+  double cost_ = 0;  ///< of a layer of the next run
   const ShareMemory& memory_;
   ModelAnswer answer_;
   std::vector<std::vector<double>> exact_hidden_;
@@ -334,7 +343,7 @@ LayerCosts costs_of(const ModelQuestion& q, int vocabulary, const StopSign& stop
   c.bf16 = seconds_of_layer<float>(q, all_bf16(1), {.method = &eager, .format = attoscope::bf16}, stop);
   double weights = 0;
   for (const WeightMatrix& w : q.model->layers.front()) weights += static_cast<double>(w.values.size());
-  c.layers_of_logits = std::round(static_cast<double>(vocabulary) * q.model->architecture.width / weights);
+  c.layers_of_logits = static_cast<double>(vocabulary) * q.model->architecture.width / weights;
   return c;
 }
 

@@ -103,7 +103,7 @@ class RunJudge {
     anchor_ = before_ = {0, runs_[expected_program]->state()};
     compare(-1);
     for (int l = 0; l < a_.layers; ++l) {
-      each([&](FollowedRun& r) { r.layer(l), stop_.report_rows(1); });
+      each([&](FollowedRun& r) { r.layer(l), stop_.report(1); });
       compare(l);
       if (q_.captured->has(ModelTensor::output, l)) before_ = std::exchange(anchor_, {l + 1, runs_[expected_program]->state()});
     }
@@ -353,7 +353,6 @@ RunJudgement judge_run(const RunQuestion& question, const Options& options) {
   return on_threads(options.threads, [&] {
     StopToken stop(options.cancelled, options.progress, options.isa);
     stop.expect(static_cast<double>(program_count) * question.model->architecture.layers);
-    stop.set_row_work(1);
     return RunJudge(question, stop, options).judgement();
   });
 }

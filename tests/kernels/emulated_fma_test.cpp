@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "kernels/lanes/micro_kernel.h"
+#include "kernels/train/primitives/product_lanes.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -187,6 +189,8 @@ void expect_doubt(int n) {
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInFloat) { expect_doubt<float>(18); }
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInDouble) { expect_doubt<double>(27); }
 
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
 /// P.V of a block, as in the lanes.
 template <class T>
 struct Question {
@@ -284,6 +288,63 @@ void expect_products(int questions) {
 }
 TEST(EmulatedProduct, GivesTheBitsOfChainsOfFmaInFloat) { expect_products<float>(6000); }
 TEST(EmulatedProduct, GivesTheBitsOfChainsOfFmaInDouble) { expect_products<double>(12000); }
+
+/// Numbers of so many bits, from 2^-spread to 2^spread.
+template <class T>
+std::vector<T> numbers(Dice& dice, int count, int bits, int spread) {
+  std::vector<T> x;
+  for (int i = 0; i < count; ++i)
+    x.push_back(static_cast<T>(round(Format{11, bits - 1}, std::ldexp(dice.normal(), dice.between(-spread, spread)))));
+  return x;
+}
+
+/// Compares products of matrices with chains of std::fma, bit for bit: with exact products and others, among them sums that are
+/// rounded twice by a likely fma, and with numbers from the ends of the format.
+template <class T>
+void expect_matrix_products(int questions) {
+  constexpr bool is_float = std::is_same_v<T, float>;
+  constexpr int doubt = is_float ? 18 : 27, wide = is_float ? 100 : 500, all_bits = Layout<T>::mantissa_bits + 1;
+  const T half = std::ldexp(T(1), -all_bits), x = std::ldexp(T(1), -doubt);
+  Dice dice(5);
+  std::map<QuickFma, int> kinds;
+  int wrong = 0;
+  for (int question = 0; question < questions; ++question) {
+    const int m = dice.between(1, 15), n = dice.between(1, Lanes<T>::rows), k = dice.between(2, 600);
+    const int bits = dice.any(std::array{8, 11, all_bits, all_bits}), spread = dice.any(std::array{0, 3, 3, wide});
+    std::vector<T> a = numbers<T>(dice, m * k, bits, spread), b = numbers<T>(dice, k * n, bits, spread), c(at(m) * at(n));
+    if (dice.one_in(9)) a[at(dice.between(0, m * k - 1))] = factor<T>(dice);
+    const bool a_by_rows = dice.one_in(2), b_by_rows = dice.one_in(2);
+    const MatrixProduct<T> p{.a = a.data(),
+                             .a_row = a_by_rows ? k : 1,
+                             .a_col = a_by_rows ? 1 : m,
+                             .b = b.data(),
+                             .b_row = b_by_rows ? n : 1,
+                             .b_col = b_by_rows ? 1 : k,
+                             .c = c.data(),
+                             .c_row = n,
+                             .m = m,
+                             .n = n,
+                             .k = k};
+    if (bits == all_bits && dice.one_in(3)) {
+      a[0] = 1 + 2 * half, b[0] = 1;
+      a[at(static_cast<int>(p.a_col))] = half * (1 + x), b[at(static_cast<int>(p.b_row))] = 1 - x;
+    }
+    ++kinds[quick_fma<T>(measured(a.data(), 1, 0, m * k), measured(b.data(), 1, 0, k * n))];
+    alignas(64) static T scratch[(ProductShape<T>::stretch + 2 * 18) * ProductShape<T>::panel_columns];
+    product_part<T>(p, {0, m, 0, n}, scratch);
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        T sum = 0;
+        for (int l = 0; l < k; ++l) sum = std::fma(p.a[i * p.a_row + l * p.a_col], p.b[l * p.b_row + j * p.b_col], sum);
+        if (!same(sum, c[at(i * n + j)]) && wrong++ < 10)
+          ADD_FAILURE() << "question " << question << ": " << std::hexfloat << c[at(i * n + j)] << " instead of " << sum;
+      }
+  }
+  EXPECT_EQ(wrong, 0);
+  for (const QuickFma kind : {QuickFma::exact, QuickFma::likely, QuickFma::none}) EXPECT_GT(kinds[kind], questions / 9);
+}
+TEST(EmulatedProduct, GivesMatricesTheBitsOfChainsOfFmaInFloat) { expect_matrix_products<float>(2000); }
+TEST(EmulatedProduct, GivesMatricesTheBitsOfChainsOfFmaInDouble) { expect_matrix_products<double>(2000); }
 
 TEST(EmulatedProduct, IsInPartsWhereGoldenValuesAre) {
   // a chunk of 64 keys of 1024, N(0, 1) in bf16

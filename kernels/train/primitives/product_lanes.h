@@ -79,9 +79,10 @@ class Panel {
   T* packed_;
 };
 
-/// chain[i][.] continued over k = 0 .. depth - 1, from 0 where it `begins`: M rows, N vectors of columns.
-template <class T, int M, int N>
-inline void chain_block(const MatrixProduct<T>& p, const T* a, const T* panel, int depth, bool begins, T* chain) {
+/// chain[i][.] continued over k = 0 .. depth - 1, from 0 where it `begins`: M rows, N vectors of columns. Returns false, and
+/// leaves the chains, if the fma is in doubt.
+template <class T, int M, int N, class Fma>
+inline bool chains_by(Fma& fma, const MatrixProduct<T>& p, const T* a, const T* panel, int depth, bool begins, T* chain) {
   using V = typename Lanes<T>::V;
   constexpr int stride = Lanes<T>::vectors;
   const V* b = as_vectors(panel);
@@ -92,15 +93,31 @@ inline void chain_block(const MatrixProduct<T>& p, const T* a, const T* panel, i
   for (int k = 0; k < depth; ++k, b += stride, a += p.a_col) {
     for (int i = 0; i < M; ++i) {
       const V x = splat<V>(a[i * p.a_row]);
-      for (int r = 0; r < N; ++r) sum[i][r] = fused(x, b[r], sum[i][r]);
+      for (int r = 0; r < N; ++r) sum[i][r] = fma.in_any_order(x, b[r], sum[i][r]);
     }
   }
+  if (fma.is_in_doubt()) return false;
   for (int i = 0; i < M; ++i)
     for (int r = 0; r < N; ++r) c[i * stride + r] = sum[i][r];
+  return true;
+}
+
+/// The same by the quickest fma.
+template <class T, int M, int N>
+inline void chain_block(const MatrixProduct<T>& p, const T* a, const T* panel, int depth, bool begins, QuickFma quick,
+                        T* chain) {
+  using V = typename Lanes<T>::V;
+  SureFma sure;
+  if constexpr (Lane<V>::emulates_fma) {
+    if (by_quick_fma<V>(quick, [&](auto& fma) { return chains_by<T, M, N>(fma, p, a, panel, depth, begins, chain); })) return;
+    for (int i = 0; i < M; ++i) chains_by<T, 1, N>(sure, p, a + i * p.a_row, panel, depth, begins, chain + i * Lanes<T>::rows);
+  } else {
+    chains_by<T, M, N>(sure, p, a, panel, depth, begins, chain);
+  }
 }
 
 template <class T>
-using ChainBlock = void (*)(const MatrixProduct<T>&, const T*, const T*, int, bool, T*);
+using ChainBlock = void (*)(const MatrixProduct<T>&, const T*, const T*, int, bool, QuickFma, T*);
 
 /// chain_block for up to block_rows rows and a panel of `vectors` vectors.
 template <class T, int M = ProductShape<T>::block_rows, int N = Lanes<T>::vectors>
@@ -154,15 +171,29 @@ class PartialProduct {
   void stretch(const Stretch& s, int end_of_piece) {
     panel_.pack(s.first, s.end - s.first);
     const int columns = part_.end_col - part_.first_col, vectors = (columns + width - 1) / width;
+    quick_ = quick_fma_of(s);
     for (int row = part_.first_row; row < part_.end_row; row += height) {
       const int rows = part_.end_row - row < height ? part_.end_row - row : height;
       const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(row - part_.first_row) * stride;
       chain_block_of<T>(rows, vectors)(p_, p_.a + row * p_.a_row + s.first * p_.a_col, packed_, s.end - s.first, s.begins_piece,
-                                       chains_ + place);
+                                       quick_, chains_ + place);
       if (s.end != end_of_piece) continue;
       if (!s.in_first_piece) add(totals_ + place, chains_ + place, rows);
       if (s.end != p_.k && s.in_first_piece) copy(chains_ + place, totals_ + place, rows);
       if (s.end == p_.k) finish(row, rows, s.in_first_piece ? chains_ + place : totals_ + place);
+    }
+  }
+
+  /// A chain without a quick fma may be infinite, which LikelyFma cannot continue.
+  QuickFma quick_fma_of(const Stretch& s) const {
+    if constexpr (Lane<V>::emulates_fma) {
+      const int depth = s.end - s.first;
+      const QuickFma quick = quick_fma<T>(measured(p_.a + part_.first_row * p_.a_row + s.first * p_.a_col,
+                                                   part_.end_row - part_.first_row, p_.a_row, depth, p_.a_col),
+                                          measured(packed_, 1, 0, depth * stride));
+      return quick == QuickFma::likely && !s.begins_piece && quick_ == QuickFma::none ? quick_ : quick;
+    } else {
+      return QuickFma::none;
     }
   }
 
@@ -191,6 +222,7 @@ class PartialProduct {
   const ProductPart& part_;
   T *packed_, *chains_, *totals_;
   Panel<T> panel_;
+  QuickFma quick_ = QuickFma::none;  ///< of the stretch
 };
 
 template <class T>

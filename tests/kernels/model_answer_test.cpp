@@ -1,0 +1,34 @@
+/// The progress of the answer about a whole model.
+#include "kernels/model/model_answer.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/experiment/presets.h"
+
+namespace attoscope {
+namespace {
+
+/// A bar that is full before the end, or that stands still, makes the time that is left wrong.
+TEST(ModelAnswer, ReportsEveryLayerAndAllLogits) {
+  const LanguageModel model = random_model(3);
+  ModelQuestion q{.model = &model, .tokens = random_tokens(1, 40, model.architecture.vocabulary)};
+  q.a.precision = policy("hw").precision;
+  q.b.algorithm = Algorithm::three_pass;
+  q.b.precision = policy("base_eager").precision;
+  const std::size_t layers = model.layers.size(), runs = 5;
+  for (const ModelPart part : {ModelPart::none, ModelPart::layer, ModelPart::step}) {
+    q.attribute = part;
+    std::set<double> shares;
+    answer_model(q, {.progress = [&](double share) { shares.insert(share); }, .threads = 1});
+    shares.erase(0);
+    const auto parts = static_cast<std::size_t>(part_count(q));
+    const std::size_t of_parts = part == ModelPart::layer ? layers * (layers + 1) / 2 : parts * layers;
+    EXPECT_EQ(shares.size(), (runs * layers + of_parts) + (runs + parts)) << "attributed: " << static_cast<int>(part);
+    EXPECT_NEAR(*shares.rbegin(), 1, 1e-9) << "attributed: " << static_cast<int>(part);
+  }
+}
+
+}  // namespace
+}  // namespace attoscope
