@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <stdexcept>
 
@@ -126,28 +127,12 @@ void CapturedRunFile::choose_call() {
 
 int CapturedRunFile::columns(ModelTensor t) const {
   const Architecture& a = model_.architecture;
-  switch (t) {
-    case ModelTensor::q:
-    case ModelTensor::q_norm:
-    case ModelTensor::q_rope:
-    case ModelTensor::attention:
-      return a.heads * a.head_dim;
-    case ModelTensor::k:
-    case ModelTensor::v:
-    case ModelTensor::k_norm:
-    case ModelTensor::k_rope:
-      return a.kv_heads * a.head_dim;
-    case ModelTensor::gate:
-    case ModelTensor::up:
-    case ModelTensor::gated:
-      return a.inner;
-    case ModelTensor::logits:
-      return a.vocabulary;
-    case ModelTensor::logprobs:
-      return 1;
-    default:
-      return a.width;
-  }
+  using enum ModelTensor;
+  const auto among = [t](std::initializer_list<ModelTensor> all) { return std::ranges::find(all, t) != all.end(); };
+  if (among({q, q_norm, q_rope, attention})) return a.heads * a.head_dim;
+  if (among({k, v, k_norm, k_rope})) return a.kv_heads * a.head_dim;
+  if (among({gate, up, gated})) return a.inner;
+  return t == logits ? a.vocabulary : t == logprobs ? 1 : a.width;
 }
 
 bool CapturedRunFile::gate_and_up_are_one() const {

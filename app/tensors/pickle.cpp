@@ -1,6 +1,7 @@
 #include "app/tensors/pickle.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <stdexcept>
 #include <unordered_map>
@@ -11,49 +12,6 @@
 namespace attoscope {
 namespace {
 
-/// The operations of protocols 2 to 5 that torch.save writes (Python, Lib/pickle.py).
-enum class Op : unsigned char {
-  mark = '(',
-  stop = '.',
-  none = 'N',
-  integer = 'J',
-  byte = 'K',
-  two_bytes = 'M',
-  real = 'G',
-  text = 'X',
-  short_string = 'U',
-  global = 'c',
-  reduce = 'R',
-  build = 'b',
-  persistent = 'Q',
-  empty_tuple = ')',
-  tuple = 't',
-  empty_list = ']',
-  append = 'a',
-  appends = 'e',
-  empty_dict = '}',
-  set_item = 's',
-  set_items = 'u',
-  put = 'q',
-  long_put = 'r',
-  get = 'h',
-  long_get = 'j',
-  protocol = 0x80,
-  new_object = 0x81,
-  tuple_of_1 = 0x85,
-  tuple_of_2 = 0x86,
-  tuple_of_3 = 0x87,
-  new_true = 0x88,
-  new_false = 0x89,
-  long_integer = 0x8a,
-  short_text = 0x8c,
-  long_text = 0x8d,
-  empty_set = 0x8f,
-  stack_global = 0x93,
-  memoize = 0x94,
-  frame = 0x95
-};
-
 class PickleReader {
  public:
   PickleReader(std::string_view bytes, std::size_t begin, const std::string& label)
@@ -62,9 +20,11 @@ class PickleReader {
   Pickle read() {
     while (!ended_) {
       at_op_ = at_;
-      const auto op = static_cast<Op>(number(1));
-      if (!reads_value(op) && !makes(op) && !fills(op) && !remembers(op))
-        fail("has the operation " + std::to_string(static_cast<int>(op)) + " of pickle, expected one that torch.save writes");
+      const auto code = static_cast<unsigned char>(number(1));
+      const auto op = std::ranges::find(operations, code, &Operation::code);
+      if (op == operations.end())
+        fail("has the operation " + std::to_string(code) + " of pickle, expected one that torch.save writes");
+      op->run(*this);
     }
     pickle_.top = pop();
     pickle_.end = at_;
@@ -72,109 +32,11 @@ class PickleReader {
   }
 
  private:
-  /// Operations that push a value which follows them.
-  bool reads_value(Op op) {
-    switch (op) {
-      case Op::none:
-        return push({}), true;
-      case Op::new_true:
-      case Op::new_false:
-        return push({.kind = PickleKind::boolean, .integer = op == Op::new_true}), true;
-      case Op::integer:
-        return push_integer(static_cast<std::int32_t>(number(4))), true;
-      case Op::byte:
-        return push_integer(static_cast<std::int64_t>(number(1))), true;
-      case Op::two_bytes:
-        return push_integer(static_cast<std::int64_t>(number(2))), true;
-      case Op::long_integer:
-        return push_long(taken(number(1))), true;
-      case Op::real:
-        return push({.kind = PickleKind::real, .real = big_endian_double()}), true;
-      case Op::text:
-        return push_text(PickleKind::text, taken(number(4))), true;
-      case Op::short_text:
-      case Op::short_string:
-        return push_text(PickleKind::text, taken(number(1))), true;
-      case Op::long_text:
-        return push_text(PickleKind::text, taken(number(8))), true;
-      case Op::global:
-        return push_global(), true;
-      default:
-        return false;
-    }
-  }
-
-  /// Operations that make one value of others.
-  bool makes(Op op) {
-    switch (op) {
-      case Op::empty_tuple:
-        return push({.kind = PickleKind::tuple}), true;
-      case Op::empty_list:
-      case Op::empty_set:
-        return push({.kind = PickleKind::list}), true;
-      case Op::empty_dict:
-        return push({.kind = PickleKind::dict}), true;
-      case Op::tuple:
-        return push({.kind = PickleKind::tuple, .items = from_mark()}), true;
-      case Op::tuple_of_1:
-      case Op::tuple_of_2:
-      case Op::tuple_of_3:
-        return push({.kind = PickleKind::tuple, .items = last(static_cast<int>(op) - 0x84)}), true;
-      case Op::stack_global:
-        return push_stack_global(), true;
-      case Op::reduce:
-      case Op::new_object:
-        return push_call(), true;
-      case Op::persistent:
-        return push({.kind = PickleKind::persistent, .items = last(1)}), true;
-      default:
-        return false;
-    }
-  }
-
-  /// Operations that add to the list or dict below.
-  bool fills(Op op) {
-    switch (op) {
-      case Op::mark:
-        return marks_.push_back(stack_.size()), true;
-      case Op::append:
-        return add(PickleKind::list, last(1)), true;
-      case Op::appends:
-        return add(PickleKind::list, from_mark()), true;
-      case Op::set_item:
-        return add(PickleKind::dict, last(2)), true;
-      case Op::set_items:
-        return add(PickleKind::dict, from_mark()), true;
-      case Op::build:  // the state of an object, which is not looked into
-        return pop(), true;
-      default:
-        return false;
-    }
-  }
-
-  /// Operations on the memo, and those without a value.
-  bool remembers(Op op) {
-    switch (op) {
-      case Op::put:
-        return keep(number(1)), true;
-      case Op::long_put:
-        return keep(number(4)), true;
-      case Op::memoize:
-        return keep(memo_.size()), true;
-      case Op::get:
-        return recall(number(1)), true;
-      case Op::long_get:
-        return recall(number(4)), true;
-      case Op::protocol:
-        return check_protocol(number(1)), true;
-      case Op::frame:
-        return number(8), true;
-      case Op::stop:
-        return ended_ = true;
-      default:
-        return false;
-    }
-  }
+  struct Operation {
+    unsigned char code;
+    void (*run)(PickleReader& r);
+  };
+  static const std::array<Operation, 39> operations;
 
   // --- bytes --------------------------------------------------------------------------------------------------------------
 
@@ -307,6 +169,53 @@ class PickleReader {
   std::unordered_map<std::uint64_t, int> memo_;
   bool ended_ = false;
 };
+
+/// The operations of protocols 2 to 5 that torch.save writes (Python, Lib/pickle.py).
+const std::array<PickleReader::Operation, 39> PickleReader::operations{{
+    {'(', [](PickleReader& r) { r.marks_.push_back(r.stack_.size()); }},  // mark
+    {'.', [](PickleReader& r) { r.ended_ = true; }},                      // stop
+    // values that follow
+    {'N', [](PickleReader& r) { r.push({}); }},                                                         // none
+    {0x88, [](PickleReader& r) { r.push({.kind = PickleKind::boolean, .integer = 1}); }},               // true
+    {0x89, [](PickleReader& r) { r.push({.kind = PickleKind::boolean, .integer = 0}); }},               // false
+    {'J', [](PickleReader& r) { r.push_integer(static_cast<std::int32_t>(r.number(4))); }},             // integer
+    {'K', [](PickleReader& r) { r.push_integer(static_cast<std::int64_t>(r.number(1))); }},             // byte
+    {'M', [](PickleReader& r) { r.push_integer(static_cast<std::int64_t>(r.number(2))); }},             // two bytes
+    {0x8a, [](PickleReader& r) { r.push_long(r.taken(r.number(1))); }},                                 // long integer
+    {'G', [](PickleReader& r) { r.push({.kind = PickleKind::real, .real = r.big_endian_double()}); }},  // real
+    {'X', [](PickleReader& r) { r.push_text(PickleKind::text, r.taken(r.number(4))); }},                // text
+    {0x8c, [](PickleReader& r) { r.push_text(PickleKind::text, r.taken(r.number(1))); }},               // short text
+    {'U', [](PickleReader& r) { r.push_text(PickleKind::text, r.taken(r.number(1))); }},                // short string
+    {0x8d, [](PickleReader& r) { r.push_text(PickleKind::text, r.taken(r.number(8))); }},               // long text
+    {'c', [](PickleReader& r) { r.push_global(); }},                                                    // global
+    // values made of others
+    {')', [](PickleReader& r) { r.push({.kind = PickleKind::tuple}); }},                           // empty tuple
+    {']', [](PickleReader& r) { r.push({.kind = PickleKind::list}); }},                            // empty list
+    {0x8f, [](PickleReader& r) { r.push({.kind = PickleKind::list}); }},                           // empty set
+    {'}', [](PickleReader& r) { r.push({.kind = PickleKind::dict}); }},                            // empty dict
+    {'t', [](PickleReader& r) { r.push({.kind = PickleKind::tuple, .items = r.from_mark()}); }},   // tuple
+    {0x85, [](PickleReader& r) { r.push({.kind = PickleKind::tuple, .items = r.last(1)}); }},      // tuple of 1
+    {0x86, [](PickleReader& r) { r.push({.kind = PickleKind::tuple, .items = r.last(2)}); }},      // tuple of 2
+    {0x87, [](PickleReader& r) { r.push({.kind = PickleKind::tuple, .items = r.last(3)}); }},      // tuple of 3
+    {0x93, [](PickleReader& r) { r.push_stack_global(); }},                                        // global from the stack
+    {'R', [](PickleReader& r) { r.push_call(); }},                                                 // reduce
+    {0x81, [](PickleReader& r) { r.push_call(); }},                                                // new object
+    {'Q', [](PickleReader& r) { r.push({.kind = PickleKind::persistent, .items = r.last(1)}); }},  // persistent
+    // additions to the list or dict below
+    {'a', [](PickleReader& r) { r.add(PickleKind::list, r.last(1)); }},      // append
+    {'e', [](PickleReader& r) { r.add(PickleKind::list, r.from_mark()); }},  // appends
+    {'s', [](PickleReader& r) { r.add(PickleKind::dict, r.last(2)); }},      // set item
+    {'u', [](PickleReader& r) { r.add(PickleKind::dict, r.from_mark()); }},  // set items
+    {'b', [](PickleReader& r) { r.pop(); }},  // build: the state of an object, which is not looked into
+    // the memo, and operations without a value
+    {'q', [](PickleReader& r) { r.keep(r.number(1)); }},             // put
+    {'r', [](PickleReader& r) { r.keep(r.number(4)); }},             // long put
+    {0x94, [](PickleReader& r) { r.keep(r.memo_.size()); }},         // memoize
+    {'h', [](PickleReader& r) { r.recall(r.number(1)); }},           // get
+    {'j', [](PickleReader& r) { r.recall(r.number(4)); }},           // long get
+    {0x80, [](PickleReader& r) { r.check_protocol(r.number(1)); }},  // protocol
+    {0x95, [](PickleReader& r) { r.number(8); }},                    // frame
+}};
 
 }  // namespace
 

@@ -287,41 +287,6 @@ TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
   EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
 }
 
-/// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give
-/// passes in every format, and the same output held to a mask that stands at the other corner is named.
-TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
-  const std::vector<std::vector<std::string>> shapes{{"--n-q", "1", "--n-k", "300"},
-                                                     {"--n-q", "24", "--n-k", "200", "--d-v", "40"},
-                                                     {"--n-q", "60", "--n-k", "40", "--d-v", "8"}};
-  const std::vector<std::vector<std::string>> kernels{{"--policy", "hw", "--block-k", "48"},
-                                                      {"--policy", "base_hw", "--algorithm", "three_pass"},
-                                                      {"--policy", "hw", "--algorithm", "split_kv", "--splits", "3"}};
-  const TemporaryDirectory scratch;
-  const auto judged_as = [&](const std::string& mask) {
-    std::vector<std::string> all{"judge", "--o", scratch / "o/a.npy", "--mask", mask, "--layout", "h n d", "--json", "-"};
-    for (const char* name : {"q", "k", "v"})
-      all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
-    return attoscope(all);
-  };
-  for (const char* format : {"bf16", "fp16", "fp32"}) {
-    if (sanitized && format != std::string("bf16")) break;
-    for (const std::vector<std::string>& kernel : kernels)
-      for (const std::vector<std::string>& shape : shapes) {
-        std::vector<std::string> all{"run", "--d", "16", "--format", format, "--mask", "causal", "--save", scratch / "o"};
-        all.insert(all.end(), shape.begin(), shape.end());
-        all.insert(all.end(), kernel.begin(), kernel.end());
-        const Outcome run = attoscope(all);
-        ASSERT_EQ(run.code, 0) << run.err;
-        SCOPED_TRACE(std::string(format) + " " + kernel[1] + " " + shape[1]);
-        const Outcome right = judged_as("causal"), wrong = judged_as("causal:top-left");
-        EXPECT_EQ(right.code, 0) << right.out << right.err;
-        EXPECT_EQ(wrong.code, 3) << wrong.out << wrong.err;
-        EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
-                    AnyOf(HasSubstr("aligned bottom-right"), HasSubstr("missing causal mask")));  // one query sees all
-      }
-  }
-}
-
 /// The shipped decode step, whose K and V are e4m3 with a scale for each head.
 TEST(JudgeCommand, TheDecodeExampleIsRounded) {
   const Outcome outcome = attoscope({"judge", "--input", "assets/examples/decode.safetensors", "--json", "-"});

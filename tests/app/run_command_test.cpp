@@ -103,29 +103,6 @@ TEST(RunCommand, OptionsBecomeTheExperiment) {
   EXPECT_EQ(e.b, expected_b);
 }
 
-TEST(RunCommand, OneMinusCosineIsNeverBelowZero) {
-  for (const char* const seed : {"1", "2", "3"}) {
-    const Outcome outcome = attoscope({"run", "--n", "512", "--format", "fp64", "--seed", seed});
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    const std::size_t at = outcome.out.find("1 - cosine");
-    ASSERT_NE(at, std::string::npos);
-    const std::string line = outcome.out.substr(at, outcome.out.find('\n', at) - at);
-    EXPECT_EQ(line.find(" -", line.find("cosine")), std::string::npos) << line;
-  }
-}
-
-TEST(RunCommand, PoliciesFollowTheAlgorithm) {
-  ExperimentOptions x;
-  EXPECT_EQ(experiment_of(x).a.precision, policy("hw").precision);
-  x.typed["algorithm"] = "three_pass";
-  EXPECT_EQ(experiment_of(x).a.precision, policy("base_eager").precision);
-  x.typed["policy"] = "tile";
-  EXPECT_EQ(experiment_of(x).a.precision, policy("tile").precision);
-  EXPECT_EQ(experiment_of(x).a.algorithm, Algorithm::three_pass);
-  x.typed["baseline"] = "hw";
-  EXPECT_EQ(experiment_of(x).b.algorithm, Algorithm::flash2);
-}
-
 TEST(RunCommand, SizesFollowTheFile) {
   ExperimentOptions x;
   x.typed["input"] = example + ":2";

@@ -37,30 +37,6 @@ TEST(RunOptions, EveryOptionOfTheMethodAndTheProblemIsSet) {
   EXPECT_EQ(e["problem"]["alibi"], 0.25);
 }
 
-TEST(RunOptions, EveryFieldOfEitherMethodCanBeSet) {
-  Experiment e = default_experiment();
-  for (const char* const setting :
-       {"a.algorithm=flash4", "b.tau=3", "b.splits=9", "a.tie_beta=1.5", "b.exponential=exp2", "b.exp2_degree=2",
-        "a.p_exponent=8", "a.kahan_l=true", "b.order=interleaved:16", "a.order=pairwise", "b.reverse_keys=true",
-        "a.P=main/stochastic", "b.O=e5m7/stochastic", "b.policy=tile", "a.sum_lanes=2"})
-    apply_setting(e, setting);
-  EXPECT_EQ(e.a.algorithm, Algorithm::flash4);
-  EXPECT_EQ(e.a.tie_beta, 1.5);
-  EXPECT_EQ(e.a.p_exponent, 8);
-  EXPECT_TRUE(e.a.kahan_l);
-  EXPECT_EQ(e.a.order, SumOrder::pairwise);
-  EXPECT_EQ(e.a.sum_lanes, 2);
-  EXPECT_EQ(e.a.precision[Step::P], (Rounding{Rounding::Kind::main, {}, true}));
-  EXPECT_EQ(e.b.tau, 3);
-  EXPECT_EQ(e.b.splits, 9);
-  EXPECT_EQ(e.b.exponential, ExponentialKind::exp2);
-  EXPECT_EQ(e.b.exp2_degree, 2);
-  EXPECT_EQ(e.b.order, SumOrder::interleaved);
-  EXPECT_EQ(e.b.sum_lanes, 16);
-  EXPECT_TRUE(e.b.reverse_keys);
-  EXPECT_EQ(e.b.precision, policy("tile").precision);
-}
-
 TEST(RunOptions, TauFollowsTheMainFormat) {
   const auto tau = [](const std::vector<std::string>& options) {
     return experiment_written(options)["a"]["tau"].get<double>();

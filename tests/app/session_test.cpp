@@ -117,17 +117,6 @@ TEST(Session, RoundTrip) {
   }
 }
 
-TEST(Session, RoundTripThroughAFile) {
-  const TemporaryDirectory scratch;
-  const std::string path = scratch / "session.json";
-  std::vector<std::string> remarks;
-  write_file(path, session_text(unusual()));
-  EXPECT_EQ(read_session(path, remarks), unusual());
-  write_file(path, session_text(Session()));
-  EXPECT_EQ(read_session(path, remarks), Session());
-  EXPECT_THAT(remarks, IsEmpty());
-}
-
 TEST(Session, EveryPolicyRoundTrips) {
   for (const Policy& p : policies()) {
     Session session;

@@ -153,32 +153,6 @@ TEST(Algorithms, TilesBeyondNActAsN) {
         5000, [](Experiment& e) { e.a.block_k = key_count(e.problem); }, [block_k](Method& b) { b.block_k = block_k; });
 }
 
-// --- rows -------------------------------------------------------------------------------------------------------------
-
-TEST(Rows, OfASubsetHaveTheBitsOfTheFullRun) {
-  for (int seed = 1; seed <= experiments(400); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(6000 + seed));
-    Experiment e = random_experiment(dice);
-    e.problem.n = dice.between(60, 200);
-    e.problem.d = dice.between(1, 12);
-    e.problem.input = {};
-    testing::drop_impossible_accumulators(e);
-    if (dice.one_in(2)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
-    e.problem.rows = 0;
-    const Result full = compute(e);
-    e.problem.rows = dice.between(1, e.problem.n);
-    const Result part = compute(e);
-    for (std::size_t i = 0; i < part.rows.size(); ++i)
-      for (int col = 0; col < part.a.cols; ++col) {
-        ASSERT_TRUE(same(part.a(static_cast<int>(i), col), full.a(part.rows[i], col)))
-            << "seed " << seed << ": " << describe(e);
-        ASSERT_TRUE(same(part.b(static_cast<int>(i), col), full.b(part.rows[i], col)))
-            << "seed " << seed << ": " << describe(e);
-        ASSERT_TRUE(same((*part.golden)(static_cast<int>(i), col), (*full.golden)(part.rows[i], col))) << "seed " << seed;
-      }
-  }
-}
-
 // --- options ----------------------------------------------------------------------------------------------------------
 
 TEST(Options, APowerOfTwoInPChangesNoBitOfExactSteps) {

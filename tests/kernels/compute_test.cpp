@@ -7,7 +7,9 @@
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/settings.h"
 #include "tests/kernels/is_plain.h"
+#include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -69,17 +71,6 @@ Experiment question() {
   return e;
 }
 
-void expect_same_answer(const Result& x, const Result& y) {
-  EXPECT_EQ(x.digests.golden, y.digests.golden);
-  EXPECT_EQ(x.digests.a, y.digests.a);
-  EXPECT_EQ(x.digests.b, y.digests.b);
-  EXPECT_EQ(x.a_error.mean_abs, y.a_error.mean_abs);
-  EXPECT_EQ(x.b_error.rms, y.b_error.rms);
-  EXPECT_EQ(x.a_error.wasserstein, y.a_error.wasserstein);
-  EXPECT_EQ(x.a_error.bias, y.a_error.bias);
-  EXPECT_EQ(x.rescales.per_tile, y.rescales.per_tile);
-}
-
 TEST(Compute, RunsRepeat) { expect_same_answer(compute(question()), compute(question())); }
 
 TEST(Compute, BlockQChangesNoBit) {
@@ -96,81 +87,21 @@ TEST(Compute, TheNumberOfThreadsChangesNoBit) {
   for (const int threads : {2, 3, 8}) expect_same_answer(compute(question(), {.threads = threads}), reference);
 }
 
-TEST(Compute, RememberedInputsChangeNoBit) {
-  ComputeCache cache;
-  Experiment e = question();
-  compute(e, {.cache = &cache});
-  for (const char* name : {"hw", "tile", "eager", "all_tile"}) {
-    e.a.precision = policy(name).precision;
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    e.problem.seed += 1;
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    e.format = e.format == bf16 ? fp16 : fp64;
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    e.problem.rows = e.problem.rows == 0 ? 20 : 0;
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    e.problem.traced_row = e.problem.traced_row == 100 ? 205 : 100;
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    e.problem.scale += 0.25;
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    e.problem.mask = {Mask::Kind::window, 30};
-    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-  }
-}
-
-/// One field of the problem changes at a time; a new one does not compile until it is listed here.
-TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
+/// One setting of the problem changes at a time.
+TEST(Compute, NoSettingOfTheProblemIsMissedByTheCache) {
   ComputeCache cache;
   Dice dice(4711);
   Experiment e = testing::small_experiment(bf16, 40, 8);
+  std::vector<std::string> paths;
+  for_each(settings(e.problem), "", [&](const std::string& path, const Setting& s) {
+    if (is_typed(s) && !path.ends_with("file")) paths.push_back(path);
+  });
   for (int i = 0; i < experiments(360); ++i) {
     Problem other = random_experiment(dice).problem;
     if (other.input.kind == InputKind::tensors) other.input = {};
-    auto& [input, seed, n, n_k, d, d_v, scale, mask, sink, softcap, alibi, empty_rows, rows, traced_row] = e.problem;
-    switch (i % 14) {
-      case 0:
-        input = other.input;
-        break;
-      case 1:
-        seed = other.seed;
-        break;
-      case 2:
-        n = other.n;
-        break;
-      case 3:
-        d = other.d;
-        break;
-      case 4:
-        scale = other.scale;
-        break;
-      case 5:
-        mask = other.mask;
-        break;
-      case 6:
-        sink = other.sink;
-        break;
-      case 7:
-        softcap = other.softcap;
-        break;
-      case 8:
-        alibi = other.alibi;
-        break;
-      case 9:
-        rows = other.rows;
-        break;
-      case 10:
-        n_k = other.n_k;
-        break;
-      case 11:
-        d_v = other.d_v;
-        break;
-      case 12:
-        empty_rows = empty_rows == EmptyRule::zeros ? EmptyRule::nan : EmptyRule::zeros;
-        break;
-      default:
-        traced_row = other.traced_row;
-        break;
-    }
+    other.empty_rows = dice.one_in(2) ? EmptyRule::zeros : EmptyRule::nan;
+    const std::string& path = paths[static_cast<std::size_t>(i) % paths.size()];
+    ASSERT_TRUE(set(*find(settings(e.problem), path), text(*find(settings(other), path)))) << path;
     if (dice.one_in(3)) e.a.precision[Step::input] = dice.one_in(2) ? to_main : exact;
     if (dice.one_in(3)) e.a.precision[Step::input].stochastic = e.a.precision[Step::input].kind != Rounding::Kind::exact;
     if (dice.one_in(4)) e.format = testing::random_format(dice);
@@ -180,24 +111,6 @@ TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
     EXPECT_EQ(known.a, fresh.a);
     EXPECT_EQ(known.b, fresh.b);
     if (HasFailure()) return;
-  }
-}
-
-TEST(Compute, ASubsetOfTheRowsHasTheBitsOfTheFullRun) {
-  const Result full = compute(question());
-  ASSERT_EQ(full.rows.size(), 333u);
-  for (const int rows : {1, 2, 10, 332, 333, 5000}) {
-    Experiment e = question();
-    e.problem.rows = rows;
-    const Result part = compute(e);
-    ASSERT_EQ(part.rows.size(), static_cast<std::size_t>(std::min(rows, 333)));
-    ASSERT_TRUE(std::ranges::is_sorted(part.rows, std::less_equal{}) || part.rows.size() == 1);
-    for (std::size_t i = 0; i < part.rows.size(); ++i)
-      for (int col = 0; col < part.a.cols; ++col) {
-        ASSERT_TRUE(same(part.a(static_cast<int>(i), col), full.a(part.rows[i], col)));
-        ASSERT_TRUE(same(part.b(static_cast<int>(i), col), full.b(part.rows[i], col)));
-        ASSERT_TRUE(same((*part.golden)(static_cast<int>(i), col), (*full.golden)(part.rows[i], col)));
-      }
   }
 }
 
@@ -226,13 +139,6 @@ TEST(Compute, DigestsTellDifferentAnswersApart) {
 TEST(Compute, StopsWhenAsked) {
   EXPECT_THROW(compute(question(), {.cancelled = [] { return true; }}), Stopped);
   EXPECT_NO_THROW(compute(question(), {.cancelled = [] { return false; }}));
-}
-
-TEST(Compute, AfterAStopTheMemoryStillAnswersRightly) {
-  ComputeCache cache;
-  std::atomic<int> polls = 0;
-  EXPECT_THROW(compute(question(), {.cancelled = [&] { return ++polls > 2; }, .cache = &cache}), Stopped);
-  expect_same_answer(compute(question(), {.cache = &cache}), compute(question()));
 }
 
 TEST(Compute, CarriesTheQuestionAndTheDevice) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/arithmetic/enum_array.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -140,43 +141,26 @@ Result small_result(Format format = bf16) {
 double by_formula(const Result& r, Field field, int row, int col) {
   const double golden = (*r.golden)(row, col), a = r.a(row, col), b = r.b(row, col);
   const double unit = ulp(r.experiment.format, std::max(std::fabs(golden), 0.01 * r.golden_rms));
-  switch (field) {
-    case Field::golden:
-      return golden;
-    case Field::a:
-      return a;
-    case Field::b:
-      return b;
-    case Field::a_error:
-      return a - golden;
-    case Field::b_error:
-      return b - golden;
-    case Field::a_abs:
-      return std::fabs(a - golden);
-    case Field::b_abs:
-      return std::fabs(b - golden);
-    case Field::a_ulps:
-      return (a - golden) / unit;
-    case Field::b_ulps:
-      return (b - golden) / unit;
-    case Field::a_relative:
-      return (a - golden) / std::fabs(golden);
-    case Field::b_relative:
-      return (b - golden) / std::fabs(golden);
-    case Field::a_minus_b:
-      return a - b;
-    case Field::a_storage:
-      return r.a_parts ? (*r.a_parts->stored_golden)(row, col) - golden : 0;
-    case Field::a_arithmetic:
-      return a - (r.a_parts ? (*r.a_parts->stored_golden)(row, col) : golden);
-    case Field::b_storage:
-      return r.b_parts ? (*r.b_parts->stored_golden)(row, col) - golden : 0;
-    case Field::b_arithmetic:
-      return b - (r.b_parts ? (*r.b_parts->stored_golden)(row, col) : golden);
-    case Field::tolerance:
-      return r.shares ? (*r.shares)(row, col) : nan;
-  }
-  return nan;
+  const auto stored = [&](const std::optional<ErrorParts>& parts, double otherwise) {
+    return parts ? (*parts->stored_golden)(row, col) : otherwise;
+  };
+  return EnumArray<Field, double>{golden,
+                                  a,
+                                  b,
+                                  a - golden,
+                                  b - golden,
+                                  std::fabs(a - golden),
+                                  std::fabs(b - golden),
+                                  (a - golden) / unit,
+                                  (b - golden) / unit,
+                                  (a - golden) / std::fabs(golden),
+                                  (b - golden) / std::fabs(golden),
+                                  a - b,
+                                  stored(r.a_parts, golden) - golden,
+                                  a - stored(r.a_parts, golden),
+                                  stored(r.b_parts, golden) - golden,
+                                  b - stored(r.b_parts, golden),
+                                  r.shares ? (*r.shares)(row, col) : nan}[field];
 }
 
 /// The same if a stores K and V with scales.

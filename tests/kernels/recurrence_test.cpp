@@ -86,37 +86,6 @@ TEST(Ratios, RoundingEveryTensorNearlyDoublesIt) {
   EXPECT_LE(ratio, 1.97);
 }
 
-TEST(Limits, ExactStepsInFloatAndDoubleAreTheGoldenValueToTheirRounding) {
-  for (const Format& f : {fp32, fp64})
-    for (const auto algorithm : {Algorithm::flash2, Algorithm::three_pass}) {
-      Experiment e = small(f);
-      e.a = {.algorithm = algorithm, .block_k = 16, .precision = policy("hw").precision};
-      const Result r = compute(e);
-      EXPECT_LT(r.a_error.max_abs, 4 * epsilon(f)) << name(f) << ' ' << name(algorithm);
-      EXPECT_EQ(r.a_error.nonfinite, 0);
-    }
-}
-
-TEST(Limits, OneTileOfExactStepsIsThreePassToTheWorkingTypesRounding) {
-  for (const Format& f : {bf16, fp64})
-    for (const auto mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window}) {
-      Experiment e = small(f);
-      e.problem.mask = {mask, 30};
-      e.a = {.algorithm = Algorithm::flash2, .block_k = e.problem.n};
-      e.b = {.algorithm = Algorithm::three_pass};
-      EXPECT_LT(compute(e).a_minus_b.max_abs, f == fp64 ? 1e-15 : 1e-6);
-    }
-}
-
-TEST(Limits, TilesBeyondNActAsN) {
-  Experiment e = small(bf16);
-  e.a.precision = policy("eager").precision;
-  e.a.block_k = e.problem.n;
-  const Result exact_fit = compute(e);
-  e.a.block_k = e.a.block_q = 1 << 30;
-  EXPECT_EQ(compute(e).digests.a, exact_fit.digests.a);
-}
-
 TEST(Limits, OneTokenAttendsToItself) {
   for (const Policy& p : policies()) {
     Experiment e = small(bf16, 1, 3);

@@ -19,18 +19,6 @@ using namespace testing;  // attoscope::testing
 
 Session read(const std::string& text, std::vector<std::string>& remarks) { return parse_session(text, remarks); }
 
-TEST(ExperimentFields, EveryAlgorithmExponentialAndOrderRoundTrips) {
-  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
-    Session session;
-    session.experiment.a.algorithm = static_cast<Algorithm>(i);
-    session.experiment.a.exponential = static_cast<ExponentialKind>(i % exponential_names.size());
-    session.experiment.a.order = static_cast<SumOrder>(i % sum_order_names.size());
-    std::vector<std::string> remarks;
-    EXPECT_EQ(read(session_text(session), remarks), session);
-    EXPECT_THAT(remarks, IsEmpty());
-  }
-}
-
 TEST(ExperimentFields, ASinkIsANumberOrNull) {
   std::vector<std::string> remarks;
   EXPECT_EQ(read(R"({"schema":"attoscope.session/1","experiment":{"problem":{"sink":2.5}}})", remarks).experiment.problem.sink,
@@ -84,25 +72,6 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedOnTheCommandLine) {
     EXPECT_EQ(sentence_of<std::invalid_argument>([&] { apply_setting(e, setting); }),
               std::string("--set b.") + key + " is '" + value + "', expected " + expected);
     EXPECT_EQ(e, default_experiment());
-  }
-}
-
-TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedByTheKernels) {
-  const std::pair<const char*, void (*)(Method&)> spoilt[] = {
-      {"b.splits is 65, expected a whole number from 1 to 64", [](Method& m) { m.splits = 65; }},
-      {"b.tau is 64.5, expected a number from 0 to 64", [](Method& m) { m.tau = 64.5; }},
-      {"b.tau is nan, expected a number from 0 to 64", [](Method& m) { m.tau = NAN; }},
-      {"b.tie_beta is 1, expected a number above 1 and at most 64, or 0 for off", [](Method& m) { m.tie_beta = 1; }},
-      {"b.exp2_degree is 6, expected a whole number from 0 to 5", [](Method& m) { m.exp2_degree = 6; }},
-      {"b.p_exponent is -65, expected a whole number from -64 to 64", [](Method& m) { m.p_exponent = -65; }},
-      {"b.sum_lanes is 0, expected a whole number from 1 to 64", [](Method& m) { m.sum_lanes = 0; }},
-      {"b.algorithm is 8, expected three_pass, two_pass,", [](Method& m) { m.algorithm = static_cast<Algorithm>(8); }},
-      {"b.order is 3, expected sequential, pairwise or interleaved", [](Method& m) { m.order = static_cast<SumOrder>(3); }},
-  };
-  for (const auto& [sentence, spoil] : spoilt) {
-    Experiment e = default_experiment();
-    spoil(e.b);
-    EXPECT_THAT(sentence_of<std::invalid_argument>([&] { validate(e); }), HasSubstr(sentence));
   }
 }
 

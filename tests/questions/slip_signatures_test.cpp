@@ -142,17 +142,5 @@ TEST(SlipSignatures, AnErrorOfAMistakeStaysWhereRoundingHalvesWithEveryBit) {
   });
 }
 
-TEST(SlipSignatures, TheFinderNamesEachOfThem) {
-  at_seeds(causal, [](const Problem& p, const Seen& x) {
-    const auto named = [&](const Values& o) {
-      const Said d = said_of(p, o);
-      return d.slip ? std::string(name(d.slip->kind)) : d.text();
-    };
-    EXPECT_EQ(named(rescored(x, [&](int i, int j) { return x.dot(i, j); })), "scale");
-    EXPECT_EQ(named(stale(x, tile, false, true)), "rescale");
-    EXPECT_EQ(named(masked(x, [](int i, int j) { return j <= i + 1; })), "mask");
-  });
-}
-
 }  // namespace
 }  // namespace attoscope

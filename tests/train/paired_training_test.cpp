@@ -12,6 +12,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/train_support.h"
+#include "tests/train/made_up_training.h"
 #include "tests/train/small_runs.h"
 
 namespace attoscope {
@@ -46,35 +47,6 @@ bool same_deviation(const WeightDeviation& x, const WeightDeviation& y) {
 
 /// True if the models are one, and went the same way.
 bool is_nothing(const WeightDeviation& d) { return d.step_size > 0 && same_deviation(d, {0, 0, 0, 1, 0, d.step_size}); }
-
-bool same_head(const HeadHealth& x, const HeadHealth& y) {
-  return same(x.query_norm, y.query_norm) && x.statistics.tied_rows == y.statistics.tied_rows &&
-         x.statistics.rows == y.statistics.rows && same(x.statistics.delta_error, y.statistics.delta_error) &&
-         same(x.statistics.delta_size, y.statistics.delta_size);
-}
-
-/// Every curve of two records, bit for bit.
-void expect_same_curves(const TrainRecord& x, const TrainRecord& y) {
-  EXPECT_EQ(x.step, y.step);
-  ASSERT_EQ(x.runs.size(), y.runs.size());
-  for (std::size_t i = 0; i < x.runs.size(); ++i) {
-    const RunRecord &u = x.runs[i], &v = y.runs[i];
-    EXPECT_EQ(u.stopped, v.stopped);
-    EXPECT_TRUE(same(u.heldout_loss, v.heldout_loss));
-    EXPECT_TRUE(std::ranges::equal(u.steps, v.steps, [](const StepReport& p, const StepReport& q) {
-      return p.step == q.step && same(p.loss, q.loss) && same(p.gradient_norm, q.gradient_norm) && p.skipped == q.skipped;
-    })) << u.run.name;
-    EXPECT_TRUE(std::ranges::equal(u.health, v.health, [](const RunHealth& p, const RunHealth& q) {
-      return p.step == q.step && std::ranges::equal(p.heads, q.heads, same_head);
-    })) << u.run.name;
-  }
-  ASSERT_EQ(x.pairs.size(), y.pairs.size());
-  for (std::size_t i = 0; i < x.pairs.size(); ++i)
-    EXPECT_TRUE(std::ranges::equal(x.pairs[i].points, y.pairs[i].points, [](const PairPoint& p, const PairPoint& q) {
-      return p.step == q.step && same(p.loss_difference, q.loss_difference) && p.profiles == q.profiles &&
-             std::ranges::equal(p.deviations, q.deviations, same_deviation);
-    })) << x.pairs[i].pair.name;
-}
 
 /// True if both states are the same; before the first step there is no first loss: NaN.
 bool same_state(const PairedTrainingState& x, const PairedTrainingState& y) {

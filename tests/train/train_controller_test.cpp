@@ -18,6 +18,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
+#include "tests/train/made_up_training.h"
 
 namespace attoscope {
 namespace {
@@ -81,28 +82,6 @@ class TrainControl : public ::testing::Test {
   std::atomic<int> published{0};
   std::optional<TrainController> controller;
 };
-
-/// True if both records hold the same numbers.
-void expect_same_curves(const TrainRecord& x, const TrainRecord& y) {
-  ASSERT_EQ(x.step, y.step);
-  ASSERT_EQ(x.runs.size(), y.runs.size());
-  ASSERT_EQ(x.pairs.size(), y.pairs.size());
-  for (std::size_t r = 0; r < x.runs.size(); ++r) {
-    ASSERT_EQ(x.runs[r].steps.size(), y.runs[r].steps.size());
-    for (std::size_t i = 0; i < x.runs[r].steps.size(); ++i) {
-      EXPECT_EQ(x.runs[r].steps[i].loss, y.runs[r].steps[i].loss) << r << " " << i;
-      EXPECT_EQ(x.runs[r].steps[i].gradient_norm, y.runs[r].steps[i].gradient_norm);
-    }
-  }
-  for (std::size_t p = 0; p < x.pairs.size(); ++p) {
-    ASSERT_EQ(x.pairs[p].points.size(), y.pairs[p].points.size());
-    for (std::size_t i = 0; i < x.pairs[p].points.size(); ++i) {
-      EXPECT_EQ(x.pairs[p].points[i].step, y.pairs[p].points[i].step);
-      EXPECT_EQ(x.pairs[p].points[i].deviations[0].max_abs, y.pairs[p].points[i].deviations[0].max_abs);
-      EXPECT_EQ(x.pairs[p].points[i].profiles, y.pairs[p].points[i].profiles);
-    }
-  }
-}
 
 TEST_F(TrainControl, TrainsNothingUntilItIsToldAndThenWhatAPairedTrainingDoes) {
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.vocabulary > 0; }));

@@ -27,37 +27,23 @@ std::string method_in_format(const Experiment& e, bool of_b) {
 
 /// "error of dQ of flash2 in bf16"; `of`: "" of the output, else "dQ of ".
 std::string field_in_words(Field field, const Experiment& e, const std::string& of) {
-  const std::string a = of + method_in_format(e, false), b = of + method_in_format(e, true);
-  switch (field) {
-    case Field::golden:
-      return of.empty() ? "exact output, golden" : "exact " + of.substr(0, of.find(' ')) + ", golden";
-    case Field::a:
-    case Field::b:
-      return (of.empty() ? "output of " : "") + (field == Field::a ? a : b);
-    case Field::a_error:
-    case Field::b_error:
-      return "error of " + (field == Field::a_error ? a : b);
-    case Field::a_abs:
-    case Field::b_abs:
-      return "size of the error of " + (field == Field::a_abs ? a : b);
-    case Field::a_ulps:
-    case Field::b_ulps:
-      return "error in ulps of " + (field == Field::a_ulps ? a : b);
-    case Field::a_relative:
-    case Field::b_relative:
-      return "relative error of " + (field == Field::a_relative ? a : b);
-    case Field::a_minus_b:
-      return fmt::format("{}{} minus {}", of, method_names(e).a, method_in_format(e, true));
-    case Field::a_storage:
-    case Field::b_storage:
-      return "error by storage alone of " + (field == Field::a_storage ? a : b);
-    case Field::a_arithmetic:
-    case Field::b_arithmetic:
-      return "error by arithmetic alone of " + (field == Field::a_arithmetic ? a : b);
-    case Field::tolerance:
-      return "error over tolerance of your kernel";
-  }
-  return "";
+  using enum Field;
+  const auto method = [&](bool of_b) { return of + method_in_format(e, of_b); };
+  struct Errors {
+    Field of_a, of_b;
+    const char* words;
+  };
+  for (const Errors& x : {Errors{a, b, of.empty() ? "output of " : ""},
+                          {a_error, b_error, "error of "},
+                          {a_abs, b_abs, "size of the error of "},
+                          {a_ulps, b_ulps, "error in ulps of "},
+                          {a_relative, b_relative, "relative error of "},
+                          {a_storage, b_storage, "error by storage alone of "},
+                          {a_arithmetic, b_arithmetic, "error by arithmetic alone of "}})
+    if (field == x.of_a || field == x.of_b) return x.words + method(field == x.of_b);
+  if (field == golden) return of.empty() ? "exact output, golden" : "exact " + of.substr(0, of.find(' ')) + ", golden";
+  if (field == tolerance) return "error over tolerance of your kernel";
+  return fmt::format("{}{} minus {}", of, method_names(e).a, method_in_format(e, true));
 }
 
 std::string rescales_in_words(RescaleShow show, const std::string& a) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
@@ -14,35 +15,13 @@ namespace {
 
 /// Fields whose curves are drawn beside `field`.
 std::vector<Field> fields_beside(Field field) {
-  switch (field) {
-    case Field::golden:
-    case Field::a:
-    case Field::b:
-      return {Field::golden, Field::b, Field::a};
-    case Field::a_error:
-    case Field::b_error:
-      return {Field::b_error, Field::a_error};
-    case Field::a_abs:
-    case Field::b_abs:
-      return {Field::b_abs, Field::a_abs};
-    case Field::a_ulps:
-    case Field::b_ulps:
-      return {Field::b_ulps, Field::a_ulps};
-    case Field::a_relative:
-    case Field::b_relative:
-      return {Field::b_relative, Field::a_relative};
-    case Field::a_storage:
-    case Field::a_arithmetic:
-      return {Field::a_error, Field::a_arithmetic, Field::a_storage};
-    case Field::b_storage:
-    case Field::b_arithmetic:
-      return {Field::b_error, Field::b_arithmetic, Field::b_storage};
-    case Field::tolerance:
-      return {Field::tolerance};
-    case Field::a_minus_b:
-      break;
-  }
-  return {Field::a_minus_b};
+  using enum Field;
+  if (field == golden || field == a || field == b) return {golden, b, a};
+  for (const auto& [of_a, of_b] : {std::pair{a_error, b_error}, {a_abs, b_abs}, {a_ulps, b_ulps}, {a_relative, b_relative}})
+    if (field == of_a || field == of_b) return {of_b, of_a};
+  if (field == a_storage || field == a_arithmetic) return {a_error, a_arithmetic, a_storage};
+  if (field == b_storage || field == b_arithmetic) return {b_error, b_arithmetic, b_storage};
+  return {field};
 }
 
 Colour curve_colour(Field field) {

@@ -19,22 +19,9 @@
 namespace attoscope {
 
 Colour field_colour(Field field) {
-  switch (field) {
-    case Field::golden:
-      return colours().golden;
-    case Field::b:
-    case Field::b_error:
-    case Field::b_abs:
-    case Field::b_ulps:
-    case Field::b_relative:
-    case Field::b_storage:
-    case Field::b_arithmetic:
-      return colours().b;
-    case Field::tolerance:
-      return colours().text;
-    default:
-      return colours().a;
-  }
+  if (field == Field::golden) return colours().golden;
+  if (field == Field::tolerance) return colours().text;
+  return text(field).name.starts_with('b') ? colours().b : colours().a;
 }
 
 namespace {

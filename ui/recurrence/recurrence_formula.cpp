@@ -73,19 +73,9 @@ void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
 }
 
 Colour colour_of(Tone tone) {
-  switch (tone) {
-    case Tone::quiet:
-      return colours().secondary;
-    case Tone::moved:
-      return colours().moved;
-    case Tone::golden:
-      return colours().golden;
-    case Tone::bad:
-      return colours().bad;
-    case Tone::text:
-      break;
-  }
-  return colours().text;
+  constexpr EnumArray<Tone, Colour Palette::*> all{&Palette::text, &Palette::secondary, &Palette::moved, &Palette::golden,
+                                                   &Palette::bad};
+  return colours().*all[tone];
 }
 
 constexpr float line_step = 18;

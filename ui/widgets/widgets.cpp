@@ -22,25 +22,15 @@ float least_type = 0;  ///< size in pixels at scale 1 that no face is below
 
 FaceText usual_face(Face face) {
   const Fonts& f = fonts();
-  switch (face) {
-    case Face::body:
-      return {f.sans, size::body};
-    case Face::label:
-      return {f.sans, size::label};
-    case Face::small:
-      return {f.sans, 12};
-    case Face::section:
-      return {f.semibold, size::section};
-    case Face::headline:
-      return {f.semibold, size::headline};
-    case Face::mono:
-      return {f.mono, size::mono};
-    case Face::mono_large:
-      return {f.mono, 14.5f};
-    case Face::mono_small:
-      return {f.mono, 11.5f};
-  }
-  return {f.sans, size::body};
+  const EnumArray<Face, FaceText> faces{{{f.sans, size::body},
+                                         {f.sans, size::label},
+                                         {f.sans, 12},
+                                         {f.semibold, size::section},
+                                         {f.semibold, size::headline},
+                                         {f.mono, size::mono},
+                                         {f.mono, 14.5f},
+                                         {f.mono, 11.5f}}};
+  return faces[face];
 }
 
 FaceText face_text(Face face) {
