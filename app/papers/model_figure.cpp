@@ -113,8 +113,8 @@ Figure language_model(const FigureSettings& x, const Options& options, const std
   f.caption = fmt::format(
       "Attention of every layer and head of SmolLM2-135M under each method, everything else exact, over {} tokens of the "
       "chronicle, from the exact model. The median token moves by (nats) {}; with bf16 everywhere (bf16) by {}; {}. order is "
-      "that bf16 model with its sums in another order, from bf16: {}. The likeliest token is another one at {} positions with "
-      "hw and at {} with bf16 everywhere; attoscope " ATTOSCOPE_VERSION ".",
+      "that bf16 model with its sums in another order, from bf16: {}. The likeliest token is another one at {} of the "
+      "positions with hw and at {} with bf16 everywhere; attoscope " ATTOSCOPE_VERSION ".",
       q.tokens.size(), medians_text(runs), two_digits(bf16.dlogp_median_abs), coarser_text(runs),
       two_digits(order.dlogp_median_abs), runs[0].top1_flips, bf16.top1_flips);
   return f;

@@ -41,9 +41,10 @@ bool draw_command(const PaletteCommand& command, int index, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(row_height), pad = px(8);
   const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
-  const float name_width = text_width(Face::body, command.name), keys_width = text_width(Face::mono_small, command.keys);
-  const float x = at.x + pad + name_width + px(12), room = at.x + width - pad - keys_width - px(12) - x;
-  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, colours().text, command.name);
+  const float end = at.x + width - pad - text_width(Face::mono_small, command.keys) - px(12), left = at.x + pad;
+  const std::string name = fitted(Face::body, command.name, end - left);
+  const float x = left + text_width(Face::body, name) + px(12), room = end - x;
+  draw_text({left, at.y + (height - line_height(Face::body)) / 2}, Face::body, colours().text, name);
   if (room > px(40))
     draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, chosen ? colours().text : colours().faint,
               fitted(Face::small, command.what, room));

@@ -113,7 +113,9 @@ void see_step(LessonState& state, const LessonPlace& place) {
 bool is_presenting(const Session& session) { return session.view.workspace == Workspace::learn && session.lesson.presenting; }
 
 double shown_scale(const Session& session, double width, double height) {
-  return session.view.ui_scale * (is_presenting(session) ? presenting_scale(width, height) : 1);
+  constexpr double least_width = 560;  // at 100 %: in less, controls lie on each other
+  const double scale = std::min(session.view.ui_scale, std::max(1.0, width / least_width));
+  return scale * (is_presenting(session) ? presenting_scale(width, height) : 1);
 }
 
 std::string live_text(std::string_view written, double value) {

@@ -107,20 +107,24 @@ void draw_against(const ModelScene& s) {
   ImGui::Dummy({0, px(8)});
 }
 
-void draw_answers(const ModelScene& s, const Box& box) {
-  const float height = box.max.y - box.min.y, width = box.max.x - box.min.x, gap = px(12);
+/// Lower panels scroll.
+void draw_answers(const ModelScene& s, Box box) {
   if (!s.found()) return;
-  const float table = std::min(px(static_cast<float>(32 + 21 * s.found()->runs.rows.size())), 0.4f * height);
-  draw_model_runs(s, {box.min, {box.max.x, box.min.y + table}});
-  const float top = box.min.y + table + gap;
-  if (width < px(560)) {
+  const float width = box.max.x - box.min.x, gap = px(12), part = px(190);
+  const float top = box.min.y + px(static_cast<float>(32 + 21 * s.found()->runs.rows.size())) + gap;
+  const bool stacked = width < px(560);
+  box.max.y = std::floor(std::max(box.max.y, top + (stacked ? 2 * part + gap : part)));
+  draw_model_runs(s, {box.min, {box.max.x, top - gap}});
+  if (stacked) {
     const float half = std::floor((box.max.y - top - gap) / 2);
     draw_model_growth(s, {{box.min.x, top}, {box.max.x, top + half}});
-    return draw_model_shares(s, {{box.min.x, top + half + gap}, box.max});
+    draw_model_shares(s, {{box.min.x, top + half + gap}, box.max});
+  } else {
+    const float half = std::floor(box.min.x + (width - gap) / 2);
+    draw_model_growth(s, {{box.min.x, top}, {half, box.max.y}});
+    draw_model_shares(s, {{half + gap, top}, box.max});
   }
-  const float half = std::floor(box.min.x + (width - gap) / 2);
-  draw_model_growth(s, {{box.min.x, top}, {half, box.max.y}});
-  draw_model_shares(s, {{half + gap, top}, box.max});
+  take_room({box.min.x, box.max.y}, {0, 0});
 }
 
 void draw_text_and_targets(const ModelScene& s) {
@@ -168,7 +172,7 @@ void draw_model(const Frame& frame) {
       if (at.narrow) draw_model_tabs(scene);
       draw_model_plan(scene);
     });
-  panel("Model", at.middle, still, [&] {
+  panel("Model", at.middle, ImGuiWindowFlags_None, [&] {
     draw_edges(at.middle, false);
     draw_model_head(scene);
     draw_against(scene);

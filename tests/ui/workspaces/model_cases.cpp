@@ -173,6 +173,20 @@ CASE(model, tokens_by_keys) {
   hand.check(hand.stage.state->model->chosen == 1, "which Enter chooses");
 }
 
+/// In large text the answer's parts keep their heights, and the panel scrolls.
+CASE(model, large_text) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint));
+  run_model(hand);
+  hand.stage.resize(1280, 800);
+  hand.view().ui_scale = 2.25;
+  hand.frames(4);
+  const ImRect plot = hand.rect(hand.id(model_middle + "growth")), button = hand.rect(hand.id(model_middle + "###by layer"));
+  hand.check(plot.GetHeight() > 250, "the plot has " + std::to_string(plot.GetHeight()) + " pixels");
+  hand.check(plot.Max.y < button.Min.y, "and ends above the buttons");
+  hand.check(ImGui::FindWindowByName("Model")->ScrollMax.y > 0, "to which the panel scrolls");
+}
+
 CASE(model, controls) {
   const TinyCheckpoint checkpoint;
   open_model_window(hand, model_session(checkpoint));
