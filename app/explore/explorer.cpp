@@ -248,9 +248,7 @@ namespace {
 
 /// `whole` with the window settings of the session that it replaces.
 Session in_place_of(const Session& shown, Session whole) {
-  whole.view.theme = shown.view.theme;
-  whole.view.ui_scale = shown.view.ui_scale;
-  whole.view.panels = shown.view.panels;
+  look_of(whole.view) = look_of(shown.view);
   whole.view.show_pins = shown.view.show_pins;
   whole.view.welcome = shown.view.welcome;
   whole.origin = shown.origin;

@@ -137,10 +137,7 @@ Session SessionStore::open(const std::string& path, std::vector<std::string>& re
 
 Session SessionStore::fresh(const Session& like) {
   Session session = first_session();
-  session.view.theme = like.view.theme;
-  session.view.ui_scale = like.view.ui_scale;
-  session.view.reduced_motion = like.view.reduced_motion;
-  session.view.panels = like.view.panels;
+  look_of(session.view) = look_of(like.view);
   session.view.welcome = like.view.welcome;
   session.device = like.device;
   session.origin = documents_.rbegin()->first + 1;

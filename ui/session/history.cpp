@@ -19,10 +19,7 @@ bool same_but_view_and_pins(const Session& x, const Session& y) {
 /// The view, with what only moves or dresses the picture as in another: the window's look, and where the pictures are zoomed
 /// to.
 View looked_at_as(View view, const View& other) {
-  view.theme = other.theme;
-  view.ui_scale = other.ui_scale;
-  view.reduced_motion = other.reduced_motion;
-  view.panels = other.panels;
+  look_of(view) = look_of(other);
   view.zoom = other.zoom;
   view.rescale_look.zoom = other.rescale_look.zoom;
   view.score_look.zoom = other.score_look.zoom;
@@ -47,10 +44,7 @@ bool History::same(const Session& session, const Moment& moment) {
 
 void History::restore(const Moment& moment, Session& session) {
   const View now = std::exchange(session, moment.session).view;
-  session.view.theme = now.theme;
-  session.view.ui_scale = now.ui_scale;
-  session.view.reduced_motion = now.reduced_motion;
-  session.view.panels = now.panels;
+  look_of(session.view) = look_of(now);
   session.pins = *moment.pins;
 }
 

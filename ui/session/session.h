@@ -319,13 +319,19 @@ struct NumbersView {
   friend bool operator==(const NumbersView&, const NumbersView&) = default;
 };
 
-/// Layout of the window, and formats of exports.
-struct WindowView {
+/// Settings of the person at the window: undo, a new session and a pasted one keep them.
+struct WindowLook {
   Theme theme = Theme::dark;
   double ui_scale = 1;
   bool reduced_motion = false;  ///< nothing on screen moves by itself unless it is played
-  Workspace workspace = Workspace::explore;
   PanelSizes panels{};
+
+  friend bool operator==(const WindowLook&, const WindowLook&) = default;
+};
+
+/// Layout of the window, and formats of exports.
+struct WindowView : WindowLook {
+  Workspace workspace = Workspace::explore;
   bool square_tiles = true;       ///< block_q follows block_k
   bool show_pins = false;         ///< the list of pins beside the controls
   bool show_tensors = false;      ///< the list of all tensors of a file, over the picture
@@ -341,6 +347,10 @@ struct WindowView {
 struct View : PictureView, NumbersView, WindowView {
   friend bool operator==(const View&, const View&) = default;
 };
+
+/// The window's look within a view.
+inline WindowLook& look_of(View& view) { return view; }
+inline const WindowLook& look_of(const View& view) { return view; }
 
 /// Resets the view for another question: no zoom, no pinned cell, no scrubbed tile.
 inline void look_at_all(View& view) {
