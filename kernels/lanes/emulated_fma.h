@@ -203,7 +203,7 @@ template <class T>
 QuickFma quick_fma(const Magnitudes& a, const Magnitudes& b) {
   constexpr bool is_float = std::is_same_v<T, float>;
   constexpr double least = is_float ? 0x1p-126 : 0x1p-900, most = is_float ? 0x1p127 : 0x1p900;
-  if (has_exact_products<T>(a, b)) return QuickFma::exact;
+  if (has_exact_products<T>(a, b)) return QuickFma::exact_product;
   const bool is_inside =
       a.largest < most && b.largest < most && a.largest * b.largest < most && a.smallest * b.smallest >= least;
   return is_inside && a.mantissa_bits + b.mantissa_bits > Layout<T>::mantissa_bits ? QuickFma::likely : QuickFma::none;
@@ -234,9 +234,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE auto by_likely_fma(const F& f) {
 /// Returns true if block(fma) with a quick fma did, which is false where that was in doubt.
 template <class V, class F>
 ATTOSCOPE_HOST_DEVICE_INLINE bool by_quick_fma(QuickFma quick, const F& block) {
-  FmaOfExactProduct exact;
+  FmaOfExactProduct plain;
   LikelyFma<V> likely;
-  return quick == QuickFma::exact ? block(exact) : quick == QuickFma::likely && block(likely);
+  return quick == QuickFma::exact_product ? block(plain) : quick == QuickFma::likely && block(likely);
 }
 
 }  // namespace ATTOSCOPE_ISA

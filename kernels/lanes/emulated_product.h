@@ -183,7 +183,7 @@ bool emulated_product(const KeysProduct<T>& p, const RounderPlan<T>& plan, bool 
   const Magnitudes a = p.ranges.a != nullptr ? *p.ranges.a : measured(p.a, p.m, p.m_stride, p.depth, p.k_stride),
                    b = p.ranges.b != nullptr ? *p.ranges.b : measured(p.b, 1, 0, p.depth * Lanes<T>::rows);
   const QuickFma quick = quick_fma<T>(a, b);
-  if (quick == QuickFma::exact) {
+  if (quick == QuickFma::exact_product) {
     product_of_terms<masked>(p, plan, in_domain, ExactTerm<V>{as_vectors(p.b)});
     return true;
   }

@@ -37,7 +37,7 @@ struct MeasuredOperands {
 
 /// The quickest emulated fma for a chain of products of some numbers: where the products are exact, one that may be in doubt
 /// (LikelyFma), or none.
-enum class QuickFma { exact, likely, none };
+enum class QuickFma { exact_product, likely, none };
 
 /// The mantissa bits that numbers of T take, from all their bits by `or`.
 template <class T>

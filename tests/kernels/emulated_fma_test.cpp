@@ -341,7 +341,7 @@ void expect_matrix_products(int questions) {
       }
   }
   EXPECT_EQ(wrong, 0);
-  for (const QuickFma kind : {QuickFma::exact, QuickFma::likely, QuickFma::none}) EXPECT_GT(kinds[kind], questions / 9);
+  for (const QuickFma kind : {QuickFma::exact_product, QuickFma::likely, QuickFma::none}) EXPECT_GT(kinds[kind], questions / 9);
 }
 TEST(EmulatedProduct, GivesMatricesTheBitsOfChainsOfFmaInFloat) { expect_matrix_products<float>(2000); }
 TEST(EmulatedProduct, GivesMatricesTheBitsOfChainsOfFmaInDouble) { expect_matrix_products<double>(2000); }
