@@ -105,6 +105,7 @@ CASE(stepper, scores) {
   hand.leaves("what is no list of numbers", [&] { hand.fill(stepper + "##scores", "1 two 3"); });
   hand.check(state->typed_scores == "1 two 3" && state->refusal.find("scores is '1 two 3'") == 0,
              "a refused text stays beside its sentence: " + state->typed_scores + ", " + state->refusal);
+  hand.check(!hand.explained(hand.id(stepper + "##scores")), "which no tooltip covers");
   hand.changes("mended", [&] { hand.fill(stepper + "##scores", "1 2 3"); }, changed({{"scores", "1 2 3"}}));
   hand.check(state->refusal.empty(), "and the sentence is gone");
 }

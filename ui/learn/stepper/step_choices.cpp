@@ -138,9 +138,10 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
     state.typed_scores = typed(state.asked.front().scores);
     state.refusal.clear();
   }
-  explain(
-      "The scores, 1 to 64 of them: type them, or paste a row or a column, with blanks, commas, semicolons or lines between "
-      "them; or random:COUNT:SEED. Drag a bar to change one, click it to type it.");
+  if (state.refusal.empty())  // it would cover the reason
+    explain(
+        "The scores, 1 to 64 of them: type them, or paste a row or a column, with blanks, commas, semicolons or lines "
+        "between them; or random:COUNT:SEED. Drag a bar to change one, click it to type it.");
   if (!entered) return;
   state.refusal.clear();
   const std::string text = separated_by_blanks(state.typed_scores);
