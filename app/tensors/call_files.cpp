@@ -366,8 +366,9 @@ void CallFiles::tell_unused_scales() {
 void CallFiles::tell_unread_table(const std::string& file) {
   for (const NamedTensor& t : open_tensor_set(file).tensors)
     if (const auto part = packed_part_of(t.name); part && *part != PackedPart::kv) {
-      left_out_.push_back(t.tensor.label + " may say where sequences lie and is not read where q is named: name it, too, or --input " +
-                          file + " in place of q");
+      left_out_.push_back(t.tensor.label +
+                          " may say where sequences lie and is not read where q is named: name it, too, or --input " + file +
+                          " in place of q");
       return;
     }
 }

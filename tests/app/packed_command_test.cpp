@@ -116,7 +116,8 @@ TEST(PackedCommand, JudgesEachSequenceAndNamesItsMistake) {
 
 TEST(PackedCommand, TellsOfATableThatIsNotRead) {
   const std::string file = path("packed");
-  const Words named{"judge", "--q", file + ":q", "--k", file + ":k", "--v", file + ":v", "--o", file + ":out", "--mask", "causal"};
+  const Words named{"judge",     "--q", file + ":q",   "--k",    file + ":k", "--v",
+                    file + ":v", "--o", file + ":out", "--mask", "causal"};
   EXPECT_THAT(attoscope(named).out, HasSubstr("may say where sequences lie and is not read where q is named"));
   const Outcome read = attoscope(with(named, {"--cu-seqlens-q", file, "--cu-seqlens-k", file}));
   EXPECT_EQ(read.code, 0) << read.err;
