@@ -17,7 +17,7 @@ program_packages=(
   fonts-inter fonts-jetbrains-mono fonts-dejavu-core gnuplot-nox
 )
 package_packages=(dpkg-dev desktop-file-utils shared-mime-info)
-test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool imagemagick poppler-utils aspell aspell-en locales)
+test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libboost-context-dev libbenchmark-dev xvfb xauth xdotool imagemagick poppler-utils aspell aspell-en locales)
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 

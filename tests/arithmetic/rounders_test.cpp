@@ -55,7 +55,7 @@ TEST(Rounders, TheShortOneIsRightForEverySignificandAtTheEndsOfItsDomain) {
     std::uint64_t wrong = 0;
     for (const int exponent : {-100, 0, 1, 98})
       for (std::uint64_t u = 0; u < (1u << 23); u += exhaustive_step) {
-        const float x = std::ldexp(1 + std::ldexp(static_cast<float>(u), -23), exponent);
+        const float x = (1 + static_cast<float>(u) * 0x1p-23f) * std::ldexp(1.0f, exponent);
         wrong += !same(shorter(x), round(f, x)) + !same(shorter(-x), round(f, -x));
       }
     EXPECT_EQ(wrong, 0u) << name(f);

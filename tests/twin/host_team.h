@@ -4,9 +4,8 @@
 
 #define ATTOSCOPE_SIMT simt_host
 
-#include <ucontext.h>
-
 #include <algorithm>
+#include <boost/context/fiber.hpp>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -29,11 +28,11 @@ class HostTeam final : public simt_host::TeamBarrier {
   explicit HostTeam(std::uint64_t seed, int count = simt_host::warp_lanes)
       : threads_(count),
         dice_(seed),
-        contexts_(static_cast<std::size_t>(count)),
-        stacks_(contexts_.size()),
-        ended_(contexts_.size()),
-        brought_(contexts_.size()) {
-    for (auto& stack : stacks_) stack = std::make_unique<char[]>(stack_bytes);
+        stacks_(static_cast<std::size_t>(count)),
+        fibers_(stacks_.size()),
+        ended_(stacks_.size()),
+        brought_(stacks_.size()) {
+    for (auto& stack : stacks_) stack = std::make_unique<char[]>(Stack::bytes);
   }
 
   /// Fills `shared` bytes of shared memory with garbage, then runs the body.
@@ -43,7 +42,10 @@ class HostTeam final : public simt_host::TeamBarrier {
     std::fill(ended_.begin(), ended_.end(), false);
     for (int thread = 0; thread < threads_; ++thread) start(thread);
     for (int ended = 0; ended == 0;) {
-      for (int thread : shuffled()) swapcontext(&scheduler_, &contexts_[static_cast<std::size_t>(thread)]);
+      for (const int thread : shuffled()) {
+        Fiber& turn = fibers_[static_cast<std::size_t>(thread)];
+        turn = std::move(turn).resume();
+      }
       for (const char e : ended_) ended += e;
       if (ended != 0 && ended != threads_) throw std::logic_error(std::to_string(ended) + " threads ended while others wait");
       least_ = *std::min_element(brought_.begin(), brought_.end());
@@ -53,39 +55,45 @@ class HostTeam final : public simt_host::TeamBarrier {
 
   int least(int thread, int x) override {
     brought_[static_cast<std::size_t>(thread)] = x;
-    swapcontext(&contexts_[static_cast<std::size_t>(thread)], &scheduler_);
+    scheduler_ = std::move(scheduler_).resume();
     return least_;
   }
 
   std::int64_t barriers = 0;
 
  private:
-  static constexpr std::size_t stack_bytes = 256 * 1024;
+  using Fiber = boost::context::fiber;
   static constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
   struct alignas(16) Quad {
     double x[2];
   };
+  /// A thread's memory, which is the team's and serves every run.
+  struct Stack {
+    static constexpr std::size_t bytes = 256 * 1024;
+    char* first;
+
+    boost::context::stack_context allocate() const {
+      boost::context::stack_context all;
+      all.size = bytes, all.sp = first + bytes;
+      return all;
+    }
+    void deallocate(boost::context::stack_context&) const {}
+  };
 
   void start(int thread) {
-    ucontext_t& context = contexts_[static_cast<std::size_t>(thread)];
-    getcontext(&context);
-    context.uc_stack.ss_sp = stacks_[static_cast<std::size_t>(thread)].get();
-    context.uc_stack.ss_size = stack_bytes;
-    context.uc_link = &scheduler_;
-    const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&context, reinterpret_cast<void (*)()>(&enter), 3, static_cast<unsigned>(self),
-                static_cast<unsigned>(self >> 32), thread);
-  }
-  static void enter(unsigned low, unsigned high, int thread) {
-    using simt_host::warp_lanes;
-    auto* self = reinterpret_cast<HostTeam*>(static_cast<std::uintptr_t>(low) | static_cast<std::uintptr_t>(high) << 32);
-    const int warps = (self->threads_ - 1) / warp_lanes + 1;
-    (*self->body_)(simt_host::LaneGroup{self, thread % warp_lanes, thread / warp_lanes, warps, self->shared_.data()});
-    self->ended_[static_cast<std::size_t>(thread)] = true;
+    const auto t = static_cast<std::size_t>(thread);
+    fibers_[t] = Fiber(std::allocator_arg, Stack{stacks_[t].get()}, [this, thread](Fiber&& scheduler) {
+      using simt_host::warp_lanes;
+      scheduler_ = std::move(scheduler);
+      const int warps = (threads_ - 1) / warp_lanes + 1;
+      (*body_)(simt_host::LaneGroup{this, thread % warp_lanes, thread / warp_lanes, warps, shared_.data()});
+      ended_[static_cast<std::size_t>(thread)] = true;
+      return std::move(scheduler_);
+    });
   }
 
   std::vector<int> shuffled() {
-    std::vector<int> order(contexts_.size());
+    std::vector<int> order(stacks_.size());
     std::iota(order.begin(), order.end(), 0);
     for (int i = threads_ - 1; i > 0; --i)
       std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(dice_.between(0, i))]);
@@ -95,9 +103,9 @@ class HostTeam final : public simt_host::TeamBarrier {
   const int threads_;
   Dice dice_;
   const std::function<void(const simt_host::LaneGroup&)>* body_ = nullptr;
-  std::vector<ucontext_t> contexts_;
-  ucontext_t scheduler_{};
   std::vector<std::unique_ptr<char[]>> stacks_;
+  std::vector<Fiber> fibers_;  ///< after their stacks, which they unwind
+  Fiber scheduler_;
   std::vector<char> ended_;
   std::vector<int> brought_;
   int least_ = 0;

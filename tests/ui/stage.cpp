@@ -118,7 +118,7 @@ void Stage::draw() {
   settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
   ImGui::EndFrame();                                  // lists the textures that there are now
-  if (!wanted) glEnable(GL_RASTERIZER_DISCARD);  // all but the pixels, which software makes slowly
+  if (!wanted) glEnable(GL_RASTERIZER_DISCARD);       // all but the pixels, which software makes slowly
   if (wanted || has_new_texture() || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);
   } else {
