@@ -123,7 +123,7 @@ void draw_line(ImDrawList* list, const Line& line, const Columns& l, ImVec2 at, 
 
 }  // namespace
 
-void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at) {
+Box draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at) {
   const Result& r = *shown.result;
   const MethodNames names = method_names(r.experiment);
   const Format& format = r.experiment.format;
@@ -152,6 +152,7 @@ void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, 
     draw_line(list, line, l, {from.x, y}, format);
     y += l.kind == Columns::Kind::tall ? 2 * step : step;
   }
+  return {from, {from.x + l.width, from.y + l.height}};
 }
 
 }  // namespace attoscope

@@ -127,8 +127,8 @@ void draw_gradients(const Frame& frame) {
   const Table table = tensor_table(r);
   const auto tensors = errors_of(r);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, line = line_height(Face::mono_small) + px(6);
-  const float height = static_cast<float>(tensors.size() + 1) * line + px(4);
+  const float width = ImGui::GetContentRegionAvail().x, line = line_height(Face::mono_small) + px(9);
+  const float height = static_cast<float>(tensors.size() + 2) * line;  // headings in two lines
   ImGui::BeginChild("tensors", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
   const auto row = [&](std::size_t i) {
     const std::string tensor(name(tensors[i].tensor));

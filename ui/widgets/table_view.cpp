@@ -187,7 +187,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
 
 /// Height of the rows in `room` pixels: rows with bars are as high as the room allows.
 float row_height(std::size_t rows, bool bars, float room) {
-  const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : 2);
+  const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : 5);
   const float even = room / static_cast<float>(rows + 1) - 2 * px(row_padding);
   return bars ? std::clamp(even, least, std::max(least, px(44))) : least;
 }
