@@ -67,7 +67,7 @@ Columns columns(Columns::Kind kind, const Format& format) {
   const int bits_size = (bits > 32 ? 22 : bits) + 2;
   const auto sized = [&](float at, int characters, int lines) {
     return Columns{kind,
-                   pad + character * 23,
+                   pad + character * 24,
                    at,
                    2 * pad + character * static_cast<float>(characters),
                    static_cast<float>(lines) * line + px(14),
@@ -75,15 +75,15 @@ Columns columns(Columns::Kind kind, const Format& format) {
   };
   switch (kind) {
     case Columns::Kind::wide:
-      return sized(pad + character * 25, 25 + bits_size + 22, 4);
+      return sized(pad + character * 26, 26 + bits_size + 22, 4);
     case Columns::Kind::tall:
-      return sized(pad, std::max(35, bits_size + 12), 7);
+      return sized(pad, std::max(36, bits_size + 12), 7);
     case Columns::Kind::brief:
-      return sized(0, 46, 4);
+      return sized(0, 47, 4);
     case Columns::Kind::tiny:
       break;
   }
-  return sized(0, 36, 4);
+  return sized(0, 37, 4);
 }
 
 /// The first kind that covers at most a third of the picture and 90 % of its width; else tiny.
