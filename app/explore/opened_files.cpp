@@ -17,7 +17,7 @@
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
-#include "kernels/arithmetic/quoted.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/words/sentences.h"

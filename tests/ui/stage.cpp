@@ -5,6 +5,7 @@
 #include "app/files/paths.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
+#include "ui/frame/ui_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/widgets/theme.h"
 
@@ -89,6 +90,7 @@ void Stage::resize(int width, int height) {
 
 void Stage::update() {
   explorer_->update(session);
+  settle_row(context(), state->history);
   sweeper_->update(session, explorer_->computing());
   train_->update(session, explorer_->computing());
   model_->update(session);
@@ -113,7 +115,6 @@ void Stage::draw() {
   if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
   if (told) requests.train = {}, requests.model = {};
   if (!told) update();
-  settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
   ImGui::EndFrame();                                  // lists the textures that there are now
   if (wanted || has_new_texture() || ++drawn_ % 8 == 0) {
