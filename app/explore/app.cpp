@@ -22,6 +22,7 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/session/session.h"
 #include "ui/ui.h"
@@ -66,6 +67,7 @@ class App {
     const bool on_field = over_ && dropped.size() == 1;
     if (!on_field) open_files(dropped, context());
     explorer_.update(session_);
+    settle_row(context(), state_->history);
     sweeper_.update(session_, explorer_.computing());
     train_.update(session_, explorer_.computing());
     model_.update(session_);
@@ -91,7 +93,6 @@ class App {
     if (on_field)
       requests.files.open(*std::exchange(over_, {}), dropped.front(), loaded_place(session_.experiment) == LoadedPlace::b);
     explorer_.update(session_);  // asks for changes of this frame, not one frame later
-    settle_row(context());
     const bool font_found = window_.draw_frame(palette(session_.view.theme).background);
     exporter_.take(explorer_);
     window_.show_frame();

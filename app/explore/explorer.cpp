@@ -159,7 +159,8 @@ void Explorer::choose_row(Experiment& e) {
 /// With another number of tokens a row that was chosen is chosen again: it may see few of the keys, or no longer be there.
 void Explorer::drop_chosen_row(Experiment& e) {
   if (!chosen_row_ || (chosen_row_->first == e.problem.traced_row && chosen_row_->second == e.problem.n)) return;
-  if (chosen_row_->first == e.problem.traced_row) e.problem.traced_row = Problem{}.traced_row, chooses_row_ = true;
+  if (chosen_row_->first == e.problem.traced_row)
+    replaced_row_ = std::exchange(e.problem.traced_row, Problem{}.traced_row), chooses_row_ = true;
   chosen_row_.reset();
 }
 

@@ -17,6 +17,7 @@
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/words/sentences.h"
@@ -358,6 +359,8 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
         if (!lse.empty()) use_lse(shown, lse);
       };
     }
+    if (holds(FileKind::one, spec) && is_part_alone(spec))
+      throw std::runtime_error(in_quotes(spec) + " is one of Q, K and V by its name: open it together with the other two.");
     Input input = parse_input(spec);
     try {
       load_tensors(input, watch);

@@ -268,12 +268,13 @@ void handle_sessions(const Requests& requests, const SessionContext& context) {
   take_chosen(context);
 }
 
-void settle_row(const SessionContext& context) {
+void settle_row(const SessionContext& context, History& history) {
   const std::optional<int> row = context.explorer.take_replaced_row();
   if (!row) return;
   Session before = context.session;
   before.experiment.problem.traced_row = *row;
   context.store.settle(before, context.session);
+  history.settle(before, context.session);
 }
 
 void autosave(const SessionContext& context, double now, bool at_once) {

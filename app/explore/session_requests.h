@@ -12,6 +12,7 @@
 #include "app/train/train_controller.h"
 #include "app/window/file_dialog.h"
 #include "ui/frame/requests.h"
+#include "ui/session/history.h"
 
 namespace attoscope {
 
@@ -44,8 +45,8 @@ void take_trained(const SessionContext& context);
 /// Executes requests on sessions, trainings and language models, and choices in the file dialog since the last call.
 void handle_sessions(const Requests& requests, const SessionContext& context);
 
-/// A row that the program chose does not mark the session as modified.
-void settle_row(const SessionContext& context);
+/// A row that the program chose does not mark the session as modified, and undo does not stop there.
+void settle_row(const SessionContext& context, History& history);
 
 /// Saves the last session at once, or if it changed a minute ago. `now` in seconds.
 void autosave(const SessionContext& context, double now, bool at_once);

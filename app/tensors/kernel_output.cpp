@@ -4,12 +4,14 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "app/tensors/call_files.h"
+#include "app/tensors/name_words.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
@@ -262,9 +264,14 @@ TensorRoles roles_of(const TensorSpec& spec) {
 
 }  // namespace
 
+bool is_part_alone(const std::string& file) {
+  const std::vector<Word> words = words_of(std::filesystem::path(file).stem().string());
+  return words.size() == 1 && part_of(words[0]);
+}
+
 bool is_kernel_output(const TensorSpec& spec) {
   const bool one = holds(FileKind::one, spec.files());
-  if (one && is_single_file(spec.files())) return true;
+  if (one && is_single_file(spec.files())) return !is_part_alone(spec.files());
   if (!names_tensor_files(spec) || (one && files_in_list(spec.files()).size() == 3)) return false;
   const TensorRoles roles = roles_of(spec);
   return roles.output && !roles.inputs;

@@ -72,7 +72,9 @@ inline constexpr std::array computed_gradients{&GradientSpecs::dq, &GradientSpec
 /// Throws std::runtime_error where a file cannot be read.
 GradientSpecs gradients_in(const TensorSpec& files);
 
-/// True for one tensor, and for files with an output but without Q, K, V: dropping them opens an output.
+/// True if the file is called q, k or v, so that its tensor is no output.
+bool is_part_alone(const std::string& file);
+/// True for one tensor that is not called so, and for files with an output but without Q, K, V: dropping them opens an output.
 bool is_kernel_output(const TensorSpec& files);
 /// True if there is an output among the tensors.
 bool holds_kernel_output(const TensorSpec& files);

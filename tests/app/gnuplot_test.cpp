@@ -104,7 +104,7 @@ TEST(Print, SixSeriesStayApartInGrey) {
   const PrintLook a = print_look(Ink::a), b = print_look(Ink::b);
   EXPECT_GT(lightness(b.colour) - lightness(a.colour), 15) << "dots and bars have nothing else";
   EXPECT_NE(a.mark, b.mark);
-  EXPECT_NE(b.mark, print_look(Ink::two).mark) << "the exact model beside a and b";
+  EXPECT_NE(b.mark, print_look(Ink::three).mark) << "the exact model beside a and b";
   EXPECT_STRNE(a.dash, b.dash);
 }
 

@@ -122,6 +122,7 @@ TEST(KernelOutput, TensorsGoByTheirNames) {
   EXPECT_FALSE(holds_kernel_output(example));
   EXPECT_FALSE(is_kernel_output(example));
   EXPECT_TRUE(is_kernel_output("o.npy"));
+  for (const char* const part : {"q.npy", "folder/K.npy", "value.npy"}) EXPECT_FALSE(is_kernel_output(part)) << part;
   EXPECT_FALSE(is_kernel_output("q.npy,k.npy,v.npy"));
   EXPECT_FALSE(is_kernel_output("session.json"));
   EXPECT_THAT(refusal_of(example, 0, 0), HasSubstr("no tensor called o"));

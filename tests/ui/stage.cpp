@@ -7,6 +7,7 @@
 #include "app/files/paths.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
+#include "ui/frame/ui_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/widgets/theme.h"
 
@@ -91,6 +92,7 @@ void Stage::resize(int width, int height) {
 
 void Stage::update() {
   explorer_->update(session);
+  settle_row(context(), state->history);
   sweeper_->update(session, explorer_->computing());
   train_->update(session, explorer_->computing());
   model_->update(session);
@@ -115,7 +117,6 @@ void Stage::draw() {
   if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
   if (told) requests.train = {}, requests.model = {};
   if (!told) update();
-  settle_row(context());
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
   ImGui::EndFrame();                                  // lists the textures that there are now
   if (!wanted) glEnable(GL_RASTERIZER_DISCARD);       // all but the pixels, which software makes slowly

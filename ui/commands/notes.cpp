@@ -75,9 +75,11 @@ void draw_drop_target(const PanelInput& input) {
   if (const std::optional<FileUse> over = held_over())
     return draw_box("Drop", colours().accent, "Let go to open as " + std::string(taken_as(*over)),
                     "The field under the file takes it, whatever its name is.");
-  draw_box("Drop", colours().accent, "Let go to open",
-           "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO "
-           "and gradients turn the backward pass on. A session takes the place of this one. Explore shows it.");
+  draw_box(
+      "Drop", colours().accent, "Let go to open",
+      "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO "
+      "and gradients turn the backward pass on. A session takes the place of this one. A checkpoint opens Model, which also "
+      "takes a text or tokens.");
 }
 
 }  // namespace attoscope

@@ -111,6 +111,7 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
                        "such files. Dropping them onto the window does the same.");
     ImGui::EndCombo();
   } else {
+    takes_files(FileUse::tensors);
     explain(parameter("input").sentence, from_file ? input.file : std::string(inputs[input.kind].what));
   }
   if (ask) ImGui::OpenPopup("tensor file");
@@ -224,7 +225,6 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
     for (const LayerEntry* const x : layers) changed |= layer_heads(problem, info, *x, layers.size() == 1);
     ImGui::EndCombo();
   } else {
-    takes_files(FileUse::tensors);
     explain(parameter("head").sentence, now != nullptr ? scales_of(info, problem.input.index) : "");
   }
   return changed;

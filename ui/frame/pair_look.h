@@ -11,7 +11,7 @@ namespace attoscope {
 
 /// The colour of the i-th comparison of a record.
 inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
-  constexpr std::array others{Ink::one, Ink::two, Ink::three, Ink::four, Ink::five, Ink::six};
+  constexpr std::array others{Ink::one, Ink::three, Ink::four, Ink::five, Ink::six};  // the second is a's orange
   if (pair.role == Role::method || pair.role == Role::direct) return Ink::a;
   return pair.role == Role::initialisation ? Ink::golden : others[i % others.size()];
 }

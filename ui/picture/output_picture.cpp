@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
+#include "imgui_internal.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/gradient_window.h"
 #include "ui/frame/frame.h"
@@ -427,22 +429,23 @@ void draw_masked(const Output& o, const Cell& cell) {
 }
 
 /// Mark and read-out of the cell under the mouse, or of the pinned one.
-void read_cell(const Output& o, const Cell& under) {
+std::optional<Box> read_cell(const Output& o, const Cell& under) {
   const HeatState& state = o.all.heat;
   const View& view = o.session.view;
   const bool pinned = under.row < 0;
-  if (pinned && state.window) return;
+  if (pinned && state.window) return {};
   const Cell cell = pinned && view.cell_row >= 0 && view.cell_col >= 0 && view.cell_col < state.cols
                         ? Cell{matrix_row(*state.result, view.cell_row), view.cell_col}
                         : under;
-  if (cell.row < 0) return await_cell(o);
+  if (cell.row < 0) return await_cell(o), std::nullopt;
   const double row = state.result->rows[static_cast<std::size_t>(cell.row)];
   const RowSpan rows = pinned ? RowSpan{row, row + 1} : row_span(state, cell.row);
   const double col = column_of(state, cell);
   for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, col, col + 1);
-  if (is_masked(state, cell)) return draw_masked(o, cell);
+  if (is_masked(state, cell)) return draw_masked(o, cell), std::nullopt;
   const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
-  draw_read_out(state, cell, o.whole.box(), {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
+  return draw_read_out(state, cell, o.whole.box(),
+                       {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
 }
 
 /// Names of the axes; of a tensor other than O its name and field.
@@ -453,8 +456,8 @@ std::string axis_caption(const Output& o) {
   return of_tensor(heat, field_title(heat.field, method_names(heat.result->experiment))) + ": " + axes;
 }
 
-/// A button beside a pinned cell that shows its sum, on the side opposite to the read-out.
-void offer_sum(const Output& o) {
+/// A button beside a pinned cell that shows its sum, left of it or, where the read-out is, beside that.
+void offer_sum(const Output& o, const std::optional<Box>& read_out) {
   View& view = o.session.view;
   const double row = view.cell_row + 0.5, col = view.cell_col + 0.5;
   const bool seen_here = row > o.rect.row0 && row < o.rect.row1 && col > o.rect.col0 && col < o.rect.col1;
@@ -463,9 +466,17 @@ void offer_sum(const Output& o) {
     return;
   const Places& p = o.panes.front().p;
   const ImVec2 size{px(62), px(22)}, gap{px(10), px(8)};
-  const ImVec2 at{to_x(p, o.rect, col), to_y(o.whole, o.rect, row)};
-  ImGui::SetCursorScreenPos({std::max(p.min.x + px(2), std::floor(at.x - size.x - gap.x)),
-                             std::min(std::floor(at.y + gap.y), p.max.y - size.y - px(2))});
+  const float left = std::max(p.min.x + px(2), std::floor(to_x(p, o.rect, col) - size.x - gap.x)),
+              top = std::min(std::floor(to_y(o.whole, o.rect, row) + gap.y), p.max.y - size.y - px(2));
+  const Box box = read_out.value_or(Box{});
+  const auto is_free = [&](ImVec2 at) {
+    const ImRect button(at, {at.x + size.x, at.y + size.y});
+    return !button.Overlaps({box.min, box.max}) && ImRect(o.whole.min, o.whole.max).Contains(button);
+  };
+  const std::array places{ImVec2{left, top}, ImVec2{left, box.max.y + px(2)}, ImVec2{box.max.x + px(2), top},
+                          ImVec2{left, box.min.y - size.y - px(2)}};
+  const auto* const found = std::ranges::find_if(places, is_free);
+  ImGui::SetCursorScreenPos(found == places.end() ? places[0] : *found);
   if (push_button("the sum###sum", view.show_sum, size)) view.show_sum = !view.show_sum;
   explain(
       "The sum of this cell's last product, in binary: block by block on tensor cores, or step by step by fma, with the bits "
@@ -547,8 +558,7 @@ void draw_output(const Frame& frame, const Box& room) {
   draw_curves(o, under);
   draw_bars(o);
   draw_caption(o.whole, axis_caption(o), remark(o));
-  read_cell(o, under);
-  offer_sum(o);
+  offer_sum(o, read_cell(o, under));
   frame.requests.animate |= view.comparison == Comparison::flicker && !view.reduced_motion;
 }
 

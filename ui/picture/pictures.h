@@ -55,8 +55,8 @@ struct Cell {
   int row = -1, col = -1;
 };
 
-/// Draws the box near `at`, within `bounds`, never over the cell.
-void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at);
+/// Draws a box near `at`, within `bounds`, never over the cell, and returns it.
+Box draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at);
 
 /// True if the output is on show and has a pinned cell.
 bool has_cell_sum(const View& view);

@@ -67,7 +67,7 @@ Columns columns(Columns::Kind kind, const Format& format) {
   const int bits_size = (bits > 32 ? 22 : bits) + 2;
   const auto sized = [&](float at, int characters, int lines) {
     return Columns{kind,
-                   pad + character * 22,
+                   pad + character * 24,
                    at,
                    2 * pad + character * static_cast<float>(characters),
                    static_cast<float>(lines) * line + px(14),
@@ -75,15 +75,15 @@ Columns columns(Columns::Kind kind, const Format& format) {
   };
   switch (kind) {
     case Columns::Kind::wide:
-      return sized(pad + character * 24, 24 + bits_size + 22, 4);
+      return sized(pad + character * 26, 26 + bits_size + 22, 4);
     case Columns::Kind::tall:
-      return sized(pad, std::max(34, bits_size + 12), 7);
+      return sized(pad, std::max(36, bits_size + 12), 7);
     case Columns::Kind::brief:
-      return sized(0, 45, 4);
+      return sized(0, 47, 4);
     case Columns::Kind::tiny:
       break;
   }
-  return sized(0, 35, 4);
+  return sized(0, 37, 4);
 }
 
 /// The first kind that covers at most a third of the picture and 90 % of its width; else tiny.
@@ -105,7 +105,7 @@ ImVec2 corner(const Columns& l, const Box& bounds, ImVec2 at) {
 
 void draw_line(ImDrawList* list, const Line& line, const Columns& l, ImVec2 at, const Format& format) {
   const float pad = std::floor(px(12)), right = at.x + l.width - pad, below = at.y + l.line;
-  const float name_room = l.value_end - pad - text_width(Face::mono_small, "0") * 11;
+  const float name_room = l.value_end - pad - text_width(Face::mono_small, "0") * 13;
   draw_text(list, {at.x + pad, at.y}, Face::mono_small, line.colour, fitted(Face::mono_small, line.name, name_room));
   draw_text(list, {at.x + l.value_end, at.y}, Face::mono_small, colours().text, decimal(line.value), 1);
   const bool tall = l.kind == Columns::Kind::tall, tiny = l.kind == Columns::Kind::tiny;
@@ -123,7 +123,7 @@ void draw_line(ImDrawList* list, const Line& line, const Columns& l, ImVec2 at, 
 
 }  // namespace
 
-void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at) {
+Box draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, ImVec2 at) {
   const Result& r = *shown.result;
   const MethodNames names = method_names(r.experiment);
   const Format& format = r.experiment.format;
@@ -152,6 +152,7 @@ void draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, 
     draw_line(list, line, l, {from.x, y}, format);
     y += l.kind == Columns::Kind::tall ? 2 * step : step;
   }
+  return {from, {from.x + l.width, from.y + l.height}};
 }
 
 }  // namespace attoscope

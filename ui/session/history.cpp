@@ -65,6 +65,10 @@ void History::observe(const Session& session, bool busy) {
     keep(session);
 }
 
+void History::settle(const Session& before, const Session& after) {
+  if (!values_.empty() && same(before, values_[at_])) values_[at_] = moment(after);
+}
+
 bool History::can_undo(const Session& session) const { return !values_.empty() && (at_ > 0 || !same(session, values_[at_])); }
 bool History::can_redo(const Session& session) const { return at_ + 1 < values_.size() && same(session, values_[at_]); }
 

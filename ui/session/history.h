@@ -17,6 +17,8 @@ class History {
   /// is one entry. Theme, scale, sizes of panels and zooms are no changes: undo keeps the first three, and restores a zoom with
   /// the session that it was made in.
   void observe(const Session& session, bool busy);
+  /// Takes `after` in the place of `before`, if that was recorded last: a change that nobody made.
+  void settle(const Session& before, const Session& after);
   /// Restores the session before, or after, this one. False if there is none.
   bool undo(Session& session);
   bool redo(Session& session);

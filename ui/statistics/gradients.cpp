@@ -67,9 +67,7 @@ void draw_delta(const Result& r) {
       "arithmetic; the first is made of the rounded O.",
       fmt::format("largest: {} and {}\nRMS: {} and {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
                   scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
-  ImGui::Dummy({0, px(2)});
   wrapped(Face::small, colours().faint, delta_sentence(r.experiment), ImGui::GetContentRegionAvail().x);
-  ImGui::Dummy({0, px(2)});
 }
 
 /// Errors of the gradient of the sink's logit.
@@ -128,7 +126,7 @@ void draw_gradients(const Frame& frame) {
   const auto tensors = errors_of(r);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, line = line_height(Face::mono_small) + px(6);
-  const float height = static_cast<float>(tensors.size() + 1) * line + px(4);
+  const float height = static_cast<float>(tensors.size() + 1) * line + px(13);  // headings in two lines
   ImGui::BeginChild("tensors", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
   const auto row = [&](std::size_t i) {
     const std::string tensor(name(tensors[i].tensor));

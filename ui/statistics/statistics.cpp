@@ -314,12 +314,18 @@ PanelLine panel_line(float height) { return panel_line(height, ImGui::GetContent
 
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(control_height)};
-  const bool clicked = ImGui::InvisibleButton("headline", size, ImGuiButtonFlags_EnableNav);
+  const Result* const result = frame.input.answer.result.get();
+  const bool loaded = result != nullptr && has_loaded(result->experiment);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, below = loaded && width < px(640) ? line_height(Face::body) : 0;
+  const bool clicked = ImGui::InvisibleButton("headline", {width, px(control_height) + below}, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
-  const float x = at.x + draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, size.x)) + px(12);
-  const float room = at.x + size.x - x, lower = line_height(Face::body) - line_height(Face::label);
-  if (room > px(64)) draw_text({x, at.y + lower}, Face::label, line.more_colour, fitted(Face::label, line.more, room));
+  const float words = draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, width)) + px(12),
+              x = below > 0 ? 0 : words, room = width - x, lower = line_height(Face::body) - line_height(Face::label);
+  const bool whole = loaded || text_width(Face::label, line.more) <= room;
+  if (room > px(64))
+    draw_text({at.x + x, at.y + lower + below}, Face::label, line.more_colour,
+              fitted(Face::label, whole ? line.more : line.more.substr(0, line.more.find(':')), room));
   return clicked;
 }
 

@@ -185,9 +185,9 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   return clicked;
 }
 
-/// Height of the rows in `room` pixels: rows with bars are as high as the room allows.
+/// Height of the rows in `room` pixels: rows with bars are as high as the room allows, others lie closer in a low room.
 float row_height(std::size_t rows, bool bars, float room) {
-  const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : 2);
+  const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : room < px(160) ? 2 : 5);
   const float even = room / static_cast<float>(rows + 1) - 2 * px(row_padding);
   return bars ? std::clamp(even, least, std::max(least, px(44))) : least;
 }

@@ -112,6 +112,8 @@ ImFont* add_font(const std::string& file, float line, const std::string& math) {
   last.MergeMode = true;
   last.FontLoader = &note_loader();
   atlas.AddFont(&last);
+  constexpr ImWchar box = 0x25a1;  // for a character that no font of the machine has
+  if (font->IsGlyphInFont(box)) font->FallbackChar = box;
   return font;
 }
 

@@ -212,7 +212,7 @@ CASE(opening, a_drop_shows_its_picture) {
   hand.move(hand.place(controls + "##kernel", 0.5f));
   hand.frames(3);
   hand.check(held_over() == FileUse::output, "the output's field takes what is held over it");
-  hand.move(hand.place(controls + "##head", 0.5f));
+  hand.move(hand.place(controls + "##input", 0.5f));
   hand.frames(3);
   hand.check(held_over() == FileUse::tensors, "the input's field takes Q, K and V");
   hand.move(hand.place(controls + "##seed", 0.5f));

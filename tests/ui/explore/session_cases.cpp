@@ -79,6 +79,16 @@ CASE(session, undo_goes_past_theme_and_zoom) {
   hand.check(hand.session() == last, "redo comes back to all of it");
 }
 
+/// The row that the program chooses for a new session is no step of undo either.
+CASE(session, undo_goes_past_a_chosen_row) {
+  const Experiment before = hand.experiment();
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
+  hand.settle();
+  hand.check(hand.experiment().problem.traced_row != Problem{}.traced_row, "the most eventful row is traced");
+  hand.key(undo_key);
+  hand.check(hand.experiment() == before, "one undo returns to the session before");
+}
+
 CASE(session, undo_buttons) {
   const auto mask = [](Mask::Kind kind) { return [kind](Session& s) { s.experiment.problem.mask.kind = kind; }; };
   hand.check(hand.disabled(top_bar + "###undo") && hand.disabled(top_bar + "###redo"), "nothing to undo yet");

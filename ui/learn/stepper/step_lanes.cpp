@@ -78,9 +78,9 @@ void draw_heads(ImVec2 at, float end, int slots, const Steps& row, const RowStep
 }
 
 void draw_header(ImVec2 at, const ShownColumns& shown) {
-  const float room = shown.passes_end - at.x - px(name_width);
-  draw_text({at.x + px(name_width), at.y}, Face::section, colours().faint,
-            fitted(Face::section, "PASSES OVER THE SCORES", room));
+  const std::string_view whole = "PASSES OVER THE SCORES";
+  const bool fits = text_width(Face::section, whole) <= shown.passes_end - at.x - px(name_width + 14);
+  draw_text({at.x + px(name_width), at.y}, Face::section, colours().faint, fits ? whole : "PASSES");
   for (const auto& [c, end] : shown.columns) draw_text({end, at.y}, c->face, colours().faint, c->title, 1);
 }
 
