@@ -359,7 +359,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
         if (!lse.empty()) use_lse(shown, lse);
       };
     }
-    if (holds(FileKind::one, spec) && is_part_alone(spec))
+    if (holds(FileKind::one, spec) && is_single_file(spec) && is_part_alone(spec))
       throw std::runtime_error(in_quotes(spec) + " is one of Q, K and V by its name: open it together with the other two.");
     Input input = parse_input(spec);
     try {
