@@ -56,7 +56,6 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     names.push_back(legend_name(panel.series[i], !is_shown(hidden, i)));
     names.back().id = fmt::format("{} {}", words.title, i);
-    names.back().name = names.back().name.substr(0, names.back().name.find(','));
   }
   if (const int clicked = draw_legend({at.x, at.y + px(title_height)}, size.x, names, name_lines); clicked >= 0)
     hidden ^= 1ull << clicked;
