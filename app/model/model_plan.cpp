@@ -111,17 +111,17 @@ void read_text(const ModelPlan& plan, const std::string& checkpoint, ModelReadin
 
 TableCell cell_of(double x, bool known = true) { return known ? TableCell(x) : TableCell(); }
 
-Table targets_table(const ModelFound& found) {
+Table targets_table(const ModelFound& found, const std::string& a_name, const std::string& b_name) {
   constexpr std::size_t most = 4096;
   Table table{
       .columns =
           {{.key = "place", .meaning = "The place of the token that is predicted, from 1: token 0 has no past."},
            {.key = "token", .meaning = "The token that follows there."},
-           {.key = "dlogp_a", .title = "Δ a", .digits = 3, .meaning = "log p of a minus log p of the exact model, nats."},
-           {.key = "dlogp_b", .title = "Δ b", .digits = 3, .meaning = "log p of b minus log p of the exact model, nats."},
+           {.key = "dlogp_a", .title = "Δ " + a_name, .digits = 3, .meaning = "Its log p minus that of the exact model, nats."},
+           {.key = "dlogp_b", .title = "Δ " + b_name, .digits = 3, .meaning = "Its log p minus that of the exact model, nats."},
            {.key = "logp_exact", .title = "log p", .digits = 4, .meaning = "The exact model's log-probability, nats."},
-           {.key = "logp_a", .title = "log p, a", .digits = 4, .meaning = "That of a.", .minor = true},
-           {.key = "logp_b", .title = "log p, b", .digits = 4, .meaning = "That of b.", .minor = true}},
+           {.key = "logp_a", .title = "log p, " + a_name, .digits = 4, .meaning = "Its log-probability, nats.", .minor = true},
+           {.key = "logp_b", .title = "log p, " + b_name, .digits = 4, .meaning = "Its log-probability, nats.", .minor = true}},
       .rows = {}};
   const std::vector<double>&exact = found.answer->tokens[0].logp, &a = found.answer->tokens[1].logp,
         &b = found.answer->tokens[2].logp;
@@ -272,8 +272,9 @@ ModelFound answered(ModelFound asked, const LanguageModel& model, const Options&
   asked.conclusion = model_conclusion(q, *asked.answer, asked.a_name);
   asked.times = run_times(*asked.answer);
   const bool alike = asked.a_name == asked.b_name;
-  asked.runs = runs_table(q, *asked.answer, asked.a_name + (alike ? " (a)" : ""), asked.b_name + (alike ? " (b)" : ""));
-  asked.targets = targets_table(asked);
+  const std::string a = asked.a_name + (alike ? " (a)" : ""), b = asked.b_name + (alike ? " (b)" : "");
+  asked.runs = runs_table(q, *asked.answer, a, b);
+  asked.targets = targets_table(asked, a, b);
   if (!asked.reading->asked.against.empty()) compare_run(asked, q, options);
   return asked;
 }

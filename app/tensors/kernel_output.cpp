@@ -141,7 +141,8 @@ void take_head(KernelOutput& output, const Outputs& files, int n, int d, const R
   const int heads = head_count(files);
   if (output.index < 0 || output.index >= heads)
     throw std::runtime_error(first.label + " has shape " + shape_text(first.shape) + ": head index is " +
-                             std::to_string(output.index) + ", expected 0 to " + std::to_string(heads - 1));
+                             std::to_string(output.index) + ", expected 0 to " + std::to_string(heads - 1) +
+                             "; FILE:0 names its first head");
   int own = output.index;
   auto file = files.begin();
   for (; own >= file->shape.count(); ++file) own -= file->shape.count();

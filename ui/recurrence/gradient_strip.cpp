@@ -204,7 +204,7 @@ float draw_gradient_strip(const Frame& frame) {
                   there, width, lines);
     };
     const std::string last = std::to_string(*std::ranges::max_element(strip.axis.tiles)),
-                      tile = fmt::format("tile {:{}} of 0 to {}", strip.axis.tiles[static_cast<std::size_t>(step)],
+                      tile = fmt::format("tile {:{}} (0 to {})", strip.axis.tiles[static_cast<std::size_t>(step)],
                                          static_cast<int>(last.size()), last);
     draw_scrubber(view, frame.state.playback, steps, tile, say, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
   }

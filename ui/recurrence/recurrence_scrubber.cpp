@@ -109,11 +109,11 @@ void draw_slider(View& view, const StripSteps& tiles, ImVec2 at, ImVec2 size) {
               : "The tile whose step is written out beside it and shaded in the plots, in the order in which they are added.");
 }
 
-/// "tile  7 of 0 to 15", of constant width.
+/// "tile  7 (0 to 15)", of constant width.
 std::string tile_text(const Result& r, int index) {
   const auto& tiles = r.trace.tiles;
   const std::string last = std::to_string(tiles.back().tile);
-  return fmt::format("tile {:{}} of 0 to {}", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
+  return fmt::format("tile {:{}} (0 to {})", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
 }
 
 }  // namespace

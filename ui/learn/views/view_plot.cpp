@@ -108,7 +108,7 @@ void draw_shaded(const View& view, const Result& r, ImVec2 at, float width) {
   const int index = scrubbed(r, view);
   const auto& tiles = r.trace.tiles;
   draw_text(at, Face::label, colours().secondary,
-            fmt::format("The shaded tile, {} of 0 to {}:", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile));
+            fmt::format("The shaded tile, {} (0 to {}):", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile));
   draw_worked(r, index, {at.x, at.y + px(22)}, width, worked_lines);
 }
 
