@@ -29,7 +29,11 @@ void FileWatch::watch(const std::vector<std::string>& files) {
   const auto since = std::filesystem::file_time_type::clock::now() - coarseness;
   for (const std::string& file : files) added_ |= files_.try_emplace(file, Watched{since}).second;
   wake_.notify_one();
-  if (!files_.empty() && !thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  if (files_.empty() || thread_.joinable()) return;
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  } catch (const std::system_error&) {  // there are no threads here: rewritten files are not noticed
+  }
 }
 
 std::vector<std::string> FileWatch::take() {

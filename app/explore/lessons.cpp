@@ -151,47 +151,33 @@ std::size_t bytes_of(const LessonAnswer& a) {
          sizeof(float) * r.rescale_map.m.size();
 }
 
-/// Computes answers in the order of the questions and publishes each; drops the oldest that no page asks for.
-class AnswerStore {
- public:
-  using Published = std::shared_ptr<const LessonAnswers>;
-
-  Published operator()(const std::vector<LessonQuestion>& questions, const Cancelled& cancelled,
-                       const std::function<void(Published)>& publish) {
-    for (const LessonQuestion& q : questions) {
-      if (answer_of(&known_, q)) continue;
-      known_.push_back(std::make_shared<const LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = &cache_})));
-      publish(std::make_shared<const LessonAnswers>(known_));
-    }
-    forget_but(questions);
-    return std::make_shared<const LessonAnswers>(known_);
+/// Drops the oldest answers that no page asks for, as far as there are too many.
+void forget_oldest(LessonAnswers& known, const std::vector<LessonQuestion>& questions) {
+  std::size_t held = 0;
+  for (const LessonAnswerPtr& a : known) held += bytes_of(*a);
+  while (held > remembered_bytes || known.size() > remembered + questions.size()) {
+    const auto oldest = std::ranges::find_if(
+        known, [&](const LessonAnswerPtr& a) { return std::ranges::find(questions, a->question) == questions.end(); });
+    if (oldest == known.end()) return;
+    held -= bytes_of(**oldest);
+    known.erase(oldest);
   }
-
- private:
-  void forget_but(const std::vector<LessonQuestion>& questions) {
-    const auto unwanted = [&](const LessonAnswerPtr& a) {
-      return std::ranges::find(questions, a->question) == questions.end();
-    };
-    std::size_t held = 0;
-    for (const LessonAnswerPtr& a : known_) held += bytes_of(*a);
-    while (held > remembered_bytes || known_.size() > remembered + questions.size()) {
-      const auto oldest = std::ranges::find_if(known_, unwanted);
-      if (oldest == known_.end()) return;
-      held -= bytes_of(**oldest);
-      known_.erase(oldest);
-    }
-  }
-  LessonAnswers known_;  ///< oldest first
-  ComputeCache cache_;
-};
+}
 
 }  // namespace
 
 LessonAnswerer::LessonAnswerer(std::function<void()> published)
-    : worker_([store = std::make_shared<AnswerStore>()](
-                  const Questions& q, const Cancelled& cancelled,
-                  const std::function<void(AnswerStore::Published)>& publish) { return (*store)(q, cancelled, publish); },
-              std::move(published)) {}
+    : worker_(
+          [cache = std::make_shared<ComputeCache>()](const Questions& questions, const Cancelled& cancelled,
+                                                     const std::function<void(LessonAnswers)>& publish) {
+            LessonAnswers found;
+            for (const LessonQuestion& q : questions) {
+              if (!found.empty()) publish(found);
+              found.push_back(std::make_shared<const LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = cache.get()})));
+            }
+            return found;
+          },
+          std::move(published)) {}
 
 const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() {
   if (!lessons_) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
@@ -201,12 +187,20 @@ const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() {
 void LessonAnswerer::ask(const std::vector<LessonQuestion>& questions) {
   if (questions == asked_) return;
   asked_ = questions;
-  const auto known = [this](const LessonQuestion& q) { return answer_of(answers_.get(), q) != nullptr; };
-  if (!std::ranges::all_of(questions, known)) worker_.submit(questions);
+  Questions unknown;
+  for (const LessonQuestion& q : questions)
+    if (!answer_of(answers_.get(), q)) unknown.push_back(q);
+  if (!unknown.empty()) worker_.submit(unknown);
 }
 
 void LessonAnswerer::update() {
-  if (auto answers = worker_.take(); answers && *answers) answers_ = std::move(*answers);
+  const std::optional<LessonAnswers> found = worker_.take();
+  if (!found) return;
+  LessonAnswers known = answers_ ? *answers_ : LessonAnswers();
+  for (const LessonAnswerPtr& a : *found)
+    if (!answer_of(&known, a->question)) known.push_back(a);
+  forget_oldest(known, asked_);
+  answers_ = std::make_shared<const LessonAnswers>(std::move(known));
 }
 
 }  // namespace attoscope

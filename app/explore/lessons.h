@@ -26,7 +26,7 @@ std::string vary_in_lesson(Experiment& experiment, std::string_view key, const s
 /// Question of a live number: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument with one sentence.
 LessonQuestion parse_live(std::string_view target);
 
-/// Computes answers for the page on screen on a thread, and keeps them.
+/// Computes answers for the page on screen on a thread, and keeps the newest of them.
 class LessonAnswerer {
  public:
   /// Another thread calls `published` whenever `update` has something to take.
@@ -47,8 +47,7 @@ class LessonAnswerer {
   std::shared_ptr<const Lessons> lessons_;
   std::shared_ptr<const LessonAnswers> answers_;
   Questions asked_;
-  Worker<Questions, std::shared_ptr<const LessonAnswers>> worker_;  ///< last, so that it joins before anything it uses is
-                                                                    ///< destroyed
+  Worker<Questions, LessonAnswers> worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

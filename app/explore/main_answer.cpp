@@ -56,17 +56,17 @@ Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effo
   };
   return [caches = std::make_shared<Caches>(), effort = std::move(effort), compute = std::move(compute)](
              const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
-    const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
     if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device)))) {
       refuse(q.experiment, 0);  // before the first rows, which may fit where all do not
       publish(first_answer(compute, q.experiment, rows,
-                           {.cancelled = stop, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
+                           {.cancelled = cancelled, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
     }
     effort->share = 0;
     effort->began = Clock::now().time_since_epoch().count();
     const Progress told = [&](double share) { effort->share = share; };
-    return std::make_shared<const Result>(compute(
-        q.experiment, {.cancelled = stop, .progress = told, .cache = &caches->all, .wanted = q.wanted, .device = q.device}));
+    return std::make_shared<const Result>(
+        compute(q.experiment,
+                {.cancelled = cancelled, .progress = told, .cache = &caches->all, .wanted = q.wanted, .device = q.device}));
   };
 }
 
@@ -75,7 +75,6 @@ MainAnswer::MainAnswer(std::function<void()> published, Compute compute)
 
 void MainAnswer::ask(const Question& question) {
   if (!worker_.busy()) asked_at_ = Clock::now(), effort_->share = 0;
-  effort_->unwanted = false;
   asked_ = question;
   worker_.submit(question);
 }
@@ -91,10 +90,6 @@ std::string MainAnswer::update() {
   if (!answer) return "";
   result_ = std::move(*answer);
   return result_->remark;
-}
-
-void MainAnswer::cancel() {
-  if (worker_.busy()) effort_->unwanted = true;
 }
 
 std::string MainAnswer::stopped_sentence() const {

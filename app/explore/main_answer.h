@@ -44,7 +44,7 @@ class MainAnswer {
   /// Takes the newest answer. Returns a sentence on it, or on its failure, or "".
   std::string update();
   /// Stops the computation.
-  void cancel();
+  void cancel() { worker_.cancel(); }
 
   /// True while an answer is being computed.
   bool busy() const { return worker_.busy(); }
@@ -59,7 +59,6 @@ class MainAnswer {
   using Clock = std::chrono::steady_clock;
   /// State shared by the worker's thread and the window's.
   struct Effort {
-    std::atomic<bool> unwanted{false};
     std::atomic<double> share{0};      ///< finished share, 0 .. 1
     std::atomic<Clock::rep> began{0};  ///< start, in ticks of the clock
   };

@@ -14,7 +14,7 @@
 
 #include "app/model/model_plan.h"
 #include "app/threads/side_question.h"
-#include "app/train/train_thread.h"
+#include "app/train/ordered_training.h"
 #include "ui/frame/model_answer.h"
 #include "ui/session/session.h"
 

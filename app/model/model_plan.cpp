@@ -109,8 +109,6 @@ void read_text(const ModelPlan& plan, const std::string& checkpoint, ModelReadin
   for (const int token : reading.tokens) reading.text.push_back(token_text(reading, token));
 }
 
-TableCell cell_of(double x, bool known = true) { return known ? TableCell(x) : TableCell(); }
-
 Table targets_table(const ModelFound& found, const std::string& a_name, const std::string& b_name) {
   constexpr std::size_t most = 4096;
   Table table{

@@ -113,10 +113,10 @@ void SweepLedger::forget_failures() {
   ++changes_;
 }
 
-std::vector<std::size_t> SweepLedger::missing(std::size_t most) const {
+std::vector<std::size_t> SweepLedger::missing(std::size_t most, std::size_t first) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::size_t> list;
-  for (std::size_t i = 0; i < points_ && list.size() < most; ++i)
+  for (std::size_t i = first; i < points_ && list.size() < most; ++i)
     if (!known_[i]) list.push_back(i);
   return list;
 }

@@ -41,8 +41,8 @@ class SweepLedger {
   void add(SweepAnswer answer);
   /// Forgets the points that failed, so that they are missing again.
   void forget_failures();
-  /// Points without an answer, at most `most`, in order.
-  std::vector<std::size_t> missing(std::size_t most) const;
+  /// Points from `first` on without an answer, at most `most`, in order.
+  std::vector<std::size_t> missing(std::size_t most, std::size_t first = 0) const;
   /// A point of the combination with an answer, that of the first seed if it has one.
   std::optional<std::size_t> point_at(const SweepPlace& place) const;
   /// Table of all combinations; `rival`: the same measure of b. Updates only cells that changed since the last call.

@@ -59,18 +59,26 @@ Experiment settled_base(const Sweep& s) {
 /// All threads but one, which draws.
 int sweep_threads() { return std::max(1, default_concurrency() - 1); }
 
-/// Records cached points, and invalid ones; false if it was stopped.
-bool look_up(const SweepLedger& ledger, const PointCache& cache, const std::function<bool()>& stopped,
+/// Points of one question: what of them is found is published as a whole.
+constexpr std::size_t batch = 4096;
+
+/// Tells the cached ones of some points, and invalid ones.
+void look_up(const Sweep& sweep, const std::vector<std::size_t>& points, const PointCache& cache, const Cancelled& cancelled,
              const std::function<void(const SweepAnswer&)>& finished) {
-  for (const std::size_t index : ledger.missing(ledger.points())) {
-    if (stopped()) return false;
+  for (const std::size_t index : points) {
+    if (cancelled()) return;
     try {
-      if (auto known = cache.find(experiment_of(ledger.sweep(), index))) finished({index, true, std::move(known), "", 0});
+      if (auto known = cache.find(experiment_of(sweep, index))) finished({index, true, std::move(known), "", 0});
     } catch (const std::exception& error) {
       finished({index, false, std::nullopt, error.what(), 0});
     }
   }
-  return true;
+}
+
+/// Those of the points that are not among the answers.
+std::vector<std::size_t> without(std::vector<std::size_t> points, const std::vector<SweepAnswer>& found) {
+  std::erase_if(points, [&](std::size_t index) { return std::ranges::find(found, index, &SweepAnswer::index) != found.end(); });
+  return points;
 }
 
 /// Takes the worker's answer; on failure sets `message`.
@@ -78,6 +86,7 @@ template <class W>
 auto taken(W& worker, std::string& message) -> decltype(worker.take()) {
   try {
     return worker.take();
+  } catch (const Stopped&) {  // a newer question
   } catch (const std::bad_alloc&) {
     message = "There is not enough memory for this sweep.";
   } catch (const std::exception& error) {
@@ -161,58 +170,48 @@ SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
   return view;
 }
 
-/// Function of the thread that fills the ledger. It also opens the cache, as reading a large directory takes time.
-std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)> Sweeper::finder(
-    std::shared_ptr<Shared> shared, std::function<void()> published, std::string directory) {
-  struct Own {
-    std::optional<PointCache> cache;
-    std::weak_ptr<SweepLedger> ledger;  ///< of the last question
+/// Function of the thread that finds points. It also opens the cache, as reading a large directory takes time.
+Worker<Sweeper::PointsQuestion, Sweeper::PointsAnswer>::Work Sweeper::finder(std::shared_ptr<std::atomic<bool>> held,
+                                                                             std::string directory) {
+  return [held = std::move(held), directory = std::move(directory), opened = std::make_shared<std::optional<PointCache>>()](
+             const PointsQuestion& q, const Cancelled& cancelled, const std::function<void(PointsAnswer)>& publish) {
+    if (!*opened) opened->emplace(directory);
+    PointCache& cache = **opened;
+    if (q.is_first) cache.begin_sweep();
+    PointsAnswer answer{.number = q.number};
     Clock::time_point told{};
-  };
-  return [shared = std::move(shared), published = std::move(published), directory = std::move(directory),
-          own = std::make_shared<Own>()](const PointsQuestion& q, const std::function<bool()>& cancelled) {
-    constexpr std::size_t batch = 4096;
-    if (!own->cache) own->cache.emplace(directory);
-    PointCache& cache = *own->cache;
-    if (own->ledger.lock() != q.ledger) cache.begin_sweep();
-    own->ledger = q.ledger;
-    const auto stopped = [&] { return cancelled() || shared->question != q.number; };
-    const auto finished = [&](const SweepAnswer& answer) {
-      q.ledger->add(answer);
-      if (Clock::now() - own->told < 100ms) return;
-      own->told = Clock::now();
-      if (published) published();
+    const auto finished = [&](const SweepAnswer& point) {
+      answer.found.push_back(point);
+      if (Clock::now() - told < 100ms) return;
+      told = Clock::now();
+      publish(answer);
     };
-    if (!q.computes) return look_up(*q.ledger, cache, stopped, finished);
-    for (std::vector<std::size_t> missing; !(missing = q.ledger->missing(batch)).empty() && !stopped();) {
-      run_sweep(q.ledger->sweep(), {.cancelled = [&] { return shared->held || stopped(); },
-                                    .cache = &cache,
-                                    .threads = sweep_threads(),
-                                    .device = q.device,
-                                    .only = std::move(missing),
-                                    .finished = finished});
-      while (shared->held && !stopped()) std::this_thread::sleep_for(5ms);
+    if (!q.computes) look_up(q.sweep, q.points, cache, cancelled, finished);
+    std::vector<std::size_t> missing = q.computes ? q.points : std::vector<std::size_t>();
+    for (; !missing.empty() && !cancelled(); missing = without(std::move(missing), answer.found)) {
+      run_sweep(q.sweep, {.cancelled = [&] { return *held || cancelled(); },
+                          .cache = &cache,
+                          .threads = sweep_threads(),
+                          .device = q.device,
+                          .only = missing,
+                          .finished = finished});
+      while (*held && !cancelled()) std::this_thread::sleep_for(5ms);
     }
-    const std::lock_guard lock(shared->mutex);
-    shared->remark = cache.remark();
-    return true;
+    answer.remark = cache.remark();
+    return answer;
   };
 }
 
 Sweeper::Sweeper(std::function<void()> published, std::string cache)
-    : points_(finder(shared_, published, std::move(cache)), published),
-      tables_([](const TableQuestion& q,
-                 const std::function<bool()>&) { return TableAnswer{q, q.ledger->table(q.measure, q.rival)}; },
-              published) {}
+    : points_(finder(held_, std::move(cache)), std::move(published)) {}
 
 void Sweeper::update(const Session& session, bool explore_computes) {
   const Clock::time_point now = Clock::now();
   if (explore_computes) explored_at_ = now;
-  shared_->held = now - explored_at_ < 200ms;
+  *held_ = now - explored_at_ < 200ms;
   if (session.view.workspace == Workspace::sweep) plan(session);
-  taken(points_, message_);
-  if (wanted_ == State::running && !points_.busy()) wanted_ = State::idle;
-  take_table();
+  take_points();
+  make_table();
 }
 
 void Sweeper::plan(const Session& session) {
@@ -232,22 +231,52 @@ void Sweeper::plan(const Session& session) {
 void Sweeper::ask() {
   begun_at_ = Clock::now();
   begun_share_ = ledger_->computed_share();
-  points_.submit({++shared_->question, ledger_, wanted_ == State::running, usable_device(device_).spec});
+  ask_from(0);
 }
 
-/// Takes a new table and requests the next one, after four times the time that the last one took.
-void Sweeper::take_table() {
-  if (std::optional<TableAnswer> answer = taken(tables_, message_)) {
-    shown_ = std::move(*answer);
-    tabled_in_ = Clock::now() - tabled_at_;
+void Sweeper::ask_from(std::size_t first) {
+  points_.cancel();
+  taken_ = 0;
+  last_ = ledger_->missing(batch, first);
+  asking_ = !last_.empty();
+  if (asking_)
+    points_.submit({++number_, ledger_->sweep(), last_, first == 0, wanted_ == State::running, usable_device(device_).spec});
+  else if (wanted_ == State::running)
+    wanted_ = State::idle;
+}
+
+/// Takes found points, and asks for the next ones.
+void Sweeper::take_points() {
+  const bool was_busy = points_.busy();  // before `taken`: an answer taken while idle is the last
+  const std::optional<PointsAnswer> answer = taken(points_, message_);
+  if (answer && answer->number == number_) {
+    for (; taken_ < answer->found.size(); ++taken_) ledger_->add(answer->found[taken_]);
+    remark_ = answer->remark;
   }
-  if (!ledger_ || !planned_.sweep || tables_.busy()) return;
-  TableQuestion wanted{ledger_, planned_.sweep->measure, planned_.rival, ledger_->changes()};
-  const bool same = shown_ && shown_->question.ledger == wanted.ledger && shown_->question.measure == wanted.measure &&
-                    shown_->question.rival == wanted.rival;
-  if (same && (shown_->question.changes == wanted.changes || Clock::now() - tabled_at_ < 4 * tabled_in_)) return;
+  if (was_busy || !std::exchange(asking_, false)) return;
+  if (answer)
+    ask_from(wanted_ == State::running ? 0 : last_.back() + 1);
+  else
+    wanted_ = State::idle;
+}
+
+Sweeper::TableOf Sweeper::wanted_table() const {
+  return {ledger_, planned_.sweep->measure, planned_.rival, ledger_->changes()};
+}
+
+bool Sweeper::is_table_old() const { return ledger_ && planned_.sweep && (!shown_ || shown_of_ != wanted_table()); }
+
+/// Makes a new table of the same measure only after four times the time that the last one took.
+void Sweeper::make_table() {
+  if (!is_table_old()) return;
+  TableOf wanted = wanted_table();
+  const Clock::time_point now = Clock::now();
+  const bool same = shown_of_.ledger == wanted.ledger && shown_of_.measure == wanted.measure && shown_of_.rival == wanted.rival;
+  if (shown_ && same && now - tabled_at_ < 4 * tabled_in_) return;
+  shown_ = ledger_->table(wanted.measure, wanted.rival);
+  shown_of_ = std::move(wanted);
   tabled_at_ = Clock::now();
-  tables_.submit(std::move(wanted));
+  tabled_in_ = tabled_at_ - now;
 }
 
 SweepProgress::State Sweeper::state() const {
@@ -256,12 +285,11 @@ SweepProgress::State Sweeper::state() const {
 }
 
 SweepView Sweeper::view() const {
-  SweepView view{offer_, shown_ ? shown_->table : nullptr, planned_.about};
+  SweepView view{offer_, shown_, planned_.about};
   SweepProgress& p = view.progress;
   p.state = state();
-  p.waits = p.state == State::running && shared_->held;
-  p.stale =
-      !planned_.sweep || !shown_ || shown_->question.ledger != ledger_ || shown_->question.measure != planned_.sweep->measure;
+  p.waits = p.state == State::running && *held_;
+  p.stale = !planned_.sweep || !shown_ || shown_of_.ledger != ledger_ || shown_of_.measure != planned_.sweep->measure;
   p.remark = message_;
   if (ledger_) {
     p.points = ledger_->points();
@@ -271,10 +299,7 @@ SweepView Sweeper::view() const {
                  spent = std::chrono::duration<double>(Clock::now() - begun_at_).count();
     if (p.state == State::running && fresh > 0) p.seconds_left = spent / fresh * (1 - ledger_->share());
   }
-  if (p.remark.empty() && !points_.busy()) {
-    const std::lock_guard lock(shared_->mutex);
-    p.remark = shared_->remark;
-  }
+  if (p.remark.empty()) p.remark = remark_;
   return view;
 }
 
@@ -291,11 +316,12 @@ std::string Sweeper::handle(const Requests& requests, Session& session) {
     case SweepRequest::pause:
     case SweepRequest::cancel:
       wanted_ = requests.sweep == SweepRequest::pause ? State::paused : State::idle;
-      ++shared_->question;
+      points_.cancel();
+      asking_ = false;
       break;
   }
   if (!requests.open_point || !shown_) return "";
-  const SweepLedger& ledger = *shown_->question.ledger;
+  const SweepLedger& ledger = *shown_of_.ledger;
   const std::optional<std::size_t> point = ledger.point_at(*requests.open_point);
   if (!point) return "This point is not computed yet.";
   try {

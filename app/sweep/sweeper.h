@@ -5,9 +5,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/sweep/sweep_ledger.h"
 #include "app/threads/worker.h"
@@ -50,46 +50,47 @@ class Sweeper {
   /// "".
   std::string handle(const Requests& requests, Session& session);
   /// True while a computation is running that ends by itself.
-  bool busy() const { return points_.busy() || tables_.busy(); }
+  bool busy() const { return points_.busy() || is_table_old(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   using Ledger = std::shared_ptr<SweepLedger>;
   using State = SweepProgress::State;
-  /// State shared by the window's thread and the computing one.
-  struct Shared {
-    std::atomic<std::uint64_t> question{0};  ///< number of the newest question; others are cancelled
-    std::atomic<bool> held{false};           ///< Explore computes
-    std::mutex mutex;
-    std::string remark;  ///< of the cache
-  };
+  /// Some points of a sweep.
   struct PointsQuestion {
     std::uint64_t number = 0;
-    Ledger ledger;
+    Sweep sweep{};
+    std::vector<std::size_t> points{};
+    bool is_first = true;   ///< of the sweep
     bool computes = false;  ///< else only looks up
-    std::string device;
+    std::string device{};
   };
-  struct TableQuestion {
+  struct PointsAnswer {
+    std::uint64_t number = 0;  ///< of the question
+    std::vector<SweepAnswer> found{};
+    std::string remark{};  ///< of the cache
+  };
+  /// Everything that a table depends on.
+  struct TableOf {
     Ledger ledger;
     Measure measure;
     std::optional<Measure> rival;
-    std::size_t changes = 0;  ///< of the ledger, at the least those in the table
-  };
-  struct TableAnswer {
-    TableQuestion question;
-    std::shared_ptr<const SweepTable> table;
+    std::size_t changes = 0;  ///< of the ledger
+    friend bool operator==(const TableOf&, const TableOf&) = default;
   };
 
-  static std::function<bool(const PointsQuestion&, const std::function<bool()>&)> finder(std::shared_ptr<Shared> shared,
-                                                                                         std::function<void()> published,
-                                                                                         std::string cache);
+  static Worker<PointsQuestion, PointsAnswer>::Work finder(std::shared_ptr<std::atomic<bool>> held, std::string cache);
   void plan(const Session& session);
   void ask();
-  void take_table();
+  void ask_from(std::size_t first);
+  void take_points();
+  TableOf wanted_table() const;
+  bool is_table_old() const;
+  void make_table();
   State state() const;
 
   std::shared_ptr<const SweepOffer> offer_ = sweep_offer();
-  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  std::shared_ptr<std::atomic<bool>> held_ = std::make_shared<std::atomic<bool>>(false);  ///< Explore computes
   SweepPlan plan_;
   Experiment base_;
   bool read_ = false;  ///< a session was read into `plan_` and `base_`
@@ -97,13 +98,17 @@ class Sweeper {
   PlannedSweep planned_;
   Ledger ledger_;
   State wanted_ = State::idle;
-  std::optional<TableAnswer> shown_;
+  std::shared_ptr<const SweepTable> shown_;  ///< null: none yet
+  TableOf shown_of_;
   Clock::time_point tabled_at_{}, explored_at_{}, begun_at_{};
   Clock::duration tabled_in_{};
-  double begun_share_ = 0;  ///< share of the work that was finished at the start
-  std::string message_;
-  Worker<PointsQuestion, bool> points_;  ///< last, so that they join before anything they use is destroyed
-  Worker<TableQuestion, TableAnswer> tables_;
+  double begun_share_ = 0;                       ///< share of the work that was finished at the start
+  std::string message_, remark_;                 ///< of the newest failure, of the cache
+  std::uint64_t number_ = 0;                     ///< of the newest question
+  std::size_t taken_ = 0;                        ///< points of its answer that are in the ledger
+  std::vector<std::size_t> last_;                ///< points of the newest question
+  bool asking_ = false;                          ///< it is not answered, nor stopped
+  Worker<PointsQuestion, PointsAnswer> points_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -1,7 +1,6 @@
 /// A question answered in the background by a thread, dropped when outdated.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -46,8 +45,8 @@ class SideQuestion {
 
   /// The worker's thread calls `published` whenever `update` has something to take.
   SideQuestion(Work work, std::function<void()> published)
-      : worker_([this, work = std::move(work)](const Asked& asked, const auto& cancelled,
-                                               const auto& publish) { return answered(work, asked, cancelled, publish); },
+      : worker_([work = std::move(work)](const Asked& asked, const auto& cancelled,
+                                         const auto& publish) { return answered(work, asked, cancelled, publish); },
                 std::move(published)) {}
 
   /// Asks the question unless it is the last one on the same device.
@@ -60,6 +59,7 @@ class SideQuestion {
   void forget() {
     asked_.reset();
     ++forgotten_;
+    worker_.cancel();
   }
   /// Drops the answer, too, and those on their way.
   void clear() {
@@ -67,9 +67,12 @@ class SideQuestion {
     dropped_ = forgotten_;
     answer_.reset();
   }
-  /// Takes a published answer. Throws the exceptions of the work.
+  /// Takes a published answer. Throws the exceptions of the work, but for Stopped.
   void update() {
-    if (auto told = worker_.take(); told && told->answer && told->forgotten >= dropped_) answer_ = std::move(told->answer);
+    try {
+      if (auto told = worker_.take(); told && told->forgotten >= dropped_) answer_ = std::move(told->answer);
+    } catch (const Stopped&) {  // the question was forgotten
+    }
   }
   /// The newest answer, to any question; null: none yet.
   const std::shared_ptr<const Answer>& answer() const { return answer_; }
@@ -83,28 +86,22 @@ class SideQuestion {
     std::uint64_t forgotten = 0;
   };
   struct Told {
-    std::shared_ptr<const Answer> answer;  ///< null: the question was forgotten
-    std::uint64_t forgotten = 0;
+    std::shared_ptr<const Answer> answer;
+    std::uint64_t forgotten = 0;  ///< of the question
   };
 
-  Told answered(const Work& work, const Asked& asked, const Cancelled& cancelled,
-                const std::function<void(Told)>& publish) const {
-    const auto outdated = [&] { return forgotten_ != asked.forgotten; };
+  static Told answered(const Work& work, const Asked& asked, const Cancelled& cancelled,
+                       const std::function<void(Told)>& publish) {
     const auto told = [&](Answer answer) { return Told{std::make_shared<const Answer>(std::move(answer)), asked.forgotten}; };
-    const Run run{.options = {.cancelled = [&] { return outdated() || cancelled(); }, .device = asked.device},
+    const Run run{.options = {.cancelled = cancelled, .device = asked.device},
                   .known = asked.known,
                   .publish = [&](Answer first) { publish(told(std::move(first))); }};
-    try {
-      return told(work(asked.question, run));
-    } catch (const Stopped&) {
-      if (!outdated()) throw;
-      return {};
-    }
+    return told(work(asked.question, run));
   }
 
   std::optional<std::pair<Question, std::string>> asked_;
-  std::atomic<std::uint64_t> forgotten_{0};  ///< number of calls of `forget`; earlier questions are outdated
-  std::uint64_t dropped_ = 0;                ///< answers to questions before this one are not taken
+  std::uint64_t forgotten_ = 0;  ///< number of calls of `forget`
+  std::uint64_t dropped_ = 0;    ///< answers to questions before this one are not taken
   std::shared_ptr<const Answer> answer_;
   Worker<Asked, Told> worker_;  ///< last, so that it joins before anything it uses is destroyed
 };

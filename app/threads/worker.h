@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -20,7 +21,8 @@ namespace attoscope {
 /// A new question does not cancel the running work: it finishes and publishes, otherwise a drag would show no picture. Work
 /// that runs longer than `patience` is cancelled while a newer question waits; patience then doubles until something is
 /// published, so that a long drag over slow work still shows pictures. Work that has published a first answer is cancelled as
-/// soon as a newer question waits. Destruction cancels the work at its next poll and joins.
+/// soon as a newer question waits. `cancel` stops it as well; an exception that it then throws is published. Destruction
+/// cancels the work at its next poll and joins.
 template <class Question, class Answer>
 class Worker {
  public:
@@ -52,10 +54,14 @@ class Worker {
       const std::lock_guard lock(mutex_);
       question_ = std::move(question);
       waiting_ = true;
+      ++asked_;
     }
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     wake_.notify_one();
   }
+
+  /// Stops the work on all that was submitted so far.
+  void cancel() { unwanted_ = asked_.load(); }
 
   /// The newest answer not taken yet; or throws an exception of the work, once.
   std::optional<Answer> take() {
@@ -92,6 +98,7 @@ class Worker {
     if (!wake_.wait(lock, stop, [this] { return question_.has_value(); }) || stop.stop_requested()) return std::nullopt;
     working_ = true;
     waiting_ = false;
+    answered_ = asked_.load();
     return std::exchange(question_, std::nullopt);
   }
 
@@ -100,6 +107,7 @@ class Worker {
     const Clock::time_point start = Clock::now();
     std::atomic<bool> asked{false}, shown{false};
     const Poll cancelled = [&] {
+      if (unwanted_ >= answered_) return true;
       if (!stop.stop_requested() && !(waiting_ && (shown || Clock::now() - start > patience))) return false;
       asked = true;
       return true;
@@ -136,8 +144,10 @@ class Worker {
   std::optional<Answer> answer_;      ///< newest, not taken
   std::exception_ptr error_;          ///< instead of an answer
   bool working_ = false;
-  std::atomic<bool> waiting_{false};  ///< question_.has_value(), readable without the mutex
-  std::jthread thread_;               ///< last, so that it joins before anything it uses is destroyed
+  std::atomic<bool> waiting_{false};                                 ///< question_.has_value(), readable without the mutex
+  std::atomic<std::uint64_t> asked_{0}, answered_{0}, unwanted_{0};  ///< numbers of questions: the newest, the one begun last,
+                                                                     ///< and the last that was cancelled
+  std::jthread thread_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

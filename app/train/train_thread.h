@@ -1,101 +1,18 @@
-/// The thread that trains: obeys orders between steps and reports its record.
+/// The thread that trains.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "app/files/files.h"
-#include "app/train/training_history.h"
-#include "ui/frame/train_answer.h"
+#include "app/train/ordered_training.h"
 
 namespace attoscope {
-
-/// The selected tensor of a pair; tensor < 0: none.
-struct TensorAt {
-  int pair = 0, tensor = -1;
-
-  friend bool operator==(const TensorAt&, const TensorAt&) = default;
-};
-
-/// A request with its plan, device and seeds.
-struct TrainOrder {
-  TrainRequest request;
-  TrainPlan plan;  ///< the session's, with its corpus
-  std::string device;
-  int seeds = 1;  ///< number of seeds, trained one after the other
-};
-
-/// A file of Q, K, V, and the experiment of Explore on it.
-struct CapturedFile {
-  std::string file, title;
-  Experiment experiment;  ///< without tensors
-};
-
-/// The reports of the thread at one moment.
-struct TrainTold {
-  std::shared_ptr<const TrainRecord> record;
-  std::shared_ptr<const WeightGap> gap;
-  TrainProgress progress;                                 ///< without the plan's text and the fields that depend on the session
-  std::string note;                                       ///< one sentence about a finished action
-  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< as in TrainView
-  std::optional<CapturedFile> captured;                   ///< returned once, as the note
-  std::optional<TrainPlan> opened;                        ///< plan of an opened checkpoint, returned once
-};
-
-/// |x - y| of a tensor, as a picture of it.
-WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
-                     std::span<const float> y);
-/// The same of all runs' newest weights; null where there is no such pair or tensor.
-std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
-                                            const std::vector<std::vector<float>>& weights);
-
-/// The recent number of steps a second.
-class StepRate {
- public:
-  using Clock = std::chrono::steady_clock;
-  /// Forgets the steps before a pause.
-  void restart() { marks_.clear(); }
-  void mark(Clock::time_point now, int step);
-  /// 0 where it is unknown.
-  double per_second() const;
-
- private:
-  struct Mark {
-    Clock::time_point at;
-    int step;
-  };
-  std::deque<Mark> marks_;
-};
-
-/// The directory (empty: none) and the interval of the automatic saves.
-struct TrainKeeping {
-  std::string directory;
-  std::chrono::milliseconds every = std::chrono::minutes(5);
-};
-
-/// The file of a window's automatic saves: last-training.checkpoint in the directory, or last-training-2.checkpoint and so on
-/// if another open window has the first. The file is locked as long as this object lives.
-class OwnCheckpoint {
- public:
-  explicit OwnCheckpoint(const std::string& directory);
-  /// Empty: there is no directory.
-  const std::string& file() const { return file_; }
-
- private:
-  std::string file_;
-  Descriptor lock_;
-};
 
 /// Destruction stops within a step and keeps what was trained.
 class TrainThread {
@@ -103,7 +20,7 @@ class TrainThread {
   /// `published` is called from this thread whenever `told` has changed.
   TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make);
 
-  /// Queues an order; orders are obeyed in turn, between two steps.
+  /// Queues an order; orders are obeyed in turn, between two steps. The first begins the thread.
   void give(TrainOrder order);
   /// While `held`, no step begins.
   void hold(bool held);
@@ -114,67 +31,16 @@ class TrainThread {
   bool busy() const;
 
   /// The path of the automatic checkpoint; empty: there is none.
-  const std::string& own_checkpoint() const { return own_.file(); }
+  const std::string& own_checkpoint() const { return training_.own_checkpoint(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  using State = TrainProgress::State;
   enum class Task : std::uint8_t { end, order, step, look };
 
   void work(const std::stop_token& stop);
   Task next(const std::stop_token& stop, TrainOrder& order);
-  void attempt(const std::function<void()>& act);
-  void remark_on_takeover();
-  std::string lasting() const;
-  void obey(const TrainOrder& order, const Cancelled& outdated);
-  TrainDevice made(const std::string& device);
-  void begin(const TrainOrder& order);
-  void open(const TrainOrder& order);
-  void explore(const TrainOrder& order, const Cancelled& outdated);
-  void save(const std::string& file);
-  bool wrote(const std::function<void()>& write);
-  void renewed();
-  bool over() const;
-  void step(const Cancelled& outdated);
-  void step_seed(const Cancelled& outdated);
-  void take_weights(bool measured);
-  void picture();
-  void save_own();
-  void publish(bool at_once);
-  TrainProgress progress() const;
 
   const std::function<void()> published_;
-  const TrainKeeping keeping_;
-  const MakeDevice make_;
-  const OwnCheckpoint own_;
-
-  // the thread's own
-  TrainingHistory history_;
-  struct Seeds {
-    int wanted = 1;  ///< with that of the history
-    std::optional<PairedTraining> training;
-    std::vector<std::shared_ptr<const TrainRecord>> done;
-  } seeds_;  ///< the history's plan from its first step at further seeds, once the history is over
-  bool running_ = false;
-  bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
-  std::string remark_, note_;
-  std::string taken_over_;  ///< the record's remark that was told
-  int own_step_ = -1;       ///< the step of the present training that is in the own checkpoint; negative: none is
-  std::string not_kept_;    ///< the remark that the own checkpoint could not be written; empty: it could
-  StepRate rate_;
-  Clock::time_point saved_at_ = Clock::now();
-  struct Published {
-    Clock::time_point at{};
-    Clock::duration took{};
-    std::shared_ptr<const TrainRecord> record;  ///< null: the record has changed since
-    std::vector<std::shared_ptr<const TrainRecord>>
-        records;  ///< records that readers may still hold; this thread destroys them, so that no frame waits
-  } last_;
-  TensorAt looked_at_;
-  struct Measured {
-    int pair = -1, step = 0;
-    std::vector<float> x, y;
-  } measured_;  ///< weights of the pair that is looked at, when they were last measured
+  OrderedTraining training_;  ///< the thread's own
 
   mutable std::mutex mutex_;  ///< of what follows
   std::condition_variable_any wake_;

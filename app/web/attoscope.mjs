@@ -5,6 +5,7 @@
 /// and undefined are left out, a list gives an option several times. In place of a file stands a tensor, {data, shape}, where data
 /// is a Float32Array, Float64Array, Int32Array, BigInt64Array or Uint8Array (of booleans), or a file, {name, bytes}.
 import createModule from './attoscope_module.mjs';
+import {begunFrom, unpacked} from './unpacked.mjs';
 
 let core = null;
 
@@ -29,15 +30,8 @@ function tellMemory() {
 /// Compiles the module, once, from its own folder or from `options.module`, a WebAssembly.Module.
 export async function load(options = {}) {
   if (core) return api;
-  const settings = {};
-  if (options.module)
-    settings.instantiateWasm = (imports, done) => {
-      WebAssembly.instantiate(options.module, imports).then((instance) => done(instance, options.module));
-      return {};
-    };
-  else if (typeof process !== 'undefined' && process.versions?.node)
-    settings.wasmBinary = await (await import('node:fs/promises')).readFile(new URL('attoscope_module.wasm', import.meta.url));
-  core = await createModule(settings);
+  const code = options.module ?? await WebAssembly.compile(await unpacked('attoscope_module.wasm').then((file) => file.arrayBuffer()));
+  core = await new Promise((done, failed) => createModule({...begunFrom(code, failed), noInitialRun: true}).then(done, failed));
   return api;
 }
 

@@ -21,10 +21,9 @@ import wheel  # noqa: E402
 EMSCRIPTEN = (str(HERE / "emscripten"),)
 LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng, libzip and FreeType
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
-WINDOW_PAGES = ("index.html", "window.mjs", "isolation.mjs", "isolated.js")
-PAGES = ("form.html", "bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "page.mjs", "worker.mjs")
-MODULE = ("attoscope_module.mjs", "attoscope_module.wasm")
-WINDOW, WINDOW_CODE = "window_module.mjs", "window_module.wasm.packed"
+WINDOW_PAGES = ("index.html", "window.mjs", "unpacked.mjs", "isolation.mjs", "isolated.js")
+PAGES = ("bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "worker.mjs", "far.mjs", "far_worker.mjs")
+THREADS, ALONE, COMMANDS = "threads_module", "alone_module", "attoscope_module"
 ASSETS = tree.ROOT / "assets"
 FONTS = ("Inter:regular", "Inter:semibold", "Inter:italic", "JetBrains Mono:regular", "DejaVu Sans:book")  # of this machine
 TOOLS = ("fonttools==4.60.1", "deflate==0.9.0")  # for the fonts, and gzip by libdeflate, which is 3 % smaller than zlib's
@@ -66,7 +65,7 @@ def zlib(work):
 
 
 def build(work):
-    """Builds the module of the commands in `work`/build, that of the window in `work`/window."""
+    """Builds the modules without threads in `work`/build, that with threads in `work`/threads."""
     work.mkdir(parents=True, exist_ok=True)
     log = work / "build.log"
     log.unlink(missing_ok=True)
@@ -76,10 +75,10 @@ def build(work):
                "CMAKE_INSTALL_PREFIX": usr, "CMAKE_C_FLAGS": "-fwasm-exceptions -pthread"}
     build_libraries(work, options, log)
     free_type = usr / "include" / "freetype2"
-    for folder, target, window in (("build", "attoscope_web", "OFF"), ("window", "attoscope_web_window", "ON")):
+    for folder, target, threads in (("build", "attoscope_web", "OFF"), ("threads", "attoscope_web_threads", "ON")):
         commands.cmake(tree.ROOT, work / folder, target,
                        {**options, **zlib(work), "CMAKE_PROJECT_INCLUDE": HERE / "project.cmake", "ATTOSCOPE_WEB_LIBRARIES": usr,
-                        "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": window, "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
+                        "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": "ON", "ATTOSCOPE_WEB_THREADS": threads, "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
                         "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON",
                         "PNG_LIBRARY": usr / "lib" / "libpng.a", "PNG_PNG_INCLUDE_DIR": usr / "include", "XXHASH_INCLUDE_DIR": usr / "include",
                         "FREETYPE_LIBRARY": usr / "lib" / "libfreetype.a", "FREETYPE_INCLUDE_DIR_ft2build": free_type,
@@ -156,7 +155,8 @@ def check_sizes(out):
     """Fails where the folder is larger than it may be; prints what it takes."""
     files = [file for file in out.rglob("*") if file.is_file()]
     everything = sum(file.stat().st_size for file in files)
-    first = sum(len(gzip.compress((out / name).read_bytes(), 9)) for name in (*WINDOW_PAGES, WINDOW, WINDOW_CODE, "files.json", "files.bin.packed"))
+    first = max(sum(len(gzip.compress((out / name).read_bytes(), 9)) for name in (*WINDOW_PAGES, *pages, f"{module}.mjs", f"{module}.wasm.packed", "files.json", "files.bin.packed"))
+                for module, pages in ((THREADS, ()), (ALONE, ("far.mjs", "far_worker.mjs"))))
     print(f"{out}: {everything / 1e6:.1f} MB in all; {first / 1e6:.1f} MB compressed before the first picture", flush=True)
     if everything > LARGEST or first > LARGEST_FIRST:
         raise SystemExit(f"app/package: {out} is too large: expected at most {LARGEST / 1e6} MB, and {LARGEST_FIRST / 1e6} MB first")
@@ -164,19 +164,20 @@ def check_sizes(out):
 
 def main():
     out, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(strict=True)
-    if out.exists() and any(out.iterdir()) and not (out / MODULE[1]).exists():
+    if out.exists() and any(out.iterdir()) and not (out / f"{COMMANDS}.mjs").exists():
         raise SystemExit(f"app/package: {out} holds other files: expected an empty folder, or one that this command has made")
     work = tree.ROOT / "build" / "web"
     build(work)
     shutil.rmtree(out, ignore_errors=True)
-    for folder, names in ((HERE, (*PAGES, *WINDOW_PAGES)), (work / "build" / "app" / "web", MODULE), (work / "window" / "app" / "web", (WINDOW,))):
-        for name in names:
-            tree.copy(folder / name, out / name)
+    for name in (*PAGES, *WINDOW_PAGES):
+        tree.copy(HERE / name, out / name)
+    for folder, module in (("build", COMMANDS), ("build", ALONE), ("threads", THREADS)):
+        tree.copy(work / folder / "app" / "web" / f"{module}.mjs", out / f"{module}.mjs")
+        pack((work / folder / "app" / "web" / f"{module}.wasm").read_bytes(), out / f"{module}.wasm.packed")
     for file in PRODUCTS.glob("*.safetensors"):
         tree.copy(file, out / "products" / file.name)
     tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
     tree.copy(ASSETS / "LICENSE", out / "LICENSE")
-    pack((work / "window" / "app" / "web" / "window_module.wasm").read_bytes(), out / WINDOW_CODE)
     pack_files(out, work)
     tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), out / "bits.json")
     check_sizes(out)

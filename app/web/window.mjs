@@ -1,6 +1,8 @@
-/// The page of the window: makes it isolated, puts its files into the module's memory, and gives the browser what the window
-/// saves.
+/// The page of the window: puts its files into the module's memory, and gives the browser what the window saves. Where the page
+/// may share memory the window computes on threads, else Web Workers answer its questions.
+import {FarWork} from './far.mjs';
 import {isolated} from './isolation.mjs';
+import {put, unpacked} from './unpacked.mjs';
 
 const place = (name) => new URL(name, import.meta.url);
 const status = document.getElementById('status');
@@ -11,17 +13,10 @@ const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/d
   XDG_CONFIG_HOME: '/config', XDG_PICTURES_DIR: '/downloads', ATTOSCOPE_ASSETS: '/assets', ATTOSCOPE_PAGE: location.href.replace(/#.*/, '')};
 const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads', '/files', '/assets', '/fonts'];
 
-/// A file that the folder has compressed by gzip, since many servers send files as they are.
-async function unpacked(name, type) {
-  const {ok, status: code, body} = await fetch(place(name + '.packed'));
-  if (!ok) throw new Error(`${name}.packed cannot be fetched (${code}).`);
-  return new Response(body.pipeThrough(new DecompressionStream('gzip')), {headers: {'Content-Type': type}});
-}
-
 /// Files that the window begins with: names and sizes in files.json, bytes one after the other in files.bin. Examples come later.
 async function filesOf() {
   const [{files, examples}, data] = await Promise.all([fetch(place('files.json')).then((f) => f.json()),
-    unpacked('files.bin', 'application/octet-stream').then((f) => f.arrayBuffer())]);
+    unpacked('files.bin').then((f) => f.arrayBuffer())]);
   let at = 0;
   return {examples, files: files.map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}))};
 }
@@ -29,7 +24,7 @@ async function filesOf() {
 /// Puts the examples, which nothing shows at first, into the module's memory.
 async function load(examples, write) {
   for (const name of examples)
-    write('/assets/examples/' + name, new Uint8Array(await unpacked('examples/' + name, 'application/octet-stream').then((f) => f.arrayBuffer())));
+    write('/assets/examples/' + name, new Uint8Array(await unpacked('examples/' + name).then((f) => f.arrayBuffer())));
 }
 
 function stored(name, value) {
@@ -41,9 +36,38 @@ function stored(name, value) {
   }
 }
 
-function put(module, path, bytes) {
-  module.FS.mkdirTree(path.slice(0, path.lastIndexOf('/')));
-  module.FS.writeFile(path, bytes);
+/// The files in these folders, again and again: each path with its bytes, the same array as long as it does not change.
+function filesIn(module, folders) {
+  const known = new Map();
+  const look = (folder) => {
+    if (!module.FS.analyzePath(folder).exists) return;
+    for (const name of module.FS.readdir(folder)) {
+      const path = `${folder}/${name}`, {mode, mtime, size} = /^\.\.?$/.test(name) ? {mode: 0} : module.FS.stat(path);
+      if (module.FS.isDir(mode)) look(path);
+      if (!module.FS.isFile(mode)) continue;
+      const stamp = `${mtime.getTime()} ${size}`;
+      if (known.get(path)?.stamp !== stamp) known.set(path, {stamp, bytes: module.FS.readFile(path)});
+    }
+  };
+  return () => {
+    folders.forEach(look);
+    return new Map([...known].map(([path, {bytes}]) => [path, bytes]));
+  };
+}
+
+/// What answers the questions of a window without threads; `code` gives its WebAssembly.Module.
+function farWork(code, module) {
+  const files = filesIn(module, ['/assets', '/files', '/.glfw_dropped_files', '/data']);
+  const far = new FarWork(() => ({code: code(), environment}), files, (kind, number, what, bytes) => {
+    if (!module.answered.includes(kind)) module.answered.push(kind);
+    const place = module._malloc(bytes.length);
+    module.HEAPU8.set(bytes, place);
+    module.ccall('attoscope_told', null, ['string', 'number', 'number', 'number', 'number'], [kind, number, what, place, bytes.length]);
+    module._free(place);
+  });
+  module.answered = [];  // kinds of questions
+  module.ask = (...question) => far.ask(...question);
+  module.drop = (kind) => far.drop(kind);
 }
 
 /// Gives the browser each file that has come into /downloads, or changed there.
@@ -140,21 +164,16 @@ function listen(module) {
 
 async function start() {
   if (screen.width < narrowest) document.getElementById('viewport').content = `width=${narrowest}, user-scalable=no`;
-  if (!await isolated()) {
-    const why = isSecureContext ? 'which this browser does not give here, as in some private windows'
-      : 'which a browser gives to addresses with <code>https:</code> and to <code>localhost</code>, not to <code>http:</code>';
-    status.innerHTML = `The window needs memory that threads share, ${why}. <a href="form.html">One experiment and the verdict</a> work without it.`;
-    return;
-  }
-  const code = unpacked('window_module.wasm', 'application/wasm');
-  const [{files, examples}, {default: make}] = await Promise.all([filesOf(), import(place('window_module.mjs'))]);
+  const name = await isolated() ? 'threads_module' : 'alone_module';
+  const code = unpacked(`${name}.wasm`, 'application/wasm');
+  const [{files, examples}, {default: make}] = await Promise.all([filesOf(), import(place(`${name}.mjs`))]);
   const session = stored(kept);
   const needed = session !== null || location.hash.length > 1;
   if (needed) await load(examples, (path, bytes) => files.push({path, bytes}));
-  let tell, fail;
+  let tell, fail, compiled;
   const drawn = new Promise((resolve) => (tell = resolve)), failed = new Promise((_, reject) => (fail = reject));
   const instantiateWasm = (imports, done) => {
-    WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, module)).catch(fail);
+    WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, compiled = module)).catch(fail);
     return {};
   };
   let said = '';
@@ -167,6 +186,7 @@ async function start() {
       for (const {path, bytes} of files) put(early, path, bytes);
       if (session !== null) put(early, autosave, session);
       early.FS.chdir('/downloads');
+      if (name === 'alone_module') farWork(() => compiled, early);
     }]})]);
   module.choose = chooser(module);
   listen(module);

@@ -286,6 +286,31 @@ void work_until_stopped(const Poll& cancelled) {
   throw Stopped();
 }
 
+TEST(Worker, CancelStopsWhatWasAskedBeforeItAndNothingAfter) {
+  std::atomic<int> working{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled) {
+        working = x;
+        if (x % 2 == 1) work_until_stopped(cancelled);
+        return x;
+      },
+      {}, 1h);
+  for (int x = 1; x < attempts; x += 2) {
+    worker.submit(x);
+    if (x % 4 == 1) ASSERT_TRUE(eventually([&] { return working == x; }));
+    worker.cancel();
+    if (x % 3 == 0) EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+    worker.submit(x + 1);
+    ASSERT_TRUE(eventually([&] {
+      try {
+        return worker.take() == x + 1;
+      } catch (const Stopped&) {
+        return false;
+      }
+    }));
+  }
+}
+
 TEST(SideQuestion, AnswersEachQuestionOnceAndAgainWhenForgotten) {
   std::atomic<int> asked{0};
   SideQuestion<int, int> square([&](int x, const auto&) { return ++asked, x * x; }, {});

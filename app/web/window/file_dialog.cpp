@@ -1,23 +1,14 @@
-/// The browser's file chooser. What is saved goes into /downloads, from which the page gives it to the browser.
 #include "app/window/file_dialog.h"
 
 #include <emscripten.h>
 
-#include <chrono>
-#include <mutex>
 #include <sstream>
 #include <utility>
 
 namespace attoscope {
 namespace {
 
-std::mutex chosen_mutex;
-std::optional<std::vector<std::string>> chosen;
-
-std::optional<std::vector<std::string>> take_chosen_files() {
-  const std::lock_guard lock(chosen_mutex);
-  return std::exchange(chosen, std::nullopt);
-}
+FileDialog* open_dialog = nullptr;  ///< the window's
 
 /// The name of what is saved, in /downloads.
 std::string download(const FileDialog::Question& q) {
@@ -25,20 +16,24 @@ std::string download(const FileDialog::Question& q) {
   return "/downloads/" + (name.empty() ? "attoscope.json" : name);
 }
 
-FileDialog::Answer choose(const FileDialog::Question& q, const std::function<bool()>& cancelled) {
-  if (q.saves) return {q, {download(q)}};
-  take_chosen_files();
-  MAIN_THREAD_ASYNC_EM_ASM({ Module.choose($0); }, static_cast<int>(q.use == FileUse::tensors));
-  for (;;) {
-    if (cancelled()) return {q};
-    if (std::optional<std::vector<std::string>> files = take_chosen_files()) return {q, std::move(*files)};
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-}
-
 }  // namespace
 
-FileDialog::FileDialog(std::function<void()> answered) : available_(true), worker_(choose, std::move(answered)) {}
+FileDialog::FileDialog(std::function<void()> answered) : answered_(std::move(answered)) { open_dialog = this; }
+FileDialog::~FileDialog() { open_dialog = nullptr; }
+
+void FileDialog::ask(Question question) {
+  question_ = std::move(question);
+  if (question_->saves) return choose({download(*question_)});
+  EM_ASM({ Module.choose($0); }, static_cast<int>(question_->use == FileUse::tensors));
+}
+
+std::optional<FileDialog::Answer> FileDialog::take() { return std::exchange(answer_, std::nullopt); }
+
+void FileDialog::choose(std::vector<std::string> files) {
+  if (!question_) return;
+  answer_ = {*std::exchange(question_, std::nullopt), std::move(files)};
+  answered_();
+}
 
 }  // namespace attoscope
 
@@ -47,6 +42,5 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_chosen(const char* lines) {
   std::vector<std::string> files;
   std::istringstream in(lines);
   for (std::string file; std::getline(in, file);) files.push_back(std::move(file));
-  const std::lock_guard lock(attoscope::chosen_mutex);
-  attoscope::chosen = std::move(files);
+  if (attoscope::open_dialog != nullptr) attoscope::open_dialog->choose(std::move(files));
 }

@@ -1,0 +1,423 @@
+/// Values as bytes, by which questions and answers go from one module of a page to another. Both are the same program: the
+/// bytes are no format of files.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kernels/experiment/all_heads.h"
+#include "kernels/experiment/input.h"
+
+namespace attoscope {
+
+class DeviceMatrices;
+
+namespace fields {
+
+/// Stands for any value when the fields of a struct are counted. An optional is made from it by its own constructor.
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class Whole, std::size_t>
+struct Anything {
+  template <class T>
+    requires(!is_optional<T> && !std::is_same_v<T, Whole>)
+  operator T() const;
+};
+
+template <class T, std::size_t... i>
+constexpr bool takes(std::index_sequence<i...>) {
+  return requires { T{Anything<T, i>{}...}; };
+}
+/// The number of fields of a struct without constructors.
+template <class T, std::size_t n = 32>
+consteval std::size_t count() {
+  if constexpr (takes<T>(std::make_index_sequence<n>()))
+    return n;
+  else
+    return count<T, n - 1>();
+}
+
+/// References to all of them.
+template <class T, std::size_t number = count<std::remove_const_t<T>>()>
+auto of(T& whole) {
+  if constexpr (number == 32) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af);
+  }
+  if constexpr (number == 31) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae);
+  }
+  if constexpr (number == 30) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad);
+  }
+  if constexpr (number == 29) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac);
+  }
+  if constexpr (number == 28) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab);
+  }
+  if constexpr (number == 27) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa);
+  }
+  if constexpr (number == 26) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z);
+  }
+  if constexpr (number == 25) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y);
+  }
+  if constexpr (number == 24) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x);
+  }
+  if constexpr (number == 23) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
+  }
+  if constexpr (number == 22) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v);
+  }
+  if constexpr (number == 21) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
+  }
+  if constexpr (number == 20) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
+  }
+  if constexpr (number == 19) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
+  }
+  if constexpr (number == 18) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+  }
+  if constexpr (number == 17) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+  }
+  if constexpr (number == 16) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+  }
+  if constexpr (number == 15) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+  }
+  if constexpr (number == 14) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  }
+  if constexpr (number == 13) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  }
+  if constexpr (number == 12) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  }
+  if constexpr (number == 11) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  }
+  if constexpr (number == 10) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  }
+  if constexpr (number == 9) {
+    auto& [a, b, c, d, e, f, g, h, i] = whole;
+    return std::tie(a, b, c, d, e, f, g, h, i);
+  }
+  if constexpr (number == 8) {
+    auto& [a, b, c, d, e, f, g, h] = whole;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+  if constexpr (number == 7) {
+    auto& [a, b, c, d, e, f, g] = whole;
+    return std::tie(a, b, c, d, e, f, g);
+  }
+  if constexpr (number == 6) {
+    auto& [a, b, c, d, e, f] = whole;
+    return std::tie(a, b, c, d, e, f);
+  }
+  if constexpr (number == 5) {
+    auto& [a, b, c, d, e] = whole;
+    return std::tie(a, b, c, d, e);
+  }
+  if constexpr (number == 4) {
+    auto& [a, b, c, d] = whole;
+    return std::tie(a, b, c, d);
+  }
+  if constexpr (number == 3) {
+    auto& [a, b, c] = whole;
+    return std::tie(a, b, c);
+  }
+  if constexpr (number == 2) {
+    auto& [a, b] = whole;
+    return std::tie(a, b);
+  }
+  if constexpr (number == 1) {
+    auto& [a] = whole;
+    return std::tie(a);
+  }
+}
+
+}  // namespace fields
+
+/// The shared values that both ends of a question know: an answer names them by their numbers.
+using SharedValues = std::vector<std::shared_ptr<const void>>;
+
+/// A function of the other module. It cannot be called here; sent back, it is the function itself.
+struct FarFunction {
+  std::size_t number = 0;
+  template <class... Arguments>
+  bool operator()(Arguments...) const {
+    throw std::logic_error("this function is another module's");
+  }
+};
+/// The functions that this module has sent, by their numbers; the oldest are forgotten.
+template <class Signature>
+std::map<std::size_t, std::function<Signature>>& sent_functions() {
+  static std::map<std::size_t, std::function<Signature>> sent;
+  return sent;
+}
+
+/// The largest magnitude over all heads of the file that Q, K and V of a head come from.
+using LargestOfFile = double (*)(const std::string& file, int head, ScaledTensor, const StopSign&);
+
+/// Appends values to `out`. A shared value is written once.
+class ByteWriter {
+ public:
+  explicit ByteWriter(SharedValues& shared) : shared_(shared) {}
+  std::string take() { return std::move(out_); }
+
+  template <class T>
+    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+  void write(const T& x) {
+    out_.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+  template <class T, std::size_t n>
+  void write(const std::array<T, n>& x) {
+    for (const T& element : x) write(element);
+  }
+  template <class T>
+    requires std::is_aggregate_v<T>
+  void write(const T& x) {
+    std::apply([this](const auto&... field) { (write(field), ...); }, fields::of(x));
+  }
+  void write(const std::string_view& x) { write_list(x); }
+  void write(const std::string& x) { write_list(x); }
+  template <class T>
+  void write(const std::vector<T>& x) {
+    write_list(x);
+  }
+  template <class K, class T>
+  void write(const std::map<K, T>& x) {
+    write_list(x);
+  }
+  template <class T, class U>
+  void write(const std::pair<T, U>& x) {
+    write(x.first), write(x.second);
+  }
+  template <class T>
+  void write(const std::optional<T>& x) {
+    write(x.has_value());
+    if (x) write(*x);
+  }
+  template <class... T>
+  void write(const std::variant<T...>& x) {
+    write(x.index());
+    std::visit([this](const auto& held) { write(held); }, x);
+  }
+  void write(const std::monostate&) {}
+  /// A matrix on a GPU stays there.
+  void write(const std::shared_ptr<const DeviceMatrices>&) {}
+  /// Is found again in the file.
+  void write(const std::shared_ptr<const AllHeads>& x) { write(x != nullptr); }
+  /// Stays; its number is written.
+  template <class Signature>
+  void write(const std::function<Signature>& x) {
+    constexpr std::size_t most = 100;
+    std::size_t number = 0;
+    if (const auto* const far = x.template target<FarFunction>()) {
+      number = far->number;
+    } else if (x) {
+      auto& sent = sent_functions<Signature>();
+      number = sent.empty() ? 1 : sent.rbegin()->first + 1;
+      sent.emplace(number, x);
+      if (sent.size() > most) sent.erase(sent.begin());
+    }
+    write(number);
+  }
+  template <class T>
+  void write(const std::shared_ptr<const T>& x) {
+    std::size_t i = 0;
+    while (i < shared_.size() && shared_[i] != x) ++i;
+    write(i);
+    if (i < shared_.size()) return;
+    shared_.push_back(x);
+    write(x != nullptr);
+    if (x) write(*x);
+  }
+
+ private:
+  template <class List>
+  void write_list(const List& x) {
+    using T = typename List::value_type;
+    write(x.size());
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      out_.append(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(T));
+    else
+      for (const auto& element : x) write(static_cast<const T&>(element));
+  }
+
+  std::string out_;
+  SharedValues& shared_;
+};
+
+/// Reads what a ByteWriter of the same program wrote. Throws std::runtime_error where bytes are missing.
+class ByteReader {
+ public:
+  /// `largest` reads files; null: nothing that is read here asks for it.
+  ByteReader(std::string_view in, SharedValues& shared, LargestOfFile largest = nullptr)
+      : in_(in), shared_(shared), largest_(largest) {}
+
+  template <class T>
+  T read() {
+    T x{};
+    read(x);
+    return x;
+  }
+
+  template <class T>
+    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+  void read(T& x) {
+    std::memcpy(&x, taken(sizeof x).data(), sizeof x);
+  }
+  template <class T, std::size_t n>
+  void read(std::array<T, n>& x) {
+    for (T& element : x) read(element);
+  }
+  template <class T>
+    requires std::is_aggregate_v<T>
+  void read(T& x) {
+    std::apply([this](auto&... field) { (read(field), ...); }, fields::of(x));
+  }
+  /// Texts of the program itself, which live as long as it does.
+  void read(std::string_view& x) {
+    static std::set<std::string, std::less<>> texts;
+    x = *texts.insert(read<std::string>()).first;
+  }
+  void read(std::string& x) { x = taken(read<std::size_t>()); }
+  template <class T>
+  void read(std::vector<T>& x) {
+    const auto size = read<std::size_t>();
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      const std::string_view bytes = taken(size * sizeof(T));
+      x.resize(size);
+      if (size > 0) std::memcpy(x.data(), bytes.data(), bytes.size());
+    } else {
+      x.clear();
+      for (std::size_t i = 0; i < size; ++i) x.push_back(read<T>());
+    }
+  }
+  template <class K, class T>
+  void read(std::map<K, T>& x) {
+    x.clear();
+    for (auto size = read<std::size_t>(); size > 0; --size) {
+      K key = read<K>();
+      x.emplace(std::move(key), read<T>());
+    }
+  }
+  template <class T, class U>
+  void read(std::pair<T, U>& x) {
+    read(x.first), read(x.second);
+  }
+  template <class T>
+  void read(std::optional<T>& x) {
+    x.reset();
+    if (read<bool>()) read(x.emplace());
+  }
+  template <class... T>
+  void read(std::variant<T...>& x) {
+    const auto held = read<std::size_t>();
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      ((i == held ? read(x.template emplace<i>()) : void()), ...);
+    }(std::index_sequence_for<T...>());
+  }
+  void read(std::monostate&) {}
+  void read(std::shared_ptr<const DeviceMatrices>&) {}
+  void read(Input& x) {
+    input_ = &x;
+    std::apply([this](auto&... field) { (read(field), ...); }, fields::of(x));
+  }
+  void read(std::shared_ptr<const AllHeads>& x) {
+    x.reset();
+    if (!read<bool>()) return;
+    const auto found = [largest = largest_, file = input_ ? input_->file : "", head = input_ ? input_->index : 0](
+                           ScaledTensor t, const StopSign& stop) {
+      if (largest == nullptr) throw std::logic_error("the other heads are another module's");
+      return largest(file, head, t, stop);
+    };
+    x = std::make_shared<const AllHeads>(found);
+  }
+  template <class Signature>
+  void read(std::function<Signature>& x) {
+    x = nullptr;
+    const auto number = read<std::size_t>();
+    const auto& sent = sent_functions<Signature>();
+    if (const auto own = sent.find(number); own != sent.end())
+      x = own->second;
+    else if (number > 0)
+      x = FarFunction{number};
+  }
+  template <class T>
+  void read(std::shared_ptr<const T>& x) {
+    const auto i = read<std::size_t>();
+    if (i < shared_.size()) return void(x = std::static_pointer_cast<const T>(shared_[i]));
+    shared_.emplace_back();
+    std::shared_ptr<T> made;
+    if (read<bool>()) read(*(made = std::make_shared<T>()));
+    shared_[i] = x = std::move(made);
+  }
+
+ private:
+  std::string_view taken(std::size_t size) {
+    if (size > in_.size()) throw std::runtime_error("an answer has fewer bytes than its parts");
+    const std::string_view bytes = in_.substr(0, size);
+    in_.remove_prefix(size);
+    return bytes;
+  }
+
+  std::string_view in_;
+  SharedValues& shared_;
+  LargestOfFile largest_;
+  const Input* input_ = nullptr;  ///< the last one begun, whose tensors these are
+};
+
+}  // namespace attoscope

@@ -1,0 +1,107 @@
+/// In the place of a thread, for pages without memory that threads share: the newest question goes as bytes to a Web Worker
+/// with a module of its own, in which the Worker of the same type answers it.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "app/threads/bytes.h"
+#include "app/web/alone/far.h"
+
+namespace attoscope {
+
+/// As app/threads/worker.h says. The page ends the Web Worker of work that runs longer than `patience` while a newer question
+/// waits, and of work that is cancelled.
+template <class Question, class Answer>
+class Worker {
+ public:
+  using Poll = std::function<bool()>;
+  using Publish = std::function<void(Answer)>;
+  using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
+  using Patience = std::chrono::milliseconds;
+
+  Worker(Work work, std::function<void()> published, Patience patience = Patience(250))
+      : work_(std::move(work)),
+        published_(std::move(published)),
+        patience_(patience),
+        far_(
+            typeid(Worker).name(), [this](auto question, const auto& first) { return answer(question, first); },
+            [this](auto question, auto bytes, bool last) { told(question, bytes, last); },
+            [this](auto question, auto error) { failed(question, std::move(error)); }) {}
+  template <class F>
+    requires std::is_invocable_r_v<Answer, F, const Question&, const Poll&>
+  Worker(F work, std::function<void()> published, Patience patience = Patience(250))
+      : Worker(Work([work = std::move(work)](const Question& question, const Poll& cancelled, const Publish&) mutable {
+                 return work(question, cancelled);
+               }),
+               std::move(published), patience) {}
+
+  void submit(const Question& question) {
+    SharedValues& shared = shared_[++asked_];
+    ByteWriter bytes(shared);
+    bytes.write(question);
+    far_.ask(asked_, bytes.take(), patience_);
+  }
+  void cancel() {
+    if (!busy()) return;
+    far_.drop();
+    end(asked_);
+    error_ = std::make_exception_ptr(Stopped());
+  }
+  std::optional<Answer> take() {
+    if (std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(std::move(error));
+    return std::exchange(answer_, std::nullopt);
+  }
+  bool busy() const { return ended_ < asked_; }
+
+ private:
+  std::string answer(std::string_view question, const std::function<void(std::string)>& first) {
+    SharedValues shared;
+    const auto asked = ByteReader(question, shared, largest_of_file).read<Question>();
+    const auto bytes_of = [&shared](const Answer& answer) {
+      SharedValues known = shared;
+      ByteWriter bytes(known);
+      bytes.write(answer);
+      return bytes.take();
+    };
+    return bytes_of(work_(asked, [] { return false; }, [&](const Answer& answer) { first(bytes_of(answer)); }));
+  }
+  void told(std::uint64_t question, std::string_view bytes, bool last) {
+    const auto shared = shared_.find(question);
+    if (shared == shared_.end()) return;
+    SharedValues known = shared->second;
+    answer_ = ByteReader(bytes, known).read<Answer>();
+    if (last) end(question);
+    if (published_) published_();
+  }
+  void failed(std::uint64_t question, std::exception_ptr error) {
+    end(question);
+    error_ = std::move(error);
+    if (published_) published_();
+  }
+  void end(std::uint64_t question) {
+    ended_ = std::max(ended_, question);
+    shared_.erase(shared_.begin(), shared_.upper_bound(question));
+  }
+
+  const Work work_;
+  const std::function<void()> published_;
+  const Patience patience_;
+  std::uint64_t asked_ = 0, ended_ = 0;             ///< numbers of questions
+  std::map<std::uint64_t, SharedValues> shared_{};  ///< values that questions share with their answers
+  std::optional<Answer> answer_;                    ///< newest, not taken
+  std::exception_ptr error_;                        ///< instead of an answer
+  const FarWork far_;
+};
+
+}  // namespace attoscope

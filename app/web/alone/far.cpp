@@ -1,0 +1,112 @@
+#include "app/web/alone/far.h"
+
+#include <emscripten.h>
+
+#include <map>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "app/explore/explorer.h"
+#include "app/explore/model_controller.h"
+#include "app/files/paths.h"
+#include "app/sweep/point_cache.h"
+#include "app/sweep/sweeper.h"
+#include "app/tensors/tensors.h"
+#include "kernels/experiment/all_heads.h"
+
+namespace attoscope {
+namespace {
+
+using Kinds = std::map<std::string, const FarWork*>;
+Kinds& kinds() {
+  static Kinds all;
+  return all;
+}
+
+/// Messages of the Web Worker to the page.
+enum class Message : std::uint8_t { first, last, failed, stopped, no_memory };
+
+void tell(Message what, const std::string& bytes) {
+  EM_ASM({ Module.tell($0, HEAPU8.slice($1, $1 + $2)); }, static_cast<int>(what), bytes.data(), bytes.size());
+}
+
+std::exception_ptr error_of(Message what, const std::string& sentence) {
+  if (what == Message::stopped) return std::make_exception_ptr(Stopped());
+  if (what == Message::no_memory) return std::make_exception_ptr(std::bad_alloc());
+  return std::make_exception_ptr(std::runtime_error(sentence));
+}
+
+}  // namespace
+
+FarWork::FarWork(std::string kind, Answer answers, Told tells, Failed fails)
+    : answer(std::move(answers)), told(std::move(tells)), failed(std::move(fails)), kind_(std::move(kind)) {
+  kinds()[kind_] = this;
+}
+FarWork::~FarWork() {
+  if (of(kind_) == this) kinds().erase(kind_);
+}
+
+const FarWork* FarWork::of(const std::string& kind) {
+  const auto found = kinds().find(kind);
+  return found == kinds().end() ? nullptr : found->second;
+}
+
+void FarWork::ask(std::uint64_t number, const std::string& question, std::chrono::milliseconds patience) const {
+  EM_ASM(
+      { Module.ask(UTF8ToString($0), $1, HEAPU8.slice($2, $2 + $3), $4); }, kind_.c_str(), static_cast<double>(number),
+      question.data(), question.size(), static_cast<double>(patience.count()));
+}
+
+void FarWork::drop() const {
+  EM_ASM({ Module.drop(UTF8ToString($0)); }, kind_.c_str());
+}
+
+double largest_of_file(const std::string& file, int head, ScaledTensor t, const StopSign& stop) {
+  Input input{.kind = InputKind::tensors, .file = file, .index = head};
+  load_tensors(input);
+  return input.tensors->all_heads ? input.tensors->all_heads->largest(t, stop) : 0;
+}
+
+}  // namespace attoscope
+
+/// Makes everything that answers, in a Web Worker.
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_serve() {
+  using namespace attoscope;
+  static const MainAnswer main_answer({}, compute);
+  static const SideAnswers side_answers({});
+  static const LessonAnswerer lessons({});
+  static const ModelController model({}, "");
+  static const Sweeper sweeper({}, default_point_cache());
+}
+
+/// Answers a question of a kind by Module.tell, in a Web Worker.
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const char* question, std::size_t size) {
+  using namespace attoscope;
+  try {
+    const FarWork* const work = FarWork::of(kind);
+    if (work == nullptr) throw std::runtime_error("nothing in this page answers this question");
+    tell(Message::last, work->answer({question, size}, [](const std::string& first) { tell(Message::first, first); }));
+  } catch (const Stopped&) {
+    tell(Message::stopped, "");
+  } catch (const std::bad_alloc&) {
+    tell(Message::no_memory, "");
+  } catch (const std::exception& error) {
+    tell(Message::failed, error.what());
+  }
+}
+
+/// Takes what the Web Worker told about a question, in the page.
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_told(const char* kind, double number, int what, const char* bytes,
+                                                    std::size_t size) {
+  using namespace attoscope;
+  const FarWork* const work = FarWork::of(kind);
+  if (work == nullptr) return;
+  const auto told = static_cast<Message>(what);
+  const auto question = static_cast<std::uint64_t>(number);
+  if (told <= Message::last)
+    work->told(question, {bytes, size}, told == Message::last);
+  else
+    work->failed(question, error_of(told, {bytes, size}));
+}

@@ -1,0 +1,105 @@
+/// The window's questions, answered by Web Workers that each have a module of their own. A kind's newest question replaces the one
+/// that waits; the Web Worker of one that takes long is ended, and begins anew from the compiled module.
+
+const first = 0, failed = 2;  // what is told, as in alone/far.cpp
+const most = Math.min(4, Math.max(2, (navigator.hardwareConcurrency ?? 2) - 1));
+
+export class FarWork {
+  #begun;       // () => what a Web Worker begins with: {code, environment}
+  #files;       // () => all files that it needs: Map of path to bytes
+  #told;        // (kind, number, what, bytes)
+  #workers = [];
+  #lines = new Map();  // by kind
+  #queue = [];  // kinds that wait for a Web Worker
+
+  constructor(begun, files, told) {
+    this.#begun = begun;
+    this.#files = files;
+    this.#told = told;
+  }
+
+  ask(kind, number, question, patience) {
+    const line = this.#lines.get(kind) ?? {kind, patience, worker: null};
+    this.#lines.set(kind, line);
+    line.waiting = {number, question, patience};
+    this.#serve(line);
+  }
+
+  /// Ends what a kind has asked.
+  drop(kind) {
+    const line = this.#lines.get(kind);
+    if (!line) return;
+    line.waiting = null;
+    if (line.worker) this.#end(line);
+  }
+
+  #serve(line) {
+    if (!line.waiting) return;
+    if (line.worker) return this.#hurry(line);
+    const idle = this.#workers.filter((worker) => !worker.line);
+    const worker = idle.find((one) => one.last === line.kind) ?? idle[0] ?? this.#begin();
+    if (!worker) return void (this.#queue.includes(line) || this.#queue.push(line));
+    const {number, question} = line.waiting;
+    line.waiting = null;
+    Object.assign(line, {worker, since: performance.now(), shown: false, number});
+    Object.assign(worker, {line, last: line.kind});
+    for (const [path, bytes] of this.#files())
+      if (worker.files.get(path) !== bytes) worker.files.set(path, bytes), worker.postMessage({path, bytes});
+    worker.postMessage({kind: line.kind, number, question}, [question.buffer]);
+  }
+
+  /// Ends work that a newer question waits for, once it has shown something or lost its patience.
+  #hurry(line) {
+    const left = line.shown ? 0 : line.patience - (performance.now() - line.since), {worker, number} = line;
+    setTimeout(() => {
+      if (!line.waiting || line.worker !== worker || line.number !== number) return;
+      if (!line.shown) line.patience *= 2;
+      this.#end(line);
+      this.#serve(line);
+    }, Math.max(0, left));
+  }
+
+  #begin() {
+    if (this.#workers.length >= most) return null;
+    const worker = new Worker(new URL('far_worker.mjs', import.meta.url), {type: 'module'});
+    const files = this.#files();
+    worker.files = new Map(files);
+    worker.postMessage({...this.#begun(), files: [...files].map(([path, bytes]) => ({path, bytes}))});
+    worker.onmessage = ({data}) => this.#take(worker, data);
+    worker.onerror = ({message}) => worker.line && this.#fail(worker.line, message);
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  #take(worker, {number, what, bytes}) {
+    const {line} = worker;
+    if (what === first) {
+      line.shown = true;
+    } else {
+      line.patience = line.waiting?.patience ?? line.patience;
+      worker.line = line.worker = null;
+    }
+    this.#told(line.kind, number, what, bytes);
+    if (line.waiting) this.#serve(line);
+    this.#next();
+  }
+
+  /// A module that failed, of memory for instance, is not used again.
+  #fail(line, message) {
+    const {number} = line;
+    this.#end(line);
+    this.#told(line.kind, number, failed, new TextEncoder().encode(message || 'A Web Worker of this page has failed.'));
+    this.#serve(line);
+  }
+
+  #end(line) {
+    line.worker.terminate();
+    this.#workers.splice(this.#workers.indexOf(line.worker), 1);
+    line.worker = null;
+    this.#next();
+  }
+
+  #next() {
+    for (const line of this.#queue.splice(0)) this.#serve(line);
+  }
+}
