@@ -5,7 +5,7 @@
 /// and undefined are left out, a list gives an option several times. In place of a file stands a tensor, {data, shape}, where data
 /// is a Float32Array, Float64Array, Int32Array, BigInt64Array or Uint8Array (of booleans), or a file, {name, bytes}.
 import createModule from './attoscope_module.mjs';
-import {begunFrom, unpacked} from './unpacked.mjs';
+import {begunFrom, unpacked} from './files.mjs';
 
 let core = null;
 

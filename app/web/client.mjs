@@ -1,5 +1,5 @@
 /// The functions of attoscope.mjs in a worker of a page, which never waits.
-import {unpacked} from './unpacked.mjs';
+import {unpacked} from './files.mjs';
 
 export class Client {
   #worker = new Worker(new URL('worker.mjs', import.meta.url), {type: 'module'});

@@ -7,12 +7,14 @@ const most = Math.min(4, Math.max(2, (navigator.hardwareConcurrency ?? 2) - 1));
 export class FarWork {
   #begun;       // () => what a Web Worker begins with: {code, environment}
   #files;       // () => all files that it needs: Map of path to bytes
+  #written;     // (path, bytes) of a file that a Web Worker has written
   #told;        // (kind, number, what, bytes)
   #workers = [];
   #lines = new Map();  // by kind
   #queue = [];  // kinds that wait for a Web Worker
 
-  constructor(begun, files, told) {
+  constructor(begun, files, written, told) {
+    this.#written = written;
     this.#begun = begun;
     this.#files = files;
     this.#told = told;
@@ -65,8 +67,12 @@ export class FarWork {
     const files = this.#files();
     worker.files = new Map(files);
     worker.postMessage({...this.#begun(), files: [...files].map(([path, bytes]) => ({path, bytes}))});
-    worker.onmessage = ({data}) => this.#take(worker, data);
-    worker.onerror = ({message}) => worker.line && this.#fail(worker.line, message);
+    worker.onmessage = ({data}) => {
+      if (data.path) this.#written(data.path, data.bytes);
+      else if (data.broken !== undefined) this.#fail(worker, data.broken);
+      else this.#take(worker, data);
+    };
+    worker.onerror = ({message}) => this.#fail(worker, message);
     this.#workers.push(worker);
     return worker;
   }
@@ -84,17 +90,22 @@ export class FarWork {
     this.#next();
   }
 
-  /// A module that failed, of memory for instance, is not used again.
-  #fail(line, message) {
-    const {number} = line;
-    this.#end(line);
+  #fail(worker, message) {
+    const {line} = worker, number = line?.number;
+    this.#close(worker);
+    if (!line) return;
+    line.worker = null;
     this.#told(line.kind, number, failed, new TextEncoder().encode(message || 'A Web Worker of this page has failed.'));
     this.#serve(line);
   }
 
+  #close(worker) {
+    worker.terminate();
+    this.#workers = this.#workers.filter((other) => other !== worker);
+  }
+
   #end(line) {
-    line.worker.terminate();
-    this.#workers.splice(this.#workers.indexOf(line.worker), 1);
+    this.#close(line.worker);
     line.worker = null;
     this.#next();
   }

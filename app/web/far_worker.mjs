@@ -1,17 +1,33 @@
 /// Answers the window's questions in a Web Worker: {code, environment, files} begins, then come {path, bytes} and
-/// {kind, number, question}; {number, what, bytes} goes back.
+/// {kind, number, question}; {path, bytes} of files that were written and {number, what, bytes} go back.
 import make from './alone_module.mjs';
-import {begunFrom, put} from './unpacked.mjs';
+import {begunFrom, filesIn, put} from './files.mjs';
 
-let module = null, asked = 0;
+const first = 0, folders = ['/data', '/downloads'];
+let module = null, asked = 0, files = null;
+const known = new Map();  // files that the page has
 
-async function begin({code, environment, files}) {
-  module = await make({...begunFrom(code, (error) => console.error(error)), noInitialRun: true,
-    tell: (what, bytes) => postMessage({number: asked, what, bytes}, [bytes.buffer]),
+function newFiles() {
+  const found = [...files()].filter(([path, bytes]) => known.get(path) !== bytes);
+  for (const [path, bytes] of found) known.set(path, bytes);
+  return found;
+}
+
+function tell(what, bytes) {
+  if (what !== first) for (const [path, written] of newFiles()) postMessage({path, bytes: written});
+  postMessage({number: asked, what, bytes}, [bytes.buffer]);
+}
+
+async function begin({code, environment, files: given}) {
+  module = await make({...begunFrom(code, (error) => console.error(error)), noInitialRun: true, tell,
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
-      for (const {path, bytes} of files) put(early, path, bytes);
+      for (const folder of folders) early.FS.mkdirTree(folder);
+      for (const {path, bytes} of given) put(early, path, bytes);
+      early.FS.chdir('/downloads');
     }]});
+  files = filesIn(module, folders);
+  newFiles();
   module.ccall('attoscope_serve', null, [], []);
 }
 
@@ -23,8 +39,11 @@ function answer({kind, number, question}) {
   module._free(place);
 }
 
+/// A module that failed, of memory for instance, answers nothing more.
+const broken = ({message}) => postMessage({broken: message});
+
 let ready = null;
 onmessage = ({data}) => {
-  if (data.code) ready = begin(data);
-  else ready = ready.then(() => (data.kind ? answer(data) : put(module, data.path, data.bytes)));
+  if (data.code) ready = begin(data), ready.catch(broken);
+  else ready = ready.then(() => (data.kind ? answer(data) : (put(module, data.path, data.bytes), newFiles()))).catch(broken);
 };

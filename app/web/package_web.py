@@ -21,7 +21,7 @@ import wheel  # noqa: E402
 EMSCRIPTEN = (str(HERE / "emscripten"),)
 LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng, libzip and FreeType
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
-WINDOW_PAGES = ("index.html", "window.mjs", "unpacked.mjs", "isolation.mjs", "isolated.js")
+WINDOW_PAGES = ("index.html", "window.mjs", "files.mjs", "isolation.mjs", "isolated.js")
 PAGES = ("bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "worker.mjs", "far.mjs", "far_worker.mjs")
 THREADS, ALONE, COMMANDS = "threads_module", "alone_module", "attoscope_module"
 ASSETS = tree.ROOT / "assets"

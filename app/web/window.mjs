@@ -2,7 +2,7 @@
 /// may share memory the window computes on threads, else Web Workers answer its questions.
 import {FarWork} from './far.mjs';
 import {isolated} from './isolation.mjs';
-import {put, unpacked} from './unpacked.mjs';
+import {filesIn, put, unpacked} from './files.mjs';
 
 const place = (name) => new URL(name, import.meta.url);
 const status = document.getElementById('status');
@@ -36,29 +36,11 @@ function stored(name, value) {
   }
 }
 
-/// The files in these folders, again and again: each path with its bytes, the same array as long as it does not change.
-function filesIn(module, folders) {
-  const known = new Map();
-  const look = (folder) => {
-    if (!module.FS.analyzePath(folder).exists) return;
-    for (const name of module.FS.readdir(folder)) {
-      const path = `${folder}/${name}`, {mode, mtime, size} = /^\.\.?$/.test(name) ? {mode: 0} : module.FS.stat(path);
-      if (module.FS.isDir(mode)) look(path);
-      if (!module.FS.isFile(mode)) continue;
-      const stamp = `${mtime.getTime()} ${size}`;
-      if (known.get(path)?.stamp !== stamp) known.set(path, {stamp, bytes: module.FS.readFile(path)});
-    }
-  };
-  return () => {
-    folders.forEach(look);
-    return new Map([...known].map(([path, {bytes}]) => [path, bytes]));
-  };
-}
-
 /// What answers the questions of a window without threads; `code` gives its WebAssembly.Module.
 function farWork(code, module) {
   const files = filesIn(module, ['/assets', '/files', '/.glfw_dropped_files', '/data']);
-  const far = new FarWork(() => ({code: code(), environment}), files, (kind, number, what, bytes) => {
+  const putBack = (path, bytes) => put(module, path, bytes);
+  const far = new FarWork(() => ({code: code(), environment}), files, putBack, (kind, number, what, bytes) => {
     if (!module.answered.includes(kind)) module.answered.push(kind);
     const place = module._malloc(bytes.length);
     module.HEAPU8.set(bytes, place);

@@ -18,13 +18,15 @@ async function offer() {
     const button = document.createElement('button');
     button.textContent = 'Run this step here';
     button.onclick = async () => {
-      sessionStorage.setItem(chosen, i);  // the first one reloads the page
-      if (await isolated()) run(step);
+      sessionStorage.setItem(chosen, i);  // the first one may reload the page
+      await isolated();
+      sessionStorage.removeItem(chosen);
+      run(step);
     };
     step.append(button);
   }
   const last = sessionStorage.getItem(chosen);
-  if (last === null || !globalThis.crossOriginIsolated) return;
+  if (last === null) return;
   sessionStorage.removeItem(chosen);
   if (steps[last]) run(steps[last]);
 }

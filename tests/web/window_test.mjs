@@ -13,7 +13,7 @@ import {Chromium, Firefox, sleep} from './browsers.mjs';
 const folder = resolve(process.env.ATTOSCOPE_WEB ?? process.argv[2]), pictures = process.env.ATTOSCOPE_PICTURES ?? process.argv[3];
 const types = {'.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.css': 'text/css'};
 const slider = [150, 367, 128, 367];  // of N, in the left panel
-const run = [366, 106];  // the button of Sweep
+const run = [366, 106], train = [372, 123];  // the buttons of Sweep and of Train
 const picture_middle = [576, 320];  // of Explore
 const lesson = '/lessons/x.html';
 const outside = Object.values(networkInterfaces()).flat().find(({family, internal}) => family === 'IPv4' && !internal)?.address;
@@ -171,6 +171,12 @@ test('a lesson is drawn, and so is every size', async () => {
   await page.until(alone ? 'attoscope.answered.some((kind) => /Sweeper/.test(kind))' : kept);
   await sleep(5000);
   await picture('sweep.png');
+  await page.load(link({view: {workspace: 'train'}}));
+  await sleep(2000);
+  await page.click(...train);
+  if (alone) await page.until('attoscope.answered.some((kind) => /TrainThread/.test(kind))');
+  await sleep(8000);
+  await picture('train.png');
   for (const [width, height] of [[1024, 768], [390, 844]]) {
     await page.size(width, height, width < 500);
     await page.load(link({view: {workspace: 'explore'}}));

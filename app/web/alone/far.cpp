@@ -14,6 +14,7 @@
 #include "app/sweep/point_cache.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
+#include "app/train/train_controller.h"
 #include "kernels/experiment/all_heads.h"
 
 namespace attoscope {
@@ -77,7 +78,8 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_serve() {
   static const MainAnswer main_answer({}, compute);
   static const SideAnswers side_answers({});
   static const LessonAnswerer lessons({});
-  static const ModelController model({}, "");
+  static const ModelController model({}, data_directory());
+  static const TrainController train({}, {data_directory()});
   static const Sweeper sweeper({}, default_point_cache());
 }
 

@@ -24,3 +24,22 @@ export function put(module, path, bytes) {
   module.FS.mkdirTree(path.slice(0, path.lastIndexOf('/')));
   module.FS.writeFile(path, bytes);
 }
+
+/// The files in these folders, again and again: each path with its bytes, the same array as long as it does not change.
+export function filesIn(module, folders) {
+  const known = new Map();
+  const look = (folder) => {
+    if (!module.FS.analyzePath(folder).exists) return;
+    for (const name of module.FS.readdir(folder)) {
+      const path = `${folder}/${name}`, {mode, mtime, size} = /^\.\.?$/.test(name) ? {mode: 0} : module.FS.stat(path);
+      if (module.FS.isDir(mode)) look(path);
+      if (!module.FS.isFile(mode)) continue;
+      const stamp = `${mtime.getTime()} ${size}`;
+      if (known.get(path)?.stamp !== stamp) known.set(path, {stamp, bytes: module.FS.readFile(path)});
+    }
+  };
+  return () => {
+    folders.forEach(look);
+    return new Map([...known].map(([path, {bytes}]) => [path, bytes]));
+  };
+}
