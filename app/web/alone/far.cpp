@@ -8,13 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/explore/explorer.h"
-#include "app/explore/model_controller.h"
-#include "app/files/paths.h"
-#include "app/sweep/point_cache.h"
-#include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
-#include "app/train/train_controller.h"
 #include "kernels/experiment/all_heads.h"
 
 namespace attoscope {
@@ -71,17 +65,6 @@ double largest_of_file(const std::string& file, int head, ScaledTensor t, const 
 }
 
 }  // namespace attoscope
-
-/// Makes everything that answers, in a Web Worker.
-extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_serve() {
-  using namespace attoscope;
-  static const MainAnswer main_answer({}, compute);
-  static const SideAnswers side_answers({});
-  static const LessonAnswerer lessons({});
-  static const ModelController model({}, data_directory());
-  static const TrainController train({}, {data_directory()});
-  static const Sweeper sweeper({}, default_point_cache());
-}
 
 /// Answers a question of a kind by Module.tell, in a Web Worker.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const char* question, std::size_t size) {
