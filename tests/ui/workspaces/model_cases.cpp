@@ -185,6 +185,10 @@ CASE(model, large_text) {
   hand.check(plot.GetHeight() > 250, "the plot has " + std::to_string(plot.GetHeight()) + " pixels");
   hand.check(plot.Max.y < button.Min.y, "and ends above the buttons");
   hand.check(ImGui::FindWindowByName("Model")->ScrollMax.y > 0, "to which the panel scrolls");
+  const ImGuiContext& g = *ImGui::GetCurrentContext();
+  for (int i = 0; i < g.Tables.GetMapSize(); ++i)
+    if (const ImGuiTable* t = g.Tables.TryGetMapData(i); t != nullptr && t->LastFrameActive >= g.FrameCount - 1)
+      hand.check(t->Columns[0].WidthGiven < 0.7f * t->OuterRect.GetWidth(), "names leave room for numbers");
 }
 
 CASE(model, controls) {
