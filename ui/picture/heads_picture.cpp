@@ -102,7 +102,8 @@ void show_switch(Session& session, const PanelInput& input) {
        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
   const bool judges = has_several_outputs(session.experiment, input.choices);
   int shown = static_cast<int>(shown_of(session, input));
-  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, px(judges ? 256 : 192)))
+  const float width = std::min(px(judges ? 256 : 192), ImGui::GetContentRegionAvail().x);
+  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, width))
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
