@@ -11,6 +11,7 @@
 #include "app/judge/judged_files.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/npy.h"
+#include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
 #include "tests/support/eventually.h"
