@@ -349,7 +349,7 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests&
 void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
   const JudgedView judged = found_of(input.side.judged, verdict_question(session.experiment));
-  ImGui::SameLine();
+  beside_if_fits(text_width(Face::label, heads_words(found)));
   ImGui::AlignTextToFramePadding();
   label(Face::label, heads_tone(found), heads_words(found));
   if (!found.complete()) ImGui::SameLine();
