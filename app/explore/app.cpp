@@ -98,7 +98,7 @@ class App {
     window_.show_frame();
     texture_.end_frame();
     if (std::string remark = texture_.take_remark(); !remark.empty()) explorer_.show_error(std::move(remark));
-    handle(requests, session_, explorer_, exporter_);
+    handle(requests, input, session_, explorer_, exporter_);
     handle_sessions(requests, context());
     if (std::string why = sweeper_.handle(requests, session_); !why.empty()) explorer_.show_error(std::move(why));
     animated_ = requests.animate || font_found;

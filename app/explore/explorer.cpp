@@ -235,7 +235,8 @@ void Explorer::adopt(Session& session, Session opened, std::vector<std::string> 
 }
 
 void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks, const Input& kept) {
-  opened.view.reduced_motion = session.view.reduced_motion;  // of the person, not of the file
+  opened.view.reduced_motion = session.view.reduced_motion;                            // of the person, not of the file
+  if (opened.view.figure == FigureChoice{}) opened.view.figure = session.view.figure;  // the same, unless the file chose
   session = std::move(opened);
   const Input& input = session.experiment.problem.input;
   loader_.try_again();

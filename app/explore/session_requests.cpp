@@ -194,7 +194,7 @@ void open_captured(const CapturedFile& captured, const SessionContext& context) 
 
 }  // namespace
 
-void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter) {
+void handle(const Requests& requests, const PanelInput& shown, Session& session, Explorer& explorer, PlotExporter& exporter) {
   if (requests.open_number) open_number(*requests.open_number, session, explorer);
   if (requests.cancel) explorer.cancel();
   if (!requests.error.empty()) explorer.show_error(requests.error);
@@ -204,7 +204,7 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   open_outputs(requests.files, session, explorer);
   explorer.ask_beside(requests, session);
   explorer.want(requests.wanted);
-  if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, explorer.panel_input()));
+  if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, shown));
   if (!requests.exports.figure.empty()) exporter.draw(requests.exports.figure, session.view);
   if (requests.exports.stop_figures) exporter.stop_figures();
   if (requests.clipboard.copy_pin && *requests.clipboard.copy_pin < static_cast<int>(session.pins.size())) {

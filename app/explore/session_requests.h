@@ -26,9 +26,9 @@ struct SessionContext {
   ModelController& model;
 };
 
-/// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports pictures. The caller closes
-/// the window.
-void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter);
+/// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports what the panels were told
+/// (`shown`) as pictures. The caller closes the window.
+void handle(const Requests& requests, const PanelInput& shown, Session& session, Explorer& explorer, PlotExporter& exporter);
 
 /// Opens a session file, tensors, a kernel's output, or three .npy that belong together; `beside`: gradients that
 /// come with them. Tensors of a file that were chosen before are taken again.

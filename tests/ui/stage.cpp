@@ -129,7 +129,7 @@ void Stage::draw() {
   exporter.take(*explorer_);
   texture_->end_frame();
   asked_to_quit |= requests.quit;
-  handle(requests, session, *explorer_, exporter);
+  handle(requests, shown, session, *explorer_, exporter);
   handle_sessions(requests, context());
   if (std::string why = sweeper_->handle(requests, session); !why.empty()) explorer_->show_error(std::move(why));
   if (wanted) picture_ = corner(screen_->read(), width_, height_);

@@ -221,8 +221,12 @@ void draw_learn(const Frame& frame) {
   if (open) draw_lesson(frame, size);
   ImGui::End();
   if (is_presenting(frame.session) && frame.state.learn) draw_over_presentation(*frame.state.learn);
-  for (const ImGuiKey key : {ImGuiKey_PageUp, ImGuiKey_PageDown})
+  for (const ImGuiKey key : {ImGuiKey_PageUp, ImGuiKey_PageDown}) {
     ImGui::SetKeyOwner(key, ImGui::GetID("pages"));  // they turn pages, and move no focus
+    if (is_presenting(frame.session) && ImGui::IsKeyPressed(key))
+      ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // until the mouse moves: at rest it reads nothing out over a picture
+  }
+  if (is_presenting(frame.session) && !ImGui::IsMousePosValid()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);
 }
 
 }  // namespace attoscope

@@ -102,7 +102,8 @@ void show_switch(Session& session, const PanelInput& input) {
        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
   const bool judges = has_several_outputs(session.experiment, input.choices);
   int shown = static_cast<int>(shown_of(session, input));
-  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, px(judges ? 256 : 192)))
+  const float width = std::min(px(judges ? 256 : 192), ImGui::GetContentRegionAvail().x);
+  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, width))
     session.view.heads_show = static_cast<HeadsShow>(shown);
 }
 
@@ -348,7 +349,7 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests&
 void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
   const JudgedView judged = found_of(input.side.judged, verdict_question(session.experiment));
-  ImGui::SameLine();
+  beside_if_fits(text_width(Face::label, heads_words(found)));
   ImGui::AlignTextToFramePadding();
   label(Face::label, heads_tone(found), heads_words(found));
   if (!found.complete()) ImGui::SameLine();

@@ -368,7 +368,7 @@ void draw_element_mark(const Output& o, const Pane& pane, int row, int column, c
   list->AddCircle(at, radius, colours().text, 0, px(2));
   if (compares(o.session.view)) return;  // the names of the fields are there
   const float width = text_width(Face::small, name), high = line_height(Face::small);
-  const bool left = at.x + radius + width + px(12) > pane.p.max.x;
+  const bool left = at.x + radius + width + px(12) > pane.p.max.x && at.x - radius - width - px(10) > ImGui::GetWindowPos().x;
   const ImVec2 from{left ? at.x - radius - width - px(10) : at.x + radius + px(2),
                     std::clamp(at.y - high / 2, pane.p.min.y, std::max(pane.p.min.y, pane.p.max.y - high))};
   list->AddRectFilled(from, {from.x + width + px(8), from.y + high}, faded(colours().background, 0.85f), px(3));

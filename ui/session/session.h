@@ -325,11 +325,12 @@ struct WindowLook {
   double ui_scale = 1;
   bool reduced_motion = false;  ///< nothing on screen moves by itself unless it is played
   PanelSizes panels{};
+  FigureChoice figure{};  ///< format of exported plots
 
   friend bool operator==(const WindowLook&, const WindowLook&) = default;
 };
 
-/// Layout of the window, and formats of exports.
+/// Layout of the window, and settings of named figures.
 struct WindowView : WindowLook {
   Workspace workspace = Workspace::explore;
   bool square_tiles = true;       ///< block_q follows block_k
@@ -337,7 +338,6 @@ struct WindowView : WindowLook {
   bool show_tensors = false;      ///< the list of all tensors of a file, over the picture
   std::string listed_file{};      ///< the file of that list; empty: the input's
   bool welcome = false;           ///< first steps above the picture, until dismissed
-  FigureChoice figure{};          ///< format of exported plots
   FigureSettings named_figure{};  ///< settings of the papers' figures
 
   friend bool operator==(const WindowView&, const WindowView&) = default;

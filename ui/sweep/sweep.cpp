@@ -72,7 +72,8 @@ void draw_buttons(const SweepScene& s) {
 void draw_bar(const SweepScene& s, ImVec2 at, float width) {
   const SweepProgress& p = s.sweep().progress;
   if (p.points == 0) return;
-  const float thick = px(6), gap = px(10), said = text_width(Face::mono_small, progress_text(p));
+  const std::string all = progress_text(p);
+  const float thick = px(6), gap = px(10), said = text_width(Face::mono_small, all);
   const float bar = std::clamp(width - gap - said, thick, std::min(px(160), width / 3)),
               y = at.y + (px(control_height) - thick) / 2;
   const float share = static_cast<float>(p.done) / static_cast<float>(p.points);
@@ -85,7 +86,8 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
   ImGui::InvisibleButton("progress", {bar, px(control_height)});
   explain("Finished points, of all in the plan. The time left is estimated from the points computed since the start.");
   const float text_y = at.y + (px(control_height) - line_height(Face::mono_small)) / 2, text_x = at.x + bar + gap;
-  const std::string text = fitted(Face::mono_small, progress_text(p), width - bar - gap);
+  const bool fits = said <= width - bar - gap;
+  const std::string text = fits ? all : fitted(Face::mono_small, fmt::format("{} of {}", p.done, p.points), width - bar - gap);
   const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, colours().secondary, text) + px(12);
   if (p.failed > 0 && end < at.x + width - px(80))
     draw_text({end, text_y}, Face::mono_small, colours().bad,

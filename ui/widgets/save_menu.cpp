@@ -71,7 +71,7 @@ void choose_letters(FigureChoice& c, bool possible) {
   ImGui::BeginDisabled(!possible);
   {
     const WithField field(Face::label);
-    if (begin_combo("##font", c.font, px(148))) {
+    if (begin_combo("##font", c.font, px(140))) {
       for (const char* const font : fonts_of_print)
         if (ImGui::Selectable(font, c.font == font)) c.font = font;
       ImGui::EndCombo();
@@ -79,11 +79,11 @@ void choose_letters(FigureChoice& c, bool possible) {
       explain("The letters of figures in PDF, SVG and PNG; kept for the next ones. A font that is not installed is replaced.");
     }
   }
-  ImGui::SetCursorScreenPos({at.x + px(148 + 8), at.y});
+  ImGui::SetCursorScreenPos({at.x + px(140 + 8), at.y});
   int size = c.font_size > 0 ? c.font_size : c.slide ? 18 : 8;
   {
     const WithField field(Face::mono);
-    ImGui::SetNextItemWidth(px(84));
+    ImGui::SetNextItemWidth(px(92));
     if (ImGui::InputInt("##font size", &size, 1, 2)) c.font_size = std::clamp(size, 4, 72);
   }
   explain("Points of the letters: 8 are usual in print, 18 on a slide.");

@@ -54,12 +54,14 @@ std::string label_of(const ColumnHeading& heading) { return title_of(heading) + 
 
 using TitleLines = std::array<std::string, 2>;
 
-/// The title in one line, the second, or in two as narrow as possible.
+/// The title in one line, the second, or in two as narrow as possible, with what stands between bars in one of them.
 TitleLines lines_of(const std::string& title, bool two_lines) {
   TitleLines best{"", title};
   const auto width = [](const TitleLines& l) { return std::max(text_width(Face::small, l[0]), text_width(Face::small, l[1])); };
   for (std::size_t at = two_lines ? title.find(' ') : title.npos; at != title.npos; at = title.find(' ', at + 1))
-    if (TitleLines lines{title.substr(0, at), title.substr(at + 1)}; width(lines) < width(best)) best = std::move(lines);
+    if (TitleLines lines{title.substr(0, at), title.substr(at + 1)};
+        std::ranges::count(lines[0], '|') % 2 == 0 && width(lines) < width(best))
+      best = std::move(lines);
   return best;
 }
 
@@ -112,6 +114,8 @@ void draw_heading(const ColumnHeading& heading, bool words, bool two_lines, int 
 /// The headings; `anew`: the columns have these widths, else those that they were dragged to.
 void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
                    bool two_lines, bool anew) {
+  ImGuiTable* const drawn = ImGui::GetCurrentTable();
+  if (anew) drawn->RefScale = 0;  // else a change of the font's size would scale the new widths, too
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
@@ -119,7 +123,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
         label_of(heading).c_str(),
         (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) | (heading.minor ? ImGuiTableColumnFlags_DefaultHide : 0),
         widths[i]);
-    if (anew) ImGui::GetCurrentTable()->Columns[static_cast<int>(i)].WidthRequest = widths[i];
+    if (anew) drawn->Columns[static_cast<int>(i)].WidthRequest = widths[i];
   }
   ImGui::TableSetupScrollFreeze(1, 1);
   const WithFace face(Face::small);
@@ -213,6 +217,8 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
   ImGui::PopStyleVar();
   if (!open) return clicked;
   draw_headings(table, columns, widths, two_lines, anew);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing,
+                      {ImGui::GetStyle().ItemSpacing.x, 2 * px(row_padding)});  // rows that do not overlap
   const std::vector<std::size_t> order = order_of(table, columns);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));
@@ -220,6 +226,7 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
       if (const std::size_t row = order[static_cast<std::size_t>(i)]; draw_row(table, row, columns, look, height))
         clicked = row;
+  ImGui::PopStyleVar();
   ImGui::EndTable();
   return clicked;
 }

@@ -292,7 +292,9 @@ std::optional<GridPlace> pointed_place(ImVec2 at, ImVec2 cell, int columns, int 
 void explain(std::string_view what, std::string_view formula) {
   if (!shows_tooltips) return;
   if (ImGui::IsAnyMouseDown()) return;  // a tooltip would cover the dragged item
-  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  // While a text is typed, a tooltip that only the keyboard asks for would cover its suggestions and its refusal.
+  const ImGuiHoveredFlags asked_by = ImGui::IsItemActive() ? ImGuiHoveredFlags_NoNavOverride : ImGuiHoveredFlags_None;
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | asked_by) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
   wrapped(Face::label, what, px(350));
   if (!formula.empty()) {

@@ -50,6 +50,13 @@ bool is_on_screen(const char* name) {
   return window != nullptr && window->Active && !window->Hidden;
 }
 
+/// True while a tooltip is on screen.
+bool has_tooltip() {
+  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
+    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
+  });
+}
+
 /// Q, K, V, an output and a gradient are all asked for by the desktop's dialog, as sessions are.
 CASE(opening, by_the_desktops_dialog) {
   Office office(hand);
@@ -138,6 +145,8 @@ CASE(opening, a_path_is_completed) {
   tensor(folder, "queries/first.npy", 4);
   folder.write("q.txt", "no tensor");
   hand.choose(controls + "##kernel", "open a file ...");
+  hand.frames(60);
+  hand.check(!has_tooltip(), "nothing covers what is listed");
   hand.click(path_field);
   hand.type_only(folder / "quer");
   hand.frames(2);

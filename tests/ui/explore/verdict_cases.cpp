@@ -11,6 +11,7 @@
 #include "app/judge/judged_files.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/npy.h"
+#include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
 #include "tests/support/eventually.h"
@@ -135,6 +136,14 @@ CASE(verdict, a_dump_of_270_heads) {
   hand.frames(3);
   hand.check(hand.view().picture == PictureKind::heads && hand.view().heads_show == HeadsShow::verdict, "the grid is shown");
   hand.check(hand.exists(cell(0)) && hand.exists(cell(layers * heads - 1)), "all heads are in it");
+  hand.stage.resize(1024, 768);
+  hand.view().ui_scale = 2.25;
+  hand.frames(4);
+  const float right = hand.rect(hand.id(heatmap + "heads show/verdict")).Max.x;
+  hand.check(right <= 1024, "no choice is cut off at 225 %: it ends at " + std::to_string(right));
+  hand.stage.resize(1600, 1000);
+  hand.view().ui_scale = 1;
+  hand.frames(4);
   hand.click(cell(other));
   await_verdicts(hand, "the dump");
   hand.check(hand.experiment().problem.input.index == other && hand.experiment().loaded.index == other, "the other wrong head");

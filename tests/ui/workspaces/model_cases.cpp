@@ -185,6 +185,10 @@ CASE(model, large_text) {
   hand.check(plot.GetHeight() > 250, "the plot has " + std::to_string(plot.GetHeight()) + " pixels");
   hand.check(plot.Max.y < button.Min.y, "and ends above the buttons");
   hand.check(ImGui::FindWindowByName("Model")->ScrollMax.y > 0, "to which the panel scrolls");
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  for (int i = 0; i < g.Tables.GetMapSize(); ++i)
+    if (const ImGuiTable* t = g.Tables.TryGetMapData(i); t != nullptr && t->LastFrameActive >= g.FrameCount - 1)
+      hand.check(t->Columns[0].WidthGiven < 0.7f * t->OuterRect.GetWidth(), "names leave room for numbers");
 }
 
 CASE(model, controls) {
@@ -241,7 +245,7 @@ CASE(model, against) {
   hand.stage.told.reset();
   Requests dropped;
   dropped.files.open(FileUse::captured_run, folder / "same.safetensors", false);
-  handle(dropped, hand.session(), hand.stage.explorer(), hand.stage.exporter);
+  handle(dropped, hand.stage.panel_input(), hand.session(), hand.stage.explorer(), hand.stage.exporter);
   hand.check(hand.session().model.against == folder / "same.safetensors", "and that file is the session's");
 }
 

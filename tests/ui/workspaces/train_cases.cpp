@@ -13,6 +13,7 @@
 #include "app/train/train_seeds.h"
 #include "imgui_internal.h"
 #include "kernels/experiment/presets.h"
+#include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
@@ -57,6 +58,9 @@ CASE(train, looks) {
              {middle + "##tensor", [](Session& s) { s.train_look.tensor = -1; }, {}, "###tensor all"},
              {middle + "##pair", [](Session& s) { s.train_look.pair = 2; }, {}, "###pair 2"},
              {rows + "##tensor layer 0 W_Q", [](Session& s) { s.train_look.tensor = 4; }}});
+  const ImRect row = hand.rect(hand.id(rows + "##tensor layer 0 W_Q")),
+               next = hand.rect(hand.id(rows + "##tensor layer 0 W_K"));
+  hand.check(row.Max.y <= next.Min.y + 0.5f, "rows do not overlap");
   hand.leaves("sorting", [&] { hand.click(rows + "###wasserstein"); });
   hand.each(
       {{rows + "##layer 1 head 2", [](Session& s) { s.train_look.layer = 1, s.train_look.head = 2; }},
@@ -64,6 +68,37 @@ CASE(train, looks) {
        {numbers + "##sequence", [](Session& s) { s.train_look.sequence = 5; }, "5"},
        {middle + "##measure", [](Session& s) { s.train_look.measure = TrainMeasure::update_cosine; }, {}, "###update_cosine"}});
   hand.check(hand.disabled(middle + "##relative") && hand.disabled(middle + "##log"), "a cosine has no unit, and no logarithm");
+}
+
+/// A plot leaves as a figure; a new session and an opened one keep the choice, unless theirs was made.
+CASE(train, figures) {
+  if (!has_gnuplot()) return;
+  const TemporaryDirectory folder;
+  hand.stage.exporter = PlotExporter(folder / "pictures");
+  show_training(hand, train_session(), 40);
+  hand.view().figure = {.as = ExportAs::svg, .slide = true, .font = "Times"};
+  hand.move(hand.on_plot(middle + "deviation", 20));
+  hand.frames(2);
+  hand.leaves("a figure", [&] {
+    hand.click(middle + "###save deviation");
+    hand.pick("###keep");
+    for (int i = 0; i < 20000 && hand.stage.exporter.busy(); ++i) hand.frames(1);
+  });
+  const std::string drawn = folder / "pictures/attoscope-deviation-1/attoscope-deviation-1.svg";
+  hand.check(std::filesystem::exists(drawn),
+             "a figure is drawn: " + hand.stage.context().explorer.panel_input().messages.error);
+  hand.stage.exporter = PlotExporter("");
+  hand.stage.told.reset();
+  const FigureChoice chosen = hand.view().figure;
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
+  hand.settle();
+  hand.check(hand.view().figure == chosen, "a new session keeps it");
+  Session another = small_session();
+  hand.stage.explorer().adopt(hand.session(), another, {});
+  hand.check(hand.view().figure == chosen, "an opened one keeps it");
+  another.view.figure.font = "Arial";
+  hand.stage.explorer().adopt(hand.session(), another, {});
+  hand.check(hand.view().figure == another.view.figure, "one with its own has its own");
 }
 
 CASE(train, steps) {
