@@ -1,4 +1,5 @@
 /// Compares this machine's bits with the native program's: digests of experiments, and sums of recorded products.
+import {unpacked} from './files.mjs';
 
 const element = {F16: [5, 10, 2], BF16: [8, 7, 2], F32: [8, 23, 4], F8_E4M3: [4, 3, 1], F8_E5M2: [5, 2, 1]};
 
@@ -55,7 +56,7 @@ export async function compare(api, read, told = () => {}) {
   }
   const files = {};
   for (const set of table.products) {
-    files[set.gpu] ??= tensorsOf(await read(`products/${set.gpu}.safetensors`));
+    files[set.gpu] ??= tensorsOf(await unpacked(`products/${set.gpu}.safetensors`).then((file) => file.arrayBuffer()));
     const found = await missed(api, set, files[set.gpu]);
     const name = `${set.gpu}, products of ${set.format}, sums in ${set.result}`;
     add({kind: 'products', name, same: found.missed === 0, here: `${found.rows - found.missed} sums`, native: `${found.rows} sums`});

@@ -174,9 +174,9 @@ def main():
     for folder, module in (("build", COMMANDS), ("build", ALONE), ("threads", THREADS)):
         tree.copy(work / folder / "app" / "web" / f"{module}.mjs", out / f"{module}.mjs")
         pack((work / folder / "app" / "web" / f"{module}.wasm").read_bytes(), out / f"{module}.wasm.packed")
-    for file in PRODUCTS.glob("*.safetensors"):
-        tree.copy(file, out / "products" / file.name)
     tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
+    for file in PRODUCTS.glob("*.safetensors"):
+        pack(file.read_bytes(), out / "products" / f"{file.name}.packed")
     tree.copy(ASSETS / "LICENSE", out / "LICENSE")
     pack_files(out, work)
     tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), out / "bits.json")

@@ -53,7 +53,7 @@ after(async () => {
 });
 
 test('the window is drawn', async () => {
-  console.log(`first frame after ${(await page.load()).toFixed(1)} s, with the service worker's reload`);
+  console.log(`first frame after ${(await page.load()).toFixed(1)} s${alone ? '' : ", with the service worker's reload"}`);
   console.log(`first frame after ${(await page.load()).toFixed(1)} s`);
   assert.match((await page.kept((s) => s.experiment?.problem?.input?.file)).experiment.problem.input.file, /smollm2/, 'the example of a new user');
   await sleep(3000);
