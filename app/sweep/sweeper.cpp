@@ -240,7 +240,8 @@ void Sweeper::ask_from(std::size_t first) {
   last_ = ledger_->missing(batch, first);
   asking_ = !last_.empty();
   if (asking_)
-    points_.submit({++number_, ledger_->sweep(), last_, first == 0, wanted_ == State::running, usable_device(device_).spec});
+    points_.submit({++number_, ledger_->sweep(), last_, std::exchange(asked_of_, ledger_) != ledger_, wanted_ == State::running,
+                    usable_device(device_).spec});
   else if (wanted_ == State::running)
     wanted_ = State::idle;
 }

@@ -106,6 +106,7 @@ class Sweeper {
   std::string message_, remark_;                 ///< of the newest failure, of the cache
   std::uint64_t number_ = 0;                     ///< of the newest question
   std::size_t taken_ = 0;                        ///< points of its answer that are in the ledger
+  Ledger asked_of_;                              ///< the sweep of the newest question
   std::vector<std::size_t> last_;                ///< points of the newest question
   bool asking_ = false;                          ///< it is not answered, nor stopped
   Worker<PointsQuestion, PointsAnswer> points_;  ///< last, so that it joins before anything it uses is destroyed

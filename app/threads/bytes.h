@@ -55,138 +55,49 @@ consteval std::size_t count() {
     return count<T, n - 1>();
 }
 
+/// The fields by these names, where a struct has so many.
+#define ATTOSCOPE_FIELDS(n_fields, ...) \
+  if constexpr (number == n_fields) {   \
+    auto& [__VA_ARGS__] = whole;        \
+    return std::tie(__VA_ARGS__);       \
+  }
 /// References to all of them.
 template <class T, std::size_t number = count<std::remove_const_t<T>>()>
 auto of(T& whole) {
-  if constexpr (number == 32) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af);
-  }
-  if constexpr (number == 31) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae);
-  }
-  if constexpr (number == 30) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad);
-  }
-  if constexpr (number == 29) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac);
-  }
-  if constexpr (number == 28) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab);
-  }
-  if constexpr (number == 27) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa);
-  }
-  if constexpr (number == 26) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z);
-  }
-  if constexpr (number == 25) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y);
-  }
-  if constexpr (number == 24) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x);
-  }
-  if constexpr (number == 23) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
-  }
-  if constexpr (number == 22) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v);
-  }
-  if constexpr (number == 21) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
-  }
-  if constexpr (number == 20) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
-  }
-  if constexpr (number == 19) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
-  }
-  if constexpr (number == 18) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
-  }
-  if constexpr (number == 17) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
-  }
-  if constexpr (number == 16) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
-  }
-  if constexpr (number == 15) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
-  }
-  if constexpr (number == 14) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-  }
-  if constexpr (number == 13) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
-  }
-  if constexpr (number == 12) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
-  }
-  if constexpr (number == 11) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-  }
-  if constexpr (number == 10) {
-    auto& [a, b, c, d, e, f, g, h, i, j] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i, j);
-  }
-  if constexpr (number == 9) {
-    auto& [a, b, c, d, e, f, g, h, i] = whole;
-    return std::tie(a, b, c, d, e, f, g, h, i);
-  }
-  if constexpr (number == 8) {
-    auto& [a, b, c, d, e, f, g, h] = whole;
-    return std::tie(a, b, c, d, e, f, g, h);
-  }
-  if constexpr (number == 7) {
-    auto& [a, b, c, d, e, f, g] = whole;
-    return std::tie(a, b, c, d, e, f, g);
-  }
-  if constexpr (number == 6) {
-    auto& [a, b, c, d, e, f] = whole;
-    return std::tie(a, b, c, d, e, f);
-  }
-  if constexpr (number == 5) {
-    auto& [a, b, c, d, e] = whole;
-    return std::tie(a, b, c, d, e);
-  }
-  if constexpr (number == 4) {
-    auto& [a, b, c, d] = whole;
-    return std::tie(a, b, c, d);
-  }
-  if constexpr (number == 3) {
-    auto& [a, b, c] = whole;
-    return std::tie(a, b, c);
-  }
-  if constexpr (number == 2) {
-    auto& [a, b] = whole;
-    return std::tie(a, b);
-  }
-  if constexpr (number == 1) {
-    auto& [a] = whole;
-    return std::tie(a);
-  }
+  ATTOSCOPE_FIELDS(32, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af)
+  ATTOSCOPE_FIELDS(31, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae)
+  ATTOSCOPE_FIELDS(30, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad)
+  ATTOSCOPE_FIELDS(29, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac)
+  ATTOSCOPE_FIELDS(28, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab)
+  ATTOSCOPE_FIELDS(27, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa)
+  ATTOSCOPE_FIELDS(26, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
+  ATTOSCOPE_FIELDS(25, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
+  ATTOSCOPE_FIELDS(24, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
+  ATTOSCOPE_FIELDS(23, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
+  ATTOSCOPE_FIELDS(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
+  ATTOSCOPE_FIELDS(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
+  ATTOSCOPE_FIELDS(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
+  ATTOSCOPE_FIELDS(19, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)
+  ATTOSCOPE_FIELDS(18, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
+  ATTOSCOPE_FIELDS(17, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)
+  ATTOSCOPE_FIELDS(16, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+  ATTOSCOPE_FIELDS(15, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+  ATTOSCOPE_FIELDS(14, a, b, c, d, e, f, g, h, i, j, k, l, m, n)
+  ATTOSCOPE_FIELDS(13, a, b, c, d, e, f, g, h, i, j, k, l, m)
+  ATTOSCOPE_FIELDS(12, a, b, c, d, e, f, g, h, i, j, k, l)
+  ATTOSCOPE_FIELDS(11, a, b, c, d, e, f, g, h, i, j, k)
+  ATTOSCOPE_FIELDS(10, a, b, c, d, e, f, g, h, i, j)
+  ATTOSCOPE_FIELDS(9, a, b, c, d, e, f, g, h, i)
+  ATTOSCOPE_FIELDS(8, a, b, c, d, e, f, g, h)
+  ATTOSCOPE_FIELDS(7, a, b, c, d, e, f, g)
+  ATTOSCOPE_FIELDS(6, a, b, c, d, e, f)
+  ATTOSCOPE_FIELDS(5, a, b, c, d, e)
+  ATTOSCOPE_FIELDS(4, a, b, c, d)
+  ATTOSCOPE_FIELDS(3, a, b, c)
+  ATTOSCOPE_FIELDS(2, a, b)
+  ATTOSCOPE_FIELDS(1, a)
 }
+#undef ATTOSCOPE_FIELDS
 
 }  // namespace fields
 

@@ -1,4 +1,4 @@
-/// What trains: obeys orders between steps and reports its record.
+/// A training that obeys orders between steps and reports its record.
 #pragma once
 
 #include <chrono>
