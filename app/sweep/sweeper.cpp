@@ -75,7 +75,7 @@ void look_up(const Sweep& sweep, const std::vector<std::size_t>& points, const P
   }
 }
 
-/// Those of the points that are not among the answers.
+/// The points that are not among the answers.
 std::vector<std::size_t> without(std::vector<std::size_t> points, const std::vector<SweepAnswer>& found) {
   std::erase_if(points, [&](std::size_t index) { return std::ranges::find(found, index, &SweepAnswer::index) != found.end(); });
   return points;

@@ -36,7 +36,7 @@ function stored(name, value) {
   }
 }
 
-/// What answers the questions of a window without threads; `code` gives its WebAssembly.Module.
+/// Lets Web Workers answer the questions of a window without threads; `code` gives its WebAssembly.Module.
 function farWork(code, module) {
   const files = filesIn(module, ['/assets', '/files', '/.glfw_dropped_files', '/data']);
   const putBack = (path, bytes) => put(module, path, bytes);

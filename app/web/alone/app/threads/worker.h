@@ -20,8 +20,8 @@
 
 namespace attoscope {
 
-/// As app/threads/worker.h says. The page ends the Web Worker of work that runs longer than `patience` while a newer question
-/// waits, and of work that is cancelled.
+/// The class of app/threads/worker.h for such a page, which ends the Web Worker of work that runs longer than `patience` while
+/// a newer question waits, and of work that is cancelled.
 template <class Question, class Answer>
 class Worker {
  public:

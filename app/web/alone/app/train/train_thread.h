@@ -14,7 +14,7 @@
 
 namespace attoscope {
 
-/// As app/train/train_thread.h says, but that nothing interrupts a step.
+/// The class of app/train/train_thread.h for such a page. Nothing interrupts a step.
 class TrainThread {
  public:
   TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make)

@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// As app/window/file_dialog.h says.
+/// The class of app/window/file_dialog.h for a page.
 class FileDialog {
  public:
   struct Question {
