@@ -180,7 +180,7 @@ LessonAnswerer::LessonAnswerer(std::function<void()> published)
           std::move(published)) {}
 
 const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() {
-  if (!lessons_) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+  if (!lessons_ || lessons_->empty()) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
   return lessons_;
 }
 

@@ -50,31 +50,29 @@ int first_rows(const Problem& p, int rows_at_a_time) {
 
 /// The worker's function: publishes some rows first if all take long. Keeps inputs and golden values between questions,
 /// separately for first rows and all.
-Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effort> effort, Compute compute) {
+MainAnswer::Background::Work MainAnswer::work(Compute compute) {
   struct Caches {
     ComputeCache first, all;
   };
-  return [caches = std::make_shared<Caches>(), effort = std::move(effort), compute = std::move(compute)](
-             const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
+  return [caches = std::make_shared<Caches>(), compute = std::move(compute)](const Question& q, const Cancelled& cancelled,
+                                                                             const Background::Publish& publish) -> Answer {
     if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device)))) {
       refuse(q.experiment, 0);  // before the first rows, which may fit where all do not
       publish(first_answer(compute, q.experiment, rows,
                            {.cancelled = cancelled, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
     }
-    effort->share = 0;
-    effort->began = Clock::now().time_since_epoch().count();
-    const Progress told = [&](double share) { effort->share = share; };
-    return std::make_shared<const Result>(
-        compute(q.experiment,
-                {.cancelled = cancelled, .progress = told, .cache = &caches->all, .wanted = q.wanted, .device = q.device}));
+    publish.share(0);
+    return std::make_shared<const Result>(compute(
+        q.experiment,
+        {.cancelled = cancelled, .progress = publish.share, .cache = &caches->all, .wanted = q.wanted, .device = q.device}));
   };
 }
 
 MainAnswer::MainAnswer(std::function<void()> published, Compute compute)
-    : worker_(work(effort_, std::move(compute)), std::move(published)) {}
+    : worker_(work(std::move(compute)), std::move(published)) {}
 
 void MainAnswer::ask(const Question& question) {
-  if (!worker_.busy()) asked_at_ = Clock::now(), effort_->share = 0;
+  if (!worker_.busy()) asked_at_ = Clock::now();
   asked_ = question;
   worker_.submit(question);
 }
@@ -105,13 +103,11 @@ MainAnswer::Answer MainAnswer::complete(const Experiment& experiment) const {
 }
 
 AnswerInput MainAnswer::input() const {
+  const Effort& effort = worker_.effort();
   AnswerInput input{
-      .result = result_, .computing = busy_, .progress = effort_->share, .device = result_ ? result_->device : ""};
+      .result = result_, .computing = busy_, .progress = effort.share(), .device = result_ ? result_->device : ""};
   if (busy_) input.computing_seconds = std::chrono::duration<double>(Clock::now() - asked_at_).count();
-  if (input.progress > 0.02) {
-    const Clock::duration spent = Clock::now().time_since_epoch() - Clock::duration(effort_->began.load());
-    input.seconds_left = std::chrono::duration<double>(spent).count() * (1 - input.progress) / input.progress;
-  }
+  if (input.progress > 0.02) input.seconds_left = effort.seconds_left().value_or(input.seconds_left);
   return input;
 }
 

@@ -1,7 +1,6 @@
 /// The answer to a session's experiment, computed by a worker, with a preview of some rows if all take long.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -57,21 +56,16 @@ class MainAnswer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// State shared by the worker's thread and the window's.
-  struct Effort {
-    std::atomic<double> share{0};      ///< finished share, 0 .. 1
-    std::atomic<Clock::rep> began{0};  ///< start, in ticks of the clock
-  };
+  using Background = Worker<Question, Answer>;
 
-  static Worker<Question, Answer>::Work work(std::shared_ptr<Effort> effort, Compute compute);
+  static Background::Work work(Compute compute);
   std::string stopped_sentence() const;
 
   std::optional<Question> asked_;
   Clock::time_point asked_at_{};
-  std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();
   bool busy_ = false;  ///< an answer was being computed when the newest one was taken
   Answer result_;
-  Worker<Question, Answer> worker_;  ///< last, so that it joins before anything it uses is destroyed
+  Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

@@ -96,14 +96,11 @@ ModelController::ModelController(std::function<void()> published, std::string di
       heads_([this](const Work& work, const SideRun<CapturedFile>& run) { return captured(work, run); }, published) {}
 
 ModelController::Done ModelController::done(const Work& work, const SideRun<Done>& run) const {
-  share_ = 0;
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
-  begun_ = Clock::now();  // the reading of weights is no part of the estimate
-  Options options = run.options;
-  options.progress = [this](double share) { share_ = share; };
+  run.options.progress(0);  // the reading of weights is no part of the estimate
   if (work.part != ModelPart::none)
-    return {work.asked, std::make_shared<const ModelShares>(attributed(work.asked, work.part, *model, options))};
-  return {std::make_shared<const ModelFound>(answered(*work.asked, *model, options)), nullptr};
+    return {work.asked, std::make_shared<const ModelShares>(attributed(work.asked, work.part, *model, run.options))};
+  return {std::make_shared<const ModelFound>(answered(*work.asked, *model, run.options)), nullptr};
 }
 
 CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedFile>& run) const {
@@ -158,9 +155,8 @@ ModelView ModelController::view() const {
   p.reads = !view.reading || !(view.reading->asked == session_.model);
   const bool works = work_.busy() && asked_ > 0;
   p.runs = works && running_ == ModelPart::none, p.attributes = works && running_ != ModelPart::none, p.opens = heads_.busy();
-  p.share = share_;
-  if (works && p.share > 0)
-    p.seconds_left = std::chrono::duration<double>(Clock::now() - begun_.load()).count() * (1 / p.share - 1);
+  p.share = work_.effort().share();
+  if (works) p.seconds_left = work_.effort().seconds_left().value_or(p.seconds_left);
   p.remark = remark_;
   if (found_) {
     p.stale = !(found_->reading->asked == session_.model && same_question(*found_, asked_by(session_, found_->reading)));
@@ -204,7 +200,6 @@ void ModelController::handle(const ModelRequest& request, const Session& session
   if (request.act == Act::explore) return heads_.ask(work);
   work_.forget();  // the newest question wins at once
   running_ = work.part;
-  share_ = 0;
   work_.ask(work);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -39,7 +38,6 @@ class ModelController {
   bool busy() const { return read_.busy() || work_.busy() || heads_.busy(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
   /// The weights of the checkpoint that was used last, shared by the threads.
   class Weights {
    public:
@@ -81,12 +79,10 @@ class ModelController {
 
   const std::string directory_;
   const std::shared_ptr<Weights> weights_ = std::make_shared<Weights>();
-  mutable std::atomic<double> share_{0};
   std::vector<std::string> recent_;
   Session session_;  ///< at the last update in which its workspace was on show
   std::uint64_t asked_ = 0;
   ModelPart running_ = ModelPart::none;  ///< part of the work under way
-  mutable std::atomic<Clock::time_point> begun_{};
   std::shared_ptr<const ModelFound> found_;
   std::shared_ptr<const ModelShares> shares_;
   std::shared_ptr<const Done> taken_;

@@ -31,7 +31,7 @@ std::string failure_of(F f) {
 /// One run of the work.
 template <class Answer>
 struct SideRun {
-  Options options;                      ///< cancellation, device
+  Options options;                      ///< cancellation, progress, device
   std::shared_ptr<const Answer> known;  ///< the answer when the question was asked, to any question; null: none
   std::function<void(Answer)> publish;  ///< publishes a first answer while the work continues
 };
@@ -77,6 +77,8 @@ class SideQuestion {
   /// The newest answer, to any question; null: none yet.
   const std::shared_ptr<const Answer>& answer() const { return answer_; }
   bool busy() const { return worker_.busy(); }
+  /// Of the newest question.
+  const Effort& effort() const { return worker_.effort(); }
 
  private:
   struct Asked {
@@ -90,10 +92,12 @@ class SideQuestion {
     std::uint64_t forgotten = 0;  ///< of the question
   };
 
+  using Background = Worker<Asked, Told>;
+
   static Told answered(const Work& work, const Asked& asked, const Cancelled& cancelled,
-                       const std::function<void(Told)>& publish) {
+                       const typename Background::Publish& publish) {
     const auto told = [&](Answer answer) { return Told{std::make_shared<const Answer>(std::move(answer)), asked.forgotten}; };
-    const Run run{.options = {.cancelled = cancelled, .device = asked.device},
+    const Run run{.options = {.cancelled = cancelled, .progress = publish.share, .device = asked.device},
                   .known = asked.known,
                   .publish = [&](Answer first) { publish(told(std::move(first))); }};
     return told(work(asked.question, run));
@@ -103,7 +107,7 @@ class SideQuestion {
   std::uint64_t forgotten_ = 0;  ///< number of calls of `forget`
   std::uint64_t dropped_ = 0;    ///< answers to questions before this one are not taken
   std::shared_ptr<const Answer> answer_;
-  Worker<Asked, Told> worker_;  ///< last, so that it joins before anything it uses is destroyed
+  Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

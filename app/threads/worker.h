@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "app/threads/effort.h"
+
 namespace attoscope {
 
 /// Holds the newest question and the newest answer; a thread computes one from the other.
@@ -26,8 +28,13 @@ namespace attoscope {
 template <class Question, class Answer>
 class Worker {
  public:
-  using Poll = std::function<bool()>;           ///< true: the work must stop by throwing; thread-safe
-  using Publish = std::function<void(Answer)>;  ///< publishes a first answer while the work continues
+  using Poll = std::function<bool()>;  ///< true: the work must stop by throwing; thread-safe
+  /// What the work tells while it continues: a first answer, and the share of it that is finished, as Effort takes it.
+  struct Publish {
+    std::function<void(Answer)> answer;
+    std::function<void(double)> share;
+    void operator()(Answer first) const { answer(std::move(first)); }
+  };
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
@@ -52,6 +59,7 @@ class Worker {
   void submit(Question question) {
     {
       const std::lock_guard lock(mutex_);
+      if (!working_) effort_.tell(0);
       question_ = std::move(question);
       waiting_ = true;
       ++asked_;
@@ -78,6 +86,8 @@ class Worker {
     const std::lock_guard lock(mutex_);
     return working_ || question_.has_value();
   }
+  /// Of the newest question that is being answered, or was.
+  const Effort& effort() const { return effort_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -98,6 +108,7 @@ class Worker {
     if (!wake_.wait(lock, stop, [this] { return question_.has_value(); }) || stop.stop_requested()) return std::nullopt;
     working_ = true;
     waiting_ = false;
+    effort_.tell(0);
     answered_ = asked_.load();
     return std::exchange(question_, std::nullopt);
   }
@@ -112,7 +123,7 @@ class Worker {
       asked = true;
       return true;
     };
-    const Publish publish = [&](Answer first) {
+    const auto show = [&](Answer first) {
       {
         const std::lock_guard lock(mutex_);
         answer_ = std::move(first);
@@ -120,6 +131,7 @@ class Worker {
       shown = true;
       if (published_ && !stop.stop_requested()) published_();
     };
+    const Publish publish{show, [this](double share) { effort_.tell(share); }};
     std::optional<Answer> answer;
     std::exception_ptr error;
     try {
@@ -144,6 +156,7 @@ class Worker {
   std::optional<Answer> answer_;      ///< newest, not taken
   std::exception_ptr error_;          ///< instead of an answer
   bool working_ = false;
+  Effort effort_;
   std::atomic<bool> waiting_{false};                                 ///< question_.has_value(), readable without the mutex
   std::atomic<std::uint64_t> asked_{0}, answered_{0}, unwanted_{0};  ///< numbers of questions: the newest, the one begun last,
                                                                      ///< and the last that was cancelled

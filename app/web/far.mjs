@@ -1,7 +1,7 @@
 /// The window's questions, answered by Web Workers that each have a module of their own. A kind's newest question replaces the one
 /// that waits; the Web Worker of one that takes long is ended, and begins anew from the compiled module.
 
-const first = 0, failed = 2;  // what is told, as in alone/far.cpp
+const share = 0, first = 1, failed = 3;  // what is told, as in far/far.cpp
 const most = Math.min(4, Math.max(2, (navigator.hardwareConcurrency ?? 2) - 1));
 
 export class FarWork {
@@ -81,7 +81,7 @@ export class FarWork {
     const {line} = worker;
     if (what === first) {
       line.shown = true;
-    } else {
+    } else if (what !== share) {
       line.patience = line.waiting?.patience ?? line.patience;
       worker.line = line.worker = null;
     }

@@ -1,9 +1,9 @@
 /// Answers the window's questions in a Web Worker: {code, environment, files} begins, then come {path, bytes} and
 /// {kind, number, question}; {path, bytes} of files that were written and {number, what, bytes} go back.
-import make from './alone_module.mjs';
+import make from './window_module.mjs';
 import {begunFrom, filesIn, put} from './files.mjs';
 
-const first = 0, folders = ['/data', '/downloads'];
+const first = 1, folders = ['/data', '/downloads'];
 let module = null, asked = 0, files = null;
 const known = new Map();  // files that the page has
 
@@ -14,7 +14,7 @@ function newFiles() {
 }
 
 function tell(what, bytes) {
-  if (what !== first) for (const [path, written] of newFiles()) postMessage({path, bytes: written});
+  if (what > first) for (const [path, written] of newFiles()) postMessage({path, bytes: written});
   postMessage({number: asked, what, bytes}, [bytes.buffer]);
 }
 

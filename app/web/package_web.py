@@ -21,9 +21,9 @@ import wheel  # noqa: E402
 EMSCRIPTEN = (str(HERE / "emscripten"),)
 LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng, libzip and FreeType
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
-WINDOW_PAGES = ("index.html", "window.mjs", "files.mjs", "isolation.mjs", "isolated.js")
-PAGES = ("bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "worker.mjs", "far.mjs", "far_worker.mjs")
-THREADS, ALONE, COMMANDS = "threads_module", "alone_module", "attoscope_module"
+WINDOW_PAGES = ("index.html", "window.mjs", "files.mjs", "far.mjs", "far_worker.mjs")
+PAGES = ("bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "worker.mjs")
+WINDOW, COMMANDS = "window_module", "attoscope_module"
 ASSETS = tree.ROOT / "assets"
 FONTS = ("Inter:regular", "Inter:semibold", "Inter:italic", "JetBrains Mono:regular", "DejaVu Sans:book")  # of this machine
 TOOLS = ("fonttools==4.60.1", "deflate==0.9.0")  # for the fonts, and gzip by libdeflate, which is 3 % smaller than zlib's
@@ -65,24 +65,22 @@ def zlib(work):
 
 
 def build(work):
-    """Builds the modules without threads in `work`/build, that with threads in `work`/threads."""
+    """Builds both modules in `work`/build."""
     work.mkdir(parents=True, exist_ok=True)
     log = work / "build.log"
     log.unlink(missing_ok=True)
     usr = work / "usr"
-    # -pthread: the window's module shares its memory, for which every part must be compiled; these libraries serve both modules.
     options = {"CMAKE_TOOLCHAIN_FILE": emscripten_root() + "/cmake/Modules/Platform/Emscripten.cmake", "CMAKE_BUILD_TYPE": "Release",
-               "CMAKE_INSTALL_PREFIX": usr, "CMAKE_C_FLAGS": "-fwasm-exceptions -pthread"}
+               "CMAKE_INSTALL_PREFIX": usr, "CMAKE_C_FLAGS": "-fwasm-exceptions"}
     build_libraries(work, options, log)
     free_type = usr / "include" / "freetype2"
-    for folder, target, threads in (("build", "attoscope_web", "OFF"), ("threads", "attoscope_web_threads", "ON")):
-        commands.cmake(tree.ROOT, work / folder, target,
-                       {**options, **zlib(work), "CMAKE_PROJECT_INCLUDE": HERE / "project.cmake", "ATTOSCOPE_WEB_LIBRARIES": usr,
-                        "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": "ON", "ATTOSCOPE_WEB_THREADS": threads, "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
-                        "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON",
-                        "PNG_LIBRARY": usr / "lib" / "libpng.a", "PNG_PNG_INCLUDE_DIR": usr / "include", "XXHASH_INCLUDE_DIR": usr / "include",
-                        "FREETYPE_LIBRARY": usr / "lib" / "libfreetype.a", "FREETYPE_INCLUDE_DIR_ft2build": free_type,
-                        "FREETYPE_INCLUDE_DIR_freetype2": free_type}, log, EMSCRIPTEN)
+    commands.cmake(tree.ROOT, work / "build", "attoscope_web",
+                   {**options, **zlib(work), "CMAKE_PROJECT_INCLUDE": HERE / "project.cmake", "ATTOSCOPE_WEB_LIBRARIES": usr,
+                    "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "ATTOSCOPE_GUI": "ON", "ATTOSCOPE_CUDA": "OFF", "ATTOSCOPE_MPI": "OFF",
+                    "ATTOSCOPE_PARALLEL": "threads", "ATTOSCOPE_PACKAGED": "ON", "ATTOSCOPE_TOGETHER": "ON",
+                    "PNG_LIBRARY": usr / "lib" / "libpng.a", "PNG_PNG_INCLUDE_DIR": usr / "include", "XXHASH_INCLUDE_DIR": usr / "include",
+                    "FREETYPE_LIBRARY": usr / "lib" / "libfreetype.a", "FREETYPE_INCLUDE_DIR_ft2build": free_type,
+                    "FREETYPE_INCLUDE_DIR_freetype2": free_type}, log, EMSCRIPTEN)
 
 
 def font(name):
@@ -117,17 +115,20 @@ def pack(data, file):
 
 
 def pack_files(out, work):
-    """Writes what the window begins with, files.bin.packed and its list files.json, and the examples, which it loads later."""
-    files = {f"/assets/{file.relative_to(ASSETS)}": file for folder in ("lessons", "presets", "texts")
-             for file in sorted((ASSETS / folder).rglob("*")) if file.suffix not in (".py", ".css", ".mjs", "") and file.name != "README.md"}
-    files |= {"/assets/figures.json": ASSETS / "figures.json", **{f"/fonts/{file.name}": file for file in pack_fonts(work / "fonts")}}
-    examples = [file.name for file in sorted((ASSETS / "examples").glob("*.safetensors"))]
-    (out / "examples").mkdir()
-    for name in examples:
-        pack((ASSETS / "examples" / name).read_bytes(), out / "examples" / f"{name}.packed")
-    pack(b"".join(file.read_bytes() for file in files.values()), out / "files.bin.packed")
-    names = [{"path": path, "size": file.stat().st_size} for path, file in files.items()]
-    tree.put(json.dumps({"files": names, "examples": examples}), out / "files.json")
+    """Writes the files that the window begins with, first.packed, those that it loads later, and the list of both, files.json."""
+    first = assets("presets", "texts") | {"/assets/figures.json": ASSETS / "figures.json"}
+    first |= {f"/fonts/{file.name}": file for file in pack_fonts(work / "fonts")}
+    bundles = {"first": first, "lessons": assets("lessons")}
+    bundles |= {file.stem: {f"/assets/examples/{file.name}": file} for file in sorted((ASSETS / "examples").glob("*.safetensors"))}
+    for name, files in bundles.items():
+        pack(b"".join(file.read_bytes() for file in files.values()), out / f"{name}.packed")
+    tree.put(json.dumps({name: [{"path": path, "size": file.stat().st_size} for path, file in files.items()] for name, files in bundles.items()}), out / "files.json")
+
+
+def assets(*folders):
+    """The files of these folders by their paths in the page."""
+    return {f"/assets/{file.relative_to(ASSETS)}": file for folder in folders
+            for file in sorted((ASSETS / folder).rglob("*")) if file.suffix not in (".py", ".css", ".mjs", "") and file.name != "README.md"}
 
 
 def native_digests(program):
@@ -155,8 +156,8 @@ def check_sizes(out):
     """Fails where the folder is larger than it may be; prints what it takes."""
     files = [file for file in out.rglob("*") if file.is_file()]
     everything = sum(file.stat().st_size for file in files)
-    first = max(sum(len(gzip.compress((out / name).read_bytes(), 9)) for name in (*WINDOW_PAGES, *pages, f"{module}.mjs", f"{module}.wasm.packed", "files.json", "files.bin.packed"))
-                for module, pages in ((THREADS, ()), (ALONE, ("far.mjs", "far_worker.mjs"))))
+    first = sum(len(gzip.compress((out / name).read_bytes(), 9))
+                for name in (*WINDOW_PAGES, f"{WINDOW}.mjs", f"{WINDOW}.wasm.packed", "files.json", "first.packed"))
     print(f"{out}: {everything / 1e6:.1f} MB in all; {first / 1e6:.1f} MB compressed before the first picture", flush=True)
     if everything > LARGEST or first > LARGEST_FIRST:
         raise SystemExit(f"app/package: {out} is too large: expected at most {LARGEST / 1e6} MB, and {LARGEST_FIRST / 1e6} MB first")
@@ -171,9 +172,9 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     for name in (*PAGES, *WINDOW_PAGES):
         tree.copy(HERE / name, out / name)
-    for folder, module in (("build", COMMANDS), ("build", ALONE), ("threads", THREADS)):
-        tree.copy(work / folder / "app" / "web" / f"{module}.mjs", out / f"{module}.mjs")
-        pack((work / folder / "app" / "web" / f"{module}.wasm").read_bytes(), out / f"{module}.wasm.packed")
+    for module in (WINDOW, COMMANDS):
+        tree.copy(work / "build" / "app" / "web" / f"{module}.mjs", out / f"{module}.mjs")
+        pack((work / "build" / "app" / "web" / f"{module}.wasm").read_bytes(), out / f"{module}.wasm.packed")
     tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
     for file in PRODUCTS.glob("*.safetensors"):
         pack(file.read_bytes(), out / "products" / f"{file.name}.packed")

@@ -8,13 +8,8 @@ endforeach()
 set(ENV{PKG_CONFIG_LIBDIR} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
 set(ENV{PKG_CONFIG_PATH} ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig)
 set(PKG_CONFIG_USE_CMAKE_PREFIX_PATH OFF)
-# Headers that take the place of the program's own of the same path: `instead` in both modules, `alone` in that without threads.
+# Headers of `instead` take the place of the program's own of the same path.
 set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -DIMGUI_IMPL_OPENGL_ES3 -iquote ${CMAKE_CURRENT_LIST_DIR}/instead")
-if(ATTOSCOPE_WEB_THREADS)
-  set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -pthread")
-else()
-  set(CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS} -iquote ${CMAKE_CURRENT_LIST_DIR}/alone")
-endif()
 foreach(name glfw3 epoxy egl fontconfig)  # emscripten's own, and what app/web has in their place
   file(WRITE ${ATTOSCOPE_WEB_LIBRARIES}/lib/pkgconfig/${name}.pc "Name: ${name}\nDescription: none\nVersion: 3.3\n")
 endforeach()

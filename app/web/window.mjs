@@ -1,7 +1,6 @@
-/// The page of the window: puts its files into the module's memory, and gives the browser what the window saves. Where the page
-/// may share memory the window computes on threads, else Web Workers answer its questions.
+/// The page of the window: puts its files into the module's memory, gives the browser what the window saves, and lets Web Workers
+/// answer its questions.
 import {FarWork} from './far.mjs';
-import {isolated} from './isolation.mjs';
 import {filesIn, put, unpacked} from './files.mjs';
 
 const place = (name) => new URL(name, import.meta.url);
@@ -13,18 +12,17 @@ const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/d
   XDG_CONFIG_HOME: '/config', XDG_PICTURES_DIR: '/downloads', ATTOSCOPE_ASSETS: '/assets', ATTOSCOPE_PAGE: location.href.replace(/#.*/, '')};
 const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads', '/files', '/assets', '/fonts'];
 
-/// Files that the window begins with: names and sizes in files.json, bytes one after the other in files.bin. Examples come later.
-async function filesOf() {
-  const [{files, examples}, data] = await Promise.all([fetch(place('files.json')).then((f) => f.json()),
-    unpacked('files.bin').then((f) => f.arrayBuffer())]);
+/// Files that come together, `first` those that the window begins with: paths and sizes in files.json, bytes one after the other.
+async function filesOf(lists, name) {
+  const [list, data] = await Promise.all([lists, unpacked(name).then((f) => f.arrayBuffer())]);
   let at = 0;
-  return {examples, files: files.map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}))};
+  return list[name].map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}));
 }
 
-/// Puts the examples, which nothing shows at first, into the module's memory.
-async function load(examples, write) {
-  for (const name of examples)
-    write('/assets/examples/' + name, new Uint8Array(await unpacked('examples/' + name).then((f) => f.arrayBuffer())));
+/// Lessons and examples, which nothing shows at first.
+async function laterFiles(lists) {
+  const names = Object.keys(await lists).filter((name) => name !== 'first');
+  return (await Promise.all(names.map((name) => filesOf(lists, name)))).flat();
 }
 
 function stored(name, value) {
@@ -36,7 +34,7 @@ function stored(name, value) {
   }
 }
 
-/// Lets Web Workers answer the questions of a window without threads; `code` gives its WebAssembly.Module.
+/// Lets Web Workers answer the window's questions; `code` gives its WebAssembly.Module.
 function farWork(code, module) {
   const files = filesIn(module, ['/assets', '/files', '/.glfw_dropped_files', '/data']);
   const putBack = (path, bytes) => put(module, path, bytes);
@@ -146,12 +144,11 @@ function listen(module) {
 
 async function start() {
   if (screen.width < narrowest) document.getElementById('viewport').content = `width=${narrowest}, user-scalable=no`;
-  const name = await isolated() ? 'threads_module' : 'alone_module';
-  const code = unpacked(`${name}.wasm`, 'application/wasm');
-  const [{files, examples}, {default: make}] = await Promise.all([filesOf(), import(place(`${name}.mjs`))]);
+  const code = unpacked('window_module.wasm', 'application/wasm');
+  const lists = fetch(place('files.json')).then((f) => f.json());
   const session = stored(kept);
   const needed = session !== null || location.hash.length > 1;
-  if (needed) await load(examples, (path, bytes) => files.push({path, bytes}));
+  const [{default: make}, ...files] = await Promise.all([import('./window_module.mjs'), filesOf(lists, 'first'), needed ? laterFiles(lists) : []]);
   let tell, fail, compiled;
   const drawn = new Promise((resolve) => (tell = resolve)), failed = new Promise((_, reject) => (fail = reject));
   const instantiateWasm = (imports, done) => {
@@ -165,10 +162,10 @@ async function start() {
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
       for (const folder of folders) early.FS.mkdirTree(folder);
-      for (const {path, bytes} of files) put(early, path, bytes);
+      for (const {path, bytes} of files.flat()) put(early, path, bytes);
       if (session !== null) put(early, autosave, session);
       early.FS.chdir('/downloads');
-      if (name === 'alone_module') farWork(() => compiled, early);
+      farWork(() => compiled, early);
     }]})]);
   module.choose = chooser(module);
   listen(module);
@@ -179,7 +176,7 @@ async function start() {
   globalThis.attoscope = module;
   if (needed) return;
   const touched = new Promise((resolve) => ['pointerdown', 'keydown', 'drop'].forEach((kind) => addEventListener(kind, resolve, true)));
-  await load(examples, (path, bytes) => put(module, path, bytes));
+  for (const {path, bytes} of await laterFiles(lists)) put(module, path, bytes);
   if (await Promise.race([touched, null]) === null) module.ccall('attoscope_show_example');
 }
 

@@ -1,5 +1,4 @@
 // Runs a step of the lesson in its page, where the page is served from a folder inside of that of `app/package --web`.
-const chosen = 'attoscope.step';
 const steps = [...document.querySelectorAll('section[data-session]')];
 let frame;
 
@@ -13,22 +12,13 @@ function run(step) {
 }
 
 async function offer() {
-  const {isolated} = await import('../isolation.mjs');
-  for (const [i, step] of steps.entries()) {
+  if (!(await fetch('../window.mjs', {method: 'HEAD'})).ok) return;
+  for (const step of steps) {
     const button = document.createElement('button');
     button.textContent = 'Run this step here';
-    button.onclick = async () => {
-      sessionStorage.setItem(chosen, i);  // the first one may reload the page
-      await isolated();
-      sessionStorage.removeItem(chosen);
-      run(step);
-    };
+    button.onclick = () => run(step);
     step.append(button);
   }
-  const last = sessionStorage.getItem(chosen);
-  if (last === null) return;
-  sessionStorage.removeItem(chosen);
-  if (steps[last]) run(steps[last]);
 }
 
 if (steps.length && location.protocol.startsWith('http')) offer().catch(() => {});  // elsewhere the page is to be read

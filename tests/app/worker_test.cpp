@@ -280,6 +280,42 @@ TEST(Worker, PolledFromManyThreads) {
   }));
 }
 
+TEST(Worker, EffortIsTheShareThatTheWorkTellsAndBeginsAnewWithEachQuestion) {
+  std::atomic<int> step{0};
+  Squarer worker(
+      [&](int x, const Poll&, const Squarer::Publish& publish) {
+        publish.share(0.25 * x);
+        step = x;
+        while (step == x) std::this_thread::yield();
+        return x;
+      },
+      {}, 1h);
+  EXPECT_EQ(worker.effort().seconds_left(), std::nullopt) << "nothing was asked";
+  for (const int x : {2, 1}) {
+    worker.submit(x);
+    ASSERT_TRUE(eventually([&] { return step == x; }));
+    EXPECT_EQ(worker.effort().share(), 0.25 * x);
+    const std::optional<double> left = worker.effort().seconds_left();
+    ASSERT_TRUE(left);
+    EXPECT_GT(*left, 0);
+    step = 0;
+    EXPECT_EQ(*awaited(worker), x);
+  }
+}
+
+TEST(Effort, ThreeTimesAsMuchIsLeftAfterAQuarter) {
+  const auto before = std::chrono::steady_clock::now();
+  Effort effort;
+  effort.tell(0);
+  EXPECT_EQ(effort.seconds_left(), std::nullopt);
+  std::this_thread::sleep_for(20ms);
+  effort.tell(0.25);
+  const double left = effort.seconds_left().value_or(0);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - before;
+  EXPECT_GE(left, 3 * 0.02);
+  EXPECT_LE(left, 3 * spent.count());
+}
+
 /// Work that goes on until it is asked to stop.
 void work_until_stopped(const Poll& cancelled) {
   while (!cancelled()) std::this_thread::yield();

@@ -1,7 +1,9 @@
-#include "app/web/alone/far.h"
+#include "app/web/far/far.h"
 
 #include <emscripten.h>
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <new>
@@ -21,11 +23,27 @@ Kinds& kinds() {
 }
 
 /// Messages of the Web Worker to the page.
-enum class Message : std::uint8_t { first, last, failed, stopped, no_memory };
+enum class Message : std::uint8_t { share, first, last, failed, stopped, no_memory };
 
 void tell(Message what, const std::string& bytes) {
   EM_ASM({ Module.tell($0, HEAPU8.slice($1, $1 + $2)); }, static_cast<int>(what), bytes.data(), bytes.size());
 }
+
+/// Tells the share twenty times a second at most, and each time that work begins.
+class ShareTeller {
+ public:
+  void operator()(double share) {
+    if (share != 0 && (share < told_ + 0.002 || Clock::now() < at_ + std::chrono::milliseconds(50))) return;
+    told_ = share, at_ = Clock::now();
+    tell(Message::share, {reinterpret_cast<const char*>(&share), sizeof share});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double told_ = 0;
+  Clock::time_point at_ = Clock::now();
+};
 
 std::exception_ptr error_of(Message what, const std::string& sentence) {
   if (what == Message::stopped) return std::make_exception_ptr(Stopped());
@@ -35,10 +53,7 @@ std::exception_ptr error_of(Message what, const std::string& sentence) {
 
 }  // namespace
 
-FarWork::FarWork(std::string kind, Answer answers, Told tells, Failed fails)
-    : answer(std::move(answers)), told(std::move(tells)), failed(std::move(fails)), kind_(std::move(kind)) {
-  kinds()[kind_] = this;
-}
+FarWork::FarWork(std::string kind, Calls all) : calls(std::move(all)), kind_(std::move(kind)) { kinds()[kind_] = this; }
 FarWork::~FarWork() {
   if (of(kind_) == this) kinds().erase(kind_);
 }
@@ -72,7 +87,8 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const ch
   try {
     const FarWork* const work = FarWork::of(kind);
     if (work == nullptr) throw std::runtime_error("nothing in this page answers this question");
-    tell(Message::last, work->answer({question, size}, [](const std::string& first) { tell(Message::first, first); }));
+    const auto first = [](const std::string& answer) { tell(Message::first, answer); };
+    tell(Message::last, work->calls.answer({question, size}, first, ShareTeller()));
   } catch (const Stopped&) {
     tell(Message::stopped, "");
   } catch (const std::bad_alloc&) {
@@ -90,8 +106,13 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_told(const char* kind, double num
   if (work == nullptr) return;
   const auto told = static_cast<Message>(what);
   const auto question = static_cast<std::uint64_t>(number);
-  if (told <= Message::last)
-    work->told(question, {bytes, size}, told == Message::last);
-  else
-    work->failed(question, error_of(told, {bytes, size}));
+  if (told == Message::share) {
+    double share = 0;
+    std::memcpy(&share, bytes, std::min(size, sizeof share));
+    work->calls.share(share);
+  } else if (told <= Message::last) {
+    work->calls.told(question, {bytes, size}, told == Message::last);
+  } else {
+    work->calls.failed(question, error_of(told, {bytes, size}));
+  }
 }

@@ -18,13 +18,18 @@ struct StopSign;
 /// One kind of questions. In the page it asks, in the Web Worker it answers; there is one object of each kind in either.
 class FarWork {
  public:
-  /// Gives earlier answers to `first`.
-  using Answer = std::function<std::string(std::string_view question, const std::function<void(std::string)>& first)>;
-  using Told = std::function<void(std::uint64_t question, std::string_view answer, bool last)>;
-  using Failed = std::function<void(std::uint64_t question, std::exception_ptr error)>;
+  using First = std::function<void(std::string answer)>;
+  using Share = std::function<void(double)>;
+  struct Calls {
+    /// In the Web Worker. Gives earlier answers to `first`, and the finished share to `share`.
+    std::function<std::string(std::string_view question, const First& first, const Share& share)> answer;
+    /// In the page, as are the others.
+    std::function<void(std::uint64_t question, std::string_view answer, bool last)> told;
+    Share share;
+    std::function<void(std::uint64_t question, std::exception_ptr error)> failed;
+  };
 
-  /// `answer` is called in the Web Worker, the others in the page.
-  FarWork(std::string kind, Answer answer, Told told, Failed failed);
+  FarWork(std::string kind, Calls calls);
   ~FarWork();
   FarWork(const FarWork&) = delete;
   FarWork& operator=(const FarWork&) = delete;
@@ -36,9 +41,7 @@ class FarWork {
   /// Ends what is asked.
   void drop() const;
 
-  const Answer answer;
-  const Told told;
-  const Failed failed;
+  const Calls calls;
 
  private:
   const std::string kind_;

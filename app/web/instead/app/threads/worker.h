@@ -1,5 +1,5 @@
-/// In the place of a thread, for pages without memory that threads share: the newest question goes as bytes to a Web Worker
-/// with a module of its own, in which the Worker of the same type answers it.
+/// In the place of a thread: the newest question goes as bytes to a Web Worker with a module of its own, in which the Worker of
+/// the same type answers it.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,22 @@
 #include <utility>
 
 #include "app/threads/bytes.h"
-#include "app/web/alone/far.h"
+#include "app/threads/effort.h"
+#include "app/web/far/far.h"
 
 namespace attoscope {
 
-/// The class of app/threads/worker.h for such a page, which ends the Web Worker of work that runs longer than `patience` while
+/// The class of app/threads/worker.h for a page, which ends the Web Worker of work that runs longer than `patience` while
 /// a newer question waits, and of work that is cancelled.
 template <class Question, class Answer>
 class Worker {
  public:
   using Poll = std::function<bool()>;
-  using Publish = std::function<void(Answer)>;
+  struct Publish {
+    std::function<void(Answer)> answer;
+    std::function<void(double)> share;
+    void operator()(Answer first) const { answer(std::move(first)); }
+  };
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
@@ -34,10 +39,11 @@ class Worker {
       : work_(std::move(work)),
         published_(std::move(published)),
         patience_(patience),
-        far_(
-            typeid(Worker).name(), [this](auto question, const auto& first) { return answer(question, first); },
-            [this](auto question, auto bytes, bool last) { told(question, bytes, last); },
-            [this](auto question, auto error) { failed(question, std::move(error)); }) {}
+        far_(typeid(Worker).name(),
+             {.answer = [this](auto question, const auto& first, const auto& share) { return answer(question, first, share); },
+              .told = [this](auto question, auto bytes, bool last) { told(question, bytes, last); },
+              .share = [this](double share) { effort_.tell(share); },
+              .failed = [this](auto question, auto error) { failed(question, std::move(error)); }}) {}
   template <class F>
     requires std::is_invocable_r_v<Answer, F, const Question&, const Poll&>
   Worker(F work, std::function<void()> published, Patience patience = Patience(250))
@@ -47,6 +53,7 @@ class Worker {
                std::move(published), patience) {}
 
   void submit(const Question& question) {
+    if (!busy()) effort_.tell(0);
     SharedValues& shared = shared_[++asked_];
     ByteWriter bytes(shared);
     bytes.write(question);
@@ -63,9 +70,10 @@ class Worker {
     return std::exchange(answer_, std::nullopt);
   }
   bool busy() const { return ended_ < asked_; }
+  const Effort& effort() const { return effort_; }
 
  private:
-  std::string answer(std::string_view question, const std::function<void(std::string)>& first) {
+  std::string answer(std::string_view question, const FarWork::First& first, const FarWork::Share& share) {
     SharedValues shared;
     const auto asked = ByteReader(question, shared, largest_of_file).read<Question>();
     const auto bytes_of = [&shared](const Answer& answer) {
@@ -74,7 +82,8 @@ class Worker {
       bytes.write(answer);
       return bytes.take();
     };
-    return bytes_of(work_(asked, [] { return false; }, [&](const Answer& answer) { first(bytes_of(answer)); }));
+    const Publish publish{[&](const Answer& answer) { first(bytes_of(answer)); }, share};
+    return bytes_of(work_(asked, [] { return false; }, publish));
   }
   void told(std::uint64_t question, std::string_view bytes, bool last) {
     const auto shared = shared_.find(question);
@@ -101,6 +110,7 @@ class Worker {
   std::map<std::uint64_t, SharedValues> shared_{};  ///< values that questions share with their answers
   std::optional<Answer> answer_;                    ///< newest, not taken
   std::exception_ptr error_;                        ///< instead of an answer
+  Effort effort_;
   const FarWork far_;
 };
 

@@ -1,4 +1,4 @@
-/// In the place of the thread that trains, for pages without memory that threads share: a Web Worker, turn by turn.
+/// In the place of the thread that trains: a Web Worker, turn by turn.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace attoscope {
 
-/// The class of app/train/train_thread.h for such a page. Nothing interrupts a step.
+/// The class of app/train/train_thread.h for a page. Nothing interrupts a step.
 class TrainThread {
  public:
   TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
