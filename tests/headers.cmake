@@ -1,5 +1,5 @@
 # Every header compiles alone. Where a source of its folder includes it first, as NAME.cpp does NAME.h, that source shows it, but for
-# what is precompiled; the others have one small source each.
+# what is precompiled, and the first of our headers that it includes, but for headers of others; the rest have a small source each.
 if(ATTOSCOPE_SANITIZE)
   return()
 endif()
@@ -56,6 +56,17 @@ foreach(user ${header_users})
     list(APPEND shown ${CMAKE_MATCH_1})
   endif()
 endforeach()
+set(chain ${shown})
+while(chain)
+  list(POP_FRONT chain header)
+  if(header IN_LIST headers)
+    file(STRINGS ${CMAKE_SOURCE_DIR}/${header} first REGEX "^#include \"" LIMIT_COUNT 1)
+    if(first MATCHES "\"(.+)\"" AND NOT CMAKE_MATCH_1 IN_LIST shown)
+      list(APPEND shown ${CMAKE_MATCH_1})
+      list(APPEND chain ${CMAKE_MATCH_1})
+    endif()
+  endif()
+endwhile()
 
 set(sources)
 foreach(header ${headers})

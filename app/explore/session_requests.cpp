@@ -67,7 +67,7 @@ void save_packed(const std::string& file, const SessionContext& context) {
 
 /// Asks by the desktop's dialog, which begins at the session's file, or beside the tensors that are shown.
 void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
-  FileDialog::Question question{use, saves};
+  FileQuestion question{use, saves};
   const SessionFiles files = context.store.files(context.session);
   if (use == FileUse::session) question.start = files.file.empty() && saves ? files.proposed : files.file;
   if (use == FileUse::checkpoint && saves) question.start = folder_of(files.proposed) + "training.checkpoint";
@@ -140,7 +140,7 @@ bool drop_on_model(const std::string& file, const SessionContext& context) {
 
 void take_chosen(const SessionContext& context) {
   attempt(context.explorer, [&] {
-    const std::optional<FileDialog::Answer> answer = context.dialog.take();
+    const std::optional<FileAnswer> answer = context.dialog.take();
     if (!answer || answer->files.empty()) return;
     const auto [use, saves, start, patterns] = answer->question;
     const std::string& file = answer->files.front();

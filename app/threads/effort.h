@@ -1,9 +1,11 @@
-/// How far some work is: told by one thread, read by another.
+/// The share of some work that is finished: told by one thread, read by another.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace attoscope {
 
@@ -28,6 +30,15 @@ class Effort {
 
   std::atomic<double> share_{0};
   std::atomic<Clock::rep> began_{0};  ///< in ticks of the clock
+};
+
+/// Takes what work tells while it continues: a first answer, and its finished share, as Effort does.
+template <class Answer>
+struct Publish {
+  std::function<void(Answer)> answer;
+  std::function<void(double)> share;
+
+  void operator()(Answer first) const { answer(std::move(first)); }
 };
 
 }  // namespace attoscope

@@ -77,7 +77,7 @@ class SideQuestion {
   /// The newest answer, to any question; null: none yet.
   const std::shared_ptr<const Answer>& answer() const { return answer_; }
   bool busy() const { return worker_.busy(); }
-  /// Of the newest question.
+  /// Tells how far the newest question is.
   const Effort& effort() const { return worker_.effort(); }
 
  private:

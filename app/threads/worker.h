@@ -29,12 +29,7 @@ template <class Question, class Answer>
 class Worker {
  public:
   using Poll = std::function<bool()>;  ///< true: the work must stop by throwing; thread-safe
-  /// What the work tells while it continues: a first answer, and the share of it that is finished, as Effort takes it.
-  struct Publish {
-    std::function<void(Answer)> answer;
-    std::function<void(double)> share;
-    void operator()(Answer first) const { answer(std::move(first)); }
-  };
+  using Publish = attoscope::Publish<Answer>;
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
@@ -86,7 +81,7 @@ class Worker {
     const std::lock_guard lock(mutex_);
     return working_ || question_.has_value();
   }
-  /// Of the newest question that is being answered, or was.
+  /// Tells how far the question is that is being answered, or was.
   const Effort& effort() const { return effort_; }
 
  private:

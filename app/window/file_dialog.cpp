@@ -49,7 +49,7 @@ bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
 struct Words {
   std::string title, kind, pattern;
 };
-Words words(const FileDialog::Question& q) {
+Words words(const FileQuestion& q) {
   constexpr EnumArray<FileUse, const char*> titles{"session",
                                                    "session with its tensors",
                                                    "checkpoint",
@@ -81,12 +81,12 @@ Words words(const FileDialog::Question& q) {
                                          : q.patterns};
 }
 
-FileDialog::Answer run(const FileDialog::Question& q, const std::function<bool()>& cancelled) {
+FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled) {
   if (!pfd::settings::available())
     throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
   const Words w = words(q);
   const std::vector<std::string> filters{w.kind, w.pattern, "All files", "*"};
-  FileDialog::Answer answer{q};
+  FileAnswer answer{q};
   if (q.saves) {  // an existing session is backed up
     pfd::save_file dialog(w.title, q.start, filters, q.use == FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
     if (answered(dialog, cancelled))

@@ -3,28 +3,16 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "app/threads/worker.h"
-#include "ui/frame/requests.h"
+#include "app/window/file_question.h"
 
 namespace attoscope {
 
 /// One dialog at a time: a newer question, or destruction, closes the open one.
 class FileDialog {
  public:
-  struct Question {
-    FileUse use = FileUse::session;
-    bool saves = false;
-    std::string start{};     ///< initial file, or folder with '/' at its end; empty: the current folder
-    std::string patterns{};  ///< of the files of tensors: "*.npy *.pt"
-  };
-  struct Answer {
-    Question question;
-    std::vector<std::string> files{};  ///< several only of tensors; empty: none chosen
-  };
-
   /// Another thread calls `answered` when `take` has something. Throws std::runtime_error with one sentence if the
   /// environment's ATTOSCOPE_DIALOGS is neither `desktop` (the default) nor `none`.
   explicit FileDialog(std::function<void()> answered);
@@ -33,13 +21,13 @@ class FileDialog {
   bool available() const { return available_; }
   bool asking() const { return worker_.busy(); }
   /// Opens a dialog, replacing an open one.
-  void ask(Question question) { worker_.submit(std::move(question)); }
+  void ask(FileQuestion question) { worker_.submit(std::move(question)); }
   /// Throws std::runtime_error with one sentence if the program failed.
-  std::optional<Answer> take() { return worker_.take(); }
+  std::optional<FileAnswer> take() { return worker_.take(); }
 
  private:
   bool available_;
-  Worker<Question, Answer> worker_;  ///< last: closes the program before anything it uses is destroyed
+  Worker<FileQuestion, FileAnswer> worker_;  ///< last: closes the program before anything it uses is destroyed
 };
 
 }  // namespace attoscope

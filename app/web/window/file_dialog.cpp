@@ -11,7 +11,7 @@ namespace {
 FileDialog* open_dialog = nullptr;  ///< the window's
 
 /// The name of what is saved, in /downloads.
-std::string download(const FileDialog::Question& q) {
+std::string download(const FileQuestion& q) {
   const std::string name = q.start.substr(q.start.find_last_of('/') + 1);
   return "/downloads/" + (name.empty() ? "attoscope.json" : name);
 }
@@ -21,13 +21,13 @@ std::string download(const FileDialog::Question& q) {
 FileDialog::FileDialog(std::function<void()> answered) : answered_(std::move(answered)) { open_dialog = this; }
 FileDialog::~FileDialog() { open_dialog = nullptr; }
 
-void FileDialog::ask(Question question) {
+void FileDialog::ask(FileQuestion question) {
   question_ = std::move(question);
   if (question_->saves) return choose({download(*question_)});
   EM_ASM({ Module.choose($0); }, static_cast<int>(question_->use == FileUse::tensors));
 }
 
-std::optional<FileDialog::Answer> FileDialog::take() { return std::exchange(answer_, std::nullopt); }
+std::optional<FileAnswer> FileDialog::take() { return std::exchange(answer_, std::nullopt); }
 
 void FileDialog::choose(std::vector<std::string> files) {
   if (!question_) return;

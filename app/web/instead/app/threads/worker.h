@@ -27,11 +27,7 @@ template <class Question, class Answer>
 class Worker {
  public:
   using Poll = std::function<bool()>;
-  struct Publish {
-    std::function<void(Answer)> answer;
-    std::function<void(double)> share;
-    void operator()(Answer first) const { answer(std::move(first)); }
-  };
+  using Publish = attoscope::Publish<Answer>;
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
