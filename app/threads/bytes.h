@@ -140,7 +140,7 @@ class ByteWriter {
   template <class T>
     requires std::is_aggregate_v<T>
   void write(const T& x) {
-    std::apply([this](const auto&... field) { (write(field), ...); }, fields::of(x));
+    std::apply([&](const auto&... field) { (write(field), ...); }, fields::of(x));
   }
   void write(const std::string_view& x) { write_list(x); }
   void write(const std::string& x) { write_list(x); }
@@ -238,7 +238,7 @@ class ByteReader {
   template <class T>
     requires std::is_aggregate_v<T>
   void read(T& x) {
-    std::apply([this](auto&... field) { (read(field), ...); }, fields::of(x));
+    std::apply([&](auto&... field) { (read(field), ...); }, fields::of(x));
   }
   /// Texts of the program itself, which live as long as it does.
   void read(std::string_view& x) {

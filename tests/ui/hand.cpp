@@ -75,8 +75,9 @@ void Hand::settle(Where where) {
   const auto end = std::chrono::steady_clock::now() + patience;
   const auto answered = [&] {
     const PanelInput input = stage.panel_input();
+    const bool reads = session().view.workspace == Workspace::model && input.model.progress.reads;
     return stage.told || !input.messages.error.empty() ||
-           (!input.answer.computing && input.answer.result && input.answer.result->experiment == experiment());
+           (!reads && !input.answer.computing && input.answer.result && input.answer.result->experiment == experiment());
   };
   while (well() && !answered()) {
     if (std::chrono::steady_clock::now() > end) {
