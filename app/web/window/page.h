@@ -7,7 +7,7 @@ namespace attoscope {
 
 /// Sets the text that the next paste gets.
 void set_pasted(std::string text);
-/// Causes a frame; thread-safe.
+/// Causes a frame.
 void wake_page();
 
 }  // namespace attoscope

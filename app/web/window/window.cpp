@@ -17,7 +17,7 @@
 namespace attoscope {
 namespace {
 
-std::atomic<bool> woken{true};
+bool woken = true;
 double due = 0;  ///< of the next frame, in GLFW's seconds
 std::function<bool()> next_turn;
 std::string clipboard;
@@ -124,7 +124,7 @@ bool MainWindow::visible() const { return true; }  // no frame is asked for wher
 double MainWindow::scale() const { return 1; }  // sizes are CSS pixels; the framebuffer may have more
 
 void MainWindow::begin_frame() {
-  if (woken.exchange(false) || has_input()) pace_.stir(glfwGetTime());
+  if (std::exchange(woken, false) || has_input()) pace_.stir(glfwGetTime());
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   ImGui::NewFrame();
