@@ -67,9 +67,8 @@ void Explorer::update(Session& session) {
   if (load_files(experiment) && !has_asked(experiment)) ask(experiment);
   ask_what_is_missing();
   const Input& input = experiment.problem.input;
-  const std::string& file = input.kind == InputKind::tensors ? input.file : choices_.example_file;
   std::string unlisted;
-  choices_.tensors = loader_.describe(file, unlisted);
+  choices_.tensors = loader_.describe(input.kind == InputKind::tensors ? input.file : "", unlisted);
   if (!unlisted.empty() && choices_.missing.empty()) messages_.error = unlisted;
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);

@@ -143,7 +143,7 @@ class Explorer {
   KernelGradients gradient_files_;  ///< of the session in the last `update`
   std::vector<std::string> watched_;
   FileWatch watch_;
-  std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested
+  std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested and read
   MainAnswer answer_;                            ///< after all members that its threads use
   SideAnswers side_;
   LessonAnswerer lessons_;

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "app/files/files.h"
+
 namespace attoscope {
 
 void FileReader::work(Task& task, const Cancelled& cancelled) {
@@ -13,6 +15,9 @@ void FileReader::work(Task& task, const Cancelled& cancelled) {
       task.share = share;
       return cancelled();
     });
+  } catch (const NotFetched&) {
+    task.early = true;
+    return;
   } catch (const std::bad_alloc&) {
     task.failure = "There is not enough memory for this.";
   } catch (const std::exception& error) {
@@ -27,7 +32,11 @@ void FileReader::read(Read read, Failed failed) {
   task->read = std::move(read);
   task->failed = std::move(failed);
   tasks_.push_back(task);
-  jobs_.add([task = std::move(task)](const Cancelled& cancelled) {
+  begin(task);
+}
+
+void FileReader::begin(const std::shared_ptr<Task>& task) {
+  jobs_.add([task](const Cancelled& cancelled) {
     work(*task, cancelled);
     return std::string();
   });
@@ -36,6 +45,8 @@ void FileReader::read(Read read, Failed failed) {
 void FileReader::update(Session& session) {
   while (jobs_.take()) {
   }
+  for (const std::shared_ptr<Task>& task : tasks_)
+    if (task->early.exchange(false)) begin(task);
   while (!tasks_.empty() && tasks_.front()->done) {
     const std::shared_ptr<Task> task = tasks_.front();
     tasks_.pop_front();  // first, as its result may read more

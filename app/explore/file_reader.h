@@ -47,8 +47,10 @@ class FileReader {
     Then then{};
     std::string failure{};
     std::atomic<bool> done{false};
+    std::atomic<bool> early{false};  ///< its file was not fetched yet: `update` begins it again
     std::atomic<double> share{0};
   };
+  void begin(const std::shared_ptr<Task>& task);
   static void work(Task& task, const Cancelled& cancelled);
 
   std::deque<std::shared_ptr<Task>> tasks_;  ///< in the order of `read`

@@ -95,6 +95,8 @@ Lessons read_lessons(const std::string& directory) {
     std::string text;
     try {
       text = read_file(file.string(), largest_lesson);
+    } catch (const NotFetched&) {
+      throw;
     } catch (const std::exception& unreadable) {
       text = "# " + file.stem().string() + "\n\n" + unreadable.what() + "\n";
     }
@@ -179,8 +181,10 @@ LessonAnswerer::LessonAnswerer(std::function<void()> published)
           },
           std::move(published)) {}
 
-const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() {
-  if (!lessons_ || lessons_->empty()) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() try {
+  if (!lessons_) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+  return lessons_;
+} catch (const NotFetched&) {
   return lessons_;
 }
 

@@ -32,7 +32,7 @@ class LessonAnswerer {
   /// Another thread calls `published` whenever `update` has something to take.
   explicit LessonAnswerer(std::function<void()> published);
 
-  /// The shipped lessons, read on the first call.
+  /// The shipped lessons, read on the first call; null while they are being fetched.
   const std::shared_ptr<const Lessons>& lessons();
   /// Asks the unanswered questions.
   void ask(const std::vector<LessonQuestion>& questions);

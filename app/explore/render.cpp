@@ -56,8 +56,7 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   input.answer.result = std::move(result);
   input.choices.probes = probe_entries();
   input.choices.example_file = shot.example_file;
-  const std::string& file = asked.kind == InputKind::tensors ? asked.file : shot.example_file;
-  if (!file.empty()) input.choices.tensors = describe_tensors(file);
+  if (asked.kind == InputKind::tensors) input.choices.tensors = describe_tensors(asked.file);
   const KernelOutput& output = session.experiment.loaded;
   if (has_loaded(session.experiment))
     input.choices.output = {output.file, kernel_output_heads(output.file, output.n, output.d)};

@@ -185,6 +185,7 @@ InputFile::InputFile(const std::string& path, Links links) : path_(path) {
   if ((followed ? ::stat : ::lstat)(path.c_str(), &status) != 0) fail(path, "cannot be opened", errno);
   if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": cannot be opened: not a regular file");
   descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (followed ? 0 : O_NOFOLLOW)));
+  if (!descriptor_.valid() && errno == EAGAIN) throw NotFetched(path + ": is still being fetched");
   if (!descriptor_.valid()) fail(path, "cannot be opened", errno);
   if (::fstat(descriptor_.get(), &status) != 0) fail(path, "cannot be read", errno);
   size_ = static_cast<std::uint64_t>(status.st_size);
@@ -217,7 +218,9 @@ void InputFile::read_by_descriptor(std::uint64_t offset, std::span<char> bytes) 
   }
 }
 
-bool can_open(const std::string& path) try { return InputFile(path).path() == path; } catch (const std::exception&) {
+bool can_open(const std::string& path) try { return InputFile(path).path() == path; } catch (const NotFetched&) {
+  return true;
+} catch (const std::exception&) {
   return false;
 }
 

@@ -30,8 +30,15 @@ class Descriptor {
 
 class FileMapping;
 
+/// Thrown where a file's content has not arrived yet, as in a page that fetches it; opening it again later succeeds.
+class NotFetched : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A regular file, a part of one, or a file inside a packed session (`packed_file`), for random reads. It is mapped, so that
-/// only the parts that are read come from disk. Every failure is a std::runtime_error with one sentence that names the file.
+/// only the parts that are read come from disk. Every failure is a std::runtime_error with one sentence that names the file;
+/// NotFetched is one.
 class InputFile {
  public:
   /// Treatment of symbolic links.
@@ -58,7 +65,7 @@ class InputFile {
   Read read_;                                   ///< none: use the mapping or the descriptor
 };
 
-/// True if there is a file of this name that can be opened.
+/// True if there is a file of this name that can be opened, now or once it is fetched.
 bool can_open(const std::string& path);
 
 /// All of a file of at most `limit` bytes.

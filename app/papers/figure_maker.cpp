@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+
+#include "app/threads/side_question.h"
 
 namespace attoscope {
 namespace {
@@ -59,54 +62,79 @@ BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure&
   return {file, stage_bundle(files, file, figure, reproduction, format, cancelled)};
 }
 
-FigureMaker::FigureMaker(std::string directory, std::string cache, std::function<void()> done)
-    : directory_(std::move(directory)), cache_(std::move(cache)), jobs_(std::move(done)) {}
+FigureMaker::FigureMaker(const std::string& directory, const std::string& cache, std::function<void()> done)
+    : worker_(
+          [directory, cache](const Asked& asked, const Cancelled& cancelled, const Background::Publish& publish) {
+            return draw(asked, directory, cache, cancelled, publish);
+          },
+          std::move(done)) {}
 
 void FigureMaker::ask(const AskedFigure& asked, const FigureChoice& choice) {
-  if (!jobs_.busy()) {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->now = {asked.name, 0, 0, -1, false};
-    shared_->computed = 0;
-  }
-  jobs_.add([asked, choice, directory = directory_, cache = cache_, shared = shared_](const Cancelled& cancelled) {
-    return draw(asked, choice, directory, cache, *shared, cancelled);
-  });
+  waiting_.push_back({asked, choice});
+  begin_next();
 }
 
-std::string FigureMaker::draw(const AskedFigure& asked, const FigureChoice& choice, const std::string& directory,
-                              const std::string& cache, Shared& shared, const Cancelled& cancelled) {
-  validate(asked);
-  {
-    const std::lock_guard lock(shared.mutex);
-    shared.now = {std::string(named_figure(asked.name).title), 0, point_count(asked), -1, trains(asked)};
-    shared.began = Clock::now();
-    shared.computed = 0;
-  }
+void FigureMaker::stop() {
+  waiting_.clear();
+  worker_.cancel();
+}
+
+void FigureMaker::begin_next() {
+  if (drawing_ || waiting_.empty()) return;
+  drawing_ = true;
+  began_ = Clock::now();
+  told_ = {.now = {.title = waiting_.front().figure.name}};
+  worker_.submit(std::move(waiting_.front()));
+  waiting_.pop_front();
+}
+
+FigureMaker::Told FigureMaker::draw(const Asked& asked, const std::string& directory, const std::string& cache,
+                                    const Cancelled& cancelled, const Background::Publish& publish) {
+  validate(asked.figure);
+  const std::string title(named_figure(asked.figure.name).title);
+  Told told{.now = {.title = title, .all = point_count(asked.figure), .trains = trains(asked.figure)}};
+  publish(told);
   PointCache points(cache);
-  const MadeFigure made = made_figure(asked, {.cancelled = cancelled, .cache = &points, .finished = [&](bool remembered) {
-                                                const std::lock_guard lock(shared.mutex);
-                                                ++shared.now.done;
-                                                shared.computed += !remembered;
-                                              }});
+  const MadeFigure made =
+      made_figure(asked.figure, {.cancelled = cancelled, .cache = &points, .finished = [&](bool remembered) {
+                                   ++told.now.done;
+                                   told.computed += !remembered;
+                                   publish(told);
+                                 }});
   StagedFiles files;
-  FigureStyle style = style_of(choice);
+  FigureStyle style = style_of(asked.choice);
   if (!style.slide) style.columns = 0;  // such a figure has its own
   Json reproduction = made.reproduction;
   reproduction["print"] = style_json(style);
-  const BundlePlace place =
-      stage_at(files, free_place(directory, asked.name), in_style(made.figure, style), reproduction, choice, cancelled);
+  const BundlePlace place = stage_at(files, free_place(directory, asked.figure.name), in_style(made.figure, style),
+                                     reproduction, asked.choice, cancelled);
   files.commit();
   if (!place.failure.empty()) throw std::runtime_error(place.failure);
-  return "Saved " + place.file + ".";
+  told.saved = "Saved " + place.file + ".";
+  return told;
+}
+
+std::optional<FigureMaker::Outcome> FigureMaker::take() {
+  std::optional<Told> told;
+  const std::string failure = failure_of([&] {
+    try {
+      told = worker_.take();
+    } catch (const Stopped&) {
+      throw std::runtime_error("Stopped before it was done; nothing was written.");
+    }
+  });
+  if (told) told_ = *told;
+  if (failure.empty() && (!told || told->saved.empty())) return std::nullopt;
+  drawing_ = false;
+  begin_next();
+  return Outcome{failure.empty(), failure.empty() ? told->saved : failure};
 }
 
 std::optional<FigureProgress> FigureMaker::progress() const {
-  if (!jobs_.busy()) return std::nullopt;
-  const std::lock_guard lock(shared_->mutex);
-  FigureProgress p = shared_->now;
-  const double seconds = std::chrono::duration<double>(Clock::now() - shared_->began).count();
-  if (shared_->computed > 0)
-    p.seconds_left = seconds / static_cast<double>(shared_->computed) * static_cast<double>(p.all - p.done);
+  if (!drawing_) return std::nullopt;
+  FigureProgress p = told_.now;
+  const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+  if (told_.computed > 0) p.seconds_left = seconds / static_cast<double>(told_.computed) * static_cast<double>(p.all - p.done);
   return p;
 }
 

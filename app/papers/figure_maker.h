@@ -2,14 +2,15 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "app/papers/named_bundle.h"
 #include "app/threads/job_queue.h"
+#include "app/threads/worker.h"
 #include "ui/frame/entries.h"
 
 namespace attoscope {
@@ -32,37 +33,46 @@ struct BundlePlace {
 BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
                      const FigureChoice& choice, const Cancelled& cancelled = {});
 
-/// Computes and writes figures of the papers while the window goes on.
+/// Computes and writes figures of the papers, one after another, while the window goes on.
 class FigureMaker {
  public:
-  /// Bundles go into `directory`, finished points into `cache` (empty: none). `done` is called from another thread whenever a
-  /// figure is finished or failed.
-  FigureMaker(std::string directory, std::string cache, std::function<void()> done);
+  using Outcome = JobQueue::Outcome;
+
+  /// Bundles go into `directory`, finished points into `cache` (empty: none). `done` is called from another thread whenever
+  /// `take` has something to do.
+  FigureMaker(const std::string& directory, const std::string& cache, std::function<void()> done);
 
   void ask(const AskedFigure& asked, const FigureChoice& choice);
   /// Drops the figures that wait and stops the one on its way.
-  void stop() { jobs_.stop(); }
-  /// Progress of the figure on its way; none: there is none.
+  void stop();
+  /// Progress of the figure on its way, as the last `take` found it; none: there is none.
   std::optional<FigureProgress> progress() const;
-  /// The outcome of a figure, once.
-  std::optional<JobQueue::Outcome> take() { return jobs_.take(); }
-  bool busy() const { return jobs_.busy(); }
+  /// Begins the next figure; the outcome of a figure, once.
+  std::optional<Outcome> take();
+  bool busy() const { return drawing_ || !waiting_.empty(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Progress and outcome, as the computing thread tells them.
-  struct Shared {
-    mutable std::mutex mutex;
-    FigureProgress now;
-    Clock::time_point began{};
-    std::size_t computed = 0;  ///< points that were not remembered
+  struct Asked {
+    AskedFigure figure;
+    FigureChoice choice;
   };
-  static std::string draw(const AskedFigure& asked, const FigureChoice& choice, const std::string& directory,
-                          const std::string& cache, Shared& shared, const Cancelled& cancelled);
+  struct Told {
+    FigureProgress now{};
+    std::size_t computed = 0;  ///< points that were not remembered
+    std::string saved{};       ///< sentence at the end
+  };
+  using Background = Worker<Asked, Told>;
 
-  std::string directory_, cache_;
-  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  JobQueue jobs_;  ///< last: its thread joins before anything it uses goes away
+  void begin_next();
+  static Told draw(const Asked& asked, const std::string& directory, const std::string& cache, const Cancelled& cancelled,
+                   const Background::Publish& publish);
+
+  std::deque<Asked> waiting_;
+  bool drawing_ = false;
+  Clock::time_point began_{};
+  Told told_;          ///< of the figure that is being drawn
+  Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
 }  // namespace attoscope

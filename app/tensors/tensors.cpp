@@ -93,6 +93,8 @@ bool quick_to_read(const TensorSpec& files) {
       effort += reader != nullptr ? reader->effort(file) : file.size();
       if (effort > little) return false;
     }
+  } catch (const NotFetched&) {
+    return false;
   } catch (const std::exception&) {  // the reader reports the error
   }
   return true;

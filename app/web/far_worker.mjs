@@ -1,10 +1,10 @@
-/// Answers the window's questions in a Web Worker: {code, environment, files} begins, then come {path, bytes} and
+/// Answers the window's questions in a Web Worker: {code, environment, lists, files} begins, then come {path, bytes} and
 /// {kind, number, question}; {path, bytes} of files that were written and {number, what, bytes} go back.
 import make from './window_module.mjs';
-import {begunFrom, filesIn, put} from './files.mjs';
+import {begunFrom, FilesAtServer, filesIn, put} from './files.mjs';
 
-const first = 1, folders = ['/data', '/downloads'];
-let module = null, asked = 0, files = null;
+const share = 0, first = 1, folders = ['/data', '/downloads'];
+let module = null, asked = 0, files = null, atServer = null;
 const known = new Map();  // files that the page has
 
 function newFiles() {
@@ -14,15 +14,17 @@ function newFiles() {
 }
 
 function tell(what, bytes) {
+  if (atServer.arrival && what !== share) return;  // it is asked again
   if (what > first) for (const [path, written] of newFiles()) postMessage({path, bytes: written});
   postMessage({number: asked, what, bytes}, [bytes.buffer]);
 }
 
-async function begin({code, environment, files: given}) {
+async function begin({code, environment, lists, files: given}) {
   module = await make({...begunFrom(code, (error) => console.error(error)), noInitialRun: true, tell,
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
       for (const folder of folders) early.FS.mkdirTree(folder);
+      atServer = new FilesAtServer(early, lists, () => {});
       for (const {path, bytes} of given) put(early, path, bytes);
       early.FS.chdir('/downloads');
     }]});
@@ -31,12 +33,16 @@ async function begin({code, environment, files: given}) {
   module.ccall('attoscope_serve', null, [], []);
 }
 
-function answer({kind, number, question}) {
+/// Answers once the files have come that the answer opens.
+async function answer({kind, number, question}) {
   asked = number;
-  const place = module._malloc(question.length);
-  module.HEAPU8.set(question, place);
-  module.ccall('attoscope_answer', null, ['string', 'number', 'number'], [kind, place, question.length]);
-  module._free(place);
+  do {
+    await atServer.arrival;
+    const place = module._malloc(question.length);
+    module.HEAPU8.set(question, place);
+    module.ccall('attoscope_answer', null, ['string', 'number', 'number'], [kind, place, question.length]);
+    module._free(place);
+  } while (atServer.arrival);
 }
 
 /// A module that failed, of memory for instance, answers nothing more.

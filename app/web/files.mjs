@@ -1,3 +1,6 @@
+const notYet = 6;  // EAGAIN of a module's system
+const patience = 5000;  // milliseconds until what could not be fetched is tried again
+
 /// A file that the folder has compressed by gzip, since many servers send files as they are: the answer of `fetch`, under node too.
 export async function unpacked(name, type = 'application/octet-stream') {
   const place = new URL(name + '.packed', import.meta.url);
@@ -22,10 +25,76 @@ export const begunFrom = (code, failed) => ({
 /// Writes a file into a module's memory.
 export function put(module, path, bytes) {
   module.FS.mkdirTree(path.slice(0, path.lastIndexOf('/')));
+  if (module.FS.analyzePath(path).exists) module.FS.unlink(path);
   module.FS.writeFile(path, bytes);
 }
 
-/// The files in these folders, again and again: each path with its bytes, the same array as long as it does not change.
+/// The files of a list, as files.json has it, from NAME.packed: paths and sizes in the list, bytes one after the other.
+export async function filesOf(list, name) {
+  const data = await unpacked(name).then((answer) => answer.arrayBuffer());
+  let at = 0;
+  return list.map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}));
+}
+
+/// Files that stay at the server until a module opens one: it cannot yet, and all that come with it are fetched. `fetched` is called
+/// with an error, or none.
+export class FilesAtServer {
+  #module;
+  #lists;
+  #fetched;
+  #coming = new Map();  // promises, by the name of what is fetched
+
+  constructor(module, lists, fetched) {
+    this.#module = module;
+    this.#lists = lists;
+    this.#fetched = fetched;
+    for (const [name, list] of Object.entries(lists))
+      for (const {path, size} of list) this.#leave(name, path, size);
+  }
+
+  #leave(name, path, size) {
+    const {FS} = this.#module;
+    put(this.#module, path, new Uint8Array());
+    const {node} = FS.lookupPath(path), open = () => {
+      this.fetch(name);
+      throw new FS.ErrnoError(notYet);
+    };
+    Object.assign(node, {usedBytes: size, stream_ops: {...node.stream_ops, open}});
+  }
+
+  /// Ends when what has this name is there.
+  fetch(name) {
+    if (!this.#coming.has(name)) {
+      const coming = this.#take(name);
+      this.#coming.set(name, coming);
+      coming.then(this.#fetched, this.#fetched);
+    }
+    return this.#coming.get(name);
+  }
+
+  async #take(name) {
+    try {
+      for (const {path, bytes} of await filesOf(this.#lists[name], name)) put(this.#module, path, bytes);
+      this.#coming.delete(name);
+    } catch (error) {
+      setTimeout(() => this.#coming.delete(name), patience);
+      throw error;
+    }
+  }
+
+  /// Ends when all has come, or some cannot; null: nothing is on its way.
+  get arrival() {
+    return this.#coming.size ? Promise.all(this.#coming.values()) : null;
+  }
+}
+
+/// The bytes of a file, not copied.
+function contents(module, path) {
+  const {node} = module.FS.lookupPath(path);
+  return node.usedBytes ? node.contents.subarray(0, node.usedBytes) : new Uint8Array();
+}
+
+/// The files in these folders that are here, again and again: each path with its bytes, the same array as long as it does not change.
 export function filesIn(module, folders) {
   const known = new Map();
   const look = (folder) => {
@@ -33,9 +102,9 @@ export function filesIn(module, folders) {
     for (const name of module.FS.readdir(folder)) {
       const path = `${folder}/${name}`, {mode, mtime, size} = /^\.\.?$/.test(name) ? {mode: 0} : module.FS.stat(path);
       if (module.FS.isDir(mode)) look(path);
-      if (!module.FS.isFile(mode)) continue;
+      if (!module.FS.isFile(mode) || module.FS.lookupPath(path).node.stream_ops.open) continue;
       const stamp = `${mtime.getTime()} ${size}`;
-      if (known.get(path)?.stamp !== stamp) known.set(path, {stamp, bytes: module.FS.readFile(path)});
+      if (known.get(path)?.stamp !== stamp) known.set(path, {stamp, bytes: contents(module, path)});
     }
   };
   return () => {

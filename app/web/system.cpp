@@ -1,8 +1,9 @@
-/// Functions of Linux that a browser has not: there is no program to run, such as gnuplot.
+/// Functions of Linux that a browser has not: there is no program to run, such as gnuplot, and a mapped file would be copied.
 #include <spawn.h>
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstddef>
 
 int posix_spawnp(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*, char* const*) {
   return ENOENT;
@@ -11,4 +12,9 @@ int posix_spawnp(pid_t*, const char*, const posix_spawn_file_actions_t*, const p
 int memfd_create(const char*, unsigned) {
   errno = ENOSYS;
   return -1;
+}
+
+void* mmap(void*, std::size_t, int, int, int, off_t) {
+  errno = ENODEV;
+  return MAP_FAILED;
 }

@@ -1,29 +1,17 @@
 /// The page of the window: puts its files into the module's memory, gives the browser what the window saves, and lets Web Workers
 /// answer its questions.
 import {FarWork} from './far.mjs';
-import {filesIn, put, unpacked} from './files.mjs';
+import {FilesAtServer, filesIn, filesOf, put, unpacked} from './files.mjs';
 
 const place = (name) => new URL(name, import.meta.url);
 const status = document.getElementById('status');
 const canvas = document.getElementById('canvas');
+const example = 'smollm2_135m';  // of a new user
 const narrowest = 720;  // CSS pixels of the window's width
 const autosave = '/state/attoscope/session.json', kept = 'attoscope.session';
 const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/data', XDG_CACHE_HOME: '/cache',
   XDG_CONFIG_HOME: '/config', XDG_PICTURES_DIR: '/downloads', ATTOSCOPE_ASSETS: '/assets', ATTOSCOPE_PAGE: location.href.replace(/#.*/, '')};
 const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads', '/files', '/assets', '/fonts'];
-
-/// Files that come together, `first` those that the window begins with: paths and sizes in files.json, bytes one after the other.
-async function filesOf(lists, name) {
-  const [list, data] = await Promise.all([lists, unpacked(name).then((f) => f.arrayBuffer())]);
-  let at = 0;
-  return list[name].map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}));
-}
-
-/// Lessons and examples, which nothing shows at first.
-async function laterFiles(lists) {
-  const names = Object.keys(await lists).filter((name) => name !== 'first');
-  return (await Promise.all(names.map((name) => filesOf(lists, name)))).flat();
-}
 
 function stored(name, value) {
   if (self !== top) return null;  // a step of a lesson in its page
@@ -34,11 +22,11 @@ function stored(name, value) {
   }
 }
 
-/// Lets Web Workers answer the window's questions; `code` gives its WebAssembly.Module.
-function farWork(code, module) {
+/// Lets Web Workers answer the window's questions; `begun` gives what they begin with.
+function farWork(begun, module) {
   const files = filesIn(module, ['/assets', '/files', '/.glfw_dropped_files', '/data']);
   const putBack = (path, bytes) => put(module, path, bytes);
-  const far = new FarWork(() => ({code: code(), environment}), files, putBack, (kind, number, what, bytes) => {
+  const far = new FarWork(begun, files, putBack, (kind, number, what, bytes) => {
     if (!module.answered.includes(kind)) module.answered.push(kind);
     const place = module._malloc(bytes.length);
     module.HEAPU8.set(bytes, place);
@@ -52,16 +40,13 @@ function farWork(code, module) {
 
 /// Gives the browser each file that has come into /downloads, or changed there.
 function downloads(module) {
-  const seen = new Map();
+  const files = filesIn(module, ['/downloads']), seen = new Map();
   return () => {
-    for (const name of module.FS.readdir('/downloads')) {
-      const path = '/downloads/' + name, {mode, mtime, size} = module.FS.stat(path);
-      if (!module.FS.isFile(mode) || /\.part-|^\./.test(name)) continue;
-      const stamp = `${mtime.getTime()} ${size}`;
-      if (seen.get(name) === stamp) continue;
-      seen.set(name, stamp);
-      const link = Object.assign(document.createElement('a'), {download: name});
-      link.href = URL.createObjectURL(new Blob([module.FS.readFile(path)]));
+    for (const [path, bytes] of files()) {
+      if (/\.part-|\/\./.test(path) || seen.get(path) === bytes) continue;
+      seen.set(path, bytes);
+      const link = Object.assign(document.createElement('a'), {download: path.slice(path.lastIndexOf('/') + 1)});
+      link.href = URL.createObjectURL(new Blob([bytes]));
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     }
@@ -145,27 +130,31 @@ function listen(module) {
 async function start() {
   if (screen.width < narrowest) document.getElementById('viewport').content = `width=${narrowest}, user-scalable=no`;
   const code = unpacked('window_module.wasm', 'application/wasm');
-  const lists = fetch(place('files.json')).then((f) => f.json());
-  const session = stored(kept);
-  const needed = session !== null || location.hash.length > 1;
-  const [{default: make}, ...files] = await Promise.all([import('./window_module.mjs'), filesOf(lists, 'first'), needed ? laterFiles(lists) : []]);
+  const session = stored(kept), linked = location.hash.length > 1;
+  const loaded = fetch(place('files.json')).then((f) => f.json()).then(async ({first, ...lists}) => [await filesOf(first, 'first'), lists]);
+  const [{default: make}, [files, lists]] = await Promise.all([import('./window_module.mjs'), loaded]);
   let tell, fail, compiled;
   const drawn = new Promise((resolve) => (tell = resolve)), failed = new Promise((_, reject) => (fail = reject));
   const instantiateWasm = (imports, done) => {
     WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, compiled = module)).catch(fail);
     return {};
   };
-  let said = '';
+  const fetched = (module) => (error) => {
+    status.textContent = error?.message ?? '';
+    module.ccall('attoscope_fetched', null, [], []);
+  };
+  let said = '', atServer;
   const module = await Promise.race([failed, make({canvas, instantiateWasm, locateFile: (name) => place(name).href, print: console.log,
     printErr: (line) => console.warn(said = line), onExit: () => fail(new Error(said)),
     drawn: () => tell(), copy: (text) => navigator.clipboard?.writeText(text).catch(() => {}),
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
       for (const folder of folders) early.FS.mkdirTree(folder);
-      for (const {path, bytes} of files.flat()) put(early, path, bytes);
+      for (const {path, bytes} of files) put(early, path, bytes);
       if (session !== null) put(early, autosave, session);
       early.FS.chdir('/downloads');
-      farWork(() => compiled, early);
+      atServer = new FilesAtServer(early, lists, fetched(early));
+      farWork(() => ({code: compiled, environment, lists}), early);
     }]})]);
   module.choose = chooser(module);
   listen(module);
@@ -174,10 +163,10 @@ async function start() {
   if (status.textContent === 'Loading.') status.textContent = '';
   canvas.focus();
   globalThis.attoscope = module;
-  if (needed) return;
+  if (session !== null || linked) return;
   const touched = new Promise((resolve) => ['pointerdown', 'keydown', 'drop'].forEach((kind) => addEventListener(kind, resolve, true)));
-  for (const {path, bytes} of await laterFiles(lists)) put(module, path, bytes);
-  if (await Promise.race([touched, null]) === null) module.ccall('attoscope_show_example');
+  const here = await atServer.fetch(example).then(() => true, () => false);  // else `fetched` has told why
+  if (here && await Promise.race([touched, null]) === null) module.ccall('attoscope_show_example', null, [], []);
 }
 
 start().catch((error) => (status.textContent = `Attoscope cannot be loaded: ${error.message}`));

@@ -1,10 +1,12 @@
 // Files that take longer than a frame: the window's thread continues meanwhile, shows the progress, and can stop them.
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/explore/explorer.h"
+#include "app/explore/file_reader.h"
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
 #include "app/files/files.h"
@@ -310,6 +312,26 @@ TEST_F(ExplorerFiles, ALinkShowsTheSettingOfItsNumber) {
 TEST_F(ExplorerFiles, MessagesAreOneLine) {
   explorer_.show_error("a\nb\x1b[2J");
   EXPECT_EQ(explorer_.panel_input().messages.error, "a?b?[2J");
+}
+
+TEST(FileReader, ReadsAFileAgainUntilItIsFetched) {
+  std::atomic<int> reads{0};
+  bool applied = false;
+  std::string failure;
+  Session session;
+  FileReader reader({});
+  const auto read = [&](const ReadWatch&) -> FileReader::Then {
+    if (++reads < 3) throw NotFetched("q.npy: is still being fetched");
+    return [&](Session&) { applied = true; };
+  };
+  reader.read(read, [&](const std::string& sentence) { failure = sentence; });
+  EXPECT_TRUE(testing::eventually([&] {
+    reader.update(session);
+    return applied;
+  }));
+  EXPECT_EQ(reads, 3);
+  EXPECT_EQ(failure, "");
+  EXPECT_FALSE(reader.busy());
 }
 
 }  // namespace

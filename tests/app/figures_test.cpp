@@ -407,7 +407,7 @@ TEST(FigureMaker, DrawsOneAfterAnotherAndStops) {
   EXPECT_FALSE(wrong.well);
   EXPECT_THAT(wrong.sentence, HasSubstr("a policy of Flash Attention"));
   maker.ask({"sequence-length", {.policy = "hw", .n = 16384, .d = 64, .seeds = 50}}, {});
-  ASSERT_TRUE(eventually([&] { return maker.progress() && maker.progress()->all > 0; }));
+  ASSERT_TRUE(eventually([&] { return !maker.take() && maker.progress() && maker.progress()->all > 0; }));
   maker.stop();
   EXPECT_THAT(outcome_of(maker).sentence, HasSubstr("stopped before the figure was complete"));
 }

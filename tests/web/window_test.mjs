@@ -14,6 +14,7 @@ const folder = resolve(process.env.ATTOSCOPE_WEB ?? process.argv[2]), pictures =
 const types = {'.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.css': 'text/css'};
 const slider = [150, 367, 128, 367];  // of N, in the left panel
 const run = [366, 106], train = [372, 123];  // the buttons of Sweep and of Train
+const field = [[898, 491], [1115, 685]], figure = [[831, 17], [700, 414]];  // menus, and their entries: the field, how often the max moves
 const picture_middle = [576, 320];  // of Explore
 const lesson = '/lessons/x.html';
 // Others of this machine see the page by an address to which browsers give less than to localhost.
@@ -29,8 +30,10 @@ async function lesson_page() {
   return `<!doctype html><link rel="icon" href="data:,"><section data-session="${session}"><h2>x</h2></section><script type="module">${script}</script>`;
 }
 
+const asked = new Set();  // names of compressed files
 const server = createServer(async ({url}, answer) => {
   const name = decodeURIComponent(new URL(url, 'http://h').pathname).replace(/\/$/, '/index.html');
+  if (name.endsWith('.packed')) asked.add(name.slice(1, -'.packed'.length));
   try {
     const bytes = name === lesson ? await lesson_page() : await readFile(join(folder, name));
     answer.writeHead(200, {'Content-Type': types[extname(name)] ?? 'application/octet-stream'}).end(bytes);
@@ -71,6 +74,25 @@ test('a link is a setting', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
+test('lessons and examples are fetched once they are asked for', async () => {
+  const needed = ['first', 'window_module.wasm'];
+  const asked_by = async (session, holds) => {
+    asked.clear();
+    await page.load(link(session));
+    await page.kept(holds);
+    await sleep(1500);
+    assert.deepEqual(page.complaints, []);
+    return [...asked].filter((name) => !needed.includes(name)).sort();
+  };
+  const from_file = (name) => ({experiment: {problem: {n: 64, input: {kind: 'tensors', file: `shipped:examples/${name}.safetensors`}}}});
+  assert.deepEqual(await asked_by({experiment: {problem: {n: 72}}}, (s) => s.experiment?.problem?.n === 72), []);
+  assert.deepEqual([...asked].sort(), needed);
+  assert.deepEqual(await asked_by(from_file('grouped'), (s) => /grouped/.test(s.experiment?.problem?.input?.file)), ['grouped']);
+  // of the session before, of the lesson
+  const of_example = {view: {workspace: 'learn'}, lesson: {name: '14-scales', step: 2}};
+  assert.deepEqual(await asked_by(of_example, (s) => s.view?.workspace === 'learn'), ['grouped', 'lessons', 'smollm2_135m']);
+});
+
 test('a moved slider changes the experiment, and the page never freezes', async () => {
   await page.load(link({experiment: {problem: {n: 512, d: 64}}}));
   const {experiment} = await page.kept((s) => s.experiment?.problem?.n === 512);
@@ -89,16 +111,33 @@ test('a moved slider changes the experiment, and the page never freezes', async 
   assert.equal(await page.value('waits'), 0, 'no frame waits until WebGL has drawn');
 });
 
+/// The file of this ending that the page has saved.
+async function saved(ending) {
+  for (let i = 0; i < 300; ++i, await sleep(100)) {
+    const name = (await readdir(page.profile)).find((name) => name.endsWith(ending));
+    if (name) return readFile(join(page.profile, name), 'utf8');
+  }
+  assert.fail(`no ${ending} is downloaded`);
+}
+
 test('the last session comes back, and what is saved is downloaded', async () => {
   await page.load(link({experiment: {problem: {n: 80}}}));
   await page.kept((s) => s.experiment?.problem?.n === 80);
   await page.until("localStorage.getItem('attoscope.session')?.includes('80')");
   await page.load();
   await page.key('s', true);
-  let saved = null;
-  for (let i = 0; i < 100 && !saved; ++i, await sleep(100)) saved = (await readdir(page.profile)).find((name) => name.endsWith('.attoscope.json'));
-  assert.ok(saved, 'a session file is downloaded');
-  assert.equal(JSON.parse(await readFile(join(page.profile, saved))).experiment.problem.n, 80);
+  assert.equal(JSON.parse(await saved('.attoscope.json')).experiment.problem.n, 80);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('fields and the data of figures are downloaded', async () => {
+  await page.load(link({experiment: {problem: {n: 96, d: 32}}, view: {figure: {as: 'svg'}, named_figure: {n: 32, d: 8, seeds: 2}}}));
+  await page.kept((s) => s.experiment?.problem?.n === 96);
+  await sleep(2000);
+  for (const place of field) await page.click(...place), await sleep(500);
+  assert.match(await saved('a_error-1.npy'), /'shape': \(96, 32\)/);
+  for (const place of figure) await page.click(...place), await sleep(500);
+  assert.match(await saved('rescales-1.csv'), /normal,32,0/);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -111,8 +150,8 @@ function npy(data, n, d) {
 }
 
 /// Paths of q.npy, k.npy, v.npy and o.npy, an output that is wrong.
-async function kernel_files() {
-  const n = 64, d = 16, wave = (step) => Array.from({length: n * d}, (_, i) => Math.sin((i + 1) * step));
+async function kernel_files(n, d) {
+  const wave = (step) => Array.from({length: n * d}, (_, i) => Math.sin((i + 1) * step));
   const files = [];
   for (const [name, step] of [['q', 1.1], ['k', 0.7], ['v', 0.3], ['o', 0.3]]) {
     files.push(join(page.profile, `${name}.npy`));
@@ -123,7 +162,7 @@ async function kernel_files() {
 
 for (const [how, give] of [['dropped', 'drop'], ['pasted', 'paste']]) {
   test(`${how} files are judged`, async () => {
-    const files = await kernel_files();
+    const files = await kernel_files(64, 16);
     await page.load(link({experiment: {problem: {n: 512}}}));
     await page[give](files);
     assert.match(JSON.stringify(await page.kept((s) => JSON.stringify(s).includes('o.npy'))), /o\.npy/);
@@ -132,6 +171,13 @@ for (const [how, give] of [['dropped', 'drop'], ['pasted', 'paste']]) {
     assert.deepEqual(page.complaints, []);
   });
 }
+
+test('files that take long to read are read', async () => {
+  await page.load(link({experiment: {problem: {n: 512}}}));
+  await page.drop((await kernel_files(8192, 64)).slice(0, 3));
+  assert.match((await page.kept((s) => s.experiment?.problem?.n === 8192)).experiment.problem.input.file, /q\.npy/);
+  assert.deepEqual(page.complaints, []);
+});
 
 test('two fingers zoom', {skip: !page.pinch}, async () => {
   await page.load(link({experiment: {problem: {n: 512}}}));

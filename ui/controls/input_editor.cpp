@@ -52,15 +52,14 @@ std::string stem(const std::string& path) {
   return name.find(", ") == std::string::npos ? name.substr(0, name.find_last_of('.')) : name;
 }
 
-/// Makes a head of a file the input; the app reads it. N is the file's length if `info` has it.
-void choose_tensors(Problem& problem, const std::string& file, int index, const TensorFileInfo* info) {
+/// Makes a head of a file the input; the app reads it, and its length limits N.
+void choose_tensors(Problem& problem, const std::string& file, int index) {
   problem = with_input(problem, {.kind = InputKind::tensors,
                                  .value = problem.input.value,
                                  .file = file,
                                  .index = index,
                                  .digest = 0,
                                  .tensors = nullptr});
-  if (info != nullptr && info->shape.n > 0) problem = with_shape(problem, info->shape);
 }
 
 constexpr PathTexts path_of_tensors{
@@ -88,8 +87,8 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
     const bool other = !input.file.empty() && input.file != in.choices.example_file;
     if (!in.choices.example_file.empty()) {
       if (ImGui::Selectable((shown_file(in.choices.example_file) + "###example").c_str(), from_file && !other)) {
-        choose_tensors(problem, in.choices.example_file, 0,
-                       in.choices.tensors.file == in.choices.example_file ? &in.choices.tensors : nullptr);
+        choose_tensors(problem, in.choices.example_file, 0);
+        problem.n = max_n, problem.n_k = 0;
         problem.mask.kind = Mask::Kind::causal;
         changed = true;
       }
@@ -97,7 +96,7 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
     }
     if (other) {
       if (ImGui::Selectable((shown_file(input.file) + "###loaded").c_str(), from_file) && !from_file) {
-        choose_tensors(problem, std::string(input.file), input.index, nullptr);
+        choose_tensors(problem, std::string(input.file), input.index);
         changed = true;
       }
       explain(input.file);

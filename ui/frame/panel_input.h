@@ -56,7 +56,7 @@ using SideBusy = bool;
 
 /// Choices of the controls.
 struct ChoicesInput {
-  TensorFileInfo tensors;                                 ///< of the input's file, or of the example
+  TensorFileInfo tensors;                                 ///< of the input's file
   OutputFileInfo output;                                  ///< of the loaded output's file
   FileContent content;                                    ///< of `FileRequests::look`
   std::string example_file;                               ///< path of the shipped example; empty: none

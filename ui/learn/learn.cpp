@@ -161,15 +161,16 @@ void draw_over_presentation(LearnState& learn) {
   if (learn.is_black) list->AddRectFilled({0, 0}, io.DisplaySize, IM_COL32_BLACK);
 }
 
-void draw_no_lessons(const ImVec2& size) {
-  const std::string sentence = "There are no lessons: assets/lessons holds none, or was not installed with the program.";
+void draw_no_lessons(const ImVec2& size, bool read) {
+  const std::string sentence =
+      read ? "There are no lessons: assets/lessons holds none, or was not installed with the program." : "Loading.";
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours().secondary, sentence, 0.5f);
 }
 
 void draw_lesson(const Frame& frame, const ImVec2& size) {
   const LessonPlace open = place_of(frame.session.lesson, frame.input.learn.lessons.get());
-  if (open.lesson == nullptr) return draw_no_lessons(size);
+  if (open.lesson == nullptr) return draw_no_lessons(size, frame.input.learn.lessons != nullptr);
   see_step(frame.session.lesson, open);
   LearnState& learn = state_for(frame.state, frame.input.learn.lessons, open.lesson->name);
   const ImVec2 from = ImGui::GetCursorScreenPos();

@@ -3,6 +3,7 @@
 #include "app/explore/explorer.h"
 #include "app/explore/model_controller.h"
 #include "app/files/paths.h"
+#include "app/papers/figure_maker.h"
 #include "app/sweep/sweeper.h"
 #include "app/train/train_controller.h"
 
@@ -15,4 +16,5 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_serve() {
   static const ModelController model({}, data_directory());
   static const TrainController train({}, {data_directory()});
   static const Sweeper sweeper({}, default_point_cache());
+  static const FigureMaker figures(pictures_directory(), default_point_cache(), {});
 }

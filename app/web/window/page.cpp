@@ -25,12 +25,12 @@ void tell_window(LinkMessage message) {
   wake_page();
 }
 
-/// Opens the window with the session of the last visit.
+/// Opens the window with the session of the last visit, or with made-up inputs until the example is there.
 void open_kept_session() {
   Start start{.autosave = std::make_shared<const Autosave>(default_session_file()), .example_file = example_file()};
   LastSession last = last_session(start.autosave->file(), start.remarks);
   if (last.stays) start.autosave = std::make_shared<const Autosave>(default_session_file(), true);
-  start.session = std::move(last.session);
+  if (!last.first) start.session = std::move(last.session);
   start.session.view.welcome |= last.first;
   start.document = std::move(last.document);
   start.first = last.first;
@@ -67,10 +67,13 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
 /// Sets the text that the next paste gets.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_paste(const char* text) { attoscope::set_pasted(text); }
 
-/// Shows a new user's session, whose example the page has loaded behind the first picture.
+/// Shows a new user's session, whose example is there.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_show_example() {
   attoscope::tell_window({.files = {}, .session = attoscope::short_session_text(attoscope::first_session())});
 }
+
+/// Causes a frame, as files that the window waits for have come.
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_fetched() { attoscope::wake_page(); }
 
 /// Starts the window; the page calls for its frames.
 int main() {

@@ -1,0 +1,51 @@
+/// In the place of a thread: each job is done in the page's turn, when its outcome is asked for.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <functional>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kernels/compute.h"
+
+namespace attoscope {
+
+/// The class of app/threads/job_queue.h for a page. Nothing interrupts a job.
+class JobQueue {
+ public:
+  using Job = std::function<std::string(const Cancelled& cancelled)>;
+  struct Outcome {
+    bool well = true;
+    std::string sentence;
+  };
+
+  explicit JobQueue(std::function<void()> done) : done_(std::move(done)) {}
+
+  void add(Job job) {
+    jobs_.push_back(std::move(job));
+    if (done_) done_();
+  }
+  void stop() { jobs_.clear(); }
+  bool busy() const { return !jobs_.empty(); }
+  std::optional<Outcome> take() {
+    if (jobs_.empty()) return std::nullopt;
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    try {
+      return Outcome{true, job([] { return false; })};
+    } catch (const std::bad_alloc&) {
+      return Outcome{false, "There is not enough memory for this."};
+    } catch (const std::exception& error) {
+      return Outcome{false, error.what()};
+    }
+  }
+
+ private:
+  const std::function<void()> done_;
+  std::deque<Job> jobs_;
+};
+
+}  // namespace attoscope
