@@ -177,11 +177,11 @@ TEST(GradientJudge, PlantedSlipsAreNamed) {
   for (const GradientKind kind : {GradientKind::flash, GradientKind::eager, GradientKind::roots})
     for (const Format& f : planted_formats()) {
       if (kind == GradientKind::roots && f != bf16) continue;
-      std::ranges::rotate(turned, turned + 1);
+      std::rotate(turned, turned + 1, std::end(turned));
       PlantedCount count;
       for (const PlantedGradient& planted : planted_gradients()) {
         const auto is_meant = [&](const Mask& m) { return is_planted(planted, m, f); };
-        std::ranges::rotate(turned, turned + 1);
+        std::rotate(turned, turned + 1, std::end(turned));
         if (const auto* mask = std::ranges::find_if(turned, is_meant); mask != std::end(turned))
           plant(planted, kind, f, *mask, count);
       }
