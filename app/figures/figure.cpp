@@ -9,8 +9,8 @@ namespace attoscope {
 namespace {
 
 std::string place_text(const FigureAxis& axis, double x) {
-  const auto i = static_cast<std::size_t>(x);
-  return i < axis.categories.size() ? axis.categories[i] : shortest(x);
+  const bool has_name = !axis.categories.empty() && x > -1 && x < static_cast<double>(axis.categories.size());
+  return has_name ? axis.categories[static_cast<std::size_t>(x)] : shortest(x);
 }
 
 std::string heat_lines(const FigurePanel& p) {

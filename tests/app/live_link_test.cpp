@@ -224,7 +224,8 @@ TEST(LinkUrl, OfABrokenSessionSaysWhatIsWrongAndWhere) {
            {start + packed_text(std::string(longest_session + 1, ' ')), "unpacks to more than 16384 bytes, expected at most"},
            {start + std::string(longest_link, 'A'), "expected at most 65536"},
            {"attoscope:open", "expected attoscope:open?file=FILE or attoscope:open?session=SESSION"}})
-    EXPECT_THAT(sentence_of<std::runtime_error>([&, &url = url] { parse_link_url(url); }), HasSubstr(words)) << url.substr(0, 99);
+    EXPECT_THAT(sentence_of<std::runtime_error>([&, &url = url] { parse_link_url(url); }), HasSubstr(words))
+        << url.substr(0, 99);
 }
 
 TEST(OpenCommand, SendsTheSessionOfALink) {
