@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/threads/side_question.h"
-
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
@@ -115,19 +113,16 @@ FigureMaker::Told FigureMaker::draw(const Asked& asked, const std::string& direc
 }
 
 std::optional<FigureMaker::Outcome> FigureMaker::take() {
-  std::optional<Told> told;
-  const std::string failure = failure_of([&] {
-    try {
-      told = worker_.take();
-    } catch (const Stopped&) {
-      throw std::runtime_error("Stopped before it was done; nothing was written.");
-    }
-  });
-  if (told) told_ = *told;
-  if (failure.empty() && (!told || told->saved.empty())) return std::nullopt;
+  const auto take_told = [this](const Cancelled&) {
+    std::optional<Told> told = worker_.take();
+    if (told) told_ = *told;
+    return told ? told->saved : "";
+  };
+  const Outcome outcome = outcome_of(take_told, {});
+  if (outcome.well && outcome.sentence.empty()) return std::nullopt;
   drawing_ = false;
   begin_next();
-  return Outcome{failure.empty(), failure.empty() ? told->saved : failure};
+  return outcome;
 }
 
 std::optional<FigureProgress> FigureMaker::progress() const {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "app/papers/named_bundle.h"
-#include "app/threads/job_queue.h"
+#include "app/threads/job.h"
 #include "app/threads/worker.h"
 #include "ui/frame/entries.h"
 
@@ -36,7 +36,7 @@ BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure&
 /// Computes and writes figures of the papers, one after another, while the window goes on.
 class FigureMaker {
  public:
-  using Outcome = JobQueue::Outcome;
+  using Outcome = JobOutcome;
 
   /// Bundles go into `directory`, finished points into `cache` (empty: none). `done` is called from another thread whenever
   /// `take` has something to do.

@@ -4,16 +4,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <thread>
 
-#include "kernels/compute.h"
+#include "app/threads/job.h"
 
 namespace attoscope {
 
@@ -21,12 +18,8 @@ namespace attoscope {
 /// joins.
 class JobQueue {
  public:
-  /// Returns a sentence on success; throws with one sentence on failure, Stopped after cancellation.
-  using Job = std::function<std::string(const Cancelled& cancelled)>;
-  struct Outcome {
-    bool well = true;
-    std::string sentence;
-  };
+  using Job = JobWork;
+  using Outcome = JobOutcome;
 
   /// The thread calls `done` (may be empty) whenever `take` has something.
   explicit JobQueue(std::function<void()> done) : done_(std::move(done)) {}
@@ -62,7 +55,7 @@ class JobQueue {
  private:
   void run(const std::stop_token& stop) {
     while (std::optional<Job> job = next(stop)) {
-      Outcome outcome = done_by(*job, stop);
+      Outcome outcome = outcome_of(*job, [&] { return unwanted_ || stop.stop_requested(); });
       {
         const std::lock_guard lock(mutex_);
         outcomes_.push_back(std::move(outcome));
@@ -81,18 +74,6 @@ class JobQueue {
     working_ = true;
     unwanted_ = false;
     return job;
-  }
-
-  Outcome done_by(const Job& job, const std::stop_token& stop) const {
-    try {
-      return {true, job([&] { return unwanted_ || stop.stop_requested(); })};
-    } catch (const Stopped&) {
-      return {false, "Stopped before it was done; nothing was written."};
-    } catch (const std::bad_alloc&) {
-      return {false, "There is not enough memory for this."};
-    } catch (const std::exception& error) {
-      return {false, error.what()};
-    }
   }
 
   const std::function<void()> done_;

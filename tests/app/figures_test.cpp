@@ -385,8 +385,8 @@ TEST(FigureCommand, AFullDiskIsSaidAndLeavesNothing) {
 }
 
 /// Waits for the end of a figure's job.
-JobQueue::Outcome outcome_of(FigureMaker& maker) {
-  std::optional<JobQueue::Outcome> outcome;
+FigureMaker::Outcome outcome_of(FigureMaker& maker) {
+  std::optional<FigureMaker::Outcome> outcome;
   if (!eventually([&] { return (outcome = maker.take()).has_value(); })) throw std::runtime_error("no figure was finished");
   return *outcome;
 }
@@ -403,7 +403,7 @@ TEST(FigureMaker, DrawsOneAfterAnotherAndStops) {
   EXPECT_EQ(outcome_of(maker).sentence, "Saved " + (scratch / "pictures/attoscope-io-1.zip") + ".");
   EXPECT_THAT(zip_member(scratch / "pictures/attoscope-io-1.zip", ".svg", 1 << 24), HasSubstr("</svg>"));
   maker.ask({"bias", {.policy = "base_ops"}}, {});
-  const JobQueue::Outcome wrong = outcome_of(maker);
+  const FigureMaker::Outcome wrong = outcome_of(maker);
   EXPECT_FALSE(wrong.well);
   EXPECT_THAT(wrong.sentence, HasSubstr("a policy of Flash Attention"));
   maker.ask({"sequence-length", {.policy = "hw", .n = 16384, .d = 64, .seeds = 50}}, {});

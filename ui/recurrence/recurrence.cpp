@@ -29,7 +29,10 @@ int StripSteps::place(int i) const { return of_ != nullptr ? of_->trace.tiles[st
 int scrubbed(const StripSteps& steps, const View& view) {
   if (view.scrubbed_tile < 0) return steps.count() - 1;
   int at = 0;
-  while (at < steps.count() && steps.place(at) < view.scrubbed_tile) ++at;
+  for (int end = steps.count(); at < end;) {
+    const int middle = at + (end - at) / 2;
+    steps.place(middle) < view.scrubbed_tile ? at = middle + 1 : end = middle;
+  }
   return std::min(at, steps.count() - 1);
 }
 

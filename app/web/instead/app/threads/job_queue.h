@@ -2,25 +2,19 @@
 #pragma once
 
 #include <deque>
-#include <exception>
 #include <functional>
-#include <new>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "kernels/compute.h"
+#include "app/threads/job.h"
 
 namespace attoscope {
 
 /// The class of app/threads/job_queue.h for a page. Nothing interrupts a job.
 class JobQueue {
  public:
-  using Job = std::function<std::string(const Cancelled& cancelled)>;
-  struct Outcome {
-    bool well = true;
-    std::string sentence;
-  };
+  using Job = JobWork;
+  using Outcome = JobOutcome;
 
   explicit JobQueue(std::function<void()> done) : done_(std::move(done)) {}
 
@@ -34,13 +28,7 @@ class JobQueue {
     if (jobs_.empty()) return std::nullopt;
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    try {
-      return Outcome{true, job([] { return false; })};
-    } catch (const std::bad_alloc&) {
-      return Outcome{false, "There is not enough memory for this."};
-    } catch (const std::exception& error) {
-      return Outcome{false, error.what()};
-    }
+    return outcome_of(job, [] { return false; });
   }
 
  private:
