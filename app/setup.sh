@@ -151,12 +151,4 @@ build_for_users() {
   without_gpu "$directory" "$target" "$log" "$@"
 }
 
-# build_with_clang TARGET: builds the program without its window, or tests, with clang's ASan and UBSan in build/clang. Fails
-# with a sentence without clang.
-build_with_clang() {
-  command -v clang++ >/dev/null || { say "There is no clang++ (package clang), so nothing is built with it."; return 1; }
-  build_in "$builds/clang" "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
-    -DATTOSCOPE_TESTS=ON -DATTOSCOPE_GUI=OFF -DATTOSCOPE_CUDA=OFF -DATTOSCOPE_MPI=OFF -DATTOSCOPE_SANITIZE=fuzzer -DATTOSCOPE_TOGETHER=ON
-}
-
 mkdir -p "$builds"

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Runs the tests of a build with ctest; says how long it will take, where it is, and what need not run again.
 
-  tests/run_tests.py BUILD [--again] [--without LABELS] [ctest options, such as -R format]
+  tests/run_tests.py BUILD [--again] [ctest options, such as -R format]
 
 A test that has passed is left out until its command changes, or a program in it, or any file of the tree that is not compiled; those
-that READ_SOURCES wait for these too. --again runs all of them, but for those with a label that --without's expression finds;
-ctest options run all that they choose.
+that READ_SOURCES wait for these too. --again runs all of them; ctest options run all that they choose.
 """
 import hashlib
 import json
@@ -171,18 +170,12 @@ def main():
     build, options = pathlib.Path(sys.argv[1]), sys.argv[2:]
     again = "--again" in options
     options = [option for option in options if option != "--again"]
-    without = None
-    if "--without" in options:
-        at = options.index("--without")
-        without = re.compile(options[at + 1])
-        del options[at:at + 2]
     history, stamps = History(build), Stamps()
     tests = listed(build, options)
-    if not options and (without or not again):
-        wanted = [n for n, test in enumerate(tests, 1) if not (without and any(map(without.search, labels(test))))]
-        numbers = [n for n in wanted if again or history.passed.get(tests[n - 1]["name"]) != stamps.of(tests[n - 1])]
-        if len(numbers) < len(wanted):
-            print(f"{len(wanted) - len(numbers)} tests passed before, and neither their programs nor the files that they read have "
+    if not options and not again:
+        numbers = [n for n, test in enumerate(tests, 1) if history.passed.get(test["name"]) != stamps.of(test)]
+        if len(numbers) < len(tests):
+            print(f"{len(tests) - len(numbers)} tests passed before, and neither their programs nor the files that they read have "
                   "changed: they are left out (--again runs them).", flush=True)
         if not numbers:
             return 0

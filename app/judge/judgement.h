@@ -16,7 +16,7 @@ struct JudgeQuestion {
   Problem problem;                   ///< mask, scale, soft cap, ALiBi, sink
   std::optional<Format> format{};    ///< D; none: found from the tensors
   std::optional<Method> declared{};  ///< --policy or --like
-  std::string declared_name;
+  std::string declared_name{};
   int head = -1;          ///< that head alone; -1: all
   HeadNumbers numbers{};  ///< of all heads, in place of the problem's
 

@@ -27,7 +27,7 @@ void take_tensors(Input& input, Tensors tensors);
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.
 struct CallSources {
-  TensorSpec input;
+  TensorSpec input{};
   std::string q, k, v, o;
   std::optional<HeadLayout> layout{};
   ScaleSpecs scales{};  ///< replace those in `input`, as `packed` does

@@ -1,14 +1,11 @@
 /// Rounding and the truth, from first principles.
 #include <algorithm>
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 #include <limits>
 
 #include "tests/reference/plain.h"
 #include "tests/reference/plain_backward.h"
-
-#ifdef ATTOSCOPE_QUAD
-#include <quadmath.h>
-#endif
 
 namespace attoscope::plain {
 namespace {
@@ -28,17 +25,7 @@ T beyond(const Format& f, T x) {
   return std::copysign(std::numeric_limits<T>::infinity(), x);
 }
 
-#ifdef ATTOSCOPE_QUAD
-using Wide = __float128;
-Wide wide_exp(Wide x) { return expq(x); }
-Wide wide_tanh(Wide x) { return tanhq(x); }
-Wide wide_log(Wide x) { return logq(x); }
-#else
-using Wide = long double;
-Wide wide_exp(Wide x) { return std::exp(x); }
-Wide wide_tanh(Wide x) { return std::tanh(x); }
-Wide wide_log(Wide x) { return std::log(x); }
-#endif
+using Wide = boost::multiprecision::cpp_bin_float_quad;  // 113 bits
 
 double at(const std::vector<double>& tensor, int row, int cols, int col) {
   return tensor[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)];
@@ -49,7 +36,7 @@ Wide uncapped_score(const Problem& problem, const Tensors& inputs, int row, int 
   Wide sum = 0;
   for (int i = 0; i < inputs.d; ++i) sum += static_cast<Wide>(at(inputs.q, row, inputs.d, i)) * at(inputs.k, key, inputs.d, i);
   sum *= scale_of(problem);
-  return problem.softcap != 0 ? wide_tanh(sum / problem.softcap) : sum;
+  return problem.softcap != 0 ? tanh(sum / problem.softcap) : sum;
 }
 Wide score(const Problem& problem, const Tensors& inputs, int row, int key) {
   const Wide x = uncapped_score(problem, inputs, row, key), sum = problem.softcap != 0 ? problem.softcap * x : x;
@@ -82,14 +69,14 @@ std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, 
     m = S.back() > m ? S.back() : m;
   }
   for (int key = keys.first; key < keys.end; ++key) {
-    const Wide e = wide_exp(S[static_cast<std::size_t>(key - keys.first)] - m);
+    const Wide e = exp(S[static_cast<std::size_t>(key - keys.first)] - m);
     l += e;
     for (int col = 0; col < inputs.d_v; ++col) O[static_cast<std::size_t>(col)] += e * at(inputs.v, key, inputs.d_v, col);
   }
-  if (problem.sink) l += wide_exp(*problem.sink - m);
+  if (problem.sink) l += exp(*problem.sink - m);
   std::vector<long double> output;
   if (keys.empty()) return std::vector<long double>(O.size());
-  for (const Wide o : O) output.push_back(static_cast<long double>(o / l));
+  for (const Wide& o : O) output.push_back(static_cast<long double>(o / l));
   return output;
 }
 
@@ -98,13 +85,13 @@ namespace {
 /// The largest score of the keys that a row sees, or the sink, and the sum of exp(S - m).
 struct MaxAndSum {
   Wide m, l;
-  Wide log_sum() const { return m + wide_log(l); }
+  Wide log_sum() const { return m + log(l); }
 };
 MaxAndSum max_and_sum(const Problem& problem, const Tensors& inputs, int row, Keys keys) {
   Wide m = problem.sink ? *problem.sink : -std::numeric_limits<double>::infinity(), l = 0;
   for (int key = keys.first; key < keys.end; ++key) m = std::max(m, score(problem, inputs, row, key));
-  for (int key = keys.first; key < keys.end; ++key) l += wide_exp(score(problem, inputs, row, key) - m);
-  return {m, problem.sink ? l + wide_exp(*problem.sink - m) : l};
+  for (int key = keys.first; key < keys.end; ++key) l += exp(score(problem, inputs, row, key) - m);
+  return {m, problem.sink ? l + exp(*problem.sink - m) : l};
 }
 
 /// The gradients of one row, added to those of all rows.
@@ -115,7 +102,7 @@ void add_row(const Problem& problem, const Tensors& x, const OutputGradients& d,
   const Wide L = of_row.log_sum();
   std::vector<Wide> P, dP, O(static_cast<std::size_t>(x.d_v));
   for (int key = keys.first; key < keys.end; ++key) {
-    P.push_back(wide_exp(score(problem, x, row, key) - of_row.m) / of_row.l);
+    P.push_back(exp(score(problem, x, row, key) - of_row.m) / of_row.l);
     dP.push_back(0);
     for (int c = 0; c < x.d_v; ++c) {
       O[static_cast<std::size_t>(c)] += P.back() * at(x.v, key, x.d_v, c);
@@ -127,7 +114,7 @@ void add_row(const Problem& problem, const Tensors& x, const OutputGradients& d,
   for (int c = 0; c < x.d_v; ++c) delta += O[static_cast<std::size_t>(c)] * at(d.d_o, row, x.d_v, c);
   sum.lse[static_cast<std::size_t>(row)] = static_cast<long double>(L);
   sum.delta[static_cast<std::size_t>(row)] = static_cast<long double>(delta);
-  if (problem.sink) sum.dsink -= static_cast<long double>(wide_exp(*problem.sink - L) * delta);
+  if (problem.sink) sum.dsink -= static_cast<long double>(exp(*problem.sink - L) * delta);
   for (int key = keys.first; key < keys.end; ++key) {
     const auto j = static_cast<std::size_t>(key - keys.first);
     const Wide t = uncapped_score(problem, x, row, key);

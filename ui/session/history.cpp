@@ -1,5 +1,7 @@
 #include "ui/session/history.h"
 
+#include <utility>
+
 namespace attoscope {
 
 namespace {
