@@ -17,7 +17,7 @@
 #include "ui/picture/pictures.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::picture_cases {
 namespace {
 
 const std::string picture = heatmap + "picture", second = heatmap + "second picture", divider = heatmap + "divider";
@@ -366,8 +366,9 @@ CASE(steady, a_verdict_moves_nothing) {
   Session s = small_session();
   s.experiment.b = s.experiment.a;
   hand.open(s);
-  hand.frames(20);
   const std::string plot = strip + "running max", lower = "//Statistics/detail/why";
+  hand.check(eventually([&] { return hand.exists(plot); }, [&] { hand.frames(1); }), "the recurrence is drawn");
+  hand.frames(20);
   const auto places = [&] {
     return std::array{hand.place(plot, 0, 0).y, hand.place(plot, 0, 1).y, hand.place(picture, 0, 0).y,
                       hand.place(picture, 0, 1).y, hand.place(lower, 0, 0).y};
@@ -417,4 +418,4 @@ CASE(steady, headline_in_a_narrow_window) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::picture_cases

@@ -8,6 +8,7 @@
 
 #include "app/files/files.h"
 #include "kernels/experiment/rules.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/output_files.h"
@@ -87,11 +88,10 @@ CASE(tensors, letters_take_tensors) {
   hand.settle();
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).v[0] == 4,
              "the choice is kept for the file");
-  hand.frames(4);
+  const auto drawn = [&] { hand.frames(1); };
+  hand.check(eventually([&] { return hand.exists(list + "###as named"); }, drawn), "the list is open again");
   hand.click(list + "###as named");
-  hand.settle();
-  hand.frames(4);
-  hand.check(hand.view().listed_file == file, "by its names there is no call");
+  hand.check(eventually([&] { return hand.view().listed_file == file; }, drawn), "by its names there is no call");
 }
 
 /// A row tells its numbers when it is opened; with names Q, K, V are taken, and O and dO by their letters.
