@@ -34,6 +34,7 @@ file(GLOB_RECURSE headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${heade
 file(GLOB_RECURSE header_users RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${source_globs})
 
 # What this build does not compile.
+list(FILTER headers EXCLUDE REGEX "^app/web/system/")  # a browser's system
 if(NOT ATTOSCOPE_GUI)
   set(of_the_window "^(app/(window|plots|explore)|tests/ui|ui/(widgets|picture|recurrence|controls|statistics|sweep|train|learn|commands|toolkit))/")
   list(FILTER headers EXCLUDE REGEX ${of_the_window})

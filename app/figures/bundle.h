@@ -14,8 +14,8 @@ namespace attoscope {
 
 /// The look of a printed figure as typed; "" keeps the figure's own.
 struct StyleArguments {
-  std::string columns;  ///< "1", "2" or "slide"
-  std::string font, font_size;
+  std::string columns{};  ///< "1", "2" or "slide"
+  std::string font{}, font_size{};
 };
 /// `style` with what was typed. Throws std::invalid_argument in a sentence.
 FigureStyle typed_style(const StyleArguments& typed, FigureStyle style = {});

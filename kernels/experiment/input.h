@@ -84,9 +84,9 @@ struct KernelOutput {
   std::string file;          ///< FILE.npy or FILE.safetensors[:INDEX]; empty: none
   int index = 0;             ///< which head
   std::uint64_t digest = 0;  ///< of the bits that were read, so that a changed file is another experiment
-  std::string type;          ///< of its elements as stored: "BF16"
+  std::string type{};        ///< of its elements as stored: "BF16"
   int n = 0, d = 0;
-  std::shared_ptr<const std::vector<double>> values;  ///< row-major; not compared
+  std::shared_ptr<const std::vector<double>> values{};  ///< row-major; not compared
   std::string lse{};  ///< FILE[:NAME] of the kernel's log-sum-exp, which is judged beside it; empty: none is named
 
   friend bool operator==(const KernelOutput& x, const KernelOutput& y) {

@@ -14,7 +14,7 @@ namespace attoscope {
 
 struct DeviceInfo {
   int index = 0;
-  std::string name;          ///< "NVIDIA H200"
+  std::string name{};        ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
   std::size_t memory = 0;    ///< bytes
   int multiprocessors = 0;

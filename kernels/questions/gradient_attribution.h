@@ -38,14 +38,14 @@ using GradErrors = std::array<StepError, 3>;
 
 struct GradShare {
   GradSource source;
-  GradErrors without, alone;       ///< a's errors with this one alone made exact, and with this one alone rounding
+  GradErrors without{}, alone{};   ///< a's errors with this one alone made exact, and with this one alone rounding
   std::array<double, 3> relief{};  ///< total.mean_abs - without.mean_abs
 };
 
 struct GradAttribution {
   Experiment experiment;
-  GradErrors total, floor;        ///< as the experiment has it, and with everything exact
-  std::vector<GradShare> shares;  ///< in order of the data; the panel sorts them by the tensor that it shows
+  GradErrors total{}, floor{};      ///< as the experiment has it, and with everything exact
+  std::vector<GradShare> shares{};  ///< in order of the data; the panel sorts them by the tensor that it shows
 };
 
 /// Throws as `compute` does, and std::invalid_argument without a backward pass.

@@ -333,9 +333,9 @@ TEST(Worker, CancelStopsWhatWasAskedBeforeItAndNothingAfter) {
       {}, 1h);
   for (int x = 1; x < attempts; x += 2) {
     worker.submit(x);
-    if (x % 4 == 1) ASSERT_TRUE(eventually([&] { return working == x; }));
+    ASSERT_TRUE(x % 4 != 1 || eventually([&] { return working == x; }));
     worker.cancel();
-    if (x % 3 == 0) EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+    EXPECT_TRUE(x % 3 != 0 || eventually([&] { return !worker.busy(); }));
     worker.submit(x + 1);
     ASSERT_TRUE(eventually([&] {
       try {

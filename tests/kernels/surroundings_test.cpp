@@ -17,8 +17,9 @@ TEST(Surroundings, TextsGiveWhatTheyCameFrom) {
     const std::string preset = text.substr(0, text.find(','));
     EXPECT_EQ(surroundings(surroundings_text(preset, s)), s) << text << " " << surroundings_text(preset, s);
     for (const std::string_view other : {"exact", "fp32"})
-      if (s.in_double == (other == "exact"))
+      if (s.in_double == (other == "exact")) {
         EXPECT_EQ(surroundings(surroundings_text(other, s)), s) << text << " from " << other;
+      }
   }
   EXPECT_EQ(surroundings_text("fp32", surroundings("fp32,weights=bf16,norm_weight=exact")),
             "fp32,weights=bf16,norm_weight=exact");

@@ -19,8 +19,8 @@ bool matches(const std::string& text, const char* pattern) { return std::regex_s
 /// Verdict on one fault.
 struct Answer {
   bool rounded = false, named = false, misnamed = false, placed = false;
-  std::string name, place;
-  std::vector<Keys> keys;
+  std::string name{}, place{};
+  std::vector<Keys> keys{};
   double ratio = 0, seconds = 0;
 };
 
