@@ -22,7 +22,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
-namespace attoscope {
+namespace attoscope::backward_command_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -381,4 +381,4 @@ TEST(BackwardCommand, SweepsVaryGradients) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::backward_command_test

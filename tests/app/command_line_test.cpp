@@ -12,13 +12,12 @@
 #include "kernels/train/plan/plan.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
+#include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
-
-const std::string example = "assets/examples/smollm2_135m.safetensors";
 
 TEST(CommandLine, Version) {
   const Outcome outcome = attoscope({"--version"});

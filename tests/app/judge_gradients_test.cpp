@@ -11,7 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::judge_gradients_test {
 namespace {
 
 using namespace planted;
@@ -98,7 +98,7 @@ TEST(JudgeGradients, WithoutThemNothingIsSaid) {
 
 TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
   GradientMistake mistake;
-  mistake.delta = [](const RowState&) { return 0; };
+  mistake.delta = [](const PlantedRow&) { return 0; };
   const Files files(mistake);
   const std::string page = files.scratch / "page.html";
   const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--json", "-", "--report", page}));
@@ -121,7 +121,7 @@ TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
 /// Groups that share a slip are named together, one with another by itself, and one with none that is known, too.
 TEST(JudgeGradients, EveryWrongGroupIsSearched) {
   GradientMistake no_delta, no_scale, unknown;
-  no_delta.delta = [](const RowState&) { return 0; };
+  no_delta.delta = [](const PlantedRow&) { return 0; };
   no_scale.dk_factor = 4;
   unknown.writes = [](JudgedGradients& g) {
     std::vector<double> dv = *g.dv.values[0];
@@ -249,4 +249,4 @@ TEST(JudgeGradients, ThoseOfJaxAreRoundedAsItRounds) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::judge_gradients_test

@@ -13,7 +13,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::judge_lse_test {
 namespace {
 
 using namespace planted;
@@ -230,4 +230,4 @@ TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::judge_lse_test

@@ -13,7 +13,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope {
+namespace attoscope::kernel_output_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -221,4 +221,4 @@ TEST(RunKernel, AnotherHeadOfTheFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::kernel_output_test

@@ -10,7 +10,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::kv_command_test {
 namespace {
 
 using nlohmann::json;
@@ -94,4 +94,4 @@ TEST(KvCommand, RefusesInASentence) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::kv_command_test

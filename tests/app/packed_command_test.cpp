@@ -12,7 +12,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::packed_command_test {
 namespace {
 
 using nlohmann::json;
@@ -299,4 +299,4 @@ TEST(PackedCommand, UnusedEntriesAreNotRead) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::packed_command_test

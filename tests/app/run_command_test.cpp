@@ -18,13 +18,12 @@
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/tensors/tensor_files.h"
 
-namespace attoscope {
+namespace attoscope::run_command_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
-
-const std::string example = "assets/examples/smollm2_135m.safetensors";
 
 TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
   const Outcome outcome =
@@ -212,4 +211,4 @@ TEST(RunCommand, NumbersDoNotFollowTheLocale) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::run_command_test

@@ -11,7 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::scales_command_test {
 namespace {
 
 using nlohmann::json;
@@ -189,4 +189,4 @@ TEST(ScaleOptions, AreRefusedInASentence) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::scales_command_test

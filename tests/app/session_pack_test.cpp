@@ -23,7 +23,7 @@
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
-namespace attoscope {
+namespace attoscope::session_pack_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -293,4 +293,4 @@ TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::session_pack_test

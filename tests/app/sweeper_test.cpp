@@ -14,7 +14,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
-namespace attoscope {
+namespace attoscope::sweeper_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -379,4 +379,4 @@ TEST(Sweeper, APlanThatIsWrongStopsNothingAndNothingCrashes) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::sweeper_test

@@ -13,7 +13,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::wrong_scales_test {
 namespace {
 
 using nlohmann::json;
@@ -109,4 +109,4 @@ TEST(WrongScales, AreNamed) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::wrong_scales_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::exponential_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -276,4 +276,4 @@ TEST(SoftCapping, InFloatIsTanhOfTheCapsSize) { expect_soft_capping<float>(0x1p-
 TEST(SoftCapping, InDoubleIsTanhOfTheCapsSize) { expect_soft_capping<double>(0x1p-52); }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::exponential_test

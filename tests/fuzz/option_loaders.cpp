@@ -63,13 +63,9 @@ constexpr std::array<const char*, 15> named_parts{
 constexpr std::array<const char*, 4> mask_uses{"", ":keep", ":drop", ":add"};
 constexpr std::array<const char*, 4> numbers_of_heads{"scale", "softcap", "alibi", "sink"};
 
-const MemoryFile& file() {
-  static const MemoryFile only({"x.npy", "x.safetensors", "x.pt"});
-  return only;
-}
-
 std::string path_of(std::string_view bytes) {
-  return file().holding(bytes, bytes.starts_with("\x93") ? "x.npy" : bytes.starts_with("PK") ? "x.pt" : "x.safetensors");
+  static const MemoryFile file({"x.npy", "x.safetensors", "x.pt"});
+  return file.holding(bytes, bytes.starts_with("\x93") ? "x.npy" : bytes.starts_with("PK") ? "x.pt" : "x.safetensors");
 }
 
 }  // namespace

@@ -59,9 +59,9 @@ Numbers large_product(Primitives<float>& on, const ProductShape& s) {
 }
 
 /// Collects answers of the CPU and of another device to the same questions.
-class Comparison {
+class TrainComparison {
  public:
-  explicit Comparison(const std::string& device) : cpu_(cpu_primitives()), other_(primitives_of(device)) {}
+  explicit TrainComparison(const std::string& device) : cpu_(cpu_primitives()), other_(primitives_of(device)) {}
 
   void ask(const std::string& name, const std::function<Numbers(Primitives<float>&)>& question) {
     std::string fault;
@@ -79,7 +79,7 @@ class Comparison {
   std::unique_ptr<Primitives<float>> cpu_, other_;
 };
 
-void ask_primitives(Comparison& compare, int seeds) {
+void ask_primitives(TrainComparison& compare, int seeds) {
   auto questions = testing::primitive_questions<float>();
   questions.push_back(testing::attention_question());
   for (const auto& question : questions)
@@ -88,7 +88,7 @@ void ask_primitives(Comparison& compare, int seeds) {
                   [&](Primitives<float>& on) { return question.answer(on, static_cast<std::uint64_t>(seed)); });
 }
 
-void ask_large_products(Comparison& compare) {
+void ask_large_products(TrainComparison& compare) {
   constexpr ProductShape shapes[] = {{4096, 1536, 384, 0, false, false, false},  {4000, 1537, 383, 0, false, false, true},
                                      {4096, 384, 1536, 0, false, true, true},    {4099, 384, 1536, 0, false, true, false},
                                      {384, 1536, 4096, 256, true, false, false}, {385, 1533, 4001, 250, true, false, true}};
@@ -212,7 +212,7 @@ TrainAnswer compare_lost_training(const std::string& device, const std::function
 }
 
 std::vector<TrainAnswer> compare_training(const std::string& device, bool quick) {
-  Comparison compare(device);
+  TrainComparison compare(device);
   ask_primitives(compare, quick ? 2 : 60);
   if (!quick) ask_large_products(compare);
   compare_runs(compare.answers, device, quick);

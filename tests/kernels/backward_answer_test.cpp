@@ -17,7 +17,7 @@
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
-namespace attoscope {
+namespace attoscope::backward_answer_test {
 namespace {
 
 using testing::sentence_of;
@@ -196,4 +196,4 @@ TEST(BackwardAnswer, FollowsTheForwardPassWhileItIsTheUsualOne) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::backward_answer_test

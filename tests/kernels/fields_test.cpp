@@ -12,7 +12,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::fields_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -243,4 +243,4 @@ TEST(Fields, HaveTheirOwnNamesAndSaySomething) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::fields_test

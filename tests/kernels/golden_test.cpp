@@ -9,7 +9,7 @@
 #include "tests/reference/plain.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::golden_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -136,4 +136,4 @@ TEST(Golden, DoesNotDependOnTheMethods) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::golden_test

@@ -12,7 +12,7 @@
 #include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::instruction_sets_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -132,4 +132,4 @@ TEST(InstructionSets, GiveOneRowAndFewRowsTheBitsThatTheyHaveAmongMany) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::instruction_sets_test

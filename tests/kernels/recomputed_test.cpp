@@ -14,7 +14,7 @@
 #include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::recomputed_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -177,4 +177,4 @@ TEST(Recomputed, AStoppedRunLeavesWhatWasKnown) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::recomputed_test

@@ -8,7 +8,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::recurrence_test {
 namespace {
 
 using testing::Dice;
@@ -138,4 +138,4 @@ TEST(Invariance, TheOrderOfWholeTilesMattersOnlyToRounding) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::recurrence_test

@@ -14,7 +14,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::sampling_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -162,4 +162,4 @@ TEST(Sampling, ShowsOneNanWhateverItsBits) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::sampling_test

@@ -8,7 +8,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::trace_algorithms_test {
 namespace {
 
 using testing::small_experiment;
@@ -154,4 +154,4 @@ TEST(TraceOf, ARowWithoutKeysHasZerosAndNoTile) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::trace_algorithms_test

@@ -11,7 +11,7 @@
 #include "tests/reference/plain.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::trace_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -274,4 +274,4 @@ TEST(RescaleMap, HoldsTheRunningMaxOfEveryRowAndTile) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::trace_test

@@ -13,7 +13,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/questions/planted_gradients.h"
 
-namespace attoscope {
+namespace attoscope::gradient_judge_test {
 namespace {
 
 using namespace planted;
@@ -67,7 +67,7 @@ TEST(GradientJudge, AWrongOutputIsTold) {
   EXPECT_TRUE(judge_gradients(given).rounded());
   EXPECT_FALSE(judge_gradients(given).fits_given_o);
   GradientMistake mistake;
-  mistake.delta = [&](const RowState& r) {
+  mistake.delta = [&](const PlantedRow& r) {
     double sum = 0;
     for (int c = 0; c < r.d_v; ++c) sum += o[static_cast<std::size_t>(r.row * r.d_v + c)] * r.d_o[c];
     return sum;
@@ -191,4 +191,4 @@ TEST(GradientJudge, PlantedSlipsAreNamed) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::gradient_judge_test

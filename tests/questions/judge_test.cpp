@@ -14,7 +14,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/questions/planted_kernels.h"
 
-namespace attoscope {
+namespace attoscope::judge_test {
 namespace {
 
 using namespace planted;
@@ -318,4 +318,4 @@ TEST(Judge, NoFaultOfASizeThatMattersPasses) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::judge_test

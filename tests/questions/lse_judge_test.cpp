@@ -12,7 +12,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/questions/planted_slips.h"
 
-namespace attoscope {
+namespace attoscope::lse_judge_test {
 namespace {
 
 using namespace planted;
@@ -242,4 +242,4 @@ TEST(LseJudge, LostTilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::lse_judge_test

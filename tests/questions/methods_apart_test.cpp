@@ -11,7 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::methods_apart_test {
 namespace {
 
 constexpr int n = 24, d = 32, block = 8;  // three tiles
@@ -135,4 +135,4 @@ TEST(MethodsApart, StopsWhenNobodyWantsItAnyMore) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::methods_apart_test

@@ -9,7 +9,7 @@
 #include "tests/questions/planted_kernels.h"
 #include "tests/support/matchers.h"
 
-namespace attoscope {
+namespace attoscope::nonfinite_test {
 namespace {
 
 using namespace planted;
@@ -249,4 +249,4 @@ TEST(Nonfinite, OtherRowsAreHeldToWhatTheyWereHeldTo) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::nonfinite_test

@@ -35,7 +35,7 @@ class PlainHead {
     if (mistake.of_head_0 != nullptr) other.*mistake.of_head_0 = call.own[0].*mistake.of_head_0;
     for (int i = 0; i < t_.n; ++i) {
       p_ = right;
-      const RowState r = forward(i);
+      const PlantedRow r = forward(i);
       p_ = other;
       row(i, r);
     }
@@ -98,7 +98,7 @@ class PlainHead {
     return j >= keys.first && j < keys.end;
   }
 
-  RowState forward(int i) {
+  PlantedRow forward(int i) {
     std::vector<float> s(at(t_.n_k));
     float unused, m = -std::numeric_limits<float>::infinity(), l = 0;
     for (int j = 0; j < t_.n_k; ++j)
@@ -110,7 +110,7 @@ class PlainHead {
         kind_ = kind;
         m = std::max(m, s[at(j)]);
       }
-    RowState r{.head = head_, .row = i, .o = &o[at(i * t_.d_v)], .d_o = &d_o_[at(i * t_.d_v)], .d_v = t_.d_v};
+    PlantedRow r{.head = head_, .row = i, .o = &o[at(i * t_.d_v)], .d_o = &d_o_[at(i * t_.d_v)], .d_v = t_.d_v};
     if (!call_.d_lse.empty()) r.d_lse = call_.d_lse[at(head_)][at(i)];
     if (!std::isfinite(m)) {
       r.lse = -infinity;
@@ -135,7 +135,7 @@ class PlainHead {
     return r;
   }
 
-  void row(int i, const RowState& r) {
+  void row(int i, const PlantedRow& r) {
     if (!std::isfinite(r.lse)) return;
     const float without_sink = p_.sink && !mistake_.sinks ? std::log(static_cast<float>(r.l - std::exp(*p_.sink - r.m))) : 0;
     const float lse = static_cast<float>(mistake_.lse                 ? mistake_.lse(r)

@@ -16,18 +16,18 @@ std::function<GradientMistake(const Call&)> always(GradientMistake m) {
   return [m = std::move(m)](const Call&) { return m; };
 }
 
-GradientMistake of_delta(std::function<double(const RowState&)> delta) {
+GradientMistake of_delta(std::function<double(const PlantedRow&)> delta) {
   GradientMistake m;
   m.delta = std::move(delta);
   return m;
 }
-GradientMistake of_lse(std::function<double(const RowState&)> lse) {
+GradientMistake of_lse(std::function<double(const PlantedRow&)> lse) {
   GradientMistake m;
   m.lse = std::move(lse);
   return m;
 }
 
-double part_of_delta(const RowState& r, int first, int end) {
+double part_of_delta(const PlantedRow& r, int first, int end) {
   double sum = 0;
   for (int c = first; c < end; ++c) sum += r.o[c] * r.d_o[c];
   return sum - r.d_lse;
@@ -75,7 +75,7 @@ std::function<bool(const Call&, int, int)> sees_under(std::function<Mask(const M
 
 void add_delta_slips(std::vector<PlantedGradient>& all) {
   const CallSizes with_dl{.of_dl = true};
-  all.push_back({"no delta", "delta: .*(no delta|delta is missing)", "dq dk", {}, {}, always(of_delta([](const RowState&) {
+  all.push_back({"no delta", "delta: .*(no delta|delta is missing)", "dq dk", {}, {}, always(of_delta([](const PlantedRow&) {
                    return 0;
                  }))});
   all.push_back({"delta of the first half",
@@ -83,50 +83,53 @@ void add_delta_slips(std::vector<PlantedGradient>& all) {
                  "dq dk",
                  {},
                  {},
-                 always(of_delta([](const RowState& r) { return part_of_delta(r, 0, r.d_v / 2); }))});
+                 always(of_delta([](const PlantedRow& r) { return part_of_delta(r, 0, r.d_v / 2); }))});
   all.push_back({"delta of the second half",
                  "delta: .*(second|last) half|delta: .*16 columns",
                  "dq dk",
                  {},
                  {},
-                 always(of_delta([](const RowState& r) { return part_of_delta(r, r.d_v / 2, r.d_v); }))});
+                 always(of_delta([](const PlantedRow& r) { return part_of_delta(r, r.d_v / 2, r.d_v); }))});
   all.push_back(
-      {"delta of O before its division", "delta: .*before .*divi", "dq dk", {}, {}, always(of_delta([](const RowState& r) {
+      {"delta of O before its division", "delta: .*before .*divi", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) {
          return r.delta * r.l;
        }))});
+  all.push_back({"delta added", "delta: .*(sign|added)", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) {
+                   return -r.delta;
+                 }))});
   all.push_back(
-      {"delta added", "delta: .*(sign|added)", "dq dk", {}, {}, always(of_delta([](const RowState& r) { return -r.delta; }))});
-  all.push_back(
-      {"delta twice", "delta: .*twice", "dq dk", {}, {}, always(of_delta([](const RowState& r) { return 2 * r.delta; }))});
-  all.push_back({"delta of the query before", "delta: .*before", "dq dk", {}, {}, always(of_delta([](const RowState& r) {
+      {"delta twice", "delta: .*twice", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) { return 2 * r.delta; }))});
+  all.push_back({"delta of the query before", "delta: .*before", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) {
                    const int back = r.row > 0 ? r.d_v : 0;
                    double sum = 0;
                    for (int c = 0; c < r.d_v; ++c) sum += r.o[c - back] * r.d_o[c - back];
                    return sum;
                  }))});
-  all.push_back({"dL dropped", "(dlse|delta): .*(dL|log-sum-exp)", "dq dk", with_dl, {}, always(of_delta([](const RowState& r) {
-                   return r.delta + r.d_lse;
-                 }))});
+  all.push_back(
+      {"dL dropped", "(dlse|delta): .*(dL|log-sum-exp)", "dq dk", with_dl, {}, always(of_delta([](const PlantedRow& r) {
+         return r.delta + r.d_lse;
+       }))});
   all.push_back({"dL with the other sign",
                  "(dlse|delta): .*(dL|log-sum-exp).*sign|(dlse|delta): .*sign.*dL",
                  "dq dk",
                  with_dl,
                  {},
-                 always(of_delta([](const RowState& r) { return r.delta + 2 * r.d_lse; }))});
+                 always(of_delta([](const PlantedRow& r) { return r.delta + 2 * r.d_lse; }))});
 }
 
 void add_lse_slips(std::vector<PlantedGradient>& all) {
   all.push_back(
-      {"L in base 2 read as natural", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) {
+      {"L in base 2 read as natural", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) {
          return r.lse * std::numbers::log2e;
        }))});
-  all.push_back({"natural L read as base 2", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) {
+  all.push_back({"natural L read as base 2", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) {
                    return r.lse * std::numbers::ln2;
                  }))});
+  all.push_back({"L without the max", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) {
+                   return std::log(r.l);
+                 }))});
   all.push_back(
-      {"L without the max", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) { return std::log(r.l); }))});
-  all.push_back(
-      {"L is the max alone", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const RowState& r) { return r.m; }))});
+      {"L is the max alone", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) { return r.m; }))});
   GradientMistake no_sink;
   no_sink.sinks = false;
   all.push_back(
@@ -299,7 +302,7 @@ void add_number_slips(std::vector<PlantedGradient>& all) {
   add("soft cap of head 0", "softcap: .*soft cap of head 0 of the group", "dq dk dv dsink", always(softcap));
   add("slope of head 0", "bias: .*slope of head 0 of the group", "dq dk dv dsink", always(alibi));
   add("sink of head 0 in L", "sink: .*sink of its head 0", "dq dk dv dsink", [](const Call& call) {
-    return of_lse([sink = *call.own[0].sink, own = call.own](const RowState& r) {
+    return of_lse([sink = *call.own[0].sink, own = call.own](const PlantedRow& r) {
       return std::log(std::exp(r.lse) + std::exp(sink) - std::exp(*own[at(r.head)].sink));
     });
   });
@@ -369,7 +372,7 @@ void add_padding_slips(std::vector<PlantedGradient>& all) {
                    "dq dk dv",
                    {},
                    {},
-                   always(of_lse([padded](const RowState& r) { return std::log(std::exp(r.lse) + padded); })),
+                   always(of_lse([padded](const PlantedRow& r) { return std::log(std::exp(r.lse) + padded); })),
                    Needs::no_mask});
 }
 

@@ -41,7 +41,7 @@ GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Forma
 void take_own_numbers(GradientCall& call);
 
 /// A query of a kernel that may be mistaken.
-struct RowState {
+struct PlantedRow {
   int head = 0, row = 0;
   double m = 0, l = 0, lse = 0, delta = 0;  ///< as they should be
   const double *o = nullptr, *d_o = nullptr;
@@ -52,7 +52,7 @@ struct RowState {
 /// A kernel's mistakes; none by default.
 struct GradientMistake {
   std::function<bool(const GradientCall&, int row, int key)> sees{};  ///< in the backward pass
-  std::function<double(const RowState&)> lse{}, delta{};
+  std::function<double(const PlantedRow&)> lse{}, delta{};
   std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< number of times that a pair counts
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   bool caps = true, cap_derivative = true, biases = true, sinks = true;

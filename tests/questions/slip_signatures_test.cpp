@@ -11,7 +11,7 @@
 
 #include "tests/questions/planted_slips.h"
 
-namespace attoscope {
+namespace attoscope::slip_signatures_test {
 namespace {
 
 using namespace planted;
@@ -143,4 +143,4 @@ TEST(SlipSignatures, AnErrorOfAMistakeStaysWhereRoundingHalvesWithEveryBit) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::slip_signatures_test

@@ -11,7 +11,7 @@
 #include "tests/questions/planted_slips.h"
 #include "tests/support/matchers.h"
 
-namespace attoscope {
+namespace attoscope::slips_of_shapes_test {
 namespace {
 
 using namespace planted;
@@ -209,4 +209,4 @@ TEST(SlipsOfShapes, GroupsTakenForInterleaved) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::slips_of_shapes_test

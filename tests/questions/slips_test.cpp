@@ -17,7 +17,7 @@
 #include "tests/questions/planted_slips.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::slips_test {
 namespace {
 
 using namespace planted;
@@ -413,4 +413,4 @@ TEST(Slips, ATruthThatIsNoNumberIsMissed) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::slips_test

@@ -11,7 +11,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/questions/planted_kernels.h"
 
-namespace attoscope {
+namespace attoscope::verdict_table_test {
 namespace {
 
 using namespace planted;
@@ -114,4 +114,4 @@ TEST(VerdictTable, CorrectKernelsByOtherAlgorithms) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::verdict_table_test

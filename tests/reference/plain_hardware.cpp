@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <numeric>
 
 #include "kernels/experiment/experiment.h"
@@ -13,8 +14,6 @@
 
 namespace attoscope::plain {
 namespace {
-
-constexpr double ln_2 = 0x1.62e42fefa39efp-1;
 
 /// Q has six entries of -1 or 1 in a row, K is -1 or 1, so that scores are even integers from -6 to 6.
 std::shared_ptr<const Tensors> tensors(const IntegerScores& x) {
@@ -53,9 +52,9 @@ std::vector<int> key_order(int keys, bool of_8_bits) {
 }
 
 /// One row, tile by tile.
-class Row {
+class TiledRow {
  public:
-  Row(const HardwareLaunch& x, const ProductRule& rule) : x_(x), rule_(rule), o_(static_cast<std::size_t>(x.d), 0.0f) {}
+  TiledRow(const HardwareLaunch& x, const ProductRule& rule) : x_(x), rule_(rule), o_(static_cast<std::size_t>(x.d), 0.0f) {}
 
   void take(std::vector<float> s, const std::vector<float>& v, int first_key) {
     const float m = std::max(m_, *std::ranges::max_element(s)), alpha = std::exp2((m_ - m) * x_.c);
@@ -101,7 +100,7 @@ Experiment integer_experiment(const IntegerScores& x, Accumulator sums) {
   Experiment e = default_experiment();
   e.problem.n = x.n;
   e.problem.d = x.d;
-  e.problem.scale = ln_2;
+  e.problem.scale = std::numbers::ln2;
   e.problem.mask.kind = x.causal ? Mask::Kind::causal : Mask::Kind::none;
   e.problem.input.kind = InputKind::tensors;
   e.problem.input.file = "integer scores";
@@ -122,7 +121,7 @@ std::vector<float> hardware_output(const HardwareLaunch& x, const ProductRule& r
   std::vector<float> output;
   for (std::size_t i = 0; i < x.rows.size(); ++i) {
     const int end = x.causal ? x.rows[i] + 1 : x.n;
-    Row state(x, rule);
+    TiledRow state(x, rule);
     for (int first = 0; first < end; first += x.tile.block_k) {
       std::vector<float> s(static_cast<std::size_t>(x.tile.block_k), -std::numeric_limits<float>::infinity());
       for (int j = 0; j < x.tile.block_k && first + j < end; ++j)

@@ -12,11 +12,11 @@ namespace attoscope::testing {
 namespace {
 
 /// The layout of an element; true if only its last code is NaN (e4m3).
-struct Element {
+struct RecordedElement {
   int exponent_bits, mantissa_bits, bytes;
 };
 
-Element element(const std::string& dtype) {
+RecordedElement element(const std::string& dtype) {
   if (dtype == "F16") return {5, 10, 2};
   if (dtype == "BF16") return {8, 7, 2};
   if (dtype == "F32") return {8, 23, 4};
@@ -26,7 +26,7 @@ Element element(const std::string& dtype) {
 }
 
 /// The number of these bits; no recorded number is infinite or NaN.
-float decoded(const Element& e, std::uint32_t bits) {
+float decoded(const RecordedElement& e, std::uint32_t bits) {
   const std::uint32_t fraction = bits & ((1U << e.mantissa_bits) - 1), top = 1U << e.exponent_bits;
   const std::uint32_t biased = (bits >> e.mantissa_bits) & (top - 1);
   const int bias = static_cast<int>(top / 2) - 1;
@@ -53,7 +53,7 @@ class File {
 
   std::vector<float> numbers(const std::string& tensor) const {
     const nlohmann::json& entry = header_.at(tensor);
-    const Element e = element(entry.at("dtype"));
+    const RecordedElement e = element(entry.at("dtype"));
     const std::size_t first = entry.at("data_offsets").at(0), end = entry.at("data_offsets").at(1);
     std::vector<float> numbers;
     for (std::size_t at = first; at < end; at += static_cast<std::size_t>(e.bytes)) {

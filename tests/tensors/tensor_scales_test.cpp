@@ -16,7 +16,7 @@
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
-namespace attoscope {
+namespace attoscope::tensor_scales_test {
 namespace {
 
 using namespace testing;  // attoscope::testing: the files made by hand
@@ -566,4 +566,4 @@ TEST(TensorScales, OfAHugeFileOneHeadIsRead) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::tensor_scales_test

@@ -15,7 +15,7 @@
 #include "tests/train/made_up_training.h"
 #include "tests/train/small_runs.h"
 
-namespace attoscope {
+namespace attoscope::paired_training_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -34,7 +34,7 @@ void run_until(PairedTraining& training, int step) {
   }
 }
 
-PairedTraining trained(const TrainPlan& plan) {
+PairedTraining trained_pair(const TrainPlan& plan) {
   PairedTraining training(plan, cpu());
   run_until(training, plan.recipe.steps);
   return training;
@@ -78,7 +78,7 @@ TEST(PairedTraining, IdenticalMethodsDeviateByNothing) {
   TrainPlan plan = tiny_plan();
   plan.recipe.steps = 40;
   plan.a = plan.b;
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   const PairRecord& pair = training.record().pairs.front();
   EXPECT_EQ(pair.points.size(), 15u);
   for (const PairPoint& point : pair.points) {
@@ -91,7 +91,7 @@ TEST(PairedTraining, IdenticalMethodsDeviateByNothing) {
 
 TEST(PairedTraining, DifferentMethodsDeviateAndTheRecordSaysWhen) {
   const TrainPlan plan = tiny_plan();
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   const TrainRecord& record = training.record();
   EXPECT_TRUE(record.finished());
   EXPECT_GT(last(training).max_abs, 0);
@@ -132,7 +132,7 @@ WeightDeviation by_hand(const std::vector<float>& x, const std::vector<float>& y
 TEST(PairedTraining, DistancesFromExactAttentionAreThoseOfTheThreeModelsWeights) {
   TrainPlan plan = tiny_plan();
   plan.with_exact = true;
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   ASSERT_EQ(training.record().runs.size(), 3u);
   for (const auto& [pair, x, y] : {std::tuple{0u, 0, 1}, std::tuple{1u, 0, 2}, std::tuple{2u, 1, 2}}) {
     const WeightDeviation expected = by_hand(training.weights(x), training.weights(y)), &found = last(training, pair);
@@ -144,14 +144,14 @@ TEST(PairedTraining, DistancesFromExactAttentionAreThoseOfTheThreeModelsWeights)
   TrainPlan of_exact = plan;
   of_exact.with_exact = false;
   of_exact.b.exact = {{0, -1}, {1, -1}};
-  EXPECT_EQ(training.weights(2), trained(of_exact).weights(1)) << "b, every head of which is exact";
+  EXPECT_EQ(training.weights(2), trained_pair(of_exact).weights(1)) << "b, every head of which is exact";
 }
 
 TEST(PairedTraining, AThirdModelChangesNoBitOfTheOtherTwo) {
   TrainPlan plan = tiny_plan(TrainKind::reference);
-  const PairedTraining without = trained(plan);
+  const PairedTraining without = trained_pair(plan);
   plan.with_exact = true;
-  const PairedTraining with = trained(plan);
+  const PairedTraining with = trained_pair(plan);
   ASSERT_EQ(with.record().runs.size(), without.record().runs.size() + 1);
   for (int run = 0; run < static_cast<int>(without.record().runs.size()); ++run)
     EXPECT_EQ(with.weights(run), without.weights(run)) << run;
@@ -174,7 +174,7 @@ TEST(PairedTraining, SameBitsFromOneThreadAndTwo) {
   const TrainPlan plan = tiny_plan();
   PairedTraining two(plan, primitives_on("cpu", 2));
   run_until(two, plan.recipe.steps);
-  expect_same(trained(plan), two);
+  expect_same(trained_pair(plan), two);
 }
 
 /// Stops after every step and continues from the kept state.
@@ -287,7 +287,7 @@ TEST(PairedTraining, AForkKeepsItsQuestion) {
 
 TEST(PairedTraining, ReferencesAreFiveComparisonsOfFiveRuns) {
   TrainPlan plan = tiny_plan(TrainKind::reference);
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   const TrainRecord& record = training.record();
   ASSERT_EQ(record.pairs.size(), 5u);
   EXPECT_EQ(record.runs.size(), 5u) << "b in bf16 is b";
@@ -313,7 +313,7 @@ TrainPlan but_for(BisectBy by, const std::function<void(TrainMethod& a)>& change
 
 TEST(PairedTraining, BisectTakesAwayTheOneRoundingThatMatters) {
   for (const BisectBy by : {BisectBy::step, BisectBy::gradient}) {
-    const PairedTraining training = trained(but_for(by, [&](TrainMethod& a) {
+    const PairedTraining training = trained_pair(but_for(by, [&](TrainMethod& a) {
       if (by == BisectBy::step) a.method.precision[Step::S] = to_format(bf16);
       if (by == BisectBy::gradient) a.gradient[GradStep::dS] = to_format(bf16);
     }));
@@ -326,7 +326,7 @@ TEST(PairedTraining, BisectTakesAwayTheOneRoundingThatMatters) {
 
 TEST(PairedTraining, BisectByLayerAndHeadFindsThePlace) {
   for (const BisectBy by : {BisectBy::layer, BisectBy::head}) {
-    const PairedTraining training = trained(but_for(by, [](TrainMethod& a) {
+    const PairedTraining training = trained_pair(but_for(by, [](TrainMethod& a) {
       a.method.precision[Step::P] = to_format(bf16);
       a.exact = {{0, -1}, {1, 0}};  // the rest is head 1 of layer 1
     }));
@@ -339,7 +339,7 @@ TEST(PairedTraining, BisectByLayerAndHeadFindsThePlace) {
 
 TEST(PairedTraining, BisectLeavesWhatItDoesNotTakeAway) {
   const PairedTraining training =
-      trained(but_for(BisectBy::head, [](TrainMethod& a) { a.method.precision[Step::P] = to_format(bf16); }));
+      trained_pair(but_for(BisectBy::head, [](TrainMethod& a) { a.method.precision[Step::P] = to_format(bf16); }));
   ASSERT_EQ(training.record().pairs.size(), 5u);
   for (std::size_t pair = 1; pair < 5; ++pair) {
     EXPECT_GT(last(training, pair).max_abs, 0);
@@ -349,7 +349,7 @@ TEST(PairedTraining, BisectLeavesWhatItDoesNotTakeAway) {
 
 TEST(PairedTraining, ReplayMeasuresTheDirectEffectOfOneStep) {
   const TrainPlan plan = tiny_plan(TrainKind::replay);
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   const TrainRecord& record = training.record();
   EXPECT_THAT(steps_of(record.runs[0].steps), ElementsAre(1, 3, 6, 8));
   EXPECT_THAT(steps_of(record.runs[0].health), ElementsAre(1, 3, 6, 8));
@@ -373,7 +373,7 @@ TEST(PairedTraining, ReplayMeasuresTheDirectEffectOfOneStep) {
 TEST(PairedTraining, ReplayOfIdenticalMethodsIsNothing) {
   TrainPlan plan = tiny_plan(TrainKind::replay);
   plan.a = plan.b;
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   for (const PairPoint& point : training.record().pairs[0].points)
     for (const WeightDeviation& d : point.deviations) EXPECT_TRUE(is_nothing(d));
 }
@@ -412,7 +412,7 @@ TEST(PairedTraining, TooHighARateEndsInASentence) {
   plan.recipe.steps = 100;
   plan.recipe.rate = plan.recipe.final_rate = 10;
   plan.recipe.clip = 0;
-  const PairedTraining training = trained(plan);
+  const PairedTraining training = trained_pair(plan);
   const TrainRecord& record = training.record();
   EXPECT_LT(record.step, 100);
   const std::string why = record.runs[0].stopped + record.runs[1].stopped;
@@ -461,7 +461,7 @@ TEST(PairedTraining, ACancelledStepBeginsAnew) {
         EXPECT_TRUE(same_state(training.state(), before));
       }
     }
-    expect_same(trained(plan), training);
+    expect_same(trained_pair(plan), training);
   }
 }
 
@@ -478,7 +478,7 @@ TEST(PairedTraining, WhatAHeadSeesIsLookedAtWithoutATrace) {
     EXPECT_EQ(a.q.size(), 16u * 8);
     EXPECT_EQ(a.q == b.q, kind == TrainKind::replay) << "a starts from b's state there";
     run_until(training, 8);
-    expect_same(trained(plan), training);
+    expect_same(trained_pair(plan), training);
   }
 }
 
@@ -511,7 +511,7 @@ TEST(PairedTraining, TheLossOnHeldOutTextIsMeasuredAfterTheLastStep) {
     const PairedTraining longer(plan, record, training.state(), cpu());
     EXPECT_TRUE(std::isnan(longer.record().runs[1].heldout_loss));
     plan.recipe.held_out = 0;
-    EXPECT_TRUE(std::isnan(trained(plan).record().runs[1].heldout_loss));
+    EXPECT_TRUE(std::isnan(trained_pair(plan).record().runs[1].heldout_loss));
   }
 }
 
@@ -544,4 +544,4 @@ TEST(PairedTraining, ChangesAreReadable) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::paired_training_test

@@ -14,7 +14,7 @@
 #include "tests/train/made_up_training.h"
 #include "tests/train/small_runs.h"
 
-namespace attoscope {
+namespace attoscope::takeover_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -299,4 +299,4 @@ TEST_F(LostDevice, NamesWhatWasKeptWhereNothingTakesOver) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::takeover_test

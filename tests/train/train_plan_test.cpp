@@ -8,7 +8,7 @@
 #include "kernels/train/plan/plan.h"
 #include "tests/support/matchers.h"
 
-namespace attoscope {
+namespace attoscope::train_plan_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
@@ -224,4 +224,4 @@ TEST(GradPolicies, FollowTheForwardPolicy) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::train_plan_test

@@ -341,23 +341,23 @@ CASE(keys, esc_closes_one_thing_at_a_time) {
 }
 
 /// The panel that has the keyboard.
-std::string focused() {
+std::string focused_window() {
   const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
   return at != nullptr ? at->RootWindow->Name : "";
 }
 
 /// F6 goes through these panels, the last of which is the status bar, Shift+F6 back.
 void go_through(Hand& hand, const std::vector<std::string>& order) {
-  for (int i = 0; i < 9 && focused() != "Status bar"; ++i) hand.key(ImGuiKey_F6), hand.frames(2);
+  for (int i = 0; i < 9 && focused_window() != "Status bar"; ++i) hand.key(ImGuiKey_F6), hand.frames(2);
   for (const std::string& name : order) {
     hand.leaves("F6", [&] { hand.key(ImGuiKey_F6); });
     hand.frames(2);
-    hand.check(focused() == name, "F6 comes to " + name + ": " + focused());
+    hand.check(focused_window() == name, "F6 comes to " + name + ": " + focused_window());
   }
   for (auto name = order.rbegin() + 1; name != order.rend(); ++name) {
     hand.leaves("Shift+F6", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_F6); });
     hand.frames(2);
-    hand.check(focused() == *name, "Shift+F6 comes to " + *name + ": " + focused());
+    hand.check(focused_window() == *name, "Shift+F6 comes to " + *name + ": " + focused_window());
   }
 }
 
@@ -368,11 +368,11 @@ CASE(keys, the_keyboard_reaches_every_panel) {
   go_through(hand, {"Top bar", "Controls", "Statistics", "Pins", "Heat map", "Recurrence", "Status bar"});
   hand.key(ImGuiKey_F6);
   hand.leaves("Tab", [&] { hand.key(ImGuiKey_Tab); });
-  hand.check(focused() == "Controls", "Tab stays in the panel");
+  hand.check(focused_window() == "Controls", "Tab stays in the panel");
   hand.view().workspace = Workspace::train;
   hand.frames(3);
   std::vector<std::string> seen;
-  for (int i = 0; i < 5; ++i) hand.key(ImGuiKey_F6), seen.push_back(focused());
+  for (int i = 0; i < 5; ++i) hand.key(ImGuiKey_F6), seen.push_back(focused_window());
   for (const char* name : {"Train plan", "Train", "Train numbers"})
     hand.check(std::ranges::find(seen, name) != seen.end(), std::string(name) + " is reached in its workspace");
 }

@@ -17,7 +17,7 @@
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/statistics/statistics.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::gradient_cases {
 namespace {
 
 constexpr int queries = 96, keys = 80, d = 16, d_v = 8;
@@ -342,4 +342,4 @@ CASE(gradients, click_in_a_window) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::gradient_cases

@@ -21,7 +21,7 @@
 #include "ui/statistics/traffic.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::gradient_strip_cases {
 namespace {
 
 const std::string statistics = "//Statistics/";
@@ -339,4 +339,4 @@ CASE(gradients, traffic_of_both_passes) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::gradient_strip_cases

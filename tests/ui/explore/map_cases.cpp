@@ -18,7 +18,7 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::map_cases {
 namespace {
 
 const std::string picture = heatmap + "picture";
@@ -585,4 +585,4 @@ CASE(maps, no_heads_of_draws) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::map_cases

@@ -3,7 +3,7 @@
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::method_cases {
 namespace {
 
 // --- algorithm and places of rounding ---------------------------------------------------------------------------------
@@ -213,4 +213,4 @@ CASE(options, rectangle) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::method_cases

@@ -1,7 +1,7 @@
 // Storage of a method with scales.
 #include "tests/ui/cases.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::scale_cases {
 namespace {
 
 /// A session whose P is unnormalised, so that all of Q, K, V and P may be scaled.
@@ -173,4 +173,4 @@ CASE(scales, storage_beside_options) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::scale_cases

@@ -14,7 +14,7 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/progress.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::session_cases {
 namespace {
 
 constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z, redo_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z;
@@ -419,4 +419,4 @@ CASE(session, first_start) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::session_cases

@@ -14,7 +14,7 @@
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::strip_cases {
 namespace {
 
 CASE(strip, buttons) {  // six tiles, 0 .. 5
@@ -409,4 +409,4 @@ CASE(strip, extreme_numbers) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::strip_cases

@@ -10,7 +10,7 @@
 #include "ui/widgets/sum_rows.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::sum_cases {
 namespace {
 
 Accumulators both(Accumulator a) { return {a, a}; }
@@ -207,4 +207,4 @@ CASE(sums, sum_beside_a_loaded_output) {
 }
 
 }  // namespace
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::sum_cases

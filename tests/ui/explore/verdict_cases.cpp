@@ -24,7 +24,7 @@
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/progress.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::verdict_cases {
 namespace {
 
 const std::string statistics = "//Statistics/";
@@ -412,4 +412,4 @@ CASE(verdict, table_of_a_kernel_author) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::verdict_cases

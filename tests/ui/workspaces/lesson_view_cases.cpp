@@ -20,7 +20,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::lesson_view_cases {
 namespace {
 
 const std::string page = "//Learn/**/";
@@ -558,4 +558,4 @@ CASE(lesson_views, tooltips) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::lesson_view_cases

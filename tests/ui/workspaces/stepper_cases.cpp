@@ -13,7 +13,7 @@
 #include "ui/learn/learn_state.h"
 #include "ui/learn/stepper/stepper.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::stepper_cases {
 namespace {
 
 const std::string stepper = "//Learn/**/";
@@ -390,4 +390,4 @@ CASE(stepper, traced_row_of_a_method_with_scales) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::stepper_cases

@@ -22,7 +22,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::train_cases {
 namespace {
 
 using Act = TrainRequest::Act;
@@ -519,4 +519,4 @@ CASE(train, seeds) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::train_cases

@@ -8,7 +8,7 @@
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::train_plan_cases {
 namespace {
 
 const std::string plan_panel = train_plan_panel;
@@ -181,4 +181,4 @@ CASE(train_plan, text) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::train_plan_cases

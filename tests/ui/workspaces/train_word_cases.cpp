@@ -13,7 +13,7 @@
 #include "ui/widgets/plot.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope::testing {
+namespace attoscope::testing::train_word_cases {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -151,4 +151,4 @@ CASE(train, words) {
 
 }  // namespace
 
-}  // namespace attoscope::testing
+}  // namespace attoscope::testing::train_word_cases
