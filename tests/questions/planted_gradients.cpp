@@ -10,10 +10,9 @@ namespace attoscope::planted {
 namespace {
 
 using Needs = PlantedGradient::Needs;
-using Call = GradientCall;
 
-std::function<GradientMistake(const Call&)> always(GradientMistake m) {
-  return [m = std::move(m)](const Call&) { return m; };
+std::function<GradientMistake(const GradientCall&)> always(GradientMistake m) {
+  return [m = std::move(m)](const GradientCall&) { return m; };
 }
 
 GradientMistake of_delta(std::function<double(const PlantedRow&)> delta) {
@@ -64,8 +63,8 @@ void overwrite(std::shared_ptr<const Values>& x, int first, int end, int columns
   x = std::make_shared<const Values>(std::move(y));
 }
 
-std::function<bool(const Call&, int, int)> sees_under(std::function<Mask(const Mask&)> other) {
-  return [other = std::move(other)](const Call& call, int i, int j) {
+std::function<bool(const GradientCall&, int, int)> sees_under(std::function<Mask(const Mask&)> other) {
+  return [other = std::move(other)](const GradientCall& call, int i, int j) {
     Problem p = call.p;
     p.mask = other(p.mask);
     const Keys keys = visible_keys(p, i);
@@ -153,7 +152,7 @@ void add_mask_slips(std::vector<PlantedGradient>& all) {
   GradientMistake none, more, fewer, other_side;
   none.sees = sees_under([](const Mask&) { return Mask{}; });
   const auto shifted = [](int by) {
-    return [by](const Call& call, int i, int j) {
+    return [by](const GradientCall& call, int i, int j) {
       const Keys keys = visible_keys(call.p, i);
       return j >= keys.first && j < std::min(keys.end + by, call.heads[0].n_k);
     };
@@ -293,7 +292,7 @@ void add_written_slips(std::vector<PlantedGradient>& all) {
 void add_number_slips(std::vector<PlantedGradient>& all) {
   const CallSizes three{.heads = 3};
   const auto add = [&](const char* kind, const char* name, const char* wrong,
-                       std::function<GradientMistake(const Call&)> mistake) {
+                       std::function<GradientMistake(const GradientCall&)> mistake) {
     all.push_back({kind, name, wrong, three, {}, std::move(mistake), Needs::nothing, true});
   };
   GradientMistake scale, softcap, alibi;
@@ -301,7 +300,7 @@ void add_number_slips(std::vector<PlantedGradient>& all) {
   add("scale of head 0", "scale: .*scale of head 0 of the group", "dq dk dv dsink", always(scale));
   add("soft cap of head 0", "softcap: .*soft cap of head 0 of the group", "dq dk dv dsink", always(softcap));
   add("slope of head 0", "bias: .*slope of head 0 of the group", "dq dk dv dsink", always(alibi));
-  add("sink of head 0 in L", "sink: .*sink of its head 0", "dq dk dv dsink", [](const Call& call) {
+  add("sink of head 0 in L", "sink: .*sink of its head 0", "dq dk dv dsink", [](const GradientCall& call) {
     return of_lse([sink = *call.own[0].sink, own = call.own](const PlantedRow& r) {
       return std::log(std::exp(r.lse) + std::exp(sink) - std::exp(*own[at(r.head)].sink));
     });
@@ -316,8 +315,9 @@ void add_number_slips(std::vector<PlantedGradient>& all) {
 }
 
 /// Padded keys, which K = 0 stands for: P = exp(0 - L), dS = -P*delta. `is_over` tells whose product with 0 is NaN.
-std::function<GradientMistake(const Call&)> padded_keys(std::function<bool(double p, double ds)> is_over, double written_as) {
-  return [=](const Call& call) {
+std::function<GradientMistake(const GradientCall&)> padded_keys(std::function<bool(double p, double ds)> is_over,
+                                                                double written_as) {
+  return [=](const GradientCall& call) {
     return written([=](JudgedGradients& g) {
       const Tensors& t = call.heads[0];
       const Seen x{t, call.p};
