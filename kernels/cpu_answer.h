@@ -1,0 +1,271 @@
+/// The forward part of an answer by the CPU. Included by computation.h alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "kernels/deviation/deviation.h"
+#include "kernels/deviation/meter.h"
+#include "kernels/experiment/traffic.h"
+#include "kernels/known_answers.h"
+#include "kernels/parallel/parallel.h"
+#include "kernels/pending_answer.h"
+
+namespace attoscope {
+
+/// Computes golden, a and b by the CPU's lanes; outputs of the last answer that fit are taken from the cache.
+template <class T>
+class CpuAnswer {
+ public:
+  explicit CpuAnswer(PendingAnswer<T>& p)
+      : p_(p), known_a_(known_output(p.held.known.a.get(), p.e.a)), known_b_(known_output(p.held.known.b.get(), p.e.b)) {}
+
+  /// Outputs to compute, of a and b.
+  int unknown() const { return (known_a_ == nullptr) + (known_b_ == nullptr); }
+
+  /// Computes golden alone.
+  void find_golden() {
+    compute_golden();
+    measure_golden();
+  }
+
+  /// Computes golden if it is `fresh`, then a and b at the same time; all three at once if one block of rows keeps one core
+  /// busy. Measuring an output fills the gaps between the others' blocks.
+  void answer(bool fresh) {
+    Found a, b;
+    const bool golden_first = !is_one_block();
+    const auto find_truth = [&] {
+      if (fresh) p_.result.timing.golden = ms_of([&] { compute_golden(); });
+    };
+    if (golden_first) {
+      p_.stop.set_row_work(PendingAnswer<T>::golden_work);
+      find_truth();
+    }
+    p_.stop.set_row_work(1);
+    parallel_invoke(
+        [&] {
+          if (!golden_first) find_truth();
+          if (fresh) measure_golden();
+        },
+        [&] {
+          find_a();
+          if (!known_a_) a = found(p_.result.a, p_.e.a);
+        },
+        [&] {
+          find_b();
+          if (!known_b_) b = found(p_.result.b, p_.e.b);
+        });
+    if (golden_first) {
+      const int threads = max_concurrency();
+      if (const double ms = p_.part(UpdatePart::a).ms(); ms > 0) p_.result.timing.a = ms / threads;
+      if (const double ms = p_.part(UpdatePart::b).ms(); ms > 0) p_.result.timing.b = ms / threads;
+    }
+    compare(known_a_ ? known_a_->measured : a.measured, known_b_ ? known_b_->measured : b.measured);
+    remember(std::move(a), std::move(b));
+  }
+
+  /// Deviation from golden of a method, run in place of a.
+  Deviation error_of(const Method& m) {
+    const Matrix output = is_emulated(m.algorithm) ? emulated(m) : given(m, false);
+    return deviation(meter(output, false), p_.held.truth->measured, p_.e.format, p_.stop);
+  }
+
+ private:
+  /// A new output's measure, and a copy of it if the next experiment may reuse it.
+  struct Found {
+    Measured measured;
+    Matrix copy;
+  };
+
+  /// True if the rows fill one core's lanes at most.
+  bool is_one_block() const { return p_.row_count() <= instruction_set(p_.stop.isa).double_rows; }
+
+  void compute_golden() {
+    const StopSign& stop = p_.part(UpdatePart::golden);
+    RowStates<double> states;
+    auto computed = std::make_shared<Matrix>(run(p_.golden, p_.result.rows, nullptr, stop, &states));
+    p_.held.truth->lse = log_sum_exps(p_.golden, p_.result.rows, states);
+    if (PendingAnswer<T>::precise) *computed = run_double_double(p_.golden, p_.result.rows, stop);
+    p_.held.truth->golden = std::move(computed);
+  }
+
+  void measure_golden() {
+    Truth& truth = *p_.held.truth;
+    truth.measured = meter(*truth.golden, p_.wanted.wasserstein);
+    truth.key = golden_key(p_.e, nullptr);  // last, so that a run that is stopped before leaves no valid key
+  }
+
+  // --- a and b ---
+
+  void find_a() {
+    if (known_a_) return take_known_a();
+    p_.result.timing.a = ms_of([&] { run_a(); });
+  }
+  void find_b() {
+    if (known_b_) return take_known_b();
+    p_.result.timing.b = ms_of([&] { run_b(); });
+  }
+
+  void run_a() {
+    Result& r = p_.result;
+    r.traffic = traffic(p_.e);
+    r.trace.row = traced_row(p_.e.problem);
+    if (!is_emulated(p_.e.a.algorithm)) {
+      r.a = given(p_.e.a, true);
+      return;
+    }
+    const MethodOperands<T> own = p_.operands_of(p_.e.a);
+    const Job<T> a = p_.job_of(p_.e.a, own);
+    r.holds.trace = p_.wanted.trace;
+    RunRecorder<T> recorder = p_.recorder_of(a, r.rows, p_.wanted.trace ? r.trace.row : -1);
+    r.a = run(a, r.rows, &recorder, p_.part(UpdatePart::a), &p_.states_a);
+    r.a_lse = log_sum_exps(a, r.rows, p_.states_a, is_base_2(p_.e.a.lse_base));
+    r.trace.tiles = recorder.take_trace().tiles;
+    isolated([&] { timed(p_.part(UpdatePart::recurrence), [&] { r.rescales = recorder.rescales(); }); });
+    r.rescale_map = recorder.take_map();
+    r.a_parts = p_.with_stored_golden(own, p_.part(UpdatePart::a));
+  }
+
+  void run_b() {
+    Result& r = p_.result;
+    if (!is_emulated(p_.e.b.algorithm)) {
+      r.b = given(p_.e.b, true);
+      return;
+    }
+    p_.with_operands_of_b([&](const MethodOperands<T>& own, bool) {
+      const Job<T> b = p_.job_of(p_.e.b, own);
+      r.b = run(b, r.rows, nullptr, p_.part(UpdatePart::b), &p_.states_b);
+      r.b_lse = log_sum_exps(b, r.rows, p_.states_b, is_base_2(p_.e.b.lse_base));
+      r.b_parts = p_.with_stored_golden(own, p_.part(UpdatePart::b));
+    });
+  }
+
+  Matrix emulated(const Method& m) const {
+    const MethodOperands<T> own = p_.operands_of(m);
+    return run(p_.job_of(m, own), p_.result.rows, nullptr, p_.stop);
+  }
+  Matrix given(const Method& m, bool checks) {
+    return p_.given(m, checks, [this](const Method& emulation) { return emulated(emulation); });
+  }
+
+  // --- known parts ---
+
+  /// The output of an emulated method, if `last` is it; null: it has to be computed.
+  KnownOutput* known_output(KnownOutput* last, const Method& m) const {
+    return last != nullptr && is_emulated(m.algorithm) && last->key == output_key(p_.e, m) ? last : nullptr;
+  }
+
+  /// Takes the known a, and its trace if that is of the same row.
+  void take_known_a() {
+    Result& r = p_.result;
+    const KnownAnswer& known = p_.held.known;
+    const int row = traced_row(p_.e.problem);
+    r.traffic = traffic(p_.e);
+    r.a = known_a_->output, r.a_lse = known_a_->lse;
+    r.a_parts = known_a_->parts;
+    r.rescales = known.rescales;
+    r.rescale_map = known.rescale_map;
+    r.trace = known.trace;
+    r.holds.trace = p_.wanted.trace || r.trace.row == row;
+    if (r.trace.row == row) return;
+    r.trace = {row, {}};
+    if (!p_.wanted.trace) return;
+    const MethodOperands<T> own = p_.operands_of(p_.e.a);
+    r.trace = p_.traced_alone(p_.job_of(p_.e.a, own));
+  }
+
+  void take_known_b() {
+    p_.result.b = known_b_->output, p_.result.b_lse = known_b_->lse;
+    p_.result.b_parts = known_b_->parts;
+  }
+
+  /// The output to keep; null if the method is not emulated.
+  std::unique_ptr<KnownOutput> kept(const Method& m, Found found, const std::optional<ErrorParts>& parts) const {
+    if (!is_emulated(m.algorithm)) return nullptr;
+    auto known = std::make_unique<KnownOutput>(
+        KnownOutput{output_key(p_.e, m), std::move(found.copy), std::move(found.measured), {}, parts});
+    known->measured.matrix = &known->output;
+    return known;
+  }
+
+  /// Keeps the answer for the next experiment, which may change little.
+  void remember(Found a, Found b) {
+    const Result& r = p_.result;
+    KnownAnswer now;
+    if (p_.remembers) {
+      now = {nullptr, nullptr, r.a_minus_b, r.rescales, r.rescale_map, r.trace};
+      if (!r.holds.trace) now.trace.row = -1;
+      now.a = known_a_ ? std::move(p_.held.known.a) : kept(p_.e.a, std::move(a), r.a_parts);
+      now.b = known_b_ ? std::move(p_.held.known.b) : kept(p_.e.b, std::move(b), r.b_parts);
+      if (now.a) now.a->error = r.a_error, now.a->lse = r.a_lse;
+      if (now.b) now.b->error = r.b_error, now.b->lse = r.b_lse;
+    }
+    p_.held.known = std::move(now);
+  }
+
+  // --- measures ---
+
+  /// `sorts`: its values are needed in ascending order.
+  Measured meter(const Matrix& m, bool sorts) const {
+    Measured x = unsorted(m, p_.part(UpdatePart::moments));
+    if (sorts) sort_values(x, p_.part(UpdatePart::sorted));
+    return x;
+  }
+
+  /// If only one output is new, its values are sorted later, beside its comparisons.
+  Found found(const Matrix& output, const Method& m) const {
+    Found f{meter(output, p_.wanted.wasserstein && !known_a_ && !known_b_), {}};
+    if (p_.remembers && is_emulated(m.algorithm)) timed(p_.part(UpdatePart::kept), [&] { f.copy = output; });
+    return f;
+  }
+
+  /// The errors of a and b, and how far a is from b.
+  void compare(Measured& a, Measured& b) {
+    p_.stop.check();
+    Measured& golden = p_.held.truth->measured;
+    find_deviations(golden, a, b);
+    if (!known_a_) p_.measure_parts(p_.result.a_parts, a);
+    if (!known_b_) p_.measure_parts(p_.result.b_parts, b);
+    p_.result.holds.wasserstein = golden.sorts && a.sorts && b.sorts;
+    p_.take_truth(a, b);
+  }
+
+  /// Unsorted values are sorted, if wanted, while the sums that need no order are computed.
+  void find_deviations(Measured& golden, Measured& a, Measured& b) {
+    struct Pair {
+      Deviation& found;
+      const Deviation* known;  ///< null: not known
+      const Measured &x, &y;
+      bool ordered = x.sorts && y.sorts;  ///< before this answer
+    };
+    Result& r = p_.result;
+    const std::array<Pair, 3> pairs{{
+        {r.a_error, known_a_ ? &known_a_->error : nullptr, a, golden},
+        {r.b_error, known_b_ ? &known_b_->error : nullptr, b, golden},
+        {r.a_minus_b, known_a_ && known_b_ ? &p_.held.known.a_minus_b : nullptr, a, b},
+    }};
+    const std::array<Measured*, 3> measures{&golden, &a, &b};
+    const auto each = [](const auto& all, auto f) {
+      parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
+    };
+    const auto sort = [&](Measured* m) {
+      if (p_.wanted.wasserstein && !m->sorts) sort_values(*m, p_.part(UpdatePart::sorted));
+    };
+    const auto sum = [&](const Pair& p) {
+      p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, p_.e.format, p_.part(UpdatePart::deviations));
+    };
+    parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
+    each(pairs, [&](const Pair& p) {
+      if (p.known == nullptr || !p.ordered) p.found.wasserstein = wasserstein(p.x, p.y, p_.part(UpdatePart::distances));
+    });
+  }
+
+  PendingAnswer<T>& p_;
+  KnownOutput *known_a_, *known_b_;  ///< null: not computed last
+};
+
+}  // namespace attoscope

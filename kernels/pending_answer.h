@@ -1,0 +1,200 @@
+/// An experiment's answer while it is computed: inputs, golden value and result. Included by computation.h and the devices
+/// alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kernels/backward/backward.h"
+#include "kernels/compute.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/cpu/scaled_operands.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/deviation/meter.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/gpu/device.h"
+#include "kernels/known_answers.h"
+#include "kernels/recurrence/recorder.h"
+#include "kernels/stop_token.h"
+#include "kernels/tensor_core/hardware.h"
+
+namespace attoscope {
+
+/// Measures laps.
+class Clock {
+ public:
+  /// Milliseconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// Milliseconds that f() takes.
+template <class F>
+double ms_of(F f) {
+  Clock clock;
+  f();
+  return clock.lap();
+}
+
+/// The answer in the working type T that the CPU (cpu_answer.h) or an engine (engine_answer.h) computes: the state of both, and
+/// the work that the CPU does for both.
+template <class T>
+struct PendingAnswer {
+  /// True if golden is computed in double-double.
+  static constexpr bool precise = std::is_same_v<T, double>;
+  /// A golden row in rows of a or b: double against float, double-double against double.
+  static constexpr double golden_work = precise ? 8 : 2;
+
+  PendingAnswer(const Experiment& experiment, const Options& options, ComputeCache::Held& cache)
+      : e(experiment),
+        device(options.device),
+        remembers(options.cache != nullptr),
+        wanted(options.wanted),
+        held(cache),
+        stop(options.cancelled, options.progress, options.isa) {
+    for (PhaseTimer& timer : parts) timer.follow(stop);
+    result.experiment = e;
+    result.rows = computed_rows(e.problem);
+    for (const int row : result.rows) result.rows_without_keys += visible_keys(e.problem, row).empty();
+  }
+
+  const PhaseTimer& part(UpdatePart p) const { return parts[static_cast<std::size_t>(p)]; }
+  int row_count() const { return static_cast<int>(result.rows.size()); }
+  std::int64_t element_count() const { return static_cast<std::int64_t>(row_count()) * value_columns(e.problem); }
+
+  /// Makes the job of golden. `fresh`: the inputs are rounded for all methods before, and golden on them is not computed yet.
+  void prepare(bool fresh) {
+    if (fresh) round_inputs();
+    const Tensors& inputs = *held.truth->inputs;
+    golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
+    golden.q = inputs.q.data(), golden.k = inputs.k.data(), golden.v = inputs.v.data();
+  }
+  void round_inputs() {
+    const StopSign& rounded = part(UpdatePart::rounded);
+    Operands<T> x = operands<T>(*held.raw, e.a.precision[Step::input], e.format, e.problem.seed, rounded);
+    held.truth.reset();
+    Truth t;
+    t.generation = ++held.generations;
+    t.inputs = as_tensors(x, shape_of(e.problem), rounded);
+    t.operands = std::move(x);
+    held.truth = std::move(t);
+  }
+
+  /// The rounded inputs.
+  const Operands<T>& operands_of_all() const { return std::get<Operands<T>>(held.truth->operands); }
+  MethodOperands<T> operands_of(const Method& m) const { return {e.problem, m, e.format, operands_of_all(), stop}; }
+  Job<T> job_of(const Method& m, const MethodOperands<T>& own) const { return job(e.problem, m, e.format, own.get()); }
+  /// Records job a's running max and rescales; the trace of `traced` alone, or none of -1.
+  RunRecorder<T> recorder_of(const Job<T>& a, const std::vector<int>& rows, int traced) const {
+    return {a, golden, rows, traced, precise};
+  }
+
+  /// f(b's operands, true if they are those of all methods): b rounds the common inputs once more by its own input step.
+  template <class F>
+  void with_operands_of_b(F f) const {
+    const RounderPlan<T> own = plan<T>(e.b.precision[Step::input], e.format);
+    const RounderPlan<T> common = plan<T>(e.a.precision[Step::input], e.format);
+    const bool same = !own.rounds() || (common.rounds() && own.format == common.format);
+    Operands<T> rounded;
+    if (!same) rounded = operands<T>(*held.truth->inputs, e.b.precision[Step::input], e.format, e.problem.seed, stop);
+    const MethodOperands<T> stored(e.problem, e.b, e.format, same ? operands_of_all() : rounded, stop);
+    f(stored, same && stored.shared());
+  }
+
+  /// Traces the row of job a on the CPU, with the same bits: an engine records no trace.
+  Trace traced_alone(const Job<T>& a) const {
+    const std::vector<int> row{traced_row(e.problem)};
+    RunRecorder<T> tracer = recorder_of(a, row, row[0]);
+    run(a, row, &tracer, part(UpdatePart::recurrence));
+    return tracer.take_trace();
+  }
+
+  /// The output of a method that is not emulated: a loaded one, or a real kernel's. `checks`: the first kernel's output is
+  /// compared with its emulation, which emulated(method) computes.
+  template <class F>
+  Matrix given(const Method& method, bool checks, F emulated) {
+    if (method.algorithm == Algorithm::loaded) return loaded_rows();
+    if (const std::string why = why_no_hardware(device, e.problem.d, e.format); !why.empty()) throw std::runtime_error(why);
+    const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), devices_of(device).front(), &DeviceInfo::index);
+    HardwareRun real = run_hardware(e.problem, e.format, method, *held.truth->inputs, result.rows, gpu.index, stop);
+    if (checks && !result.hardware) {
+      const Method emulation = emulation_of(method, hardware_sums(e.format, gpu.major, gpu.minor));
+      result.hardware = hardware_check(real, emulated(emulation), e.format, stop);
+    }
+    return std::move(real.output);
+  }
+
+  /// The computed rows of the loaded output.
+  Matrix loaded_rows() const {
+    const std::ptrdiff_t d_v = value_columns(e.problem);
+    Matrix m{row_count(), value_columns(e.problem), zeros<double>(result.rows.size() * static_cast<std::size_t>(d_v), stop)};
+    for (std::size_t i = 0; i < result.rows.size(); ++i)
+      std::copy_n(e.loaded.values->begin() + result.rows[i] * d_v, d_v,
+                  m.values.begin() + static_cast<std::ptrdiff_t>(i) * d_v);
+    return m;
+  }
+
+  /// The golden value on the numbers that the method stores; the deviations come later. None if it stores nothing with scales.
+  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& sign) const {
+    if (own.stored() == nullptr) return {};
+    ErrorParts both;
+    both.stored_golden = std::make_shared<const Matrix>(golden_of_stored(*own.stored(), e.problem, result.rows, precise, sign));
+    return both;
+  }
+
+  /// Measures storage (stored golden against golden) and arithmetic (`output` against stored golden).
+  void measure_parts(std::optional<ErrorParts>& both, const Measured& output) const {
+    if (!both) return;
+    const Measured stored = unsorted(*both->stored_golden, stop);
+    both->storage = deviation(stored, held.truth->measured, e.format, stop);
+    both->arithmetic = deviation(output, stored, e.format, stop);
+  }
+
+  /// Puts inputs, golden and digests into the result, once all is measured.
+  void take_truth(const Measured& a, const Measured& b) {
+    const Truth& truth = *held.truth;
+    result.digests = {truth.measured.digest, a.digest, b.digest};
+    result.inputs = truth.inputs;
+    result.golden = truth.golden;
+    result.golden_lse = truth.lse;
+    result.golden_rms = truth.measured.rms;
+    result.golden_nonfinite = truth.measured.nonfinite;
+  }
+
+  /// A method's forward pass, known if this answer computed it with the states of all rows.
+  ForwardAnswer<T> forward_of(const Matrix& output, const RowStates<T>& states) const {
+    return states.m.empty() || row_count() != e.problem.n ? ForwardAnswer<T>{} : ForwardAnswer<T>{&output, &states};
+  }
+
+  const Experiment& e;
+  const std::string& device;
+  bool remembers;  ///< the options have a cache
+  Wanted wanted;
+  ComputeCache::Held& held;
+  StopToken stop;
+  std::array<PhaseTimer, update_part_names.size()> parts;
+  Job<double> golden;               ///< on the rounded inputs
+  RowStates<T> states_a, states_b;  ///< as far as this answer's backward pass takes them
+  Result result;
+};
+
+}  // namespace attoscope
