@@ -49,5 +49,5 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   ::setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // drivers before CUDA 12.2 would load, and compile, all code at once
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return attoscope::run_command_line(arguments, std::cout, std::cerr);
+  return attoscope::app::run_command_line(arguments, std::cout, std::cerr);
 }

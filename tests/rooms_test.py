@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the layering: which room (folder) includes which, by tests/rooms.txt; and that no two types share a name, which the
-linker does not see.
+"""Holds the layering: which room (folder) includes which, by tests/rooms.txt; that types of ui and app are in their namespaces;
+and that no two types share a name, which the linker does not see.
 
   tests/rooms_test.py          says what breaks the rules; exit code 1 where something does
   tests/rooms_test.py --used   prints every room with the rooms that it includes today, as rooms.txt would say it
@@ -91,9 +91,20 @@ def shared_names(files):
             yield f"{name} is a type of {' and of '.join(found)}: one of them needs another name"
 
 
+def misplaced(files):
+    """One sentence for each type of ui and app that is not in the namespace of its room."""
+    for file, text in sorted(files.items()):
+        room = file.partition("/")[0]
+        if room not in ("ui", "app") or file.startswith("app/web/system/"):  # headers in the place of a system's
+            continue
+        for name in types(text):
+            if not name.startswith(f"attoscope::{room}::"):
+                yield f"{file}: the type {name} is in another namespace, expected attoscope::{room}"
+
+
 def problems(text, files):
     rules, wrong = read_rules(text)
-    return wrong + list(broken(rules, files)) + list(shared_names(files))
+    return wrong + list(broken(rules, files)) + list(misplaced(files)) + list(shared_names(files))
 
 
 def sources():
@@ -127,6 +138,10 @@ def check_the_check():
         "a::X is a type of low/a.h and of low/d.h: one of them needs another name"]
     assert not any(shared_names({"low/a.h": twice, "app/web/instead/low/a.h": twice}))
     assert problems(rules, good | {"low/a.h": twice, "low/d.h": twice.replace("a {", "b {")}) == []
+    in_ui = {"ui/a.h": "namespace attoscope::ui {\nstruct X {\n};\n}  // namespace attoscope::ui\n"}
+    assert not any(misplaced(in_ui))
+    assert list(misplaced({"app/a.h": in_ui["ui/a.h"]})) == [
+        "app/a.h: the type attoscope::ui::X is in another namespace, expected attoscope::app"]
     assert list(used(read_rules("low:\nhigh:\n")[0], good)) == ["low:", "high: low"]
 
 

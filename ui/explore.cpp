@@ -20,7 +20,7 @@
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -250,4 +250,4 @@ void draw_explore(const Frame& frame) {
   ask_for_verdicts(frame.session, frame.input, frame.state, frame.requests);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 #include "imgui.h"
 #include "ui/frame/frame.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 inline constexpr const char* heatmap_window = "Heat map";
 inline constexpr const char* statistics_window = "Statistics";
@@ -36,4 +36,4 @@ void draw_explore(const Frame& frame);
 /// two panels changes the view's sizes.
 void dock_panels(ImVec2 at, ImVec2 size, View& view, Docked& docked);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 #include "ui/explore.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -124,4 +124,4 @@ void dock_panels(ImVec2 at, ImVec2 size, View& view, Docked& docked) {
   docked.panels = view.panels;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 void UiStateDeleter::operator()(UiState* state) const { delete state; }
 UiStatePtr make_ui_state() { return UiStatePtr(new UiState); }
@@ -79,4 +79,4 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   return requests;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// State of the panels between frames that is not saved. Owned by the app, used only by ui/.
 struct UiState;
@@ -20,4 +20,4 @@ UiStatePtr make_ui_state();
 /// Draws the whole window in the current ImGui frame. Call `apply_theme` before the frame.
 Requests draw_ui(Session& session, const PanelInput& input, UiState& state);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

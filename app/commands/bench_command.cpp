@@ -18,7 +18,7 @@
 #include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct BenchArguments {
@@ -301,4 +301,4 @@ Command bench_command() {
   return command<BenchArguments>("bench", "Time every stage against this machine's own limit", declare, run_bench);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

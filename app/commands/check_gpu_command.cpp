@@ -16,7 +16,7 @@
 #include "kernels/gpu/device.h"
 #include "kernels/questions/gpu_check.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::string hex_of(float x) { return fmt::format("0x{:08x}", std::bit_cast<std::uint32_t>(x)); }
@@ -174,4 +174,4 @@ Command check_gpu_command() {
       declare, check_named_gpu);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -25,7 +25,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// A word as a shell reads it back.
@@ -302,4 +302,4 @@ void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, con
   out << (reports ? report() : shown) << std::flush;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -23,7 +23,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace attoscope {
+namespace attoscope::app {
 
 struct StyleArguments;
 
@@ -190,4 +190,4 @@ auto unless_stopped(const std::string& sentence, Work work) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// In the order of the help.
@@ -105,4 +105,4 @@ int run_command_line(const std::vector<std::string>& arguments, std::ostream& ou
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -4,7 +4,7 @@
 #include "app/commands/command.h"
 #include "kernels/questions/gpu_check.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Command run_command();
 Command sweep_command();
@@ -38,4 +38,4 @@ struct CheckGpuArguments {
 /// fails. A signal stops it. Returns true if all is as written.
 bool check_gpu(const CheckGpuArguments& arguments, const CheckedGpu& gpu, const Streams& streams);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -16,7 +16,7 @@
 #include "kernels/arithmetic/accumulator.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The options as typed; files are .npy, "" is none.
@@ -165,4 +165,4 @@ Command dot_command() {
                                dot);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -26,7 +26,7 @@
 #include "app/plots/window_bundle.h"
 #endif
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr int deepest = 12;
@@ -59,13 +59,13 @@ void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
 
 AskedFigure asked_for(const FigureArguments& x) {
   AskedFigure asked = is_bundle(x.what) ? parsed_bundle(x.what, parse_asked_figure) : AskedFigure{x.what, {}};
-  FigureSettings& s = asked.settings;
+  ui::FigureSettings& s = asked.settings;
   if (!x.policy.empty()) s.policy = x.policy;
   if (!x.policy.empty() && asked.plan) use_policy(*asked.plan, x.policy), asked.digests.clear();
   s.all_policies |= x.all_policies;
-  if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, most_figure_n);
+  if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, ui::most_figure_n);
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
-  if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, most_figure_seeds);
+  if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, ui::most_figure_seeds);
   validate(asked);
   if (trains(asked) || runs_model(asked)) refuse_settings_of_sweeps(x, trains(asked));
   return asked;
@@ -106,7 +106,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
     std::ranges::move(changed_heads(kept, sweep), std::back_inserter(changed));
   }
   tell_changed(changed, x.strict, streams);
-  const auto answers = computed(x, attoscope::point_count(sweep), "points", streams.terminal,
+  const auto answers = computed(x, app::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   const Figure figure = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), style);
   write_bundle(x.out, figure, sweep_reproduction(sweep, style, figure.caption));
@@ -187,4 +187,4 @@ Command figure_command() {
                                   draw_figure);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -17,7 +17,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/questions/kv_cache.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The options as typed.
@@ -84,9 +84,9 @@ std::vector<Row> rows_of(HeadsJob& job, const Streams& streams, Compute compute)
 }
 
 void tell_heads(const HeadsArguments& x, const Streams& streams) {
-  const HeadMeasure& by = head_measure(x.sort);
+  const ui::HeadMeasure& by = head_measure(x.sort);
   HeadsJob job(x);
-  std::vector<HeadRow> rows = rows_of<HeadRow>(job, streams, compute_heads);
+  std::vector<ui::HeadRow> rows = rows_of<ui::HeadRow>(job, streams, compute_heads);
   mark_unusual(rows);
   sort_worst_first(rows, by);
   write_outputs(
@@ -131,7 +131,7 @@ void declare_tables(OptionList& c, HeadsArguments& x) {
 
 Command heads_command() {
   const auto declare = [](OptionList& c, HeadsArguments& x) {
-    declare_heads(c, x, head_measures);
+    declare_heads(c, x, ui::head_measures);
     c.problem(x).methods(x).kernel(x).group("Device").add("--device", x.device, device_help());
     declare_tables(c, x);
   };
@@ -153,4 +153,4 @@ Command kv_command() {
                               tell_kv);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

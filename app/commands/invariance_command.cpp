@@ -16,7 +16,7 @@
 #include "app/words/numbers.h"
 #include "kernels/questions/invariance.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::int64_t numbers_of(const Invariance& answer) { return static_cast<std::int64_t>(answer.rows) * answer.columns; }
@@ -163,4 +163,4 @@ Command invariance_command() {
       tell_invariance);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -21,7 +21,7 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The options as typed.
@@ -265,4 +265,4 @@ Command judge_command() {
                                  declare, tell_verdict);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -25,7 +25,7 @@
 #include "kernels/model/model_run.h"
 #include "kernels/parallel/parallel.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The options as typed.
@@ -239,4 +239,4 @@ Command model_command() {
                                  tell_model);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

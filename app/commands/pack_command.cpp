@@ -10,7 +10,7 @@
 #include "app/session/session_pack.h"
 #include "app/words/field_setter.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct PackArguments {
@@ -24,7 +24,7 @@ void write_pack(const PackArguments& x, const Streams& streams) {
   std::error_code error;
   if (std::filesystem::equivalent(out, x.session, error)) refuse("--out", out, "another name than the session's");
   std::vector<std::string> remarks;
-  const Session session = read_session(x.session, remarks);
+  const ui::Session session = read_session(x.session, remarks);
   if (!remarks.empty()) throw std::runtime_error(remarks.front());
   const SessionPack pack = unless_stopped("stopped before everything was packed; nothing was written", [&](const Cancelled& c) {
     return pack_session(session, [&](double) { return c(); });
@@ -47,4 +47,4 @@ Command pack_command() {
                                 write_pack);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 #include "app/session/report.h"
 #include "app/session/result_json.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Command presets_command() {
   struct Arguments {
@@ -20,4 +20,4 @@ Command presets_command() {
       });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-namespace attoscope {
+namespace attoscope::app {
 
 std::ostream* terminal() { return isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr; }
 
@@ -23,4 +23,4 @@ void ProgressLine::write(std::string_view text) {
   last_ = Clock::now();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

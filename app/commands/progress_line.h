@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string_view>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Standard error where it is a terminal; null where it is a file or a pipe, in which such lines would only pile up.
 std::ostream* terminal();
@@ -39,4 +39,4 @@ class ProgressLine {
   Clock::time_point last_{}, begun_ = Clock::now();
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -20,7 +20,7 @@
 #include "kernels/questions/attribution.h"
 #include "kernels/tensor_core/hardware.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The options as typed.
@@ -162,4 +162,4 @@ Command run_command() {
                                run_experiment);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -30,7 +30,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -125,7 +125,7 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
           .measure = parse_measure(x.measure)};
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
   s.over = of_option("--over", [&] { return parse_repeats(x.over); });
-  if (s.over.kind != SweepOver::seed) {
+  if (s.over.kind != ui::SweepOver::seed) {
     if (s.seeds != 1) refuse("--seeds", x.seeds, "1 beside --over " + x.over);
     s.seeds = repetitions(s.over, s.base);
     if (const TypedTexts lists = head_number_texts(x.base.typed); !lists.empty())
@@ -263,10 +263,10 @@ std::string json_of(const Answered& x, const std::vector<SweepRow>& table) {
   return json_text(json);
 }
 
-SeedSpread spread_of(const SweepArguments& x) {
+ui::SeedSpread spread_of(const SweepArguments& x) {
   const auto found = std::ranges::find(sweep_spread_names, x.spread);
   if (found == sweep_spread_names.end()) refuse("--spread", x.spread, "std or min-max");
-  return static_cast<SeedSpread>(found - sweep_spread_names.begin());
+  return static_cast<ui::SeedSpread>(found - sweep_spread_names.begin());
 }
 
 /// Stages the figure; a sentence where there is no picture.
@@ -352,4 +352,4 @@ Command sweep_command() {
   return command<SweepArguments>("sweep", "Vary one or two parameters of an experiment, over seeds", declare, run_sweep);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

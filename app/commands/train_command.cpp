@@ -25,7 +25,7 @@
 #include "kernels/train/plan/plan_settings.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -192,7 +192,7 @@ int seed_count(const TrainArguments& x) {
        {std::pair{"--checkpoint", !x.checkpoint.empty()}, std::pair{"--resume", !x.resume.empty()},
         std::pair{"--save", !x.save.empty()}, std::pair{"--save-qkv", !x.save_qkv.empty()}})
     if (given) refuse("--seeds", *x.seeds, std::string("it without ") + option + ", which is about one training");
-  return whole_number("--seeds", *x.seeds, 1, max_train_seeds);
+  return whole_number("--seeds", *x.seeds, 1, ui::max_train_seeds);
 }
 
 /// Shows how far a training is.
@@ -468,4 +468,4 @@ Command train_command() {
                                  declare, train_on_device);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

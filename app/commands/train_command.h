@@ -10,7 +10,7 @@
 #include "kernels/train/paired_training.h"
 #include "kernels/train/plan/plan.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 inline constexpr std::array<FieldOption, 5> model_options{{
     {"--layers", "layers", "of the model (2)"},
@@ -71,4 +71,4 @@ struct SeedTask {
 /// computed is written all the same, and a std::runtime_error then says so.
 void train_seeds(const TrainArguments& arguments, const SeedTask& task, const Streams& streams);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

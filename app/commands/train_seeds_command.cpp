@@ -11,7 +11,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The records of all seeds, as many as there were before a signal.
@@ -72,4 +72,4 @@ void train_seeds(const TrainArguments& x, const SeedTask& task, const Streams& s
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -29,7 +29,7 @@
 #include "app/plots/window_bundle.h"
 #endif
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Options of `attoscope render` as typed.
@@ -170,7 +170,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
 #ifdef ATTOSCOPE_GUI
   check_place("--out", x.out);
   std::vector<std::string> remarks;
-  Session session = session_from(x.session, nullptr, remarks).session;
+  ui::Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
   tell_changed(load_found(session.experiment), false, streams);
   prepare_gpus(usable_device(session.device).spec, streams);
@@ -288,4 +288,4 @@ Command open_command() {
 
 Command window_command() { return command<WindowArguments>("", "", declare, open_window); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -29,7 +29,7 @@
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Everything that the window needs, in the order of its lifetime.
@@ -44,7 +44,7 @@ class App {
     if (start.device) session_.device = *start.device;
     if (start.remarks.empty()) explorer_.show_error(window_.remark());
     if (start.files.empty()) return;
-    session_.view.workspace = Workspace::explore;
+    session_.view.workspace = ui::Workspace::explore;
     open_files(start.files, context());
   }
 
@@ -78,7 +78,7 @@ class App {
                 window_.scale());
     window_.begin_frame();
     exporter_.prepare();
-    PanelInput input = explorer_.panel_input();
+    ui::PanelInput input = explorer_.panel_input();
     input.sessions = session_files(session_, sessions_, dialog_);
     window_.name(window_title(input.sessions));
     input.dragging = window_.dragging();
@@ -86,10 +86,10 @@ class App {
     input.train = train_.view();
     input.model = model_.view();
     exporter_.tell(input);
-    input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
-                         const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
-    Requests requests = draw_ui(session_, input, *state_);
-    if (input.dragging) over_ = held_over();
+    input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
+                         const ui::Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
+    ui::Requests requests = draw_ui(session_, input, *state_);
+    if (input.dragging) over_ = ui::held_over();
     if (on_field)
       requests.files.open(*std::exchange(over_, {}), dropped.front(), loaded_place(session_.experiment) == LoadedPlace::b);
     explorer_.update(session_);  // asks for changes of this frame, not one frame later
@@ -111,11 +111,11 @@ class App {
 
   MainWindow window_{"Attoscope", 1600, 1000};
   Texture texture_;
-  UiStatePtr state_ = make_ui_state();
+  ui::UiStatePtr state_ = ui::make_ui_state();
   PlotExporter exporter_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
-  Session session_;
+  ui::Session session_;
   SessionStore sessions_;
-  std::optional<FileUse> over_;                                            ///< field under files that were held over the window
+  std::optional<ui::FileUse> over_;                                        ///< field under files that were held over the window
   bool animated_ = false;                                                  ///< the panels asked for another frame
   FileDialog dialog_;                                                      ///< its thread wakes the window
   Explorer explorer_;                                                      ///< after window_, which its worker wakes
@@ -131,4 +131,4 @@ void run_window(const Start& start) {
   MainWindow::repeat([app = std::make_shared<App>(start)] { return app->turn(); });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

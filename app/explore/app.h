@@ -8,13 +8,13 @@
 
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 class Autosave;
 
 /// The start state of the window.
 struct Start {
-  Session session{};
+  ui::Session session{};
   std::string document{};                      ///< the file that the session belongs to; empty: none yet
   std::shared_ptr<const Autosave> autosave{};  ///< the file that this window keeps its session in; null: none
   std::string example_file{};                  ///< the shipped tensors; empty: none
@@ -29,4 +29,4 @@ struct Start {
 /// 3.3.
 void run_window(const Start& start);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

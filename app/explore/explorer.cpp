@@ -28,9 +28,9 @@
 #include "kernels/tensor_core/hardware.h"
 #include "ui/frame/loaded_output.h"
 
-namespace attoscope {
-ProbeEntries probe_entries() {
-  auto entries = std::make_shared<std::vector<ProbeEntry>>();
+namespace attoscope::app {
+ui::ProbeEntries probe_entries() {
+  auto entries = std::make_shared<std::vector<ui::ProbeEntry>>();
   for (Probe& p : probes())
     entries->push_back({std::move(p.name), std::move(p.title), std::move(p.sentence), std::move(p.experiment)});
   return entries;
@@ -55,7 +55,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
   }
 }
 
-void Explorer::update(Session& session) {
+void Explorer::update(ui::Session& session) {
   files_.update(session);
   choose_device(session);
   Experiment& experiment = session.experiment;
@@ -77,7 +77,7 @@ void Explorer::update(Session& session) {
   judged_answer_.take(answer_.newest(), side_.verdict());
   judged_answer_.show_worst(session, side_.judged());
   choose_row(experiment);
-  if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
+  if (session.view.workspace == ui::Workspace::learn) open_lessons_ = lessons_.lessons();
 }
 
 /// Reads the experiment's files; says which one is missing, and which tensors are not those of the session.
@@ -97,14 +97,14 @@ bool Explorer::load_files(Experiment& e) {
   return loaded;
 }
 
-void Explorer::locate(Session& session, const std::string& found) {
+void Explorer::locate(ui::Session& session, const std::string& found) {
   session = with_file_at(session, choices_.missing, absolute_spec(found));
   loader_.try_again();
   messages_.error.clear();
 }
 
-PanelInput Explorer::panel_input() const {
-  PanelInput input;
+ui::PanelInput Explorer::panel_input() const {
+  ui::PanelInput input;
   input.answer = answer_.input();
   const auto& gradients = side_.kernel_gradients();
   input.answer.result =
@@ -115,7 +115,7 @@ PanelInput Explorer::panel_input() const {
   input.messages = messages_;
   for (std::string* const sentence : {&input.messages.error, &input.messages.notice}) *sentence = printable(*sentence);
   if (files_.busy()) {
-    AnswerInput& answer = input.answer;
+    ui::AnswerInput& answer = input.answer;
     answer.reading = answer.computing = true;
     answer.progress = files_.share();
     answer.computing_seconds = files_.seconds();
@@ -126,7 +126,7 @@ PanelInput Explorer::panel_input() const {
 }
 
 /// Updates the device for the session's choice.
-void Explorer::choose_device(const Session& session) {
+void Explorer::choose_device(const ui::Session& session) {
   const int d = value_columns(session.experiment.problem);
   const Format& format = session.experiment.format;
   if (device_.requested == session.device && device_.d == d && device_.format == format) return;
@@ -165,10 +165,10 @@ void Explorer::drop_chosen_row(Experiment& e) {
 
 /// An error goes away with the next change of what it may be about: a lesson, a plan, the device, the pins. A change of the
 /// experiment asks a question, which does the same.
-void Explorer::forget_mended(const Session& session) {
+void Explorer::forget_mended(const ui::Session& session) {
   if (messages_.error.empty() || messages_.load_failed) return mistaken_.reset();
   if (!mistaken_) mistaken_ = session;
-  const Session& s = *mistaken_;
+  const ui::Session& s = *mistaken_;
   if (s.lesson == session.lesson && s.sweep == session.sweep && s.train == session.train && s.device == session.device &&
       s.kernel_gradients == session.kernel_gradients && s.pins.size() == session.pins.size())
     return;
@@ -197,13 +197,13 @@ void Explorer::ask_what_is_missing() {
   answer_.ask(more);
 }
 
-void Explorer::ask_beside(const Requests& requests, const Session& session) {
+void Explorer::ask_beside(const ui::Requests& requests, const ui::Session& session) {
   side_.ask(requests.side, device_.usable.spec, answer_.complete(session.experiment), answer_.busy());
-  if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
+  if (session.view.workspace == ui::Workspace::learn) lessons_.ask(requests.lesson);
   if (requests.list_lessons) open_lessons_ = lessons_.lessons();
 }
 
-void Explorer::read(Session& session, bool at_once, FileReader::Read read, const std::string& before) {
+void Explorer::read(ui::Session& session, bool at_once, FileReader::Read read, const std::string& before) {
   messages_.load_failed = false;
   messages_.error.clear();
   const auto failed = [this, before](const std::string& sentence) {
@@ -218,13 +218,14 @@ void Explorer::read(Session& session, bool at_once, FileReader::Read read, const
   }
 }
 
-void Explorer::adopt(Session& session, Session opened, std::vector<std::string> remarks) {
+void Explorer::adopt(ui::Session& session, ui::Session opened, std::vector<std::string> remarks) {
   Input& input = opened.experiment.problem.input;
   if (input.kind == InputKind::tensors && !input.tensors && !quick_to_read(input.file)) {
     const auto load = [this, opened, remarks](const ReadWatch& watch) -> FileReader::Then {
-      Session whole = opened;
+      ui::Session whole = opened;
       load_tensors(whole.experiment.problem.input, watch);
-      return [this, opened, whole, remarks](Session& shown) { show(shown, whole, remarks, opened.experiment.problem.input); };
+      return
+          [this, opened, whole, remarks](ui::Session& shown) { show(shown, whole, remarks, opened.experiment.problem.input); };
     };
     return read(session, false, load);
   }
@@ -233,9 +234,9 @@ void Explorer::adopt(Session& session, Session opened, std::vector<std::string> 
   show(session, std::move(opened), std::move(remarks), kept);
 }
 
-void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks, const Input& kept) {
-  opened.view.reduced_motion = session.view.reduced_motion;                            // of the person, not of the file
-  if (opened.view.figure == FigureChoice{}) opened.view.figure = session.view.figure;  // the same, unless the file chose
+void Explorer::show(ui::Session& session, ui::Session opened, std::vector<std::string> remarks, const Input& kept) {
+  opened.view.reduced_motion = session.view.reduced_motion;                                // of the person, not of the file
+  if (opened.view.figure == ui::FigureChoice{}) opened.view.figure = session.view.figure;  // the same, unless the file chose
   session = std::move(opened);
   const Input& input = session.experiment.problem.input;
   loader_.try_again();
@@ -248,7 +249,7 @@ void Explorer::show(Session& session, Session opened, std::vector<std::string> r
 namespace {
 
 /// `whole` with the window settings of the session that it replaces.
-Session in_place_of(const Session& shown, Session whole) {
+ui::Session in_place_of(const ui::Session& shown, ui::Session whole) {
   look_of(whole.view) = look_of(shown.view);
   whole.view.show_pins = shown.view.show_pins;
   whole.view.welcome = shown.view.welcome;
@@ -259,22 +260,22 @@ Session in_place_of(const Session& shown, Session whole) {
 
 }  // namespace
 
-void Explorer::paste(Session& session, const std::string& text) {
+void Explorer::paste(ui::Session& session, const std::string& text) {
   const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
     std::vector<std::string> remarks;
-    Session opened = parse_session(text, remarks);
-    return [this, opened, remarks](Session& shown) { adopt(shown, in_place_of(shown, opened), remarks); };
+    ui::Session opened = parse_session(text, remarks);
+    return [this, opened, remarks](ui::Session& shown) { adopt(shown, in_place_of(shown, opened), remarks); };
   };
   read(session, text.size() <= quick_text, parse, "The clipboard: ");
 }
 
-void Explorer::follow_link(Session& session, const std::string& text) {
+void Explorer::follow_link(ui::Session& session, const std::string& text) {
   const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
     std::vector<std::string> remarks;
-    Session opened = parse_session(text, remarks);
-    return [this, opened, remarks](Session& shown) {
-      const bool to_lesson = opened.view.workspace == Workspace::learn;
-      Session whole = to_lesson ? shown : in_place_of(shown, opened);
+    ui::Session opened = parse_session(text, remarks);
+    return [this, opened, remarks](ui::Session& shown) {
+      const bool to_lesson = opened.view.workspace == ui::Workspace::learn;
+      ui::Session whole = to_lesson ? shown : in_place_of(shown, opened);
       whole.lesson = shown.lesson;
       whole.view.workspace = opened.view.workspace;
       if (to_lesson) whole.lesson.name = opened.lesson.name, whole.lesson.step = opened.lesson.step;
@@ -285,15 +286,15 @@ void Explorer::follow_link(Session& session, const std::string& text) {
   read(session, true, parse, "The link: ");
 }
 
-void Explorer::add_pins(Session& session, const std::string& text) {
+void Explorer::add_pins(ui::Session& session, const std::string& text) {
   const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
     std::vector<std::string> remarks;
-    const std::vector<Pin> pins = parse_session(text, remarks).pins;
+    const std::vector<ui::Pin> pins = parse_session(text, remarks).pins;
     if (pins.empty()) throw std::runtime_error("holds a session without pins, expected one with some");
-    return [this, pins, remarks](Session& shown) {
-      if (shown.pins.size() + pins.size() > max_pins)
+    return [this, pins, remarks](ui::Session& shown) {
+      if (shown.pins.size() + pins.size() > ui::max_pins)
         throw std::runtime_error("holds " + std::to_string(pins.size()) + " pins, expected at most " +
-                                 std::to_string(max_pins - shown.pins.size()) + " more");
+                                 std::to_string(ui::max_pins - shown.pins.size()) + " more");
       std::ranges::copy(pins, std::back_inserter(shown.pins));
       messages_.error = fmt::format("{}", fmt::join(remarks, "  "));
     };
@@ -301,4 +302,4 @@ void Explorer::add_pins(Session& session, const std::string& text) {
   read(session, text.size() <= quick_text, parse, "The clipboard: ");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -25,10 +25,10 @@
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The shipped probes for the panels. Throws as `probes` does.
-ProbeEntries probe_entries();
+ui::ProbeEntries probe_entries();
 
 /// Asks for an answer whenever the session's experiment changed. Knows no window.
 class Explorer {
@@ -37,9 +37,9 @@ class Explorer {
   Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute);
 
   /// Reads the session's tensors, asks changed questions, takes the newest answer.
-  void update(Session& session);
+  void update(ui::Session& session);
   /// Input of the panels in this frame; `paint` is empty.
-  PanelInput panel_input() const;
+  ui::PanelInput panel_input() const;
   /// The next answer chooses the traced row, as the first one of the first window does.
   void choose_row_again() { chooses_row_ = true; }
   /// The traced row that `update` replaced by a more eventful one since the last call, if any.
@@ -49,38 +49,38 @@ class Explorer {
 
   /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. A failure is reported after
   /// `before` and changes nothing.
-  void read(Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
+  void read(ui::Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
   /// Replaces the session once its tensors are read, or where a file is missing, and shows its remarks. Throws if they cannot
   /// be read; the session then stays unchanged.
-  void adopt(Session& session, Session opened, std::vector<std::string> remarks);
+  void adopt(ui::Session& session, ui::Session opened, std::vector<std::string> remarks);
   /// Takes a file in the place of a missing one, and tries again.
-  void locate(Session& session, const std::string& found);
+  void locate(ui::Session& session, const std::string& found);
   /// The experiment's file that is missing; "": none.
   const std::string& missing() const { return choices_.missing; }
   /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
   /// Opens tensors (FILE.safetensors, or three .npy). On failure the session stays unchanged and a sentence is shown.
-  void open(Session& session, const std::string& spec);
+  void open(ui::Session& session, const std::string& spec);
   /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. With a dO or dL, in files
   /// of their names, beside Q, K and V or given, the backward pass is on; an output beside it is loaded, but not compared.
-  void open_dropped(Session& session, const std::vector<std::string>& files, bool keeps_format = false,
+  void open_dropped(ui::Session& session, const std::vector<std::string>& files, bool keeps_format = false,
                     GradientSpecs gradients = {});
   /// Lists in the next frame the tensors of a spec that is being typed, and how it may go on.
-  void look_into(const std::string& spec, FileUse use = FileUse::tensors);
+  void look_into(const std::string& spec, ui::FileUse use = ui::FileUse::tensors);
   /// Opens an output in the place of a method. On failure the session stays unchanged and a sentence is shown.
-  void open_kernel(Session& session, const std::string& spec, bool as_b);
+  void open_kernel(ui::Session& session, const std::string& spec, bool as_b);
   /// Opens a dO, a dL, or gradients that a kernel computed, for the backward pass, which is then on. On failure the session
   /// stays unchanged and a sentence is shown.
-  void open_gradients(Session& session, const GradientSpecs& specs);
+  void open_gradients(ui::Session& session, const GradientSpecs& specs);
   /// Replaces the session by one from text, but for theme and window sizes. On failure nothing changes and a sentence is shown.
-  void paste(Session& session, const std::string& text);
+  void paste(ui::Session& session, const std::string& text);
   /// The same for the session of a link; lesson progress, device and, without pins in it, pins also stay. A session in Learn
   /// only opens the step of its lesson.
-  void follow_link(Session& session, const std::string& text);
+  void follow_link(ui::Session& session, const std::string& text);
   /// Asks the panels' additional questions; pending ones are dropped when the session changes.
-  void ask_beside(const Requests& requests, const Session& session);
+  void ask_beside(const ui::Requests& requests, const ui::Session& session);
   /// Appends the pins of a session's text. On failure nothing changes and a sentence is shown.
-  void add_pins(Session& session, const std::string& text);
+  void add_pins(ui::Session& session, const std::string& text);
   /// Stops reading, else computing; the picture stays, and a sentence names its question.
   void cancel() { files_.busy() ? files_.cancel() : answer_.cancel(); }
   /// Sets the parts of an answer that the open panels show.
@@ -104,32 +104,32 @@ class Explorer {
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);
   FileReader::Read reread_input(const Experiment& experiment);
-  void use_lse(Session& shown, const std::string& spec);
+  void use_lse(ui::Session& shown, const std::string& spec);
   FileReader::Read reread_gradient(const Experiment& experiment, bool of_lse);
-  void open_with(Session& session, const std::string& spec, const GradientSpecs& beside);
-  void open_all(Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
-  void open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
+  void open_with(ui::Session& session, const std::string& spec, const GradientSpecs& beside);
+  void open_all(ui::Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
+  void open_both(ui::Session& session, const std::string& input, const std::string& output, bool keeps_format,
                  const GradientSpecs& beside);
-  void show_computed(Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums);
+  void show_computed(ui::Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_found(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
   void watch_files(const Experiment& experiment);
-  void read_rewritten(Session& session);
-  void show(Session& session, Session opened, std::vector<std::string> remarks, const Input& kept);
+  void read_rewritten(ui::Session& session);
+  void show(ui::Session& session, ui::Session opened, std::vector<std::string> remarks, const Input& kept);
   bool load_files(Experiment& e);
-  void choose_device(const Session& session);
+  void choose_device(const ui::Session& session);
   void choose_row(Experiment& experiment);
   void drop_chosen_row(Experiment& experiment);
-  void forget_mended(const Session& session);
+  void forget_mended(const ui::Session& session);
   void ask(const Experiment& experiment);
   bool has_asked(const Experiment& experiment) const;
   void ask_what_is_missing();
 
   std::string cpu_;
-  ChoicesInput choices_;
-  MessagesInput messages_;
-  std::optional<Session> mistaken_;                ///< the session in which the error on show was made
+  ui::ChoicesInput choices_;
+  ui::MessagesInput messages_;
+  std::optional<ui::Session> mistaken_;            ///< the session in which the error on show was made
   bool remarked_ = false;                          ///< errors on opening stay on screen during the question that opening causes
   bool chooses_row_;                               ///< the next answer sets the traced row to the most eventful one
   std::optional<std::pair<int, int>> chosen_row_;  ///< row that was set so, and its number of tokens
@@ -140,13 +140,13 @@ class Explorer {
   InputLoader loader_{files_};
   std::optional<HeadsOnShow> shown_heads_;
   JudgedAnswer judged_answer_;
-  KernelGradients gradient_files_;  ///< of the session in the last `update`
+  ui::KernelGradients gradient_files_;  ///< of the session in the last `update`
   std::vector<std::string> watched_;
   FileWatch watch_;
-  std::shared_ptr<const Lessons> open_lessons_;  ///< null until requested and read
-  MainAnswer answer_;                            ///< after all members that its threads use
+  std::shared_ptr<const ui::Lessons> open_lessons_;  ///< null until requested and read
+  MainAnswer answer_;                                ///< after all members that its threads use
   SideAnswers side_;
   LessonAnswerer lessons_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/files/files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 void FileReader::work(Task& task, const Cancelled& cancelled) {
   try {
@@ -42,7 +42,7 @@ void FileReader::begin(const std::shared_ptr<Task>& task) {
   });
 }
 
-void FileReader::update(Session& session) {
+void FileReader::update(ui::Session& session) {
   while (jobs_.take()) {
   }
   for (const std::shared_ptr<Task>& task : tasks_)
@@ -64,4 +64,4 @@ void FileReader::cancel() {
   for (const std::shared_ptr<Task>& task : std::exchange(tasks_, {})) task->failed("Stopped before it was read.");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,13 +12,13 @@
 #include "app/threads/job_queue.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Used on the window's thread, which applies the results. Destruction stops reading.
 class FileReader {
  public:
   /// Applies a result, on the window's thread; throws with one sentence on failure.
-  using Then = std::function<void(Session&)>;
+  using Then = std::function<void(ui::Session&)>;
   /// Reads on another thread and returns the function that applies the result; throws with one sentence on failure.
   using Read = std::function<Then(const ReadWatch&)>;
   /// Receives the sentence on a failure or cancellation.
@@ -30,7 +30,7 @@ class FileReader {
   /// Queues a read.
   void read(Read read, Failed failed);
   /// Applies all finished reads.
-  void update(Session& session);
+  void update(ui::Session& session);
   /// Stops reading and drops the queue; the result of a read that cannot be stopped is ignored.
   void cancel();
 
@@ -58,4 +58,4 @@ class FileReader {
   JobQueue jobs_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

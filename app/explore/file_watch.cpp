@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Granularity of file times, which follow the kernel's tick.
@@ -84,4 +84,4 @@ void FileWatch::run(const std::stop_token& stop) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

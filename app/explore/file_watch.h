@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Reports rewritten files once they have not changed for a period. Destruction ends its thread.
 class FileWatch {
@@ -53,4 +53,4 @@ class FileWatch {
   std::jthread thread_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

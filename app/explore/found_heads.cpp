@@ -10,7 +10,7 @@
 #include "app/heads/heads.h"
 #include "ui/frame/head_outliers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Heads of the file that are missing in `rows`.
@@ -30,14 +30,14 @@ constexpr auto search = compute_heads;
 template <>
 constexpr auto search<KvRow> = compute_kv_heads;
 template <>
-constexpr auto search<JudgedHead> = judge_heads;
+constexpr auto search<ui::JudgedHead> = judge_heads;
 
 template <class Row>
-FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>& run, KeptHeads* kept) {
+ui::FoundHeads<Row> find(const ui::HeadsOfFile& question, const SideRun<ui::FoundHeads<Row>>& run, KeptHeads* kept) {
   using Clock = std::chrono::steady_clock;
   const CallFiles files(question.base.problem.input.file);
   std::vector<Row> rows;
-  FoundHeads<Row> found{.question = question, .rows = std::make_shared<const std::vector<Row>>(), .all = files.heads()};
+  ui::FoundHeads<Row> found{.question = question, .rows = std::make_shared<const std::vector<Row>>(), .all = files.heads()};
   if (run.known && run.known->question == question) rows = *(found.rows = run.known->rows);
   run.publish(found);
   std::mutex mutex;  // rows and shares come from several threads
@@ -55,7 +55,7 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
       files, {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
         const std::lock_guard lock(mutex);
         rows.push_back(row);
-        if constexpr (std::is_same_v<Row, HeadRow>) mark_unusual(rows);
+        if constexpr (std::is_same_v<Row, ui::HeadRow>) mark_unusual(rows);
         found.rows = std::make_shared<const std::vector<Row>>(rows);
         run.publish(found);
       });
@@ -65,14 +65,14 @@ FoundHeads<Row> find(const HeadsOfFile& question, const SideRun<FoundHeads<Row>>
 }  // namespace
 
 template <class Row>
-typename SideQuestion<HeadsOfFile, FoundHeads<Row>>::Work found_heads(std::shared_ptr<KeptHeads> kept) {
-  return [kept = std::move(kept)](const HeadsOfFile& question, const SideRun<FoundHeads<Row>>& run) {
+typename SideQuestion<ui::HeadsOfFile, ui::FoundHeads<Row>>::Work found_heads(std::shared_ptr<KeptHeads> kept) {
+  return [kept = std::move(kept)](const ui::HeadsOfFile& question, const SideRun<ui::FoundHeads<Row>>& run) {
     return find<Row>(question, run, kept.get());
   };
 }
 
-template SideQuestion<HeadsOfFile, HeadsView>::Work found_heads<HeadRow>(std::shared_ptr<KeptHeads>);
-template SideQuestion<HeadsOfFile, KvView>::Work found_heads<KvRow>(std::shared_ptr<KeptHeads>);
-template SideQuestion<HeadsOfFile, JudgedView>::Work found_heads<JudgedHead>(std::shared_ptr<KeptHeads>);
+template SideQuestion<ui::HeadsOfFile, ui::HeadsView>::Work found_heads<ui::HeadRow>(std::shared_ptr<KeptHeads>);
+template SideQuestion<ui::HeadsOfFile, ui::KvView>::Work found_heads<KvRow>(std::shared_ptr<KeptHeads>);
+template SideQuestion<ui::HeadsOfFile, ui::JudgedView>::Work found_heads<ui::JudgedHead>(std::shared_ptr<KeptHeads>);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// True if both are the same head of the same file.
@@ -52,7 +52,7 @@ std::optional<InputLoader::Arrival<Asked, Read>> InputLoader::read(Shelf<Asked, 
   };
   reader_.read(
       [f, asked, arrive](const ReadWatch& watch) -> FileReader::Then {
-        return [arrive, read = f(asked, watch)](Session&) { arrive(read, ""); };
+        return [arrive, read = f(asked, watch)](ui::Session&) { arrive(read, ""); };
       },
       [arrive](const std::string& sentence) { arrive({}, sentence); });
   return std::nullopt;
@@ -137,7 +137,7 @@ bool InputLoader::load_gradients(Experiment& experiment, std::string& failure) {
   return true;
 }
 
-const OutputFileInfo& InputLoader::describe_output(const KernelOutput& output, const Problem& problem) {
+const ui::OutputFileInfo& InputLoader::describe_output(const KernelOutput& output, const Problem& problem) {
   if (output.values && (output_info_.file != output.file || output_digest_ != output.digest)) {
     output_info_ = {output.file, 0};
     output_digest_ = output.digest;
@@ -171,7 +171,7 @@ std::string InputLoader::changed(const Experiment& e) const {
   return all;
 }
 
-const TensorFileInfo& InputLoader::describe(const std::string& file, std::string& failure) {
+const ui::TensorFileInfo& InputLoader::describe(const std::string& file, std::string& failure) {
   if (file == described_) return described_now_.info;
   auto arrival = read(infos_, file, file, [](const std::string& asked, const ReadWatch&) { return described(asked); });
   described_now_ = {};
@@ -182,4 +182,4 @@ const TensorFileInfo& InputLoader::describe(const std::string& file, std::string
   return described_now_.info;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "kernels/experiment/experiment.h"
 #include "ui/frame/entries.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Reads small files at once, others by a FileReader; until then its functions return false without a `failure`.
 class InputLoader {
@@ -38,9 +38,9 @@ class InputLoader {
   /// The numbers of the heads in the file that was described last.
   const HeadNumbers& numbers() const { return described_now_.numbers; }
   /// Contents of the file, updated when it changes. `failure`: a sentence if it cannot be read.
-  const TensorFileInfo& describe(const std::string& file, std::string& failure);
+  const ui::TensorFileInfo& describe(const std::string& file, std::string& failure);
   /// Contents of a loaded output's file for the problem's n and d; no heads if they do not fit.
-  const OutputFileInfo& describe_output(const KernelOutput& output, const Problem& problem);
+  const ui::OutputFileInfo& describe_output(const KernelOutput& output, const Problem& problem);
 
  private:
   /// Result of reading a file, or its failure; `asked` is the question.
@@ -60,7 +60,7 @@ class InputLoader {
   std::optional<Arrival<Asked, Read>> read(Shelf<Asked, Read>& shelf, const Asked& asked, const std::string& files, F f);
 
   struct Described {
-    TensorFileInfo info;
+    ui::TensorFileInfo info;
     HeadNumbers numbers;
   };
   static Described described(const std::string& file);
@@ -87,8 +87,8 @@ class InputLoader {
   std::map<std::uint64_t, std::string> changed_;  ///< sentences by the new digest
   std::optional<std::string> described_;          ///< file of `described_now_`
   Described described_now_;
-  OutputFileInfo output_info_;
+  ui::OutputFileInfo output_info_;
   std::uint64_t output_digest_ = 0;  ///< digest of the output of `output_info_`
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

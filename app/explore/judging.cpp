@@ -12,10 +12,10 @@
 #include "kernels/judge/call_judgement.h"
 #include "ui/frame/loaded_output.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
-JudgedHead judged_head(const HeadJudgement& found, int head, int layer, const AttentionShape& shape) {
+ui::JudgedHead judged_head(const HeadJudgement& found, int head, int layer, const AttentionShape& shape) {
   return {.head = head,
           .layer = layer,
           .shape = shape,
@@ -26,7 +26,7 @@ JudgedHead judged_head(const HeadJudgement& found, int head, int layer, const At
 }
 
 /// Adds the verdict on the log-sum-exp beside the output, or the reason why there is none.
-void add_lse(HeadVerdict& verdict, const Options& options) {
+void add_lse(ui::HeadVerdict& verdict, const Options& options) {
   CallJudgement& call = verdict.call;
   if (!call.incomparable().empty()) return;
   try {
@@ -41,8 +41,8 @@ void add_lse(HeadVerdict& verdict, const Options& options) {
 
 }  // namespace
 
-HeadVerdict head_verdict(const Experiment& question, const Options& options) {
-  HeadVerdict verdict{.experiment = question, .call = judge_experiment(question, options), .shares = nullptr};
+ui::HeadVerdict head_verdict(const Experiment& question, const Options& options) {
+  ui::HeadVerdict verdict{.experiment = question, .call = judge_experiment(question, options), .shares = nullptr};
   verdict.shares = shares_of(verdict.call);
   add_lse(verdict, options);
   if (!verdict.shares || verdict.shares->values.empty()) return verdict;
@@ -52,14 +52,14 @@ HeadVerdict head_verdict(const Experiment& question, const Options& options) {
   return verdict;
 }
 
-FollowedRow followed_row(const Experiment& question, const Options& options) {
+ui::FollowedRow followed_row(const Experiment& question, const Options& options) {
   auto answer = std::make_shared<const Result>(compute(question, options));
   RowPrefix prefix = nearest_prefix(*answer);
   return {std::move(answer), std::move(prefix)};
 }
 
 void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
-                 const std::function<void(const JudgedHead&)>& found) {
+                 const std::function<void(const ui::JudgedHead&)>& found) {
   if (question.heads.empty()) return;
   std::mutex mutex;
   const Experiment first = experiment_of_head(question, files, question.heads.front());
@@ -71,7 +71,7 @@ void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Op
     const Experiment e = experiment_of_head(question, files, head);
     const HeadJudgement judgement =
         call.whole ? judge_head(*call.call, asked, claim, head, own).head : judge_experiment(e, own).worst_row().found;
-    const JudgedHead row = judged_head(judgement, head, files.layer_index(head), shape_of(e.problem));
+    const ui::JudgedHead row = judged_head(judgement, head, files.layer_index(head), shape_of(e.problem));
     const std::lock_guard lock(mutex);
     found(row);
   });
@@ -81,25 +81,25 @@ HeadsOnShow heads_on_show(const Experiment& e) {
   return {e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
 }
 
-void JudgedAnswer::show_worst(Session& session, const std::shared_ptr<const JudgedView>& judged) {
+void JudgedAnswer::show_worst(ui::Session& session, const std::shared_ptr<const ui::JudgedView>& judged) {
   Experiment& e = session.experiment;
   if (opened_ && (!has_loaded(e) || heads_on_show(e) != *opened_)) opened_.reset();
   if (!opened_ || !e.problem.input.tensors) return;
-  const JudgedView heads = found_of(judged, verdict_question(e));
-  const HeadVerdicts found = verdicts_of(heads);
+  const ui::JudgedView heads = found_of(judged, ui::verdict_question(e));
+  const ui::HeadVerdicts found = verdicts_of(heads);
   if (!found.complete()) return;
   opened_.reset();
-  const JudgedHead* const worst = found.worst;
+  const ui::JudgedHead* const worst = found.worst;
   if (worst == nullptr || worst->head == e.problem.input.index) return;
   if (shape_of(e.problem) != worst->shape) look_at_all(session.view);
   e.problem = with_shape(with_head(e.problem, worst->head), worst->shape);
 }
 
-void JudgedAnswer::take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const HeadVerdict>& verdict) {
+void JudgedAnswer::take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const ui::HeadVerdict>& verdict) {
   if (answer_ == answer && verdict_ == verdict) return;
   answer_ = shown_ = answer, verdict_ = verdict;
   const bool fits = answer && verdict && verdict->shares && has_loaded(answer->experiment) &&
-                    verdict->experiment == verdict_question(answer->experiment);
+                    verdict->experiment == ui::verdict_question(answer->experiment);
   if (fits) shown_ = with_shares(*answer, *verdict->shares);
 }
 
@@ -107,4 +107,4 @@ std::shared_ptr<const Result> JudgedAnswer::shown(std::shared_ptr<const Result> 
   return answer == answer_ ? shown_ : answer;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// dQ, dK and dV as they are judged, in the order of the files.
@@ -67,7 +67,7 @@ CallGradients judged_group(const Result& r, const std::array<KernelOutput, given
   return judge_gradients_of(given, options);
 }
 
-void judge_files(KernelGradientsAnswer& answer, const std::array<KernelOutput, given_gradients.size()>& files,
+void judge_files(ui::KernelGradientsAnswer& answer, const std::array<KernelOutput, given_gradients.size()>& files,
                  const Options& options) {
   const Result& r = *answer.question.answer;
   const Format& d = r.experiment.format;
@@ -94,11 +94,11 @@ void judge_files(KernelGradientsAnswer& answer, const std::array<KernelOutput, g
 
 }  // namespace
 
-KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& question,
-                                             const SideRun<KernelGradientsAnswer>& run) {
+ui::KernelGradientsAnswer found_kernel_gradients(const ui::KernelGradientsQuestion& question,
+                                                 const SideRun<ui::KernelGradientsAnswer>& run) {
   const ReadGradients read = read_kernel_gradients(question.answer, question.files,
                                                    [&](double) { return run.options.cancelled && run.options.cancelled(); });
-  KernelGradientsAnswer answer{question, read.answer};
+  ui::KernelGradientsAnswer answer{question, read.answer};
   for (std::size_t i = 0; i < read.files.size(); ++i) answer.sums[i] = !read.files[i].file.empty() && !read.files[i].values;
   if (!question.answer->backward) return answer;
   run.publish(answer);
@@ -106,10 +106,11 @@ KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& ques
   return answer;
 }
 
-std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer, const KernelGradients& files,
-                                                    const std::shared_ptr<const KernelGradientsAnswer>& found, bool busy) {
+std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer,
+                                                    const ui::KernelGradients& files,
+                                                    const std::shared_ptr<const ui::KernelGradientsAnswer>& found, bool busy) {
   if (!answer || !answer->backward || !files.any() || !found || found->question.files != files) return answer;
   return found->question.answer == answer || busy ? found->answer : answer;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

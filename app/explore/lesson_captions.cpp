@@ -11,10 +11,10 @@
 #include "kernels/deviation/fields.h"
 #include "ui/frame/exercise.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
-std::string value_of(const LessonView& view, std::string_view key, std::string_view otherwise) {
+std::string value_of(const ui::LessonView& view, std::string_view key, std::string_view otherwise) {
   const std::string_view value = written(view, key);
   return std::string(value.empty() ? otherwise : value);
 }
@@ -36,7 +36,7 @@ std::string measure_title(const std::string& measure) {
   return own != nullptr ? own->title(measure) : title_of(parse_measure(measure));
 }
 
-std::string sweep_caption(const LessonView& view) {
+std::string sweep_caption(const ui::LessonView& view) {
   std::vector<std::string> axes;
   for (const std::string_view key : {"vary", "vary2"})
     if (const std::string_view text = written(view, key); !text.empty())
@@ -45,7 +45,7 @@ std::string sweep_caption(const LessonView& view) {
                      listed_with_and(axes));
 }
 
-std::string plot_caption(const LessonView& view) {
+std::string plot_caption(const ui::LessonView& view) {
   const std::string kind = value_of(view, "kind", "");
   if (kind == "sweep") return sweep_caption(view);
   if (kind == "bytes")
@@ -68,60 +68,61 @@ std::string plot_caption(const LessonView& view) {
   return found == kinds.end() ? "The plot shows the row." : found->sentence;
 }
 
-std::string bits_caption(const LessonView& view) {
+std::string bits_caption(const ui::LessonView& view) {
   if (const std::string storage = value_of(view, "storage", ""); !storage.empty())
     return fmt::format("The picture shows the bits of a block that is stored as {}.", storage);
   return fmt::format("The picture shows the bits of {} in {}.", value_of(view, "value", "0.1"),
-                     listed_with_and(listed_words(value_of(view, "formats", value_of(view, "format", "fp16")))));
+                     listed_with_and(ui::listed_words(value_of(view, "formats", value_of(view, "format", "fp16")))));
 }
 
-std::string heatmap_caption(const LessonView& view) {
+std::string heatmap_caption(const ui::LessonView& view) {
   const std::string tensor = value_of(view, "tensor", "O");
   return fmt::format("The heat map shows {}{}, a row for each {}.", field_title(value_of(view, "field", "a_error")),
                      tensor == "O" ? "" : " of " + tensor, tensor == "dK" || tensor == "dV" ? "key" : "query");
 }
 
 /// Sentence on a view of this kind.
-std::string kind_caption(const LessonView& view) {
+std::string kind_caption(const ui::LessonView& view) {
   switch (view.kind) {
-    case LessonViewKind::recurrence:
-      return fmt::format(
-          "Step by step, {} take{} in the scores {}.", listed_with_and(listed_words(value_of(view, "algorithms", "flash2"))),
-          value_of(view, "algorithms", "").find(',') == std::string::npos ? "s" : "", value_of(view, "scores", "random:16:1"));
-    case LessonViewKind::code:
+    case ui::LessonViewKind::recurrence:
+      return fmt::format("Step by step, {} take{} in the scores {}.",
+                         listed_with_and(ui::listed_words(value_of(view, "algorithms", "flash2"))),
+                         value_of(view, "algorithms", "").find(',') == std::string::npos ? "s" : "",
+                         value_of(view, "scores", "random:16:1"));
+    case ui::LessonViewKind::code:
       return fmt::format("The picture shows {} as pseudo-code.", name(view.experiment.a.algorithm));
-    case LessonViewKind::bits:
+    case ui::LessonViewKind::bits:
       return bits_caption(view);
-    case LessonViewKind::heatmap:
+    case ui::LessonViewKind::heatmap:
       return heatmap_caption(view);
-    case LessonViewKind::policy:
+    case ui::LessonViewKind::policy:
       return "The list says where both methods round, and the plots show the row sum and the error of one row.";
-    case LessonViewKind::plot:
+    case ui::LessonViewKind::plot:
       return plot_caption(view);
-    case LessonViewKind::sum:
+    case ui::LessonViewKind::sum:
       return fmt::format("The picture shows a dot product of {} numbers as tensor cores of {} add it up.",
                          value_of(view, "format", "fp16"), value_of(view, "gpu", "h100"));
-    case LessonViewKind::quiz:
-    case LessonViewKind::exercise:
+    case ui::LessonViewKind::quiz:
+    case ui::LessonViewKind::exercise:
       break;
   }
   return "The question has several answers.";
 }
 
 /// "Here n is 1024 and policy is eager."; empty without settings.
-std::string setting_sentence(const LessonView& view) {
+std::string setting_sentence(const ui::LessonView& view) {
   std::vector<std::string> parts;
-  for (const LessonParameter& p : view.parameters)
+  for (const ui::LessonParameter& p : view.parameters)
     if (!is_own_key(view.kind, p.key)) parts.push_back(p.key + " is " + p.value);
   return parts.empty() ? "" : " Here " + listed_with_and(parts) + ".";
 }
 
 }  // namespace
 
-std::string caption_of(const LessonView& view) { return kind_caption(view) + setting_sentence(view); }
+std::string caption_of(const ui::LessonView& view) { return kind_caption(view) + setting_sentence(view); }
 
-std::string description_of(const LessonView& view, const std::string& summary) {
-  return summary.empty() ? caption_of(view) : kind_caption(view) + " It reads: " + as_sentence(summary);
+std::string description_of(const ui::LessonView& view, const std::string& summary) {
+  return summary.empty() ? caption_of(view) : kind_caption(view) + " It reads: " + ui::as_sentence(summary);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/words/mathml.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Number = std::function<std::string(int)>;
@@ -109,8 +109,8 @@ std::string table_html(const std::vector<std::string_view>& lines, const Number&
     const std::vector<std::string_view> cells = cells_of(lines[i]);
     html += "<tr>";
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const bool right = c < rule.size() && trimmed(rule[c]).ends_with(':');
-      html += "<" + cell + (right ? " class=\"right\">" : ">") + inline_html(trimmed(cells[c]), number) + "</" + cell + ">";
+      const bool right = c < rule.size() && ui::trimmed(rule[c]).ends_with(':');
+      html += "<" + cell + (right ? " class=\"right\">" : ">") + inline_html(ui::trimmed(cells[c]), number) + "</" + cell + ">";
     }
     html += "</tr>\n";
   }
@@ -143,7 +143,7 @@ std::string list_html(const std::vector<std::string_view>& lines, std::size_t& a
 }  // namespace
 
 std::string html_of(std::string_view markdown, const Number& number) {
-  const std::vector<std::string> all = split(markdown, '\n');
+  const std::vector<std::string> all = ui::split(markdown, '\n');
   const std::vector<std::string_view> lines(all.begin(), all.end());
   std::string html;
   for (std::size_t at = 0; at < lines.size();) {
@@ -172,4 +172,4 @@ std::string html_of(std::string_view markdown, const Number& number) {
   return html;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

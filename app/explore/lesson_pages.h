@@ -11,7 +11,7 @@
 #include "ui/frame/lesson.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Returns the line of text in a view's picture; empty: none.
 using SummaryOfView = std::function<std::string(const PageView&)>;
@@ -23,25 +23,26 @@ std::string html_of(std::string_view markdown, const std::function<std::string(i
 
 /// The page of lesson `index`; its pictures have the names of `view_picture_name`. Throws std::invalid_argument with one
 /// sentence on an unknown formula.
-std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SummaryOfView& summary);
+std::string lesson_page(const ui::Lessons& lessons, std::size_t index, const AnswerLesson& answer,
+                        const SummaryOfView& summary);
 /// The list of all lessons.
-std::string lessons_index(const Lessons& lessons);
+std::string lessons_index(const ui::Lessons& lessons);
 /// Pictures of a view: one for each page width, or several steps of a stepper; none of a quiz or an exercise, which are text.
-std::vector<PageView> pictures_of(const LessonView& view);
+std::vector<PageView> pictures_of(const ui::LessonView& view);
 /// "06-tiles-3-dark.png", "06-tiles-3-narrow-dark.png", "06-tiles-4-step2-dark.png"
-std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme theme);
+std::string view_picture_name(const ui::Lesson& lesson, const PageView& view, ui::Theme theme);
 
 /// "The plot shows mean |error|, a over block_k. Here n is 1024 and policy is eager."
-std::string caption_of(const LessonView& view);
+std::string caption_of(const ui::LessonView& view);
 
 /// The caption and the line that the picture says about itself, for those who cannot see it.
-std::string description_of(const LessonView& view, const std::string& summary);
+std::string description_of(const ui::LessonView& view, const std::string& summary);
 
 /// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
-Session session_of(const LessonQuestion& question);
+ui::Session session_of(const ui::LessonQuestion& question);
 
 /// Writes all pages and pictures into a directory, which it creates, with progress on `out`. Throws std::runtime_error with one
 /// sentence.
 void write_lesson_pages(const std::string& directory, std::ostream& out);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "kernels/experiment/rules.h"
 #include "ui/frame/exercise.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -45,30 +45,30 @@ std::string known_measure(std::string_view text) {
 }
 
 /// Throws on errors in a view's axes and measure.
-void check_sweep(const LessonView& view) {
+void check_sweep(const ui::LessonView& view) {
   for (const std::string_view key : {"vary", "vary2"})
     if (const std::string_view text = written(view, key); !text.empty()) parse_axis(text);
   if (const std::string_view text = written(view, "measure"); !text.empty()) known_measure(text);
 }
 
-void resolve(LessonView& view) {
+void resolve(ui::LessonView& view) {
   if (!view.problem.empty()) {
     view.problem = in_line(view.line, view.problem);
     return;
   }
-  view.experiment = lesson_experiment();
+  view.experiment = ui::lesson_experiment();
   try {
-    for (const LessonParameter& p : view.parameters)
+    for (const ui::LessonParameter& p : view.parameters)
       if (!is_own_key(view.kind, p.key)) vary(view.experiment, p.key, p.key == "input" ? with_example(p.value) : p.value);
     check_sweep(view);
     check(view.experiment);
-    if (view.kind == LessonViewKind::exercise) exercise_of(view);
+    if (view.kind == ui::LessonViewKind::exercise) exercise_of(view);
   } catch (const std::exception& error) {
     view.problem = in_line(view.line, std::string(name(view.kind)) + ": " + error.what());
   }
 }
 
-void resolve(LessonNumber& number) {
+void resolve(ui::LessonNumber& number) {
   try {
     number.question = parse_live(number.target);
   } catch (const std::exception& error) {
@@ -83,14 +83,14 @@ std::string lessons_directory() {
   return assets.empty() ? "" : (fs::path(assets) / "lessons").string();
 }
 
-Lessons read_lessons(const std::string& directory) {
+ui::Lessons read_lessons(const std::string& directory) {
   std::vector<fs::path> files;
   std::error_code error;
   if (!directory.empty())
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
       if (entry.path().extension() == ".md" && entry.path().stem() != "README") files.push_back(entry.path());
   std::ranges::sort(files);
-  Lessons lessons;
+  ui::Lessons lessons;
   for (const fs::path& file : files) {
     std::string text;
     try {
@@ -100,17 +100,17 @@ Lessons read_lessons(const std::string& directory) {
     } catch (const std::exception& unreadable) {
       text = "# " + file.stem().string() + "\n\n" + unreadable.what() + "\n";
     }
-    lessons.push_back(parse_lesson(file.stem().string(), text));
+    lessons.push_back(ui::parse_lesson(file.stem().string(), text));
     resolve(lessons.back());
   }
   return lessons;
 }
 
-void resolve(Lesson& lesson) {
-  for (LessonStep& step : lesson.steps)
-    for (LessonBlock& block : step.blocks) {
-      for (LessonView& view : block.view) resolve(view);
-      for (LessonNumber& number : block.numbers) resolve(number);
+void resolve(ui::Lesson& lesson) {
+  for (ui::LessonStep& step : lesson.steps)
+    for (ui::LessonBlock& block : step.blocks) {
+      for (ui::LessonView& view : block.view) resolve(view);
+      for (ui::LessonNumber& number : block.numbers) resolve(number);
     }
 }
 
@@ -126,12 +126,12 @@ std::string vary_in_lesson(Experiment& experiment, std::string_view key, const s
   }
 }
 
-LessonQuestion parse_live(std::string_view target) {
-  LessonQuestion question{.experiment = lesson_experiment()};
+ui::LessonQuestion parse_live(std::string_view target) {
+  ui::LessonQuestion question{.experiment = ui::lesson_experiment()};
   const std::size_t mark = std::min(target.find('?'), target.size());
   question.measure = known_measure(target.substr(0, mark));
   const std::string_view settings = target.substr(std::min(mark + 1, target.size()));
-  for (const std::string& setting : settings.empty() ? std::vector<std::string>{} : split(settings, '&')) {
+  for (const std::string& setting : settings.empty() ? std::vector<std::string>{} : ui::split(settings, '&')) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos)
       throw std::invalid_argument("live number: " + in_quotes(setting) + " has no value, expected key=value");
@@ -145,7 +145,7 @@ LessonQuestion parse_live(std::string_view target) {
 namespace {
 
 /// Bytes of an answer, as far as they grow with N and d.
-std::size_t bytes_of(const LessonAnswer& a) {
+std::size_t bytes_of(const ui::LessonAnswer& a) {
   if (!a.result) return 0;
   const Result& r = *a.result;
   const std::size_t inputs = r.inputs ? r.inputs->q.size() + r.inputs->k.size() + r.inputs->v.size() : 0;
@@ -154,12 +154,12 @@ std::size_t bytes_of(const LessonAnswer& a) {
 }
 
 /// Drops the oldest answers that no page asks for, as far as there are too many.
-void forget_oldest(LessonAnswers& known, const std::vector<LessonQuestion>& questions) {
+void forget_oldest(ui::LessonAnswers& known, const std::vector<ui::LessonQuestion>& questions) {
   std::size_t held = 0;
-  for (const LessonAnswerPtr& a : known) held += bytes_of(*a);
+  for (const ui::LessonAnswerPtr& a : known) held += bytes_of(*a);
   while (held > remembered_bytes || known.size() > remembered + questions.size()) {
     const auto oldest = std::ranges::find_if(
-        known, [&](const LessonAnswerPtr& a) { return std::ranges::find(questions, a->question) == questions.end(); });
+        known, [&](const ui::LessonAnswerPtr& a) { return std::ranges::find(questions, a->question) == questions.end(); });
     if (oldest == known.end()) return;
     held -= bytes_of(**oldest);
     known.erase(oldest);
@@ -171,40 +171,41 @@ void forget_oldest(LessonAnswers& known, const std::vector<LessonQuestion>& ques
 LessonAnswerer::LessonAnswerer(std::function<void()> published)
     : worker_(
           [cache = std::make_shared<ComputeCache>()](const Questions& questions, const Cancelled& cancelled,
-                                                     const std::function<void(LessonAnswers)>& publish) {
-            LessonAnswers found;
-            for (const LessonQuestion& q : questions) {
+                                                     const std::function<void(ui::LessonAnswers)>& publish) {
+            ui::LessonAnswers found;
+            for (const ui::LessonQuestion& q : questions) {
               if (!found.empty()) publish(found);
-              found.push_back(std::make_shared<const LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = cache.get()})));
+              found.push_back(
+                  std::make_shared<const ui::LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = cache.get()})));
             }
             return found;
           },
           std::move(published)) {}
 
-const std::shared_ptr<const Lessons>& LessonAnswerer::lessons() try {
-  if (!lessons_) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+const std::shared_ptr<const ui::Lessons>& LessonAnswerer::lessons() try {
+  if (!lessons_) lessons_ = std::make_shared<const ui::Lessons>(read_lessons(lessons_directory()));
   return lessons_;
 } catch (const NotFetched&) {
   return lessons_;
 }
 
-void LessonAnswerer::ask(const std::vector<LessonQuestion>& questions) {
+void LessonAnswerer::ask(const std::vector<ui::LessonQuestion>& questions) {
   if (questions == asked_) return;
   asked_ = questions;
   Questions unknown;
-  for (const LessonQuestion& q : questions)
+  for (const ui::LessonQuestion& q : questions)
     if (!answer_of(answers_.get(), q)) unknown.push_back(q);
   if (!unknown.empty()) worker_.submit(unknown);
 }
 
 void LessonAnswerer::update() {
-  const std::optional<LessonAnswers> found = worker_.take();
+  const std::optional<ui::LessonAnswers> found = worker_.take();
   if (!found) return;
-  LessonAnswers known = answers_ ? *answers_ : LessonAnswers();
-  for (const LessonAnswerPtr& a : *found)
+  ui::LessonAnswers known = answers_ ? *answers_ : ui::LessonAnswers();
+  for (const ui::LessonAnswerPtr& a : *found)
     if (!answer_of(&known, a->question)) known.push_back(a);
   forget_oldest(known, asked_);
-  answers_ = std::make_shared<const LessonAnswers>(std::move(known));
+  answers_ = std::make_shared<const ui::LessonAnswers>(std::move(known));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

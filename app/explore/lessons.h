@@ -9,22 +9,22 @@
 #include "kernels/compute.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Lessons of a directory (assets/lessons), sorted by file name; one that cannot be read contains a sentence instead.
-Lessons read_lessons(const std::string& directory);
+ui::Lessons read_lessons(const std::string& directory);
 /// Directory of the shipped lessons; empty: none.
 std::string lessons_directory();
 
 /// Sets the experiments of a lesson's views and live numbers; errors go to their `problem`.
-void resolve(Lesson& lesson);
+void resolve(ui::Lesson& lesson);
 
 /// `LearnInput::vary`: sets a parameter as written in lessons. The input "example" is the shipped tensors, "presets/FILE" those
 /// of a probe. Returns one sentence on failure, else "".
 std::string vary_in_lesson(Experiment& experiment, std::string_view key, const std::string& value);
 
 /// Question of a live number: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument with one sentence.
-LessonQuestion parse_live(std::string_view target);
+ui::LessonQuestion parse_live(std::string_view target);
 
 /// Computes answers for the page on screen on a thread, and keeps the newest of them.
 class LessonAnswerer {
@@ -33,21 +33,21 @@ class LessonAnswerer {
   explicit LessonAnswerer(std::function<void()> published);
 
   /// The shipped lessons, read on the first call; null while they are being fetched.
-  const std::shared_ptr<const Lessons>& lessons();
+  const std::shared_ptr<const ui::Lessons>& lessons();
   /// Asks the unanswered questions.
-  void ask(const std::vector<LessonQuestion>& questions);
+  void ask(const std::vector<ui::LessonQuestion>& questions);
   /// Takes published answers.
   void update();
   /// All known answers.
-  const std::shared_ptr<const LessonAnswers>& answers() const { return answers_; }
+  const std::shared_ptr<const ui::LessonAnswers>& answers() const { return answers_; }
   bool busy() const { return worker_.busy(); }
 
  private:
-  using Questions = std::vector<LessonQuestion>;
-  std::shared_ptr<const Lessons> lessons_;
-  std::shared_ptr<const LessonAnswers> answers_;
+  using Questions = std::vector<ui::LessonQuestion>;
+  std::shared_ptr<const ui::Lessons> lessons_;
+  std::shared_ptr<const ui::LessonAnswers> answers_;
   Questions asked_;
-  Worker<Questions, LessonAnswers> worker_;  ///< last, so that it joins before anything it uses is destroyed
+  Worker<Questions, ui::LessonAnswers> worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

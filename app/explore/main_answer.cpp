@@ -6,7 +6,7 @@
 #include "app/threads/side_question.h"
 #include "kernels/gpu/device.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Answer = MainAnswer::Answer;
@@ -102,13 +102,13 @@ MainAnswer::Answer MainAnswer::complete(const Experiment& experiment) const {
   return result_ && !busy_ && result_->experiment == experiment ? result_ : nullptr;
 }
 
-AnswerInput MainAnswer::input() const {
+ui::AnswerInput MainAnswer::input() const {
   const Effort& effort = worker_.effort();
-  AnswerInput input{
+  ui::AnswerInput input{
       .result = result_, .computing = busy_, .progress = effort.share(), .device = result_ ? result_->device : ""};
   if (busy_) input.computing_seconds = std::chrono::duration<double>(Clock::now() - asked_at_).count();
   if (input.progress > 0.02) input.seconds_left = effort.seconds_left().value_or(input.seconds_left);
   return input;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/frame/panel_input.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Question to the worker.
 struct Question {
@@ -52,7 +52,7 @@ class MainAnswer {
   /// The newest answer, of some rows or all; null: none yet.
   const Answer& newest() const { return result_; }
   /// Input of the panels; `device` is empty without an answer.
-  AnswerInput input() const;
+  ui::AnswerInput input() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -68,4 +68,4 @@ class MainAnswer {
   Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

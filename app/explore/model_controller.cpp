@@ -12,7 +12,7 @@
 #include "app/model/model_files.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,9 +59,9 @@ bool has_small_layers(const Architecture& a) {
 }
 
 /// Seconds of the question's answer by part; negative where it cannot be asked, which its run explains.
-std::array<double, 4> seconds_of(const ModelFound& asked, const Architecture& architecture, const Options& options) try {
+std::array<double, 4> seconds_of(const ui::ModelFound& asked, const Architecture& architecture, const Options& options) try {
   const LanguageModel shape{.architecture = architecture, .embedding = {}, .layers = {}, .norm = {}, .head = {}};
-  return expected_seconds(question_of(asked, shape), options);
+  return expected_seconds(app::question_of(asked, shape), options);
 } catch (const Stopped&) {
   throw;
 } catch (const std::exception&) {
@@ -85,7 +85,7 @@ std::shared_ptr<const LanguageModel> ModelController::Weights::of(const std::str
 ModelController::ModelController(std::function<void()> published, std::string directory)
     : directory_(std::move(directory)),
       recent_(lines_of(recent_models_file(directory_))),
-      read_([](const ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
+      read_([](const ui::ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
       times_(
           [](Timed timed, const SideRun<Timed>& run) {
             timed.seconds = seconds_of(timed.asked, timed.architecture, run.options);
@@ -99,8 +99,8 @@ ModelController::Done ModelController::done(const Work& work, const SideRun<Done
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
   run.options.progress(0);  // the reading of weights is no part of the estimate
   if (work.part != ModelPart::none)
-    return {work.asked, std::make_shared<const ModelShares>(attributed(work.asked, work.part, *model, run.options))};
-  return {std::make_shared<const ModelFound>(answered(*work.asked, *model, run.options)), nullptr};
+    return {work.asked, std::make_shared<const ui::ModelShares>(attributed(work.asked, work.part, *model, run.options))};
+  return {std::make_shared<const ui::ModelFound>(answered(*work.asked, *model, run.options)), nullptr};
 }
 
 CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedFile>& run) const {
@@ -120,15 +120,15 @@ CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedF
   return captured;
 }
 
-void ModelController::update(const Session& session) {
+void ModelController::update(const ui::Session& session) {
   attempt(remark_, [&] { take(); });
-  if (session.view.workspace != Workspace::model) return;
+  if (session.view.workspace != ui::Workspace::model) return;
   session_ = session;
   read_.ask(session.model);
   estimate(session);
 }
 
-void ModelController::estimate(const Session& session) {
+void ModelController::estimate(const ui::Session& session) {
   times_.update();
   const std::shared_ptr<const ReadPlan>& read = read_.answer();
   if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
@@ -148,9 +148,9 @@ void ModelController::take() {
   if (heads_.answer() && heads_.answer() != opened_) captured_ = *(opened_ = heads_.answer());
 }
 
-ModelView ModelController::view() const {
-  ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
-  ModelProgress& p = view.progress;
+ui::ModelView ModelController::view() const {
+  ui::ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
+  ui::ModelProgress& p = view.progress;
   if (read_.answer()) view.reading = read_.answer()->reading;
   p.reads = !view.reading || !(view.reading->asked == session_.model);
   const bool works = work_.busy() && asked_ > 0;
@@ -179,8 +179,8 @@ void ModelController::remember(const std::string& checkpoint) {
   }
 }
 
-void ModelController::handle(const ModelRequest& request, const Session& session) {
-  using Act = ModelRequest::Act;
+void ModelController::handle(const ui::ModelRequest& request, const ui::Session& session) {
+  using Act = ui::ModelRequest::Act;
   if (request.act == Act::none) return;
   remark_.clear();
   if (request.act == Act::cancel) {
@@ -191,7 +191,7 @@ void ModelController::handle(const ModelRequest& request, const Session& session
   if (request.act == Act::run) {
     const std::shared_ptr<const ReadPlan>& read = read_.answer();
     if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
-    work.asked = std::make_shared<const ModelFound>(asked_by(session, read->reading));
+    work.asked = std::make_shared<const ui::ModelFound>(asked_by(session, read->reading));
     work.part = ModelPart::none;
     remember(work.checkpoint);
   }
@@ -205,4 +205,4 @@ void ModelController::handle(const ModelRequest& request, const Session& session
 
 std::optional<CapturedFile> ModelController::take_captured() { return std::exchange(captured_, std::nullopt); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

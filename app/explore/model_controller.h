@@ -17,7 +17,7 @@
 #include "ui/frame/model_answer.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Runs language models as the panels ask, in the background: the newest question wins. Knows no window.
 class ModelController {
@@ -27,11 +27,11 @@ class ModelController {
   ModelController(std::function<void()> published, std::string directory);
 
   /// Reads the plan if the Model workspace is on show, and takes answers.
-  void update(const Session& session);
+  void update(const ui::Session& session);
   /// Input of the panels in this frame.
-  ModelView view() const;
+  ui::ModelView view() const;
   /// Starts or stops what the request asks for.
-  void handle(const ModelRequest& request, const Session& session);
+  void handle(const ui::ModelRequest& request, const ui::Session& session);
   /// Q, K and V that were asked for, once.
   std::optional<CapturedFile> take_captured();
   /// True during work that ends by itself.
@@ -52,7 +52,7 @@ class ModelController {
   struct Work {
     std::uint64_t number = 0;  ///< counts up
     std::string checkpoint;
-    std::shared_ptr<const ModelFound> asked;
+    std::shared_ptr<const ui::ModelFound> asked;
     ModelPart part = ModelPart::none;
     int layer = 0, head = 0;
 
@@ -60,39 +60,39 @@ class ModelController {
   };
   /// A question, and the seconds of an answer with each part made exact; negative: unknown.
   struct Timed {
-    ModelFound asked{};
+    ui::ModelFound asked{};
     Architecture architecture{};
     std::array<double, 4> seconds{-1, -1, -1, -1};
 
     friend bool operator==(const Timed& x, const Timed& y) { return same_question(x.asked, y.asked); }
   };
   struct Done {
-    std::shared_ptr<const ModelFound> found;
-    std::shared_ptr<const ModelShares> shares;
+    std::shared_ptr<const ui::ModelFound> found;
+    std::shared_ptr<const ui::ModelShares> shares;
   };
 
   Done done(const Work& work, const SideRun<Done>& run) const;
   CapturedFile captured(const Work& work, const SideRun<CapturedFile>& run) const;
   void take();
-  void estimate(const Session& session);
+  void estimate(const ui::Session& session);
   void remember(const std::string& checkpoint);
 
   const std::string directory_;
   const std::shared_ptr<Weights> weights_ = std::make_shared<Weights>();
   std::vector<std::string> recent_;
-  Session session_;  ///< at the last update in which its workspace was on show
+  ui::Session session_;  ///< at the last update in which its workspace was on show
   std::uint64_t asked_ = 0;
   ModelPart running_ = ModelPart::none;  ///< part of the work under way
-  std::shared_ptr<const ModelFound> found_;
-  std::shared_ptr<const ModelShares> shares_;
+  std::shared_ptr<const ui::ModelFound> found_;
+  std::shared_ptr<const ui::ModelShares> shares_;
   std::shared_ptr<const Done> taken_;
   std::shared_ptr<const CapturedFile> opened_;
   std::optional<CapturedFile> captured_;
   std::string remark_;
-  SideQuestion<ModelPlan, ReadPlan> read_;  ///< last, so that they join before anything they use goes away
+  SideQuestion<ui::ModelPlan, ReadPlan> read_;  ///< last, so that they join before anything they use goes away
   SideQuestion<Timed, Timed> times_;
   SideQuestion<Work, Done> work_;
   SideQuestion<Work, CapturedFile> heads_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

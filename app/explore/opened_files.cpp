@@ -22,7 +22,7 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -53,14 +53,14 @@ std::string input_of(std::vector<std::string> files) {
 }
 
 /// Shows the error of an output that was just loaded.
-void show_output(Session& session, bool as_b) {
-  View& view = session.view;
-  view.workspace = Workspace::explore;
-  view.picture = PictureKind::output;
+void show_output(ui::Session& session, bool as_b) {
+  ui::View& view = session.view;
+  view.workspace = ui::Workspace::explore;
+  view.picture = ui::PictureKind::output;
   view.field = as_b ? Field::b_error : Field::a_error;
-  if (std::exchange(view.second_slip, false)) view.comparison = Comparison::none;
+  if (std::exchange(view.second_slip, false)) view.comparison = ui::Comparison::none;
   view.slip.clear();
-  if (session.experiment.problem.input.kind == InputKind::tensors) view.heads_show = HeadsShow::verdict;
+  if (session.experiment.problem.input.kind == InputKind::tensors) view.heads_show = ui::HeadsShow::verdict;
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
     Experiment e = asked;
     const KernelOutput output = read_kernel_output(spec, e.problem, e.problem.n, value_columns(e.problem), watch);
     use_kernel_output(e, output, as_b);
-    return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](Session& shown) {
+    return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](ui::Session& shown) {
       const Format before = shown.experiment.format;
       const bool turns_off = std::exchange(shown.experiment.backward.on, false);  // an output has no backward pass
       use_kernel_output(shown.experiment, output, as_b);
@@ -95,13 +95,13 @@ std::vector<std::pair<const std::string*, AnswerTensor>> computed_in(const Gradi
 }
 
 /// Makes a dO or a dL that was read that of the backward pass, which is then on, in the place of a loaded output.
-void use_gradient(Session& session, const KernelOutput& gradient, bool of_lse) {
+void use_gradient(ui::Session& session, const KernelOutput& gradient, bool of_lse) {
   Experiment& e = session.experiment;
   if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
   e = with_backward(std::move(e));
   (of_lse ? e.backward.d_lse_file : e.backward.d_o_file) = gradient;
   if (!of_lse) e.backward.d_o = OutputGradient::file;
-  session.view.workspace = Workspace::explore;
+  session.view.workspace = ui::Workspace::explore;
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
     std::vector<AnswerTensor> sums;
     for (const auto& [spec, tensor] : computed_in(specs))
       if (!read_kernel_gradient(*spec, asked, tensor, watch).values) sums.push_back(tensor);
-    return [this, read, specs, sums](Session& shown) {
+    return [this, read, specs, sums](ui::Session& shown) {
       if (!specs.lse.empty()) use_lse(shown, specs.lse);
       for (const auto& [gradient, of_lse] : read) {
         use_gradient(shown, gradient, of_lse);
@@ -128,7 +128,7 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
 }
 
 /// Judges the log-sum-exp beside the loaded output.
-void Explorer::use_lse(Session& shown, const std::string& spec) {
+void Explorer::use_lse(ui::Session& shown, const std::string& spec) {
   if (shown.experiment.loaded.file.empty())
     return show_error("The log-sum-exp in " + file_name(spec) + " is that of a kernel's output: open the output, too.");
   shown.experiment.loaded.lse = spec;
@@ -136,7 +136,7 @@ void Explorer::use_lse(Session& shown, const std::string& spec) {
   remarked_ = true;
 }
 
-void Explorer::open_gradients(Session& session, const GradientSpecs& specs) {
+void Explorer::open_gradients(ui::Session& session, const GradientSpecs& specs) {
   bool quick = true;
   for (const std::string* const spec : {&specs.d_o, &specs.d_lse, &specs.dq, &specs.dk, &specs.dv, &specs.lse})
     quick = quick && (spec->empty() || quick_to_read(without_head(*spec)));
@@ -144,7 +144,7 @@ void Explorer::open_gradients(Session& session, const GradientSpecs& specs) {
 }
 
 /// Shows the first gradient of a kernel that was opened, and says which they are.
-void Explorer::show_computed(Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums) {
+void Explorer::show_computed(ui::Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums) {
   Experiment& e = shown.experiment;
   if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
   e = with_backward(std::move(e));
@@ -162,9 +162,9 @@ void Explorer::show_computed(Session& shown, const GradientSpecs& specs, const s
                                  {&specs.dk, &shown.kernel_gradients.dk},
                                  {&specs.dv, &shown.kernel_gradients.dv}})
     if (!from->empty()) *to = *from;
-  View& view = shown.view;
-  view.workspace = Workspace::explore;
-  view.picture = PictureKind::output;
+  ui::View& view = shown.view;
+  view.workspace = ui::Workspace::explore;
+  view.picture = ui::PictureKind::output;
   view.field = Field::a_error;
   if (!names.empty()) names += ", in the place of a's.";
   if (!summed.empty())
@@ -211,7 +211,7 @@ void Explorer::follow_head(Experiment& e) {
 namespace {
 
 /// The files of a kernel's gradients, each once.
-std::vector<std::string> files_of(const KernelGradients& gradients) {
+std::vector<std::string> files_of(const ui::KernelGradients& gradients) {
   std::vector<std::string> files;
   for (const std::string* const spec : {&gradients.dq, &gradients.dk, &gradients.dv}) {
     const std::string file = spec->empty() ? "" : tensor_ref(without_head(*spec)).file;
@@ -238,7 +238,7 @@ void Explorer::watch_files(const Experiment& e) {
 }
 
 /// Reads rewritten files again. A file that cannot be read may be half written; the session then stays unchanged.
-void Explorer::read_rewritten(Session& session) {
+void Explorer::read_rewritten(ui::Session& session) {
   const std::vector<std::string> changed = watch_.take();
   if (!changed.empty()) side_.forget_files();
   const Experiment& e = session.experiment;
@@ -271,7 +271,7 @@ FileReader::Read Explorer::reread_output(const Experiment& e) {
           d = value_columns(e.problem)](const ReadWatch& watch) -> FileReader::Then {
     KernelOutput output = fresh;
     load_kernel_output(output, n, d, watch);
-    return [this, output](Session& shown) {
+    return [this, output](ui::Session& shown) {
       KernelOutput& loaded = shown.experiment.loaded;
       if (loaded.file != output.file || loaded.index != output.index || loaded == output) return;
       loaded = output;
@@ -286,7 +286,7 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
     Input input = fresh;
     input.tensors.reset();
     load_tensors(input, watch);
-    return [this, input](Session& shown) {
+    return [this, input](ui::Session& shown) {
       Problem& problem = shown.experiment.problem;
       if (problem.input.file != input.file || problem.input.index != input.index || problem.input == input) return;
       problem.input = input;
@@ -304,7 +304,7 @@ FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
           of_lse](const ReadWatch& watch) -> FileReader::Then {
     KernelOutput gradient = fresh;
     load_gradient(gradient, problem, of_lse, watch);
-    return [this, gradient, of_lse](Session& shown) {
+    return [this, gradient, of_lse](ui::Session& shown) {
       KernelOutput& now = of_lse ? shown.experiment.backward.d_lse_file : shown.experiment.backward.d_o_file;
       if (now.file != gradient.file || now.index != gradient.index || now == gradient) return;
       now = gradient;
@@ -314,12 +314,12 @@ FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
   };
 }
 
-void Explorer::look_into(const std::string& spec, FileUse use) {
+void Explorer::look_into(const std::string& spec, ui::FileUse use) {
   if (spec.empty() || spec == choices_.content.files) return;
   std::vector<std::string> endings{".json"};
-  if (use != FileUse::session) endings = tensor_endings();
+  if (use != ui::FileUse::session) endings = tensor_endings();
   choices_.content = {.files = spec, .completions = completions(spec, endings)};
-  if (use == FileUse::session) return;
+  if (use == ui::FileUse::session) return;
   try {
     if (quick_to_read(without_head(spec))) choices_.content.tensors = contents_of(spec);
   } catch (const std::exception&) {  // still being typed; errors are reported when it is opened
@@ -341,7 +341,7 @@ GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
 
 /// True if the files hold tensors, three or more, of which none are called Q, K and V.
 bool has_nameless_tensors(const std::string& files) try {
-  const TensorList list = tensors_of(files);
+  const ui::TensorList list = tensors_of(files);
   return !list.problem.empty() && list.tensors.size() >= 3;
 } catch (const std::exception&) {  // the error that is known tells it
   return false;
@@ -354,7 +354,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
   return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
     if (is_kernel_output(spec)) {
       const FileReader::Then of_output = output_reading(spec, asked, false)(watch);
-      return [this, of_output, lse = beside.lse](Session& shown) {
+      return [this, of_output, lse = beside.lse](ui::Session& shown) {
         of_output(shown);
         if (!lse.empty()) use_lse(shown, lse);
       };
@@ -366,8 +366,8 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       load_tensors(input, watch);
     } catch (const std::runtime_error& error) {
       if (!has_nameless_tensors(input.file)) throw;
-      return [this, file = input.file, sentence = std::string(error.what())](Session& shown) {
-        shown.view.workspace = Workspace::explore;
+      return [this, file = input.file, sentence = std::string(error.what())](ui::Session& shown) {
+        shown.view.workspace = ui::Workspace::explore;
         shown.view.show_tensors = true;
         shown.view.listed_file = file;
         messages_.error = sentence;
@@ -379,9 +379,10 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     sized.input = input;
     if (input.tensors) sized = with_shape(sized, input.tensors->shape());
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
-    return [this, input, numbers, lists, of_gradients](Session& shown) {
-      shown.view.workspace = Workspace::explore;
-      messages_.notice = input.kind == InputKind::tensors ? "Q, K and V are those of " + shown_file(input.file) + " now." : "";
+    return [this, input, numbers, lists, of_gradients](ui::Session& shown) {
+      shown.view.workspace = ui::Workspace::explore;
+      messages_.notice =
+          input.kind == InputKind::tensors ? "Q, K and V are those of " + ui::shown_file(input.file) + " now." : "";
       remarked_ = true;
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
@@ -415,13 +416,13 @@ void Explorer::tell_found(const std::vector<std::string>& sentences) {
   remarked_ = true;
 }
 
-void Explorer::open(Session& session, const std::string& spec) { open_with(session, spec, {}); }
+void Explorer::open(ui::Session& session, const std::string& spec) { open_with(session, spec, {}); }
 
-void Explorer::open_with(Session& session, const std::string& spec, const GradientSpecs& beside) {
+void Explorer::open_with(ui::Session& session, const std::string& spec, const GradientSpecs& beside) {
   read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, beside));
 }
 
-void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
+void Explorer::open_kernel(ui::Session& session, const std::string& spec, bool as_b) {
   read(session, quick_to_read(without_head(spec)), output_reading(spec, session.experiment, as_b));
 }
 
@@ -470,7 +471,7 @@ GradientSpecs taken_gradients(std::vector<std::string>& files) {
 
 }  // namespace
 
-void Explorer::open_dropped(Session& session, const std::vector<std::string>& dropped, bool keeps_format,
+void Explorer::open_dropped(ui::Session& session, const std::vector<std::string>& dropped, bool keeps_format,
                             GradientSpecs gradients) {
   std::vector<std::string> files = dropped;
   const GradientSpecs taken = taken_gradients(files);
@@ -502,7 +503,7 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& dr
 }
 
 /// Opens Q, K, V and an output: the only file with a usual name of outputs, or the last one.
-void Explorer::open_all(Session& session, const std::vector<std::string>& files, bool keeps_format,
+void Explorer::open_all(ui::Session& session, const std::vector<std::string>& files, bool keeps_format,
                         const GradientSpecs& beside) {
   std::vector<std::string> inputs = files;
   const bool one = std::ranges::count_if(inputs, is_called_output) == 1;
@@ -512,12 +513,12 @@ void Explorer::open_all(Session& session, const std::vector<std::string>& files,
   open_both(session, input_of(inputs), spec, keeps_format, beside);
 }
 
-void Explorer::open_both(Session& session, const std::string& input, const std::string& output, bool keeps_format,
+void Explorer::open_both(ui::Session& session, const std::string& input, const std::string& output, bool keeps_format,
                          const GradientSpecs& beside) {
   const auto both = [this, input, output, keeps_format, beside,
                      asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
     const FileReader::Then of_input = reading(input, asked, beside)(watch);
-    const TensorFileInfo info = describe_tensors(without_head(input));
+    const ui::TensorFileInfo info = describe_tensors(without_head(input));
     Experiment sized = asked;
     sized.problem = with_shape(asked.problem, info.shape);
     sized.problem.input = parse_input(input);
@@ -525,7 +526,7 @@ void Explorer::open_both(Session& session, const std::string& input, const std::
     const FileReader::Then of_gradients =
         gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
     const HeadNumbers numbers({}, CallFiles(without_head(input)));
-    return [this, of_input, of_output, of_gradients, numbers](Session& shown) {
+    return [this, of_input, of_output, of_gradients, numbers](ui::Session& shown) {
       of_input(shown), of_output(shown), of_gradients(shown);
       tell_found(numbers.found());
     };
@@ -533,4 +534,4 @@ void Explorer::open_both(Session& session, const std::string& input, const std::
   read(session, quick_to_read(without_head(input)) && quick_to_read(without_head(output)), both);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -18,12 +18,12 @@
 #include "ui/widgets/progress.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
 /// The requested rectangle of the framebuffer, limited to its size; by default all.
-Picture picture_of(const ExportRequest& wanted) {
+Picture picture_of(const ui::ExportRequest& wanted) {
   const ImDrawData& data = *ImGui::GetDrawData();
   const ImVec2 scale = data.FramebufferScale;
   const int width = static_cast<int>(data.DisplaySize.x * scale.x), height = static_cast<int>(data.DisplaySize.y * scale.y);
@@ -40,7 +40,7 @@ Picture picture_of(const ExportRequest& wanted) {
 }
 
 /// Writes the whole field as .npy; runs on the job queue's thread.
-std::string keep_field(const std::string& directory, const ShownTensor& shown, Field field) {
+std::string keep_field(const std::string& directory, const ui::ShownTensor& shown, Field field) {
   const std::string file = free_place(directory, about_tensor(shown, std::string(text(field).name), "_")) + ".npy";
   StagedFiles files;
   files.make_directory(fs::path(file).parent_path().string());
@@ -50,21 +50,21 @@ std::string keep_field(const std::string& directory, const ShownTensor& shown, F
 }
 
 /// Known part of the plotted data ("3 of 8 points"); empty: all of it.
-std::string known_part(Plot plot, const PanelInput& known) {
+std::string known_part(ui::Plot plot, const ui::PanelInput& known) {
   if (is_of_training(plot)) return "";  // always complete: its curves end at the newest step
-  const SweepProgress& p = known.sweep.progress;
-  if (plot == Plot::sweep)
+  const ui::SweepProgress& p = known.sweep.progress;
+  if (plot == ui::Plot::sweep)
     return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
-  return is_first_answer(*known.answer.result) ? rows_text(*known.answer.result) : "";
+  return ui::is_first_answer(*known.answer.result) ? ui::rows_text(*known.answer.result) : "";
 }
 
 /// Writes a plot's bundle as a figure of the answer on screen; runs on the job queue's thread.
-std::string keep_figure(const std::string& directory, const ExportRequest& wanted, Session session, PlotData known,
+std::string keep_figure(const std::string& directory, const ui::ExportRequest& wanted, ui::Session session, PlotData known,
                         const std::string& part, const Cancelled& cancelled) {
   if (!part.empty())
     throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
   if (known.result && is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
-  if (known.train.gap && wanted.plot == Plot::train_weights && session.train_look.picture == WeightPicture::matrix) {
+  if (known.train.gap && wanted.plot == ui::Plot::train_weights && session.train_look.picture == ui::WeightPicture::matrix) {
     TrainRecord until = *known.train.record;  // the record when the matrix was measured
     until.step = known.train.gap->step;
     known.train.record = std::make_shared<const TrainRecord>(std::move(until));
@@ -92,23 +92,23 @@ PlotExporter::PlotExporter(std::string directory, std::string cache, std::functi
       plots_(std::make_unique<JobQueue>(done)),
       figures_(std::make_unique<FigureMaker>(directory_, std::move(cache), done)) {}
 
-std::string PlotExporter::ask(const ExportRequest& wanted, const Session& session, const PanelInput& known) {
-  const bool drawn = wanted.plot != Plot::window && session.view.figure.as != ExportAs::screen;
+std::string PlotExporter::ask(const ui::ExportRequest& wanted, const ui::Session& session, const ui::PanelInput& known) {
+  const bool drawn = wanted.plot != ui::Plot::window && session.view.figure.as != ui::ExportAs::screen;
   if (!wanted.npy && !drawn) {
     ask(wanted);
     return "";
   }
   if (wanted.of) {
-    Session own = *wanted.of;
+    ui::Session own = *wanted.of;
     own.view.figure = session.view.figure;
     plots_->add([directory = directory_, wanted, own](const Cancelled& cancelled) {
       return keep_figure(directory, wanted, own, {}, "", cancelled);
     });
     return "Drawing the " + wanted.name + ".";
   }
-  if (is_of_training(wanted.plot) ? !known.train.record : !known.answer.result && wanted.plot != Plot::sweep) return "";
+  if (is_of_training(wanted.plot) ? !known.train.record : !known.answer.result && wanted.plot != ui::Plot::sweep) return "";
   if (wanted.npy) {
-    SeenTensor seen;
+    ui::SeenTensor seen;
     plots_->add([directory = directory_, shown = shown_answer(seen, known.answer.result, session.view),
                  field = session.view.field](const Cancelled&) { return keep_field(directory, shown, field); });
     return "Writing the field.";
@@ -130,7 +130,7 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
   return "Drawing the " + wanted.name + ".";
 }
 
-void PlotExporter::tell(PanelInput& input) const {
+void PlotExporter::tell(ui::PanelInput& input) const {
   input.exporting = mouse_.has_value();
   input.figures.entries = entries_;
   input.figures.progress = figures_->progress();
@@ -182,4 +182,4 @@ std::string PlotExporter::save() const {
   return "Saved " + path.string() + (wanted_->csv.empty() ? ".png." : ".png and .csv.");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

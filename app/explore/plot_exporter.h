@@ -15,7 +15,7 @@
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 class PlotExporter {
  public:
@@ -24,12 +24,12 @@ class PlotExporter {
   explicit PlotExporter(std::string directory, std::string cache = "", std::function<void()> done = {});
 
   /// Requests pixels and numbers.
-  void ask(ExportRequest wanted) { wanted_ = std::move(wanted); }
+  void ask(ui::ExportRequest wanted) { wanted_ = std::move(wanted); }
   /// Requests pixels, a figure with the data in `known`, or the field on show, by the request and the session's view. Returns a
   /// sentence on background work, or "".
-  std::string ask(const ExportRequest& wanted, const Session& session, const PanelInput& known);
+  std::string ask(const ui::ExportRequest& wanted, const ui::Session& session, const ui::PanelInput& known);
   /// Requests a figure of the papers with the view's settings.
-  void draw(const std::string& name, const View& view) { figures_->ask({name, view.named_figure}, view.figure); }
+  void draw(const std::string& name, const ui::View& view) { figures_->ask({name, view.named_figure}, view.figure); }
   void stop_figures() { figures_->stop(); }
 
   /// True if the next frame will be saved as pixels.
@@ -37,7 +37,7 @@ class PlotExporter {
   /// True while a file is being written in the background.
   bool busy() const { return plots_->busy() || figures_->busy(); }
   /// Adds the papers' figures and their progress to the panels' input.
-  void tell(PanelInput& input) const;
+  void tell(ui::PanelInput& input) const;
 
   /// After ImGui's NewFrame: hides the mouse in a saved frame, and makes it as tall as requested.
   void prepare();
@@ -48,13 +48,13 @@ class PlotExporter {
   std::string save() const;
 
   std::string directory_;
-  std::optional<ExportRequest> wanted_;
+  std::optional<ui::ExportRequest> wanted_;
   std::optional<ImVec2> mouse_;     ///< position of the hidden mouse; none: it is not hidden
   std::unique_ptr<Canvas> canvas_;  ///< of a frame taller than the window
   std::string failure_;             ///< the reason why there is no canvas
-  std::shared_ptr<const std::vector<FigureEntry>> entries_ = figure_entries();
+  std::shared_ptr<const std::vector<ui::FigureEntry>> entries_ = figure_entries();
   std::unique_ptr<JobQueue> plots_;
   std::unique_ptr<FigureMaker> figures_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -37,16 +37,16 @@
 #include "ui/ui.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Frames until ImGui's layout, fades and the panels' state have settled.
 constexpr int settling_frames = 8;
 
 /// Input of the panels: an answer, and nothing in progress.
-PanelInput input_of(const Session& session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
+ui::PanelInput input_of(const ui::Session& session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
   const Input& asked = session.experiment.problem.input;
-  PanelInput input;
+  ui::PanelInput input;
   const std::string cpu = device_name();
   const UsableDevice device = usable_device(session.device);
   input.answer.device = result ? result->device : cpu;
@@ -60,34 +60,34 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   const KernelOutput& output = session.experiment.loaded;
   if (has_loaded(session.experiment))
     input.choices.output = {output.file, kernel_output_heads(output.file, output.n, output.d)};
-  if (session.view.workspace == Workspace::sweep) input.sweep = computed_sweep(session);
-  if (session.view.workspace == Workspace::model) input.model = computed_model(session);
-  if (session.view.workspace == Workspace::train) input.train = computed_training(session);
+  if (session.view.workspace == ui::Workspace::sweep) input.sweep = computed_sweep(session);
+  if (session.view.workspace == ui::Workspace::model) input.model = computed_model(session);
+  if (session.view.workspace == ui::Workspace::train) input.train = computed_training(session);
   input.learn.vary = vary_in_lesson;
-  if (session.view.workspace == Workspace::learn)
-    input.learn.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+  if (session.view.workspace == ui::Workspace::learn)
+    input.learn.lessons = std::make_shared<const ui::Lessons>(read_lessons(lessons_directory()));
   return input;
 }
 
 /// Answers the page's unanswered questions.
-void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& input, const AnswerLesson& find) {
-  LessonAnswers known = input.learn.answers ? *input.learn.answers : LessonAnswers{};
-  for (const LessonQuestion& q : questions)
-    if (std::ranges::find(known, q, [](const LessonAnswerPtr& a) { return a->question; }) == known.end())
+void answer_lesson(const std::vector<ui::LessonQuestion>& questions, ui::PanelInput& input, const AnswerLesson& find) {
+  ui::LessonAnswers known = input.learn.answers ? *input.learn.answers : ui::LessonAnswers{};
+  for (const ui::LessonQuestion& q : questions)
+    if (std::ranges::find(known, q, [](const ui::LessonAnswerPtr& a) { return a->question; }) == known.end())
       known.push_back(find(q));
-  input.learn.answers = std::make_shared<const LessonAnswers>(std::move(known));
+  input.learn.answers = std::make_shared<const ui::LessonAnswers>(std::move(known));
 }
 
 /// Answers the panels' questions, and waits for that.
-void answer(const Requests& requests, const Session& session, PanelInput& input, SideAnswers& side) {
+void answer(const ui::Requests& requests, const ui::Session& session, ui::PanelInput& input, SideAnswers& side) {
   answer_lesson(requests.lesson, input,
-                [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); });
-  const std::shared_ptr<const KernelGradientsAnswer>& gradients = side.kernel_gradients().answer();
+                [](const ui::LessonQuestion& q) { return std::make_shared<const ui::LessonAnswer>(app::answer(q, {})); });
+  const std::shared_ptr<const ui::KernelGradientsAnswer>& gradients = side.kernel_gradients().answer();
   const bool has_kernels = gradients && gradients->answer == input.answer.result;
   const std::shared_ptr<const Result> result = has_kernels ? gradients->question.answer : input.answer.result;
   if (!result) return;
-  SideRequests asked = requests.side;
-  if (session.view.detail == Detail::same_bits) asked.same_bits = session.experiment;
+  ui::SideRequests asked = requests.side;
+  if (session.view.detail == ui::Detail::same_bits) asked.same_bits = session.experiment;
   side.ask(std::move(asked), "cpu", result, false);
   while (side.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (const std::string failure = side.update(); !failure.empty()) throw std::runtime_error(failure);
@@ -108,14 +108,14 @@ void begin_frame(const Offscreen& screen) {
 /// Index of the GPU with the result's matrices; -1: none.
 int gpu_of(const Result* result) { return result && result->on_device ? device_index(*result->on_device) : -1; }
 
-Picture draw(Session session, PanelInput input, int width, int height) {
+Picture draw(ui::Session session, ui::PanelInput input, int width, int height) {
   Offscreen screen(width, height, gpu_of(input.answer.result.get()));
   Gui gui;
   Texture texture;
   SideAnswers side({});
-  const UiStatePtr state = make_ui_state();
-  input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
-                    const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
+  const ui::UiStatePtr state = ui::make_ui_state();
+  input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
+                    const ui::Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
   for (int i = 0; i < settling_frames; ++i) {
     apply_theme(session.view.theme, shown_scale(session, width, height));
     begin_frame(screen);
@@ -127,10 +127,10 @@ Picture draw(Session session, PanelInput input, int width, int height) {
 }
 
 /// A lesson of this view alone.
-std::shared_ptr<const Lessons> lesson_of(const LessonView& view) {
-  Lesson lesson{.name = "view", .title = {}, .needs = {}, .steps = {{}}};
+std::shared_ptr<const ui::Lessons> lesson_of(const ui::LessonView& view) {
+  ui::Lesson lesson{.name = "view", .title = {}, .needs = {}, .steps = {{}}};
   lesson.steps[0].blocks.push_back({.markdown = {}, .numbers = {}, .view = {view}, .line = view.line});
-  return std::make_shared<const Lessons>(Lessons{std::move(lesson)});
+  return std::make_shared<const ui::Lessons>(ui::Lessons{std::move(lesson)});
 }
 
 /// The picture without its plain border, but for a margin.
@@ -157,20 +157,20 @@ constexpr double page_scale = 1.5;
 /// Draws views one at a time on screens of both widths.
 class PageStudio {
  public:
-  PageStudio(Theme theme, const AnswerLesson& answer) : theme_(theme), answer_(answer) {}
+  PageStudio(ui::Theme theme, const AnswerLesson& answer) : theme_(theme), answer_(answer) {}
 
   PagePicture draw(const PageView& wanted, Offscreen& screen) {
-    Session session;
+    ui::Session session;
     session.view.theme = theme_;
-    session.view.workspace = Workspace::learn;
+    session.view.workspace = ui::Workspace::learn;
     session.lesson.presenting = true;
-    PanelInput input;
+    ui::PanelInput input;
     input.learn.vary = vary_in_lesson;
     input.learn.lessons = lesson_of(wanted.view);
     input.learn.page_part = wanted.part;
-    input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
-                      const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
-    const UiStatePtr state = make_ui_state();
+    input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
+                      const ui::Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
+    const ui::UiStatePtr state = ui::make_ui_state();
     for (int i = 0; i < settling_frames; ++i) {
       apply_theme(theme_, page_scale);
       begin_frame(screen);
@@ -182,7 +182,7 @@ class PageStudio {
   }
 
  private:
-  Theme theme_;
+  ui::Theme theme_;
   const AnswerLesson& answer_;
   Gui gui_;
   Texture texture_;
@@ -190,7 +190,7 @@ class PageStudio {
 
 }  // namespace
 
-std::vector<PagePicture> render_views(std::span<const PageView> views, Theme theme, const AnswerLesson& answer) {
+std::vector<PagePicture> render_views(std::span<const PageView> views, ui::Theme theme, const AnswerLesson& answer) {
   constexpr std::array sizes{std::pair{1320, 1700}, std::pair{640, 2600}};  // wide, narrow
   std::vector<PagePicture> pictures(views.size());
   for (const bool narrow : {false, true}) {
@@ -203,12 +203,12 @@ std::vector<PagePicture> render_views(std::span<const PageView> views, Theme the
   return pictures;
 }
 
-void render(Session session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
-  const PanelInput input = input_of(session, std::move(result), shot);
+void render(ui::Session session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
+  const ui::PanelInput input = input_of(session, std::move(result), shot);
   write_png(shot.file, draw(std::move(session), input, shot.width, shot.height));
 }
 
-void render(Session session, const WindowPicture& shot) {
+void render(ui::Session session, const WindowPicture& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
@@ -218,4 +218,4 @@ void render(Session session, const WindowPicture& shot) {
   render(std::move(session), std::move(result), shot);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

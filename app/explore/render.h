@@ -12,7 +12,7 @@
 #include "ui/frame/lesson.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A picture of the window to be written.
 struct WindowPicture {
@@ -23,17 +23,17 @@ struct WindowPicture {
 
 /// Draws the session with its answer (null: none yet) and writes a PNG beside its place, then renames it. Throws
 /// std::runtime_error with one sentence.
-void render(Session session, std::shared_ptr<const Result> result, const WindowPicture& shot);
+void render(ui::Session session, std::shared_ptr<const Result> result, const WindowPicture& shot);
 
 /// The same, after computing the answer. Reads the input's tensors.
-void render(Session session, const WindowPicture& shot);
+void render(ui::Session session, const WindowPicture& shot);
 
 /// Returns the answer to a lesson's question, possibly cached.
-using AnswerLesson = std::function<LessonAnswerPtr(const LessonQuestion&)>;
+using AnswerLesson = std::function<ui::LessonAnswerPtr(const ui::LessonQuestion&)>;
 
 /// A view for a static page, where nothing can be pressed.
 struct PageView {
-  LessonView view;
+  ui::LessonView view;
   int part = 1;         ///< 1 .. `page_parts`: progress of a stepper
   bool narrow = false;  ///< in the width of a phone
 };
@@ -43,6 +43,6 @@ struct PagePicture {
 };
 
 /// Each view as a picture without controls. Throws std::runtime_error with one sentence.
-std::vector<PagePicture> render_views(std::span<const PageView> views, Theme theme, const AnswerLesson& answer);
+std::vector<PagePicture> render_views(std::span<const PageView> views, ui::Theme theme, const AnswerLesson& answer);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -17,7 +17,7 @@
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Runs `act`; the explorer shows what it throws.
@@ -40,7 +40,7 @@ std::string choices_list(const SessionStore& store) {
 
 void open_session(const std::string& file, const SessionContext& context) {
   const auto read = [file, context](const ReadWatch& watch) -> FileReader::Then {
-    return [opened = SessionStore::read(file, watch), context](Session& session) {
+    return [opened = SessionStore::read(file, watch), context](ui::Session& session) {
       context.explorer.adopt(session, context.store.open(opened), opened.remarks);
     };
   };
@@ -60,29 +60,29 @@ void save_packed(const std::string& file, const SessionContext& context) {
   const auto pack = [to, context, session = context.session](const ReadWatch& watch) -> FileReader::Then {
     const SessionPack packed = pack_session(session, watch);
     write_safely(to, packed.bytes);
-    return [to, context](Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors."); };
+    return [to, context](ui::Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors."); };
   };
   context.explorer.read(context.session, false, pack);
 }
 
 /// Asks by the desktop's dialog, which begins at the session's file, or beside the tensors that are shown.
-void ask_desktop(FileUse use, bool saves, const SessionContext& context) {
+void ask_desktop(ui::FileUse use, bool saves, const SessionContext& context) {
   FileQuestion question{use, saves};
-  const SessionFiles files = context.store.files(context.session);
-  if (use == FileUse::session) question.start = files.file.empty() && saves ? files.proposed : files.file;
-  if (use == FileUse::checkpoint && saves) question.start = folder_of(files.proposed) + "training.checkpoint";
-  if (use == FileUse::model) question.start = context.session.model.checkpoint;
-  if (use == FileUse::pack) question.start = pack_name(files.file.empty() ? "untitled" : files.file);
-  if (use > FileUse::model) {
+  const ui::SessionFiles files = context.store.files(context.session);
+  if (use == ui::FileUse::session) question.start = files.file.empty() && saves ? files.proposed : files.file;
+  if (use == ui::FileUse::checkpoint && saves) question.start = folder_of(files.proposed) + "training.checkpoint";
+  if (use == ui::FileUse::model) question.start = context.session.model.checkpoint;
+  if (use == ui::FileUse::pack) question.start = pack_name(files.file.empty() ? "untitled" : files.file);
+  if (use > ui::FileUse::model) {
     question.start =
-        use == FileUse::missing ? context.explorer.missing() : folder_of(context.session.experiment.problem.input.file);
+        use == ui::FileUse::missing ? context.explorer.missing() : folder_of(context.session.experiment.problem.input.file);
     for (const std::string& ending : tensor_endings()) question.patterns += (question.patterns.empty() ? "*" : " *") + ending;
   }
   context.dialog.ask(question);
 }
 
 /// Opens the output or the gradients that are requested.
-void open_outputs(const FileRequests& f, Session& session, Explorer& explorer) {
+void open_outputs(const ui::FileRequests& f, ui::Session& session, Explorer& explorer) {
   if (!f.captured_run.empty()) session.model.against = f.captured_run;
   if (!f.kernel.empty()) explorer.open_kernel(session, with_home(f.kernel), f.kernel_as_b);
   if (f.gradient.empty() && !f.gradients.any()) return;
@@ -94,46 +94,46 @@ void open_outputs(const FileRequests& f, Session& session, Explorer& explorer) {
                                     .dv = with_home(f.gradients.dv)});
 }
 
-void handle(const SessionRequest& request, const SessionContext& context) {
+void handle(const ui::SessionRequest& request, const SessionContext& context) {
   switch (request.act) {
-    case SessionRequest::Act::fresh:
+    case ui::SessionRequest::Act::fresh:
       return attempt(context.explorer, [&] {
         context.explorer.adopt(context.session, context.store.fresh(context.session), {});
         context.explorer.choose_row_again();
       });
-    case SessionRequest::Act::open:
-      return request.file.empty() ? ask_desktop(FileUse::session, false, context) : open_session(request.file, context);
-    case SessionRequest::Act::save:
+    case ui::SessionRequest::Act::open:
+      return request.file.empty() ? ask_desktop(ui::FileUse::session, false, context) : open_session(request.file, context);
+    case ui::SessionRequest::Act::save:
       if (context.store.has_file(context.session)) return save_session("", context);
       [[fallthrough]];
-    case SessionRequest::Act::save_as:
+    case ui::SessionRequest::Act::save_as:
       if (request.file.ends_with(pack_ending)) return save_packed(request.file, context);
-      return request.file.empty() ? ask_desktop(FileUse::session, true, context) : save_session(request.file, context);
-    case SessionRequest::Act::pack:
-      return request.file.empty() ? ask_desktop(FileUse::pack, true, context) : save_packed(request.file, context);
+      return request.file.empty() ? ask_desktop(ui::FileUse::session, true, context) : save_session(request.file, context);
+    case ui::SessionRequest::Act::pack:
+      return request.file.empty() ? ask_desktop(ui::FileUse::pack, true, context) : save_packed(request.file, context);
   }
 }
 
-void handle(const TrainRequest& request, const SessionContext& context) {
-  using Act = TrainRequest::Act;
+void handle(const ui::TrainRequest& request, const SessionContext& context) {
+  using Act = ui::TrainRequest::Act;
   if (!request.file.empty() || (request.act != Act::save && request.act != Act::open))
     return context.train.handle(request, context.session);
-  ask_desktop(FileUse::checkpoint, request.act == Act::save, context);
+  ask_desktop(ui::FileUse::checkpoint, request.act == Act::save, context);
 }
 
 /// Makes it the checkpoint of the Model workspace.
 void open_model(const std::string& file, const SessionContext& context) {
   const std::string checkpoint = checkpoint_at(file);
   context.session.model.checkpoint = checkpoint.empty() ? file : checkpoint;  // the workspace says what is wrong with it
-  context.session.view.workspace = Workspace::model;
+  context.session.view.workspace = ui::Workspace::model;
 }
 
 /// True if a dropped file goes to the Model workspace: a checkpoint, or there a text or tokens.
 bool drop_on_model(const std::string& file, const SessionContext& context) {
-  const bool shown = context.session.view.workspace == Workspace::model;
+  const bool shown = context.session.view.workspace == ui::Workspace::model;
   if (!checkpoint_at(file).empty()) return open_model(file, context), true;
   if (!shown || !(file.ends_with(".txt") || file.ends_with(".md") || file.ends_with(".npy"))) return false;
-  context.session.model.text = ModelText::file;
+  context.session.model.text = ui::ModelText::file;
   context.session.model.file = file;
   return true;
 }
@@ -144,29 +144,30 @@ void take_chosen(const SessionContext& context) {
     if (!answer || answer->files.empty()) return;
     const auto [use, saves, start, patterns] = answer->question;
     const std::string& file = answer->files.front();
-    if (use == FileUse::session)
-      return handle({.act = saves ? SessionRequest::Act::save_as : SessionRequest::Act::open, .file = file}, context);
-    if (use == FileUse::checkpoint)
-      return handle(TrainRequest{.act = saves ? TrainRequest::Act::save : TrainRequest::Act::open, .file = file}, context);
-    if (use == FileUse::pack) return save_packed(file, context);
-    if (use == FileUse::model) return open_model(file, context);
-    if (use == FileUse::missing) return context.explorer.locate(context.session, file);
-    if (use == FileUse::tensors) return open_files(answer->files, context);
-    FileRequests request;
+    if (use == ui::FileUse::session)
+      return handle({.act = saves ? ui::SessionRequest::Act::save_as : ui::SessionRequest::Act::open, .file = file}, context);
+    if (use == ui::FileUse::checkpoint)
+      return handle(ui::TrainRequest{.act = saves ? ui::TrainRequest::Act::save : ui::TrainRequest::Act::open, .file = file},
+                    context);
+    if (use == ui::FileUse::pack) return save_packed(file, context);
+    if (use == ui::FileUse::model) return open_model(file, context);
+    if (use == ui::FileUse::missing) return context.explorer.locate(context.session, file);
+    if (use == ui::FileUse::tensors) return open_files(answer->files, context);
+    ui::FileRequests request;
     request.open(use, file, loaded_place(context.session.experiment) == LoadedPlace::b);
     open_outputs(request, context.session, context.explorer);
   });
 }
 
 /// A session with the experiment of a pin, and that pin alone.
-Session alone(const Pin& pin) {
-  Session session;
+ui::Session alone(const ui::Pin& pin) {
+  ui::Session session;
   session.experiment = pin.experiment;
   session.pins = {pin};
   return session;
 }
 
-void to_clipboard(const Session& session) { ImGui::SetClipboardText(session_text(session).c_str()); }
+void to_clipboard(const ui::Session& session) { ImGui::SetClipboardText(session_text(session).c_str()); }
 
 std::string from_clipboard() {
   const char* const text = ImGui::GetClipboardText();
@@ -174,7 +175,7 @@ std::string from_clipboard() {
 }
 
 /// Opens the setting of a lesson's number, as a page's link does.
-void open_number(const LessonQuestion& question, Session& session, Explorer& explorer) try {
+void open_number(const ui::LessonQuestion& question, ui::Session& session, Explorer& explorer) try {
   explorer.follow_link(session, short_session_text(session_of(question)));
 } catch (const std::exception& error) {
   explorer.show_error(error.what());
@@ -182,19 +183,20 @@ void open_number(const LessonQuestion& question, Session& session, Explorer& exp
 
 /// Opens captured Q, K, V in Explore with the experiment that computed them.
 void open_captured(const CapturedFile& captured, const SessionContext& context) {
-  Session opened = context.session;
+  ui::Session opened = context.session;
   opened.experiment = captured.experiment;
   opened.view.square_tiles &= has_square_tiles(captured.experiment.a);
   context.explorer.open(opened, captured.file);
   if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // an error is shown already
-  opened.view.workspace = Workspace::explore;
+  opened.view.workspace = ui::Workspace::explore;
   context.session = std::move(opened);
   context.explorer.show_notice("Q, K and V of " + captured.title + ".");
 }
 
 }  // namespace
 
-void handle(const Requests& requests, const PanelInput& shown, Session& session, Explorer& explorer, PlotExporter& exporter) {
+void handle(const ui::Requests& requests, const ui::PanelInput& shown, ui::Session& session, Explorer& explorer,
+            PlotExporter& exporter) {
   if (requests.open_number) open_number(*requests.open_number, session, explorer);
   if (requests.cancel) explorer.cancel();
   if (!requests.error.empty()) explorer.show_error(requests.error);
@@ -208,7 +210,7 @@ void handle(const Requests& requests, const PanelInput& shown, Session& session,
   if (!requests.exports.figure.empty()) exporter.draw(requests.exports.figure, session.view);
   if (requests.exports.stop_figures) exporter.stop_figures();
   if (requests.clipboard.copy_pin && *requests.clipboard.copy_pin < static_cast<int>(session.pins.size())) {
-    const Pin& pin = session.pins[static_cast<std::size_t>(*requests.clipboard.copy_pin)];
+    const ui::Pin& pin = session.pins[static_cast<std::size_t>(*requests.clipboard.copy_pin)];
     to_clipboard(alone(pin));
     explorer.show_notice("The pin \u201c" + pin.name + "\u201d is on the clipboard as text.");
   }
@@ -240,7 +242,7 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
     set_problem(e.problem, options);
     if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
     context.session.experiment = std::move(e);
-    context.session.view.workspace = Workspace::explore;
+    context.session.view.workspace = ui::Workspace::explore;
     GradientSpecs beside{message.d_o, ""};
     for (const auto& [key, path] : message.gradients)
       (key == "dq" ? beside.dq : key == "dk" ? beside.dk : key == "dv" ? beside.dv : beside.lse) = path;
@@ -254,7 +256,7 @@ void take_trained(const SessionContext& context) {
   if (const std::optional<CapturedFile> captured = context.model.take_captured()) open_captured(*captured, context);
 }
 
-void handle_sessions(const Requests& requests, const SessionContext& context) {
+void handle_sessions(const ui::Requests& requests, const SessionContext& context) {
   handle(requests.train, context);
   context.model.handle(requests.model, context.session);
   if (requests.files.session) handle(*requests.files.session, context);
@@ -268,10 +270,10 @@ void handle_sessions(const Requests& requests, const SessionContext& context) {
   take_chosen(context);
 }
 
-void settle_row(const SessionContext& context, History& history) {
+void settle_row(const SessionContext& context, ui::History& history) {
   const std::optional<int> row = context.explorer.take_replaced_row();
   if (!row) return;
-  Session before = context.session;
+  ui::Session before = context.session;
   before.experiment.problem.traced_row = *row;
   context.store.settle(before, context.session);
   history.settle(before, context.session);
@@ -281,11 +283,11 @@ void autosave(const SessionContext& context, double now, bool at_once) {
   attempt(context.explorer, [&] { context.store.autosave(context.session, now, at_once); });
 }
 
-SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog) {
-  SessionFiles files = store.files(session);
+ui::SessionFiles session_files(const ui::Session& session, const SessionStore& store, const FileDialog& dialog) {
+  ui::SessionFiles files = store.files(session);
   files.has_dialogs = dialog.available();
   files.asking = dialog.asking();
   return files;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

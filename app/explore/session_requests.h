@@ -14,11 +14,11 @@
 #include "ui/frame/requests.h"
 #include "ui/session/history.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A session and the objects that open and save it. The explorer shows errors; the session then stays unchanged.
 struct SessionContext {
-  Session& session;
+  ui::Session& session;
   Explorer& explorer;
   SessionStore& store;
   FileDialog& dialog;
@@ -28,7 +28,8 @@ struct SessionContext {
 
 /// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports what the panels were told
 /// (`shown`) as pictures. The caller closes the window.
-void handle(const Requests& requests, const PanelInput& shown, Session& session, Explorer& explorer, PlotExporter& exporter);
+void handle(const ui::Requests& requests, const ui::PanelInput& shown, ui::Session& session, Explorer& explorer,
+            PlotExporter& exporter);
 
 /// Opens a session file, tensors, a kernel's output, or three .npy that belong together; `beside`: gradients that
 /// come with them. Tensors of a file that were chosen before are taken again.
@@ -43,15 +44,15 @@ void open_sent(const LinkMessage& message, const SessionContext& context);
 void take_trained(const SessionContext& context);
 
 /// Executes requests on sessions, trainings and language models, and choices in the file dialog since the last call.
-void handle_sessions(const Requests& requests, const SessionContext& context);
+void handle_sessions(const ui::Requests& requests, const SessionContext& context);
 
 /// A row that the program chose does not mark the session as modified, and undo does not stop there.
-void settle_row(const SessionContext& context, History& history);
+void settle_row(const SessionContext& context, ui::History& history);
 
 /// Saves the last session at once, or if it changed a minute ago. `now` in seconds.
 void autosave(const SessionContext& context, double now, bool at_once);
 
 /// Session files for the panels.
-SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog);
+ui::SessionFiles session_files(const ui::Session& session, const SessionStore& store, const FileDialog& dialog);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -20,7 +20,7 @@
 #include "kernels/questions/scores.h"
 #include "ui/picture/heatmap_view.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Device of a GPU check: the first GPU of `device`; else any.
@@ -30,9 +30,9 @@ std::string one_gpu(const std::string& device) {
 }
 
 /// Errors and small picture of some rows of the experiment. A failure is a sentence in it; throws Stopped.
-GalleryPicture gallery_picture(const GalleryQuestion& question, const Options& options) {
+ui::GalleryPicture gallery_picture(const ui::GalleryQuestion& question, const Options& options) {
   constexpr int most_rows = 128;
-  GalleryPicture picture{.key = question.key};
+  ui::GalleryPicture picture{.key = question.key};
   Experiment e = question.experiment;
   int& rows = e.problem.rows;
   rows = std::min(rows > 0 ? rows : e.problem.n, most_rows);
@@ -41,7 +41,7 @@ GalleryPicture gallery_picture(const GalleryQuestion& question, const Options& o
     const Result r = compute(e, {.cancelled = options.cancelled});
     picture.a_mean = r.a_error.mean_abs;
     picture.b_mean = r.b_error.mean_abs;
-    picture.thumbnail = thumbnail_of(r);
+    picture.thumbnail = ui::thumbnail_of(r);
   } catch (const Stopped&) {
     throw;
   } catch (const std::exception& error) {
@@ -60,13 +60,13 @@ auto with_own_cache(F f) {
   };
 }
 
-using Pictures = std::vector<GalleryPicture>;
+using Pictures = std::vector<ui::GalleryPicture>;
 
 /// The pictures that are known, and one after the other those of the questions.
-Pictures gallery_pictures(const std::vector<GalleryQuestion>& questions, const SideRun<Pictures>& run) {
+Pictures gallery_pictures(const std::vector<ui::GalleryQuestion>& questions, const SideRun<Pictures>& run) {
   Pictures found = run.known ? *run.known : Pictures();
-  for (const GalleryQuestion& q : questions) {
-    if (std::ranges::find(found, q.key, &GalleryPicture::key) != found.end()) continue;
+  for (const ui::GalleryQuestion& q : questions) {
+    if (std::ranges::find(found, q.key, &ui::GalleryPicture::key) != found.end()) continue;
     found.push_back(gallery_picture(q, run.options));
     run.publish(found);
   }
@@ -102,18 +102,18 @@ SideAnswers::SideAnswers(const std::function<void()>& published, const std::shar
                         return head_verdict(e, {.cancelled = run.options.cancelled});
                       },
                       published},
-          .slip_output = {[](const SlipQuestion& q, const auto& run) {
-                            return SlipOutput{with_slip_output(*q.answer, q.slip, {.cancelled = run.options.cancelled}),
-                                              q.slip.text};
+          .slip_output = {[](const ui::SlipQuestion& q, const auto& run) {
+                            return ui::SlipOutput{with_slip_output(*q.answer, q.slip, {.cancelled = run.options.cancelled}),
+                                                  q.slip.text};
                           },
                           published},
           .followed = {[](const Experiment& e, const auto& run) { return followed_row(e, run.options); }, published},
-          .heads = {found_heads<HeadRow>(kept), published},
+          .heads = {found_heads<ui::HeadRow>(kept), published},
           .kv = {found_heads<KvRow>(kept), published},
-          .judged = {found_heads<JudgedHead>(kept), published},
+          .judged = {found_heads<ui::JudgedHead>(kept), published},
           .gallery = {gallery_pictures, published}} {}
 
-void SideAnswers::ask(SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete,
+void SideAnswers::ask(ui::SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete,
                       bool computing) {
   auto [heads, kv, judged] = std::tie(questions_.heads, questions_.kv, questions_.judged);
   if (requests.stop_heads || requests.kv) heads.forget();
@@ -123,7 +123,7 @@ void SideAnswers::ask(SideRequests requests, const std::string& device, const st
     requests.verdict.reset(), requests.slip_output.reset(), requests.followed.reset(), requests.kernel_gradients.reset();
   if (requests.slip_output) requests.slip_output->answer = complete;
   if (requests.kernel_gradients) requests.kernel_gradients->answer = complete;
-  const std::optional<HeadsOfFile> to_judge = std::exchange(requests.judged, std::nullopt);
+  const std::optional<ui::HeadsOfFile> to_judge = std::exchange(requests.judged, std::nullopt);
   const auto ask = [&](const auto& asked, auto& question) {
     if (asked) question.ask(*asked, device);
   };
@@ -157,7 +157,7 @@ std::string SideAnswers::update() {
   return failure;
 }
 
-void SideAnswers::tell(PanelInput& input) const {
+void SideAnswers::tell(ui::PanelInput& input) const {
   for_each_side(
       [](const auto& question, auto& answer, bool& answering) {
         answer = question.answer();
@@ -172,4 +172,4 @@ bool SideAnswers::busy() const {
   return busy;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -17,7 +17,7 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 class KeptHeads;
 
@@ -28,7 +28,7 @@ class SideAnswers {
 
   /// Asks the requested questions. `complete`: the answer to the session's question; null: not known yet. While `computing`
   /// one, no heads are judged.
-  void ask(SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete, bool computing);
+  void ask(ui::SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete, bool computing);
   /// Stops all that is being answered about the experiment, as it has changed.
   void forget();
   /// Drops the gradients of a kernel, as they were opened again.
@@ -38,32 +38,33 @@ class SideAnswers {
   /// Takes new answers. Returns a sentence on failures, or "".
   std::string update();
   /// Input of the panels.
-  void tell(PanelInput& input) const;
+  void tell(ui::PanelInput& input) const;
   /// True while an answer is on its way.
   bool busy() const;
-  const std::shared_ptr<const HeadVerdict>& verdict() const { return questions_.verdict.answer(); }
-  const SideQuestion<KernelGradientsQuestion, KernelGradientsAnswer>& kernel_gradients() const {
+  const std::shared_ptr<const ui::HeadVerdict>& verdict() const { return questions_.verdict.answer(); }
+  const SideQuestion<ui::KernelGradientsQuestion, ui::KernelGradientsAnswer>& kernel_gradients() const {
     return questions_.kernel_gradients;
   }
-  const std::shared_ptr<const JudgedView>& judged() const { return questions_.judged.answer(); }
+  const std::shared_ptr<const ui::JudgedView>& judged() const { return questions_.judged.answer(); }
 
  private:
-  SideList<SideQuestion> questions_;
+  ui::SideList<SideQuestion> questions_;
 };
 
 /// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. The work that
 /// finds those that its known answer lacks, with a thread for each head, and publishes each. `kept` may be null.
 template <class Row>
-typename SideQuestion<HeadsOfFile, FoundHeads<Row>>::Work found_heads(std::shared_ptr<KeptHeads> kept);
+typename SideQuestion<ui::HeadsOfFile, ui::FoundHeads<Row>>::Work found_heads(std::shared_ptr<KeptHeads> kept);
 
 /// Reads the files, publishes the answer with their gradients, then judges them. Throws std::runtime_error in a sentence that
 /// names the file, the tensor, its shape and what was expected; Stopped when cancelled.
-KernelGradientsAnswer found_kernel_gradients(const KernelGradientsQuestion& question,
-                                             const SideRun<KernelGradientsAnswer>& run);
+ui::KernelGradientsAnswer found_kernel_gradients(const ui::KernelGradientsQuestion& question,
+                                                 const SideRun<ui::KernelGradientsAnswer>& run);
 
 /// The answer to show: with the gradients of these files where they are known for it, the last such one while they are being
 /// read (`busy`), else `answer` itself.
-std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer, const KernelGradients& files,
-                                                    const std::shared_ptr<const KernelGradientsAnswer>& found, bool busy);
+std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer,
+                                                    const ui::KernelGradients& files,
+                                                    const std::shared_ptr<const ui::KernelGradientsAnswer>& found, bool busy);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

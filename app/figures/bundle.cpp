@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/letters.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -138,4 +138,4 @@ std::string read_bundle(const std::string& file) {
   return is_zip(file) ? zip_member(file, ".json", largest_bundle) : read_file(file, largest_bundle);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

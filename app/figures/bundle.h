@@ -10,7 +10,7 @@
 #include "app/files/files.h"
 #include "app/json/json.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The look of a printed figure as typed; "" keeps the figure's own.
 struct StyleArguments {
@@ -68,4 +68,4 @@ auto parsed_bundle(const std::string& file, F parse) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

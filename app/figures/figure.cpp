@@ -5,21 +5,21 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/letters.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
-std::string place_text(const FigureAxis& axis, double x) {
+std::string place_text(const ui::FigureAxis& axis, double x) {
   const bool has_name = !axis.categories.empty() && x > -1 && x < static_cast<double>(axis.categories.size());
   return has_name ? axis.categories[static_cast<std::size_t>(x)] : shortest(x);
 }
 
-std::string heat_lines(const FigurePanel& p) {
-  const FigureHeat& h = *p.heat;
+std::string heat_lines(const ui::FigurePanel& p) {
+  const ui::FigureHeat& h = *p.heat;
   std::string text;
   for (int y = 0; y < h.height; ++y)
     for (int x = 0; x < h.width; ++x) {
       const auto i = static_cast<std::size_t>(y) * static_cast<std::size_t>(h.width) + static_cast<std::size_t>(x);
-      if (h.values[i] == FigureHeat::nothing || h.values[i] == FigureHeat::masked) continue;
+      if (h.values[i] == ui::FigureHeat::nothing || h.values[i] == ui::FigureHeat::masked) continue;
       text += csv_line({p.title, h.label, place_text(p.x, h.x0 + (x + 0.5) * (h.x1 - h.x0) / h.width),
                         place_text(p.y, h.y0 + (y + 0.5) * (h.y1 - h.y0) / h.height), "", "",
                         shortest(static_cast<double>(h.values[i]))});
@@ -50,8 +50,8 @@ Figure in_style(Figure f, const FigureStyle& style) {
 
 std::string figure_csv(const Figure& figure) {
   std::string text = csv_line({"panel", "series", "x", "y", "low", "high", "value"});
-  for (const FigurePanel& p : figure.panels) {
-    for (const Series& s : p.series)
+  for (const ui::FigurePanel& p : figure.panels) {
+    for (const ui::Series& s : p.series)
       for (std::size_t i = 0; i < s.x.size(); ++i)
         text += csv_line({p.title, s.label, place_text(p.x, s.x[i]), shortest(s.y[i]), s.low.empty() ? "" : shortest(s.low[i]),
                           s.high.empty() ? "" : shortest(s.high[i]), ""});
@@ -60,4 +60,4 @@ std::string figure_csv(const Figure& figure) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "ui/frame/figure_panel.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The size and the letters of a printed figure, as chosen once.
 struct FigureStyle {
@@ -22,7 +22,7 @@ struct FigureStyle {
 struct Figure {
   std::string name;     ///< of its files
   std::string caption;  ///< the computed experiment; a text beside the picture, not in it
-  std::vector<FigurePanel> panels;
+  std::vector<ui::FigurePanel> panels;
   int columns = 1;  ///< of a two-column page that it spans
   int panels_across = 1;
   double aspect = 0;  ///< height of a panel over its width; 0: as usual
@@ -44,4 +44,4 @@ bool is_font_name(std::string_view name);
 /// A line for each value of each series: panel, series, x (or its category), y, low, high; heat maps: panel, "", x, y, value.
 std::string figure_csv(const Figure& figure);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

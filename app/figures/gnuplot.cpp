@@ -19,7 +19,7 @@
 #include "app/files/files.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -156,4 +156,4 @@ std::string drawn(const std::string& script, const std::string& picture_file, co
   return drawn(script, std::vector{picture_file}, cancelled).front();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/figures/figure.h"
 #include "kernels/compute.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// tikz: a picture that LaTeX draws with the document's own fonts.
 enum class PictureFormat : std::uint8_t { pdf, svg, png, tikz };
@@ -30,4 +30,4 @@ std::vector<std::string> drawn(const std::string& script, const std::vector<std:
 /// The picture's bytes alone.
 std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled = {});
 
-}  // namespace attoscope
+}  // namespace attoscope::app

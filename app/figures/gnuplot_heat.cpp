@@ -10,14 +10,14 @@
 #include "app/figures/gnuplot_text.h"
 #include "ui/frame/pixel_image.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Values below 1/300 of the range are shown in proportion on a log scale, as in the window.
 constexpr double knee_share = 1.0 / 300;
 
 /// -1 .. 1 for -range .. range.
-double shown(double value, const FigureHeat& h) {
+double shown(double value, const ui::FigureHeat& h) {
   const double share = std::clamp(value / h.range, -1.0, 1.0);
   return h.log ? std::asinh(share / knee_share) / std::asinh(1 / knee_share) : share;
 }
@@ -32,19 +32,19 @@ std::uint32_t mixed(std::uint32_t from, std::uint32_t to, double t) {
 }
 
 /// The map's colour at t = 0 .. 1.
-std::uint32_t map_colour(const FigureHeat& h, double t) {
+std::uint32_t map_colour(const ui::FigureHeat& h, double t) {
   std::span<const std::uint32_t> map = h.colours.map;
   if (map.size() < 2)
-    map = h.diverging ? std::span<const std::uint32_t>(light_diverging) : std::span<const std::uint32_t>(light_ramp);
+    map = h.diverging ? std::span<const std::uint32_t>(ui::light_diverging) : std::span<const std::uint32_t>(ui::light_ramp);
   const double place = t * static_cast<double>(map.size() - 1);
   const std::size_t i = std::min(static_cast<std::size_t>(place), map.size() - 2);
   return mixed(map[i], map[i + 1], place - static_cast<double>(i));
 }
 
-std::uint32_t cell_colour(float value, const FigureHeat& h) {
+std::uint32_t cell_colour(float value, const ui::FigureHeat& h) {
   if (std::isnan(value)) return h.colours.nan;
   if (std::isinf(value)) return value > 0 ? h.colours.plus_infinity : h.colours.minus_infinity;
-  if (value == FigureHeat::nothing || value == FigureHeat::masked) return h.colours.nothing;
+  if (value == ui::FigureHeat::nothing || value == ui::FigureHeat::masked) return h.colours.nothing;
   const double at = shown(h.diverging ? static_cast<double>(value) : std::fabs(static_cast<double>(value)), h);
   return map_colour(h, h.diverging ? (at + 1) / 2 : at);
 }
@@ -55,7 +55,7 @@ struct Marker {
   std::uint32_t colour;
   bool seen;
 };
-std::array<Marker, 3> markers(const FigureHeat& h) {
+std::array<Marker, 3> markers(const ui::FigureHeat& h) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const auto any = [&](auto is) { return std::ranges::any_of(h.values, is); };
   return {{{"NaN", h.colours.nan, any([](float v) { return std::isnan(v); })},
@@ -63,16 +63,16 @@ std::array<Marker, 3> markers(const FigureHeat& h) {
            {"-infinity", h.colours.minus_infinity, any([](float v) { return v == -infinity; })}}};
 }
 
-bool has_masked(const FigureHeat& h) { return std::ranges::find(h.values, FigureHeat::masked) != h.values.end(); }
+bool has_masked(const ui::FigureHeat& h) { return std::ranges::find(h.values, ui::FigureHeat::masked) != h.values.end(); }
 
 /// The hatch of masked cells: parts of slanted lines, as lines "x y dx dy", each between two masked places of the panel.
-std::string hatch_lines(const FigureHeat& h) {
+std::string hatch_lines(const ui::FigureHeat& h) {
   constexpr int lines = 96, steps = 1536;  ///< lines that begin along the panel's upper and right edge; places of each
   std::string text;
   const auto is_masked = [&](double across, double down) {
     if (across < 0 || across >= 1 || down >= 1) return false;
     const auto x = static_cast<std::ptrdiff_t>(across * h.width), y = static_cast<std::ptrdiff_t>(down * h.height);
-    return h.values[static_cast<std::size_t>(y * h.width + x)] == FigureHeat::masked;
+    return h.values[static_cast<std::size_t>(y * h.width + x)] == ui::FigureHeat::masked;
   };
   for (int line = 1; line < lines; ++line) {
     const double right = 2.0 * line / lines;
@@ -92,7 +92,7 @@ std::string hatch_lines(const FigureHeat& h) {
 }
 
 /// The map in gnuplot's words; its own mixing between so many colours is not to be seen.
-std::string palette_words(const FigureHeat& h) {
+std::string palette_words(const ui::FigureHeat& h) {
   constexpr int colours = 65;
   std::string text;
   for (int i = 0; i < colours; ++i) {
@@ -103,7 +103,7 @@ std::string palette_words(const FigureHeat& h) {
 }
 
 /// Ticks of the colour bar: decades of the range where logarithmic, halves of it otherwise.
-std::string bar_ticks(const FigureHeat& h) {
+std::string bar_ticks(const ui::FigureHeat& h) {
   std::string text;
   for (const double share : {-1.0, h.log ? -0.1 : -0.5, h.log ? -0.01 : 0.0, 0.0, h.log ? 0.01 : 0.0, h.log ? 0.1 : 0.5, 1.0}) {
     if ((!h.diverging && share < 0) || (share == 0 && text.ends_with(" 0"))) continue;
@@ -116,7 +116,7 @@ std::string bar_ticks(const FigureHeat& h) {
 
 }  // namespace
 
-std::string heat_block(const std::string& name, const FigureHeat& h) {
+std::string heat_block(const std::string& name, const ui::FigureHeat& h) {
   std::string text = name + " << EOD\n";
   for (int y = 0; y < h.height; ++y) {
     const auto row = h.values.begin() + static_cast<std::ptrdiff_t>(y) * h.width;
@@ -127,7 +127,7 @@ std::string heat_block(const std::string& name, const FigureHeat& h) {
   return has_masked(h) ? text + name + "m << EOD\n" + hatch_lines(h) + "EOD\n" : text;
 }
 
-std::string heat_settings(const FigureHeat& h) {
+std::string heat_settings(const ui::FigureHeat& h) {
   std::string text = fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\nunset grid\nset border 15\n", gnuplot_number(h.x0),
                                  gnuplot_number(h.x1), gnuplot_number(h.y1), gnuplot_number(h.y0));
   if (h.two_valued) return text + "unset colorbox\n";
@@ -137,7 +137,7 @@ std::string heat_settings(const FigureHeat& h) {
   return text + "set colorbox\nset cbtics (" + bar_ticks(h) + ") noenhanced\n";
 }
 
-std::string heat_plot(const std::string& name, const FigureHeat& h) {
+std::string heat_plot(const std::string& name, const ui::FigureHeat& h) {
   const double right = (h.x1 - h.x0) / h.width, down = (h.y1 - h.y0) / h.height;
   std::string text = fmt::format(
       "{} matrix using ({}+($1+0.5)*{}):({}+($2+0.5)*{}):(int($3)>>16&255):(int($3)>>8&255):(int($3)&255) with rgbimage "
@@ -154,8 +154,8 @@ std::string heat_plot(const std::string& name, const FigureHeat& h) {
   return text;
 }
 
-bool has_markers(const FigureHeat& h) {
+bool has_markers(const ui::FigureHeat& h) {
   return has_masked(h) || std::ranges::any_of(markers(h), [](const Marker& m) { return m.seen; });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,7 +13,7 @@
 #include "kernels/experiment/letters.h"
 #include "ui/frame/panel_axes.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 std::string gnuplot_literal(std::string_view text) {
   std::string result = "\"";
@@ -33,7 +33,7 @@ std::string gnuplot_number(double x) { return std::isfinite(x) ? fmt::format("{:
 
 std::string gnuplot_colour(std::uint32_t rgb) { return fmt::format("'#{:06x}'", rgb); }
 
-PrintLook print_look(Ink ink) {
+PrintLook print_look(ui::Ink ink) {
   static constexpr std::array<PrintLook, 13> looks{{{0x7a4800, 7, "1"},
                                                     {0x2f8fd0, 8, "(8,3)"},
                                                     {0x59636f, 9, "1"},
@@ -56,7 +56,7 @@ const auto literal = gnuplot_literal;
 const auto number = gnuplot_number;
 
 constexpr std::uint32_t text_colour = 0x1b2027;
-std::string ink(Ink i) { return gnuplot_colour(print_look(i).colour); }
+std::string ink(ui::Ink i) { return gnuplot_colour(print_look(i).colour); }
 
 /// The print that a panel is drawn for.
 struct Print {
@@ -83,8 +83,8 @@ std::string block_name(std::size_t panel, std::size_t series) { return fmt::form
 std::string heat_name(std::size_t panel) { return fmt::format("$H{}", panel); }
 
 /// Every value as a level half a step to either side.
-Series stairs(const Series& s) {
-  Series levels = s;
+ui::Series stairs(const ui::Series& s) {
+  ui::Series levels = s;
   levels.x.clear(), levels.y.clear();
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const double before = i > 0 ? s.x[i] - s.x[i - 1] : i + 1 < s.x.size() ? s.x[i + 1] - s.x[i] : 1;
@@ -95,10 +95,10 @@ Series stairs(const Series& s) {
   return levels;
 }
 
-std::string series_block(const std::string& name, const Series& s) {
-  if (s.shape == Shape::steps) {
-    Series levels = stairs(s);
-    levels.shape = Shape::line;
+std::string series_block(const std::string& name, const ui::Series& s) {
+  if (s.shape == ui::Shape::steps) {
+    ui::Series levels = stairs(s);
+    levels.shape = ui::Shape::line;
     return series_block(name, levels);
   }
   std::string text = name + " << EOD\n";
@@ -114,23 +114,23 @@ std::string series_block(const std::string& name, const Series& s) {
 // --- axes -------------------------------------------------------------------------------------------------------------
 
 /// True if anything of the panel can be drawn: gnuplot draws no plot of nothing.
-bool has_points(const FigurePanel& p) {
-  const auto drawable = [](double value, const FigureAxis& a) { return std::isfinite(value) && (!a.log || value > 0); };
-  for (const Series& s : p.series)
+bool has_points(const ui::FigurePanel& p) {
+  const auto drawable = [](double value, const ui::FigureAxis& a) { return std::isfinite(value) && (!a.log || value > 0); };
+  for (const ui::Series& s : p.series)
     for (std::size_t i = 0; i < s.x.size(); ++i)
       if (drawable(s.x[i], p.x) && drawable(s.y[i], p.y)) return true;
   return p.heat.has_value();
 }
 
 /// Axes that are there whatever is on them, and a word about why it is nothing.
-std::string empty_axes(const FigurePanel& p) {
+std::string empty_axes(const ui::FigurePanel& p) {
   const bool has_range = (p.x.min && p.x.max) || !p.x.categories.empty();
   return std::string(has_range ? "" : "set xrange [1:10]\n") + (p.y.min && p.y.max ? "" : "set yrange [1:10]\n") +
          "set label 1 \"no value can be drawn\" at graph 0.5, graph 0.5 center noenhanced\n";
 }
 
 /// Powers of 2 between two numbers, every one or every other: (128, 512, 2048).
-std::string ticks_of_two(const NumberSpan& range) {
+std::string ticks_of_two(const ui::NumberSpan& range) {
   const double step = range.high / range.low > 256 ? 4 : 2;
   std::string text;
   for (double x = std::exp2(std::ceil(std::log2(range.low))); x <= range.high; x *= step)
@@ -140,7 +140,7 @@ std::string ticks_of_two(const NumberSpan& range) {
 
 /// A number as print has it: "−0.5", "1.05×10^{-4}".
 std::string printed(double x, bool latex) {
-  std::string text = tick_text(x);
+  std::string text = ui::tick_text(x);
   const std::size_t e = text.find('e');
   if (e == std::string::npos && latex) return "'$" + text + "$'";
   if (e != std::string::npos) {
@@ -154,10 +154,10 @@ std::string printed(double x, bool latex) {
 }
 
 /// Ticks whose texts tell them apart; of a logarithmic axis of few powers of ten with smaller ones between these.
-std::string ticks_of(const FigureAxis& a, const NumberSpan& range, double most, bool latex) {
+std::string ticks_of(const ui::FigureAxis& a, const ui::NumberSpan& range, double most, bool latex) {
   std::string text;
   const auto add = [&](const std::string& tick) { text += (text.empty() ? "(" : ", ") + tick; };
-  const std::vector<double> ticks = axis_ticks(range.low, range.high, a.log, most);
+  const std::vector<double> ticks = ui::axis_ticks(range.low, range.high, a.log, most);
   for (const double t : ticks)
     if (!a.whole || t == std::floor(t)) add(printed(t, latex) + " " + number(t));
   const double decades = a.log ? std::log10(range.high / range.low) : 0;
@@ -211,21 +211,21 @@ std::string named_ticks(const char* which, const std::vector<std::string>& names
 }
 
 /// The range of an axis of numbers: the window's. A map has its own.
-std::optional<NumberSpan> range_of(const FigurePanel& p, bool is_x) {
+std::optional<ui::NumberSpan> range_of(const ui::FigurePanel& p, bool is_x) {
   if (p.heat || !(is_x ? p.x : p.y).categories.empty() || !has_points(p)) return std::nullopt;
-  std::vector<const Series*> all;
-  for (const Series& s : p.series) all.push_back(&s);
-  const NumberSpan range = is_x ? x_range(p) : y_range(p.y, all);
+  std::vector<const ui::Series*> all;
+  for (const ui::Series& s : p.series) all.push_back(&s);
+  const ui::NumberSpan range = is_x ? x_range(p) : y_range(p.y, all);
   return range.low < range.high && (!(is_x ? p.x : p.y).log || range.low > 0) ? std::optional(range) : std::nullopt;
 }
 
-std::string axis_commands(const char* which, const FigureAxis& a, const FigurePanel& p, const Print& print) {
+std::string axis_commands(const char* which, const ui::FigureAxis& a, const ui::FigurePanel& p, const Print& print) {
   const double label_mm = 0.85 * (*which == 'x' ? print.wide : print.high);
   const std::string label = in_lines(a.label, label_mm);
   const bool wide = print.latex && *which == 'y' && label.find("\\n") != std::string::npos;  // TikZ keeps room for one line
   std::string text = fmt::format("set {}label {} noenhanced offset {},0\n", which, label, wide ? -1 : 0);
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
-  const std::optional<NumberSpan> range = range_of(p, *which == 'x');
+  const std::optional<ui::NumberSpan> range = range_of(p, *which == 'x');
   text += range ? fmt::format("set {}range [{}:{}]\n", which, number(range->low), number(range->high))
                 : fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
   if (!a.categories.empty()) return text + named_ticks(which, a.categories, 0.75 * print.wide);
@@ -244,47 +244,48 @@ std::string error_bars(const std::string& block, const std::string& colour, doub
 }
 
 /// A curve or its marks, without error bars. Where a dash means something, no other curve has one of its own.
-std::string curve_plot(const std::string& block, const Series& s, const std::string& title, const Print& print, bool own_dash) {
+std::string curve_plot(const std::string& block, const ui::Series& s, const std::string& title, const Print& print,
+                       bool own_dash) {
   const std::string colour = "lc rgb " + ink(s.ink);
-  const std::string line = fmt::format("lw {} dt {}", (s.ink == Ink::golden ? 1.0 : 1.6) * print.weight,
+  const std::string line = fmt::format("lw {} dt {}", (s.ink == ui::Ink::golden ? 1.0 : 1.6) * print.weight,
                                        s.dashed   ? "2"
                                        : own_dash ? print_look(s.ink).dash
                                                   : "1");
   const std::string mark = fmt::format("pt {} ps {}", print_look(s.ink).mark, 0.55 * print.mark);
   switch (s.shape) {
-    case Shape::line:
-    case Shape::steps:
+    case ui::Shape::line:
+    case ui::Shape::steps:
       return fmt::format("{} with lines {} {} {}", block, colour, line, title);
-    case Shape::marks:
+    case ui::Shape::marks:
       return fmt::format("{} with points {} {} {}", block, colour, mark, title);
-    case Shape::dots:
+    case ui::Shape::dots:
       return fmt::format("{} with points {} pt 7 ps {} {}", block, colour, 0.15 * print.mark, title);
-    case Shape::band:
+    case ui::Shape::band:
       return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
-    case Shape::bars:
-    case Shape::line_and_marks:
+    case ui::Shape::bars:
+    case ui::Shape::line_and_marks:
       break;
   }
   return fmt::format("{} with linespoints {} {} {} {}", block, colour, line, mark, title);
 }
 
 /// `groups`: how many bars stand beside each other.
-std::string series_plot(const std::string& block, const Series& s, int groups, const Print& print, bool own_dash) {
+std::string series_plot(const std::string& block, const ui::Series& s, int groups, const Print& print, bool own_dash) {
   const std::string title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
-  if (s.shape == Shape::bars) {
+  if (s.shape == ui::Shape::bars) {
     const std::string bars =
         fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder lc rgb {} {}", block, 0.8 / groups, ink(s.ink), title);
     return s.low.empty() ? bars : bars + ", " + error_bars(block, gnuplot_colour(text_colour), print.weight);
   }
-  const bool has_bars = !s.low.empty() && s.shape != Shape::band;
+  const bool has_bars = !s.low.empty() && s.shape != ui::Shape::band;
   return (has_bars ? error_bars(block, ink(s.ink), print.weight) + ", " : "") + curve_plot(block, s, title, print, own_dash);
 }
 
 /// The number of bars that share one place.
-int bars_at_a_place(const std::vector<Series>& series) {
+int bars_at_a_place(const std::vector<ui::Series>& series) {
   std::map<double, int> bars;
-  for (const Series& s : series)
-    if (s.shape == Shape::bars)
+  for (const ui::Series& s : series)
+    if (s.shape == ui::Shape::bars)
       for (const double x : s.x) ++bars[x];
   int most = 1;
   for (const auto& [x, count] : bars) most = std::max(most, count);
@@ -292,13 +293,13 @@ int bars_at_a_place(const std::vector<Series>& series) {
 }
 
 /// Bars of several series at the same places stand beside each other.
-std::vector<Series> beside_each_other(const std::vector<Series>& series, int& groups) {
-  std::vector<Series> moved = series;
+std::vector<ui::Series> beside_each_other(const std::vector<ui::Series>& series, int& groups) {
+  std::vector<ui::Series> moved = series;
   groups = bars_at_a_place(series);
   int at = 0;
   if (groups == 1) return moved;
-  for (Series& s : moved) {
-    if (s.shape != Shape::bars) continue;
+  for (ui::Series& s : moved) {
+    if (s.shape != ui::Shape::bars) continue;
     for (double& x : s.x) x += (at + 0.5) / groups * 0.8 - 0.4;
     ++at;
   }
@@ -307,20 +308,20 @@ std::vector<Series> beside_each_other(const std::vector<Series>& series, int& gr
 
 // --- legends ----------------------------------------------------------------------------------------------------------
 
-bool same_look(const Series& x, const Series& y) {
+bool same_look(const ui::Series& x, const ui::Series& y) {
   return x.label == y.label && x.ink == y.ink && x.shape == y.shape && x.dashed == y.dashed;
 }
 
 /// True where several panels show the same series: one legend above all of them says it.
 bool shares_legend(const Figure& f) {
-  return f.panels.size() > 1 && f.panels[0].series.size() > 1 && std::ranges::all_of(f.panels, [&](const FigurePanel& p) {
+  return f.panels.size() > 1 && f.panels[0].series.size() > 1 && std::ranges::all_of(f.panels, [&](const ui::FigurePanel& p) {
            return !p.heat && std::ranges::equal(p.series, f.panels[0].series, same_look);
          });
 }
 
-std::size_t longest_label(std::span<const Series> series) {
+std::size_t longest_label(std::span<const ui::Series> series) {
   std::size_t longest = 1;
-  for (const Series& s : series) longest = std::max(longest, s.label.size());
+  for (const ui::Series& s : series) longest = std::max(longest, s.label.size());
   return longest;
 }
 
@@ -331,7 +332,7 @@ double aspect_of(const Figure& f) { return f.aspect > 0 ? f.aspect : f.panels_ac
 double width_in_letters(const Figure& f) { return width_mm(f) * 8 / font_points(f); }
 
 /// The number of legend entries of such series that stand beside each other in `mm`.
-int legend_columns(std::span<const Series> series, double mm) {
+int legend_columns(std::span<const ui::Series> series, double mm) {
   constexpr double sample = 9, letter = 1.5;  // mm, of letters of 8 points
   return std::max(1, static_cast<int>(mm / (sample + letter * static_cast<double>(longest_label(series)))));
 }
@@ -339,7 +340,7 @@ int legend_columns(std::span<const Series> series, double mm) {
 /// The same of a legend above all panels. Long entries gnuplot lets wrap within the first panel's width.
 int shared_columns(const Figure& f) {
   constexpr std::size_t long_label = 10;
-  const std::vector<Series>& series = f.panels[0].series;
+  const std::vector<ui::Series>& series = f.panels[0].series;
   return legend_columns(series,
                         longest_label(series) > long_label ? 0.8 * width_in_letters(f) / f.panels_across : width_in_letters(f));
 }
@@ -348,27 +349,27 @@ int shared_columns(const Figure& f) {
 int shared_lines(const Figure& f) {
   if (!shares_legend(f)) return 0;
   const auto entries =
-      static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const Series& s) { return !s.label.empty(); }));
+      static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const ui::Series& s) { return !s.label.empty(); }));
   const int across = shared_columns(f);
   const int lines = (entries + across - 1) / across;
   return lines + lines / 4;  // they stand a little further apart than those of a title
 }
 
 std::string legend_commands(const Figure& f, std::size_t index) {
-  const FigurePanel& p = f.panels[index];
+  const ui::FigurePanel& p = f.panels[index];
   if (shares_legend(f)) {
     if (index > 0) return "unset key\n";
     return fmt::format("set key at screen 0.5, screen 0.995 center top horizontal maxcols {}\n", shared_columns(f));
   }
   const bool wanted =
-      p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }) > 1;
+      p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const ui::Series& s) { return !s.label.empty(); }) > 1;
   if (!wanted) return "unset key\n";
   return fmt::format("set key above left horizontal maxcols {}\n",
                      legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across));
 }
 
 /// A panel's title in as many lines as its width needs.
-std::string title_command(const Figure& f, const FigurePanel& p) {
+std::string title_command(const Figure& f, const ui::FigurePanel& p) {
   if (p.title.empty()) return "unset title\n";
   constexpr double share = 0.75;  // of the panel's width
   return "set title " + in_lines(p.title, share * width_in_letters(f) / f.panels_across) + " noenhanced offset 0,-0.4\n";
@@ -389,11 +390,11 @@ Print print_of(const Figure& f, bool latex) {
 }
 
 std::string panel_script(const Figure& f, std::size_t index, bool latex) {
-  const FigurePanel& p = f.panels[index];
+  const ui::FigurePanel& p = f.panels[index];
   const Print print = print_of(f, latex);
-  const bool own_dash = std::ranges::none_of(p.series, [](const Series& s) { return s.dashed; });
+  const bool own_dash = std::ranges::none_of(p.series, [](const ui::Series& s) { return s.dashed; });
   int groups = 1;
-  const std::vector<Series> series = beside_each_other(p.series, groups);
+  const std::vector<ui::Series> series = beside_each_other(p.series, groups);
   std::string text, plots;
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
   if (p.heat) text += heat_block(heat_name(index), *p.heat);
@@ -417,8 +418,9 @@ int further_lines(const Figure& f) {
   constexpr int usual = 3;
   if (shares_legend(f)) return 0;
   int lines = usual;
-  for (const FigurePanel& p : f.panels) {
-    const auto entries = static_cast<int>(std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }));
+  for (const ui::FigurePanel& p : f.panels) {
+    const auto entries =
+        static_cast<int>(std::ranges::count_if(p.series, [](const ui::Series& s) { return !s.label.empty(); }));
     const int across = legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across);
     lines = std::max(lines, (entries + across - 1) / across);
   }
@@ -483,4 +485,4 @@ std::string gnuplot_script(const Figure& figure, PictureFormat format, const std
   return text + (several ? "unset multiplot\n" : "") + "unset output\n";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/figures/figure.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A literal text: every sign that could mean something is an octal escape, which gnuplot reads after everything else; so is
 /// every digit, which would be taken for a part of the escape before it. Control characters become spaces.
@@ -26,16 +26,16 @@ struct PrintLook {
   int mark;              ///< gnuplot's number
   const char* dash;      ///< gnuplot's pattern, where no curve beside it is dashed
 };
-PrintLook print_look(Ink ink);
+PrintLook print_look(ui::Ink ink);
 
 /// A heat map's colours as the block `name` of packed 0xRRGGBB, row by row from the top.
-std::string heat_block(const std::string& name, const FigureHeat& heat);
+std::string heat_block(const std::string& name, const ui::FigureHeat& heat);
 /// Ranges, colour bar and its ticks.
-std::string heat_settings(const FigureHeat& heat);
+std::string heat_settings(const ui::FigureHeat& heat);
 /// The arguments of `plot` for the block `name`: the colour bar, and a name for each marker that occurs.
-std::string heat_plot(const std::string& name, const FigureHeat& heat);
+std::string heat_plot(const std::string& name, const ui::FigureHeat& heat);
 /// True where a marker is named above the picture.
-bool has_markers(const FigureHeat& heat);
+bool has_markers(const ui::FigureHeat& heat);
 
 /// The text with every sign that means something to LaTeX escaped, and Greek letters and signs of mathematics as commands;
 /// other letters stay UTF-8.
@@ -44,4 +44,4 @@ std::string latex_text(std::string_view text);
 /// The figure with such texts.
 Figure in_latex(Figure figure);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

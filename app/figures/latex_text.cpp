@@ -4,7 +4,7 @@
 
 #include "app/figures/gnuplot_text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Signs that LaTeX reads as commands, or that its usual fonts lack.
@@ -66,16 +66,16 @@ std::string latex_text(std::string_view text) {
 
 Figure in_latex(Figure f) {
   const auto change = [](std::string& text) { text = latex_text(text); };
-  for (FigurePanel& p : f.panels) {
+  for (ui::FigurePanel& p : f.panels) {
     change(p.title);
-    for (FigureAxis* const axis : {&p.x, &p.y}) {
+    for (ui::FigureAxis* const axis : {&p.x, &p.y}) {
       change(axis->label);
       std::ranges::for_each(axis->categories, change);
     }
-    for (Series& s : p.series) change(s.label);
+    for (ui::Series& s : p.series) change(s.label);
     if (p.heat) change(p.heat->label);
   }
   return f;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <mutex>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Jump target of a copy that meets a missing page; null: this thread is not copying.
@@ -68,4 +68,4 @@ bool FileMapping::copy(std::uint64_t offset, std::span<char> bytes) const {
   return copied(bytes.data(), begin_ + offset, bytes.size());
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Bytes of an open file, read from disk on first access.
 class FileMapping {
@@ -24,4 +24,4 @@ class FileMapping {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

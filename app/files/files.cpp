@@ -22,7 +22,7 @@
 #include "app/files/file_mapping.h"
 #include "app/files/zip.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace fs = std::filesystem;
 namespace {
 
@@ -451,4 +451,4 @@ std::uint64_t hash_of(std::string_view bytes) {
   return hash == 0 ? 1 : hash;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

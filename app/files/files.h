@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A file descriptor that closes itself.
 class Descriptor {
@@ -167,4 +167,4 @@ class FolderLock {
 /// Hash of a file's content, comparable within one build; never 0.
 std::uint64_t hash_of(std::string_view bytes);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace attoscope {
+namespace attoscope::app {
 
 Interrupts::Interrupts() {
   sigset_t set;
@@ -30,4 +30,4 @@ bool Interrupts::arrived() const {
   return arrived_;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 
 #include "app/files/files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// While this exists, SIGINT and SIGTERM are recorded instead of ending the program. Threads started meanwhile do not receive
 /// them.
@@ -27,4 +27,4 @@ class Interrupts {
   mutable std::atomic<std::int64_t> next_look_{0};  ///< time of the next query to the system, in ticks of the clock
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

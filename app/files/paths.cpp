@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -116,4 +116,4 @@ std::vector<std::string> completions(const std::string& typed, const std::vector
   return found;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Directory of the shipped assets: $ATTOSCOPE_ASSETS, else beside the program (../share/attoscope/assets as installed,
 /// ../assets, assets), else in the source tree; empty: none.
@@ -37,4 +37,4 @@ std::string with_home(const std::string& path);
 /// and files with one of these endings. Hidden ones where a dot is typed. At most 200; none where the folder cannot be listed.
 std::vector<std::string> completions(const std::string& typed, const std::vector<std::string>& endings);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 
 #include "app/files/files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 [[noreturn]] void fail(png_image& image) {
@@ -32,4 +32,4 @@ std::string to_png(const Picture& picture) {
 
 void write_png(const std::string& path, const Picture& picture) { write_file(path, to_png(picture)); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

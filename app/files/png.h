@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// 8-bit RGB, rows from the top.
 struct Picture {
@@ -19,4 +19,4 @@ std::string to_png(const Picture& picture);
 /// Writes a PNG to a temporary file, then renames it. Throws std::runtime_error with one sentence that names the file.
 void write_png(const std::string& path, const Picture& picture);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

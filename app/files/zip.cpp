@@ -14,7 +14,7 @@
 #include "app/files/files.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::uint64_t largest_archive = 1 << 28;
@@ -302,4 +302,4 @@ std::string zip_member(const std::string& path, std::string_view ending, std::ui
   return member_bytes(archive.get(), only_member(archive.get(), path, ending), path, limit);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A file of an archive.
 struct ZipMember {
@@ -49,4 +49,4 @@ class InputFile;
 /// data begins. Throws std::runtime_error with one sentence if the directory is damaged.
 std::vector<std::uint64_t> zip_places(const InputFile& archive);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

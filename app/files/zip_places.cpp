@@ -6,7 +6,7 @@
 #include "app/files/files.h"
 #include "app/files/zip.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::uint64_t end_bytes = 22, locator_bytes = 20, end64_bytes = 56, entry_bytes = 46, local_bytes = 30,
@@ -106,4 +106,4 @@ class PlaceReader {
 
 std::vector<std::uint64_t> zip_places(const InputFile& archive) { return PlaceReader(archive).read(); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -26,7 +26,7 @@
 #include "kernels/experiment/setting.h"
 #include "ui/frame/loaded_output.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Index in a picture of `places` rows or columns of the i-th of `count`.
@@ -34,13 +34,13 @@ std::size_t place_in(int i, int count, int places) {
   return static_cast<std::size_t>(static_cast<std::int64_t>(i) * places / std::max(count, 1));
 }
 
-void paint(HeadRow& row, const Matrix& x, const Matrix& truth) {
+void paint(ui::HeadRow& row, const Matrix& x, const Matrix& truth) {
   std::size_t at = 0;
   for (int i = 0; i < x.rows; ++i) {
-    const std::size_t line = place_in(i, x.rows, HeadRow::down) * HeadRow::across;
+    const std::size_t line = place_in(i, x.rows, ui::HeadRow::down) * ui::HeadRow::across;
     for (int j = 0; j < x.cols; ++j, ++at) {
       const auto error = static_cast<float>(std::abs(x.values[at] - truth.values[at]));
-      float& cell = row.picture[line + place_in(j, x.cols, HeadRow::across)];
+      float& cell = row.picture[line + place_in(j, x.cols, ui::HeadRow::across)];
       if (!(error <= cell)) cell = error;  // keeps NaN
     }
   }
@@ -60,8 +60,8 @@ double largest_value(const Result& r) {
   return largest;
 }
 
-HeadRow row_of(const Result& r, int head, int layer) {
-  HeadRow row{.head = head, .layer = layer, .shape = shape_of(r.experiment.problem)};
+ui::HeadRow row_of(const Result& r, int head, int layer) {
+  ui::HeadRow row{.head = head, .layer = layer, .shape = shape_of(r.experiment.problem)};
   row.a_max = r.a_error.max_abs, row.a_rms = r.a_error.rms, row.a_rel = r.a_error.rel_rms;
   row.b_max = r.b_error.max_abs, row.b_rms = r.b_error.rms, row.b_rel = r.b_error.rel_rms;
   row.ratio = row.a_rms / row.b_rms;
@@ -74,13 +74,13 @@ HeadRow row_of(const Result& r, int head, int layer) {
 }
 
 /// The row of a computed head, with the scores of FlashAttention 2 where a has no running max.
-HeadRow computed_row(const Experiment& e, int head, int layer, const Options& options) {
-  HeadRow row = row_of(compute(e, options), head, layer);
-  if (!has_recurrence(e.a)) row.largest_score = largest_score(compute(followed_beside(e), options).rescale_map);
+ui::HeadRow computed_row(const Experiment& e, int head, int layer, const Options& options) {
+  ui::HeadRow row = row_of(compute(e, options), head, layer);
+  if (!ui::has_recurrence(e.a)) row.largest_score = largest_score(compute(ui::followed_beside(e), options).rescale_map);
   return row;
 }
 
-HeadRow placed(HeadRow row, int head, int layer) {
+ui::HeadRow placed(ui::HeadRow row, int head, int layer) {
   row.head = head, row.layer = layer;
   return row;
 }
@@ -94,7 +94,7 @@ class HeadsJudge {
     call_ = call_of(head), question_ = question_of(head, call_), claim_ = claim_of(*call_.call, question_).claim;
   }
 
-  void judge(HeadRow& row, const Experiment& e, int head, const Options& options) const {
+  void judge(ui::HeadRow& row, const Experiment& e, int head, const Options& options) const {
     if (!has_loaded(e)) return;
     JudgeQuestion own = question_;
     own.problem = e.problem, own.problem.rows = 0;
@@ -111,7 +111,7 @@ class HeadsJudge {
 };
 
 constexpr std::uint64_t limit_bytes = 64 << 20;
-static_assert(std::is_trivially_copyable_v<HeadRow>);
+static_assert(std::is_trivially_copyable_v<ui::HeadRow>);
 
 bool is_kept(const Experiment& e) { return !has_hardware(e) && !depends_on_other_heads(e); }
 
@@ -179,15 +179,15 @@ Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& fi
 }
 
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
-                   const std::function<void(const HeadRow&)>& found) {
+                   const std::function<void(const ui::HeadRow&)>& found) {
   if (question.heads.empty()) return;
   std::mutex mutex;
   const HeadsJudge judge(experiment_of_head(question, files, question.heads.front()));
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
-    std::optional<HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
+    std::optional<ui::HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
     const int layer = files.layer_index(head);
-    HeadRow row = known ? placed(*known, head, layer) : computed_row(e, head, layer, own);
+    ui::HeadRow row = known ? placed(*known, head, layer) : computed_row(e, head, layer, own);
     if (!known) judge.judge(row, e, head, own);
     if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);
@@ -196,18 +196,19 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
 }
 
 KeptHeads::KeptHeads(const std::string& directory)
-    : rows_(directory, sizeof(HeadRow), limit_bytes), errors_(directory, kv_storages.size() * sizeof(double), limit_bytes) {}
+    : rows_(directory, sizeof(ui::HeadRow), limit_bytes),
+      errors_(directory, kv_storages.size() * sizeof(double), limit_bytes) {}
 
-std::optional<HeadRow> KeptHeads::find(const Experiment& e) const {
+std::optional<ui::HeadRow> KeptHeads::find(const Experiment& e) const {
   if (!rows_.keeps() || !is_kept(e)) return std::nullopt;
   const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/4", e));
   if (!bytes) return std::nullopt;
-  HeadRow row;
+  ui::HeadRow row;
   std::memcpy(static_cast<void*>(&row), bytes->data(), sizeof row);
   return row;
 }
 
-void KeptHeads::keep(const Experiment& e, const HeadRow& row) {
+void KeptHeads::keep(const Experiment& e, const ui::HeadRow& row) {
   if (!rows_.keeps() || !is_kept(e)) return;
   std::string bytes(sizeof row, '\0');
   std::memcpy(bytes.data(), static_cast<const void*>(&row), sizeof row);
@@ -272,4 +273,4 @@ Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files) {
   return {{"schema", "attoscope.kv/1"}, {"heads", rows_json(kv_table(rows, files))}};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -15,7 +15,7 @@
 #include "kernels/questions/kv_cache.h"
 #include "ui/frame/heads_answer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 class KeptHeads;
 
@@ -38,7 +38,7 @@ Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& fi
 /// Computes every head. Several threads call `found`, one at a time. `options`: threads, device, cancellation. Throws Stopped,
 /// or one sentence that names the head that failed.
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
-                   const std::function<void(const HeadRow&)>& found);
+                   const std::function<void(const ui::HeadRow&)>& found);
 
 /// Rows of `compute_heads` and `compute_kv_heads`, beside the points of sweeps. Not cached: the method `hardware`, and scales
 /// over all heads, which the input's digest does not distinguish. Thread-safe.
@@ -48,8 +48,8 @@ class KeptHeads {
   explicit KeptHeads(const std::string& directory);
 
   /// The row of the experiment's head, without its number and layer; none: not cached.
-  std::optional<HeadRow> find(const Experiment& experiment) const;
-  void keep(const Experiment& experiment, const HeadRow& row);
+  std::optional<ui::HeadRow> find(const Experiment& experiment) const;
+  void keep(const Experiment& experiment, const ui::HeadRow& row);
   /// Errors of the head with K and V in fewer bits; none: not cached.
   std::optional<std::vector<double>> find(const Experiment& experiment, const KvRange& layer) const;
   void keep(const Experiment& experiment, const KvRange& layer, const std::vector<double>& errors);
@@ -73,4 +73,4 @@ Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files);
 /// `attoscope.kv/1`.
 Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/table.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Parsed = nlohmann::json;
@@ -149,4 +149,4 @@ std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,8 +7,10 @@
 #include <string_view>
 
 namespace attoscope {
-
 struct Table;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 /// Keys in the order they were written.
 using Json = nlohmann::ordered_json;
@@ -38,4 +40,4 @@ Json rows_json(const Table& table);
 /// `value` as text in UTF-8; NaN and infinity become null.
 std::string json_text(const Json& value, int indent = 2);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,7 +13,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A value of a document with its path. Throws std::runtime_error with one sentence on unexpected values.
 class JsonPlace {
@@ -78,4 +78,4 @@ class JsonPlace {
   std::string path_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

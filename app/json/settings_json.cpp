@@ -8,7 +8,7 @@
 #include "app/words/numbers.h"
 #include "app/words/pixel_text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Parsed = nlohmann::json;
@@ -150,4 +150,4 @@ void read_settings(const Parsed& object, const std::string& path, const Settings
       add(remarks, joined(path, key) + " is not a known key");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

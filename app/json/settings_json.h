@@ -10,7 +10,7 @@
 #include "app/json/json.h"
 #include "kernels/experiment/setting.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// An object with the settings by their keys.
 Json settings_json(const Settings& settings);
@@ -23,4 +23,4 @@ inline constexpr std::size_t most_remarks = 100;
 void read_settings(const nlohmann::json& object, const std::string& path, const Settings& settings,
                    std::vector<std::string>& remarks, std::initializer_list<std::string_view> also = {});
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/tensors/head_layout.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::span<const std::string_view> usual_names(std::string_view option) {
@@ -137,4 +137,4 @@ JudgedGradients GradientFiles::group(int group, const std::function<Problem(int 
   return g;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

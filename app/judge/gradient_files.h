@@ -10,7 +10,7 @@
 #include "app/tensors/call_files.h"
 #include "kernels/judge/gradient_judge.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Files of a call's gradients, each one of `tensor_specs`; "": not given.
 struct GradientSources {
@@ -59,4 +59,4 @@ class GradientFiles {
   bool has_heads_of_q_ = false;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

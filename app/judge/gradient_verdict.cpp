@@ -12,7 +12,7 @@
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::string listed(const std::vector<std::string>& names) {
@@ -384,4 +384,4 @@ std::string gradient_html(const CallGradients& g) {
   return html + "</ul>\n";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/judge/gradient_files.h"
 #include "kernels/judge/call_judgement.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Groups in which a tensor is wrong in one way.
 struct WrongGroups {
@@ -67,4 +67,4 @@ std::vector<std::string> gradient_derivation(const CallGradients& gradients);
 std::string gradient_report(const CallGradients& gradients);
 std::string gradient_html(const CallGradients& gradients);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

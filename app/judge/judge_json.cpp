@@ -7,7 +7,7 @@
 #include "app/judge/lse_verdict.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 Json slip_json(const std::optional<Slip>& slip) {
@@ -124,4 +124,4 @@ Json verdict_json(const CallJudgement& call) {
           {"format", name(call.claim.format)}, {"slip", slip_json(row.slip)},           {"sentence", verdict_text(call)}};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

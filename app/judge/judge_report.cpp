@@ -14,7 +14,7 @@
 #include "app/judge/lse_verdict.h"
 #include "app/words/mathml.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr double plot_width = 640, plot_left = 56;
@@ -263,4 +263,4 @@ std::string judgement_html(const CallJudgement& call, const SeenAgain& again, co
       html_escaped(call.sentences[0]), style, body, ATTOSCOPE_VERSION);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

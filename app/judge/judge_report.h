@@ -6,9 +6,12 @@
 #include "app/json/json.h"
 
 namespace attoscope {
+struct CallJudgement;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 struct CallGradients;
-struct CallJudgement;
 struct CallLse;
 
 /// Ways to repeat a judgement.
@@ -31,4 +34,4 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
 /// The judgement on one head as a part of a result: "verdict" of `attoscope run`.
 Json verdict_json(const CallJudgement& call);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::size_t most_lines = 16;
@@ -304,4 +304,4 @@ std::string judgement_report(const CallJudgement& call) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

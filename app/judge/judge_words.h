@@ -6,10 +6,13 @@
 #include <vector>
 
 namespace attoscope {
-
 struct CallJudgement;
 struct JudgedRow;
 struct MaskTensor;
+}  // namespace attoscope
+
+namespace attoscope::app {
+
 struct JudgeQuestion;
 
 /// The conclusion, the evidence, and what to try. `accepting`: the option under which the worst head would be rounded; "" none.
@@ -34,4 +37,4 @@ std::string verdict_text(const CallJudgement& call);
 /// The sentences, the heads and the derivation for a terminal.
 std::string judgement_report(const CallJudgement& call);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The element type of this name in files; F64 if there is none.
@@ -88,4 +88,4 @@ ExperimentCall call_of(const Experiment& e) {
   return {std::make_shared<const LoneHead>(e), 0, false};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/slips/slips.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A call of which heads are read one by one.
 class JudgedCall {
@@ -63,4 +63,4 @@ struct ExperimentCall {
 };
 ExperimentCall call_of(const Experiment& experiment);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

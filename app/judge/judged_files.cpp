@@ -6,7 +6,7 @@
 
 #include "app/tensors/kernel_output.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(std::make_shared<CallFiles>(sources)) {
   files_->check_outputs();
@@ -120,4 +120,4 @@ JudgedCall::Layer JudgedFiles::layer_of(int head) const {
   return {heads_of_layer(files_, layer), head - layer.first};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/tensors/call_files.h"
 #include "kernels/experiment/input.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The four tensors, opened and found to fit each other.
 class JudgedFiles : public JudgedCall {
@@ -55,4 +55,4 @@ class JudgedFiles : public JudgedCall {
   std::shared_ptr<const CallFiles> files_;  ///< never null
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

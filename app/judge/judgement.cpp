@@ -12,7 +12,7 @@
 #include "kernels/judge/fits.h"
 #include "kernels/judge/judge.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::size_t most_searched = 4;
@@ -311,4 +311,4 @@ Format format_of_loaded(const Experiment& e) {
   return call ? claim_of(*call, {}).claim.format : format_of_output(e.loaded, e.format);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/call_judgement.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The question to `judge_call`.
 struct JudgeQuestion {
@@ -54,4 +54,4 @@ CallJudgement judge_experiment(const Experiment& experiment, const Options& opti
 /// fewer stays.
 Format format_of_loaded(const Experiment& experiment);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 JudgedLse judged_lse(const RowNumbers& given, const JudgedOutput& output, int head) {
@@ -139,4 +139,4 @@ std::string lse_html(const CallLse& lse) {
   return html + "</ul>\n";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

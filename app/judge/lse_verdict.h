@@ -11,7 +11,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/lse_judge.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// All heads, in the base in which more of them are right.
 struct CallLse {
@@ -41,4 +41,4 @@ std::vector<std::string> lse_derivation(const CallLse& lse);
 std::string lse_report(const CallLse& lse);
 std::string lse_html(const CallLse& lse);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 CallPart tensor_of_option(const std::string& spec, const char* option, std::span<const std::string_view> usual_names) {
   const TensorRef ref = tensor_ref(spec);
@@ -146,4 +146,4 @@ std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

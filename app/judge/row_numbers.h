@@ -10,7 +10,7 @@
 
 #include "app/tensors/call_files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The tensor of `--option FILE` or `FILE:NAME`, where it has one of the usual names or is the only one in its file if none is
 /// named. Throws std::runtime_error in a sentence.
@@ -57,4 +57,4 @@ std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& in
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
 std::string lse_beside(const TensorSpec& input, const CallFiles& call);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view beginning = "attoscope:open?", hexadecimal = "0123456789ABCDEF";
@@ -125,4 +125,4 @@ LinkMessage parse_link_url(std::string_view url) {
   return message;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

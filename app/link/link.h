@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 inline constexpr std::string_view link_scheme = "attoscope:";
 
@@ -54,4 +54,4 @@ std::string unpacked_text(std::string_view packed, std::size_t limit);
 /// std::runtime_error with one sentence: the window's error if it ended, or a timeout after ten seconds.
 void start_window_with(const std::string& path, const LinkMessage& message);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr int limit_of_window = 1, limit_of_program = 5;  ///< seconds that each waits for the other
@@ -178,4 +178,4 @@ bool send_to_window(const std::string& path, const LinkMessage& message) {
   return true;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "app/files/files.h"
 #include "app/link/link.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Path of attoscope/link.socket in $XDG_RUNTIME_DIR, else in a folder of the user in the temporary directory; empty if no
 /// folder is the user's alone, or the path is too long for a socket.
@@ -47,4 +47,4 @@ class LiveLink {
 /// window refuses it or does not answer.
 bool send_to_window(const std::string& path, const LinkMessage& message);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/link/link.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -74,4 +74,4 @@ std::string unpacked_text(std::string_view packed, std::size_t limit) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

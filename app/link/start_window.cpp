@@ -11,7 +11,7 @@
 #include "app/link/link.h"
 #include "app/link/live_link.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr const char* program = "/proc/self/exe";
@@ -55,4 +55,4 @@ void start_window_with(const std::string& path, const LinkMessage& message) {
   throw std::runtime_error("a window was started, but does not listen at " + (path.empty() ? "any place" : path));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

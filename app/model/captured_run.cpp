@@ -12,7 +12,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/model/model_run.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::uint64_t product_of(const std::vector<std::uint64_t>& shape, std::size_t count) {
@@ -383,4 +383,4 @@ std::optional<Format> CapturedRunFile::usual() const {
   return type == "F16" ? fp16 : type == "BF16" ? bf16 : type == "F64" ? fp64 : fp32;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "app/tensors/readers.h"
 #include "kernels/model/run_comparison.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A part of a model that a tensor's name tells.
 struct RunName {
@@ -79,4 +79,4 @@ class CapturedRunFile final : public CapturedRun {
   int first_row_ = 0;                                ///< of the first token in its sequence
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

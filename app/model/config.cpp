@@ -8,7 +8,7 @@
 #include "app/json/json_place.h"
 #include "app/model/model_files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr int most = 1 << 24;
@@ -129,4 +129,4 @@ Architecture read_config(const std::string& file, std::string& kind) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

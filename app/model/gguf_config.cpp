@@ -7,7 +7,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::array<std::string_view, 3> gguf_kinds{"llama", "qwen2", "qwen3"};
@@ -92,4 +92,4 @@ Architecture gguf_architecture(const TensorSet& set, const std::string& path, st
   return a;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "kernels/experiment/arithmetic_version.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// A hash of a model's sizes and weights.
@@ -84,4 +84,4 @@ ShareMemory KeptShares::memory() {
   return {known, found};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

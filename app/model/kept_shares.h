@@ -6,7 +6,7 @@
 #include "app/sweep/kept_values.h"
 #include "kernels/model/model_answer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The shares of one question's parts: of the same weights, tokens, method, surroundings, version and arithmetic.
 class KeptShares {
@@ -30,4 +30,4 @@ class KeptShares {
   int known_ = 0, kept_ = 0;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

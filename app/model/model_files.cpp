@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/system_memory.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ LanguageModel read_language_model(const std::string& path) {
   throw std::runtime_error("the model is " + in_quotes(path) + ", expected " + std::string(checkpoint_specs));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

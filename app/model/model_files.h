@@ -6,7 +6,7 @@
 #include "app/tensors/readers.h"
 #include "kernels/model/architecture.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Texts that name a checkpoint, for messages and help.
 inline constexpr std::string_view checkpoint_specs =
@@ -20,4 +20,4 @@ LanguageModel read_language_model(const std::string& path);
 Architecture read_config(const std::string& file, std::string& kind);
 Architecture gguf_architecture(const TensorSet& set, const std::string& path, std::string& kind);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

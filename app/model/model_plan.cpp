@@ -24,7 +24,7 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/stop_token.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +40,7 @@ std::string name_of(const std::string& checkpoint) {
   return checkpoint.ends_with(".gguf") ? path.stem().string() : path.filename().string();
 }
 
-Architecture described(const std::string& checkpoint, ModelReading& reading) {
+Architecture described(const std::string& checkpoint, ui::ModelReading& reading) {
   std::string kind;
   std::error_code error;
   if (!fs::is_directory(checkpoint, error) && !checkpoint.ends_with(".gguf"))
@@ -55,10 +55,10 @@ Architecture described(const std::string& checkpoint, ModelReading& reading) {
 }
 
 /// The plan's text; none: its file holds tokens.
-std::optional<std::string> text_of(const ModelPlan& plan) {
+std::optional<std::string> text_of(const ui::ModelPlan& plan) {
   constexpr std::uint64_t longest_text = 1 << 22;
-  if (plan.text < ModelText::typed) return shipped_text(model_text_names[plan.text]);
-  if (plan.text == ModelText::typed) return plan.typed;
+  if (plan.text < ui::ModelText::typed) return shipped_text(ui::model_text_names[plan.text]);
+  if (plan.text == ui::ModelText::typed) return plan.typed;
   if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a .npy");
   const std::string file = with_home(plan.file);
   if (file.ends_with(".npy")) return std::nullopt;
@@ -87,7 +87,7 @@ std::shared_ptr<const std::vector<std::string>> words_of(const Tokenizer* tokeni
   return std::make_shared<const std::vector<std::string>>(std::move(words));
 }
 
-void read_text(const ModelPlan& plan, const std::string& checkpoint, ModelReading& reading) {
+void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::ModelReading& reading) {
   const std::optional<std::string> text = text_of(plan);
   std::optional<Tokenizer> tokenizer;
   if (text) {
@@ -109,7 +109,7 @@ void read_text(const ModelPlan& plan, const std::string& checkpoint, ModelReadin
   for (const int token : reading.tokens) reading.text.push_back(token_text(reading, token));
 }
 
-Table targets_table(const ModelFound& found, const std::string& a_name, const std::string& b_name) {
+Table targets_table(const ui::ModelFound& found, const std::string& a_name, const std::string& b_name) {
   constexpr std::size_t most = 4096;
   Table table{
       .columns =
@@ -176,7 +176,7 @@ std::string fetched_checkpoint() {
   return fs::is_regular_file(file, error) ? file.string() : "";
 }
 
-std::string checkpoint_of(const ModelPlan& plan) {
+std::string checkpoint_of(const ui::ModelPlan& plan) {
   return plan.checkpoint.empty() ? fetched_checkpoint() : with_home(plan.checkpoint);
 }
 
@@ -194,13 +194,13 @@ std::string checkpoint_at(const std::string& path) {
   return is_model ? path : "";
 }
 
-std::string token_text(const ModelReading& reading, int token) {
+std::string token_text(const ui::ModelReading& reading, int token) {
   const bool known = reading.words && token >= 0 && static_cast<std::size_t>(token) < reading.words->size();
   return known ? (*reading.words)[static_cast<std::size_t>(token)] : std::to_string(token);
 }
 
-ReadPlan read_plan(const ModelPlan& plan) {
-  auto reading = std::make_shared<ModelReading>();
+ReadPlan read_plan(const ui::ModelPlan& plan) {
+  auto reading = std::make_shared<ui::ModelReading>();
   ReadPlan read;
   reading->asked = plan;
   const std::string checkpoint = checkpoint_of(plan);
@@ -221,7 +221,7 @@ ReadPlan read_plan(const ModelPlan& plan) {
   return read;
 }
 
-ModelFound asked_by(const Session& session, std::shared_ptr<const ModelReading> reading) {
+ui::ModelFound asked_by(const ui::Session& session, std::shared_ptr<const ui::ModelReading> reading) {
   const Experiment& e = session.experiment;
   const auto name_of = [&](const Method& m) {
     const std::string_view kernel = kernel_name(m, e.problem, e.format);
@@ -236,11 +236,11 @@ ModelFound asked_by(const Session& session, std::shared_ptr<const ModelReading> 
           .seed = e.problem.seed};
 }
 
-bool same_question(const ModelFound& x, const ModelFound& y) {
+bool same_question(const ui::ModelFound& x, const ui::ModelFound& y) {
   return x.reading == y.reading && x.a == y.a && x.b == y.b && x.format == y.format && x.seed == y.seed;
 }
 
-ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
+ModelQuestion question_of(const ui::ModelFound& found, const LanguageModel& model) {
   ModelQuestion q{.model = &model, .tokens = found.reading->tokens, .a = found.a, .b = found.b, .format = found.format};
   q.seed = found.seed;
   q.around = surroundings(found.reading->asked.around);
@@ -250,8 +250,8 @@ ModelQuestion question_of(const ModelFound& found, const LanguageModel& model) {
 }
 
 /// Compares the run of the plan's `against`.
-static void compare_run(ModelFound& asked, const ModelQuestion& q, const Options& options) {
-  const ModelPlan& plan = asked.reading->asked;
+static void compare_run(ui::ModelFound& asked, const ModelQuestion& q, const Options& options) {
+  const ui::ModelPlan& plan = asked.reading->asked;
   try {
     const JudgedRun run = judge_file(with_home(plan.against), *q.model, q.tokens, q.a, plan.around,
                                      Options{.cancelled = options.cancelled, .threads = options.threads, .isa = options.isa});
@@ -264,7 +264,7 @@ static void compare_run(ModelFound& asked, const ModelQuestion& q, const Options
   }
 }
 
-ModelFound answered(ModelFound asked, const LanguageModel& model, const Options& options) {
+ui::ModelFound answered(ui::ModelFound asked, const LanguageModel& model, const Options& options) {
   const ModelQuestion q = question_of(asked, model);
   asked.answer = std::make_shared<const ModelAnswer>(answer_model(q, options));
   asked.conclusion = model_conclusion(q, *asked.answer, asked.a_name);
@@ -277,8 +277,8 @@ ModelFound answered(ModelFound asked, const LanguageModel& model, const Options&
   return asked;
 }
 
-ModelShares attributed(std::shared_ptr<const ModelFound> found, ModelPart part, const LanguageModel& model,
-                       const Options& options) {
+ui::ModelShares attributed(std::shared_ptr<const ui::ModelFound> found, ModelPart part, const LanguageModel& model,
+                           const Options& options) {
   ModelQuestion q = question_of(*found, model);
   ModelAnswer whole = *found->answer;
   {
@@ -286,19 +286,19 @@ ModelShares attributed(std::shared_ptr<const ModelFound> found, ModelPart part, 
     parts.attribute = part, parts.yardsticks = false;
     whole.attribution = answer_model(parts, options).attribution;
   }
-  ModelShares shares{.of = found, .part = part};
+  ui::ModelShares shares{.of = found, .part = part};
   shares.conclusion = model_conclusion(q, whole, found->a_name);
   shares.shares = shares_table(whole, part);
   shares.answer = std::make_shared<const ModelAnswer>(std::move(whole));
   return shares;
 }
 
-ModelView computed_model(const Session& session, const Options& options) {
-  ModelView view{.checkpoint = checkpoint_of(session.model)};
+ui::ModelView computed_model(const ui::Session& session, const Options& options) {
+  ui::ModelView view{.checkpoint = checkpoint_of(session.model)};
   view.reading = read_plan(session.model).reading;
   if (!view.reading->wrong.empty()) return view;
   try {
-    view.found = std::make_shared<const ModelFound>(
+    view.found = std::make_shared<const ui::ModelFound>(
         answered(asked_by(session, view.reading), read_language_model(view.checkpoint), options));
   } catch (const std::bad_alloc&) {
     throw;
@@ -308,9 +308,11 @@ ModelView computed_model(const Session& session, const Options& options) {
   return view;
 }
 
-std::string heads_title(const ModelFound& found, int layer) { return fmt::format("{}, layer {}", found.reading->name, layer); }
+std::string heads_title(const ui::ModelFound& found, int layer) {
+  return fmt::format("{}, layer {}", found.reading->name, layer);
+}
 
-std::string heads_file(const ModelFound& found, int layer, const LanguageModel& model, const Options& options) {
+std::string heads_file(const ui::ModelFound& found, int layer, const LanguageModel& model, const Options& options) {
   const Architecture& a = model.architecture;
   const int n = static_cast<int>(found.reading->tokens.size());
   const LayerHeads<double> x = on_threads(options.threads, [&] {
@@ -332,4 +334,4 @@ std::string heads_file(const ModelFound& found, int layer, const LanguageModel& 
                             {"version", ATTOSCOPE_VERSION}});
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -15,7 +15,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// A measure of a run: its key, its column in the report and in the window's table, and what it is.
@@ -191,4 +191,4 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

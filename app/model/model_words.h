@@ -8,7 +8,7 @@
 #include "kernels/experiment/table.h"
 #include "kernels/model/model_answer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A token whose log-probability a moves far; nats.
 struct MovedToken {
@@ -43,4 +43,4 @@ Table runs_table(const ModelQuestion& question, const ModelAnswer& answer, const
 std::string model_report(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
                          const std::vector<MovedToken>& moved);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/model/captured_run.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Part = RunName::Part;
@@ -157,4 +157,4 @@ bool read_run_name(const std::string& name, RunName& found) {
   return true;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

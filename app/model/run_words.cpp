@@ -7,7 +7,7 @@
 
 #include "kernels/arithmetic/format.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Presets that a run of this format may follow; fp16 in place of bf16.
@@ -97,4 +97,4 @@ std::string run_lines(const JudgedRun& run) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

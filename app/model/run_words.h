@@ -9,7 +9,7 @@
 #include "kernels/compute.h"
 #include "kernels/model/run_comparison.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A run that was judged, under the rounding that was named, or else under that of the presets which fits it best.
 struct JudgedRun {
@@ -31,4 +31,4 @@ std::string run_conclusion(const JudgedRun& run);
 /// Lines on the comparison: what was left out, and the tokens that are too far.
 std::string run_lines(const JudgedRun& run);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

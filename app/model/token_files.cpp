@@ -12,7 +12,7 @@
 #include "app/words/numbers.h"
 #include "kernels/train/plan/chronicle.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 static constexpr std::uint64_t longest_text = 1 << 22;
 
@@ -58,4 +58,4 @@ std::vector<int> tokens_of_text(const std::string& path, const std::string& chec
   return tokens;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

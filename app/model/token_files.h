@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Whole numbers [n] of a .npy, int32 or int64; the first `limit` of them, 0: all. Throws std::runtime_error with one sentence.
 std::vector<int> read_tokens(const std::string& path, int limit);
@@ -21,4 +21,4 @@ std::optional<std::string> shipped_text(std::string_view name);
 /// front. Throws std::runtime_error with one sentence.
 std::vector<int> tokens_of_text(const std::string& path, const std::string& checkpoint, int limit);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// A text's characters; a byte that is no UTF-8 is one of its own, of no class.
@@ -217,4 +217,4 @@ std::vector<int> Tokenizer::tokens(std::string_view text) const {
   return found;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The rule that cuts a text into words before bytes are joined. single_digits: every digit alone, then gpt2 within each piece
 /// (SmolLM2); llama3 and qwen2: the regular expressions in their tokenizer.json.
@@ -44,4 +44,4 @@ bool is_letter(char32_t c);
 bool is_number(char32_t c);
 bool is_space(char32_t c);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/model/tokenizer.h"
 #include "app/tensors/readers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view llama3_words =
@@ -128,4 +128,4 @@ Tokenizer read_tokenizer(const std::string& checkpoint) {
   return of_folder((std::filesystem::path(checkpoint) / "tokenizer.json").string());
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

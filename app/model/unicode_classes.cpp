@@ -3,7 +3,7 @@
 
 #include "app/model/tokenizer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 // Runs of characters: the distance from the end of the run before, then the run's length. Counted from the General_Category of
@@ -109,4 +109,4 @@ bool is_space(char32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -20,7 +20,7 @@
 #include "kernels/experiment/traffic.h"
 #include "ui/frame/sweep_heat.h"
 
-namespace attoscope::papers {
+namespace attoscope::app::papers {
 namespace {
 
 /// `from`, twice that, ... up to `to`.
@@ -31,11 +31,11 @@ std::vector<std::string> powers(int from, int to) {
 }
 
 /// The least of three sizes of tiles, each twice the one before: 32 keys, fewer where there are few.
-int least_tile(const FigureSettings& x) { return std::clamp(x.n / 8, 1, 32); }
-int reference_tile(const FigureSettings& x) { return 2 * least_tile(x); }
+int least_tile(const ui::FigureSettings& x) { return std::clamp(x.n / 8, 1, 32); }
+int reference_tile(const ui::FigureSettings& x) { return 2 * least_tile(x); }
 
 /// One query: a without splits, b with as many splits and keys a tile as there can be.
-Sweep schedules_of(const FigureSettings& x) {
+Sweep schedules_of(const ui::FigureSettings& x) {
   Experiment e = base_of(x);
   e.problem.n = 1;
   e.problem.n_k = x.n;
@@ -64,16 +64,16 @@ std::vector<bool> same_bits(const Sweep& sweep, const std::vector<SweepAnswer>& 
 
 /// A map of the schedules under the settings' policy, nothing where a split would have no tile; adds to the caption what is
 /// seen in it.
-FigurePanel panel_of_schedules(const FigureSettings& x, const AnswerSweep& answer, std::string& caption) {
+ui::FigurePanel panel_of_schedules(const ui::FigureSettings& x, const AnswerSweep& answer, std::string& caption) {
   const Sweep sweep = schedules_of(x);
   const std::vector<SweepAnswer> answers = answer(sweep);
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answers);
   const std::vector<bool> same = same_bits(sweep, answers);
-  FigurePanel panel = sweep_heat_panel(*sweep_table(sweep, sweep.measure, answers));
+  ui::FigurePanel panel = sweep_heat_panel(*sweep_table(sweep, sweep.measure, answers));
   panel.title = "policy " + x.policy;
   panel.x.label = "splits";
   panel.y.label = "block_k";
-  FigureHeat& heat = *panel.heat;
+  ui::FigureHeat& heat = *panel.heat;
   heat.label = "largest difference, ulps of bf16";
   heat.colours.nothing = 0xc9ccd1;  // the same bits are white
   const std::size_t down = sweep.axes[1].values.size();
@@ -82,7 +82,7 @@ FigurePanel panel_of_schedules(const FigureSettings& x, const AnswerSweep& answe
   for (std::size_t i = 0; i < table.size(); ++i) {
     const int splits = to_number<int>(table[i].values[0]).value_or(1), keys = to_number<int>(table[i].values[1]).value_or(1);
     if (splits > tile_count(x.n, keys)) {
-      heat.values[i % down * static_cast<std::size_t>(heat.width) + i / down] = FigureHeat::nothing;
+      heat.values[i % down * static_cast<std::size_t>(heat.width) + i / down] = ui::FigureHeat::nothing;
     } else if (splits > 1 || keys != reference_tile(x)) {
       ++others;
       alike += same[i];
@@ -106,16 +106,17 @@ std::vector<double> means_of(const Sweep& sweep, const char* measure, const std:
 }
 
 /// One panel of bytes over what `set` sets to each of the values.
-FigurePanel bytes_over(const char* label, Experiment e, const std::vector<std::string>& values,
-                       const std::function<void(Experiment&, int)>& set) {
+ui::FigurePanel bytes_over(const char* label, Experiment e, const std::vector<std::string>& values,
+                           const std::function<void(Experiment&, int)>& set) {
   constexpr std::array<std::pair<const char*, double Traffic::*>, 3> counts{
       {{"Algorithm 0", &Traffic::algorithm0}, {"FlashAttention", &Traffic::flash1}, {"FlashAttention-2", &Traffic::flash2}}};
-  FigurePanel panel{.title = "", .x = number_axis(label, true), .y = number_axis("HBM bytes", true), .series = {}, .heat = {}};
+  ui::FigurePanel panel{
+      .title = "", .x = ui::number_axis(label, true), .y = ui::number_axis("HBM bytes", true), .series = {}, .heat = {}};
   panel.x.base = 2;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    Series& s = panel.series.emplace_back();
+    ui::Series& s = panel.series.emplace_back();
     s.label = counts[i].first;
-    s.ink = static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i);
+    s.ink = static_cast<ui::Ink>(static_cast<std::size_t>(ui::Ink::one) + i);
     for (const std::string& value : values) {
       set(e, to_number<int>(value).value());
       s.x.push_back(to_number<double>(value).value());
@@ -127,7 +128,7 @@ FigurePanel bytes_over(const char* label, Experiment e, const std::vector<std::s
 
 }  // namespace
 
-Figure invariance(const FigureSettings& x, const AnswerSweep& answer) {
+Figure invariance(const ui::FigureSettings& x, const AnswerSweep& answer) {
   const int wide = x.all_policies ? 2 : 1;
   Figure f{.name = "invariance", .caption = {}, .panels = {}, .columns = wide, .panels_across = wide};
   f.caption = fmt::format(
@@ -135,7 +136,7 @@ Figure invariance(const FigureSettings& x, const AnswerSweep& answer) {
       "keys a tile; 0 is the same bits; grey: a split would have no tile. ",
       reference_tile(x));
   for (const std::string& policy : policies_of(x)) {
-    FigureSettings own = x;
+    ui::FigureSettings own = x;
     own.policy = policy;
     f.panels.push_back(panel_of_schedules(own, answer, f.caption));
   }
@@ -143,8 +144,8 @@ Figure invariance(const FigureSettings& x, const AnswerSweep& answer) {
   return f;
 }
 
-Figure heads(const FigureSettings& x, const AnswerSweep& answer) {
-  const TensorFileInfo info = describe_tensors(assets_directory() + "/examples/grouped.safetensors");
+Figure heads(const ui::FigureSettings& x, const AnswerSweep& answer) {
+  const ui::TensorFileInfo info = describe_tensors(assets_directory() + "/examples/grouped.safetensors");
   Experiment base = base_of(x);
   base.problem.input.kind = InputKind::tensors;
   base.problem.input.file = info.file;
@@ -159,9 +160,9 @@ Figure heads(const FigureSettings& x, const AnswerSweep& answer) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return a[i]; });
   Figure f{.name = "heads", .caption = {}, .panels = {{}}, .columns = 2};
-  FigurePanel& panel = f.panels[0];
-  panel.y = number_axis("RMS error / RMS of output", true);
-  panel.series = {series_of("Flash", Ink::a, Shape::marks), series_of("three passes", Ink::b, Shape::marks)};
+  ui::FigurePanel& panel = f.panels[0];
+  panel.y = ui::number_axis("RMS error / RMS of output", true);
+  panel.series = {series_of("Flash", ui::Ink::a, ui::Shape::marks), series_of("three passes", ui::Ink::b, ui::Shape::marks)};
   for (const std::size_t i : order) {
     for (const auto& [s, values] : {std::pair{&panel.series[0], &a}, std::pair{&panel.series[1], &b}}) {
       s->x.push_back(static_cast<double>(panel.x.categories.size()));
@@ -179,7 +180,7 @@ Figure heads(const FigureSettings& x, const AnswerSweep& answer) {
   return f;
 }
 
-Figure io(const FigureSettings& x, const AnswerSweep&) {
+Figure io(const ui::FigureSettings& x, const AnswerSweep&) {
   const Experiment e = base_of(x);
   Figure f{.name = "io", .caption = {}, .panels = {}, .columns = 2, .panels_across = 2};
   f.panels = {bytes_over("N", e, powers(128, 65536), [](Experiment& one, int n) { one.problem.n = n; }),
@@ -196,4 +197,4 @@ Figure io(const FigureSettings& x, const AnswerSweep&) {
   return f;
 }
 
-}  // namespace attoscope::papers
+}  // namespace attoscope::app::papers

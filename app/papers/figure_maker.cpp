@@ -7,20 +7,20 @@
 #include <stdexcept>
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-PictureFormat format_of(ExportAs as) {
+PictureFormat format_of(ui::ExportAs as) {
   switch (as) {
-    case ExportAs::svg:
+    case ui::ExportAs::svg:
       return PictureFormat::svg;
-    case ExportAs::png:
+    case ui::ExportAs::png:
       return PictureFormat::png;
-    case ExportAs::tex:
+    case ui::ExportAs::tex:
       return PictureFormat::tikz;
-    case ExportAs::screen:
-    case ExportAs::pdf:
+    case ui::ExportAs::screen:
+    case ui::ExportAs::pdf:
       break;
   }
   return PictureFormat::pdf;
@@ -28,14 +28,14 @@ PictureFormat format_of(ExportAs as) {
 
 }  // namespace
 
-std::shared_ptr<const std::vector<FigureEntry>> figure_entries() {
-  std::vector<FigureEntry> entries;
+std::shared_ptr<const std::vector<ui::FigureEntry>> figure_entries() {
+  std::vector<ui::FigureEntry> entries;
   for (const NamedFigure& f : named_figures())
     entries.push_back({std::string(f.name), std::string(f.title), std::string(f.what)});
-  return std::make_shared<const std::vector<FigureEntry>>(std::move(entries));
+  return std::make_shared<const std::vector<ui::FigureEntry>>(std::move(entries));
 }
 
-FigureStyle style_of(const FigureChoice& c) {
+FigureStyle style_of(const ui::FigureChoice& c) {
   return {.columns = c.two_columns ? 2 : 1, .slide = c.slide, .font = c.font, .font_size = c.font_size};
 }
 
@@ -52,7 +52,7 @@ std::string free_place(const std::string& directory, std::string name) {
 }
 
 BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
-                     const FigureChoice& choice, const Cancelled& cancelled) {
+                     const ui::FigureChoice& choice, const Cancelled& cancelled) {
   const PictureFormat format = format_of(choice.as);
   const fs::path at(place);
   const std::string file = choice.zip ? place + ".zip" : (at / (at.filename().string() + picture_ending(format))).string();
@@ -67,7 +67,7 @@ FigureMaker::FigureMaker(const std::string& directory, const std::string& cache,
           },
           std::move(done)) {}
 
-void FigureMaker::ask(const AskedFigure& asked, const FigureChoice& choice) {
+void FigureMaker::ask(const AskedFigure& asked, const ui::FigureChoice& choice) {
   waiting_.push_back({asked, choice});
   begin_next();
 }
@@ -125,12 +125,12 @@ std::optional<FigureMaker::Outcome> FigureMaker::take() {
   return outcome;
 }
 
-std::optional<FigureProgress> FigureMaker::progress() const {
+std::optional<ui::FigureProgress> FigureMaker::progress() const {
   if (!drawing_) return std::nullopt;
-  FigureProgress p = told_.now;
+  ui::FigureProgress p = told_.now;
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
   if (told_.computed > 0) p.seconds_left = seconds / static_cast<double>(told_.computed) * static_cast<double>(p.all - p.done);
   return p;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,13 +13,13 @@
 #include "app/threads/worker.h"
 #include "ui/frame/entries.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The named figures as the menu shows them.
-std::shared_ptr<const std::vector<FigureEntry>> figure_entries();
+std::shared_ptr<const std::vector<ui::FigureEntry>> figure_entries();
 
 /// The style that the menus choose.
-FigureStyle style_of(const FigureChoice& choice);
+FigureStyle style_of(const ui::FigureChoice& choice);
 
 /// A name in `directory` of which no file is there yet: "attoscope-heat-map-3", without an ending.
 std::string free_place(const std::string& directory, std::string name);
@@ -31,7 +31,7 @@ struct BundlePlace {
   std::string failure;
 };
 BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
-                     const FigureChoice& choice, const Cancelled& cancelled = {});
+                     const ui::FigureChoice& choice, const Cancelled& cancelled = {});
 
 /// Computes and writes figures of the papers, one after another, while the window goes on.
 class FigureMaker {
@@ -42,11 +42,11 @@ class FigureMaker {
   /// `take` has something to do.
   FigureMaker(const std::string& directory, const std::string& cache, std::function<void()> done);
 
-  void ask(const AskedFigure& asked, const FigureChoice& choice);
+  void ask(const AskedFigure& asked, const ui::FigureChoice& choice);
   /// Drops the figures that wait and stops the one on its way.
   void stop();
   /// Progress of the figure on its way, as the last `take` found it; none: there is none.
-  std::optional<FigureProgress> progress() const;
+  std::optional<ui::FigureProgress> progress() const;
   /// Begins the next figure; the outcome of a figure, once.
   std::optional<Outcome> take();
   bool busy() const { return drawing_ || !waiting_.empty(); }
@@ -55,10 +55,10 @@ class FigureMaker {
   using Clock = std::chrono::steady_clock;
   struct Asked {
     AskedFigure figure;
-    FigureChoice choice;
+    ui::FigureChoice choice;
   };
   struct Told {
-    FigureProgress now{};
+    ui::FigureProgress now{};
     std::size_t computed = 0;  ///< points that were not remembered
     std::string saved{};       ///< sentence at the end
   };
@@ -75,4 +75,4 @@ class FigureMaker {
   Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,16 +12,16 @@
 #include "kernels/experiment/letters.h"
 #include "kernels/questions/expression.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct PanelPoint {
-  const FigurePanel* panel;
+  const ui::FigurePanel* panel;
   double x, y;
 };
 
 /// The place of "last", "3" or "bf16" among the points of a series; none where it has no such point.
-std::optional<std::size_t> place_of(std::string_view name, const FigurePanel& panel, const Series& s) {
+std::optional<std::size_t> place_of(std::string_view name, const ui::FigurePanel& panel, const ui::Series& s) {
   if (name == "first") return 0;
   if (name == "last") return s.y.size() - 1;
   if (name == "least") return static_cast<std::size_t>(std::ranges::min_element(s.y) - s.y.begin());
@@ -37,7 +37,7 @@ std::optional<PanelPoint> point_called(std::string_view name, const Figure* figu
   if (figure == nullptr || first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
   const auto panel = to_number<std::size_t>(name.substr(0, first));
   if (!panel || *panel >= figure->panels.size()) return std::nullopt;
-  const FigurePanel& p = figure->panels[*panel];
+  const ui::FigurePanel& p = figure->panels[*panel];
   const std::string_view which = name.substr(first + 1, second - first - 1);
   const std::size_t series = which == "last" ? p.series.size() - 1 : to_number<std::size_t>(which).value_or(p.series.size());
   if (series >= p.series.size() || p.series[series].y.empty()) return std::nullopt;
@@ -89,8 +89,8 @@ std::string places_within(std::string_view range, const Figure& figure) {
   const double least = to_number<double>(range.substr(0, between)).value_or(NAN),
                most = to_number<double>(range.substr(between + 1)).value_or(NAN);
   std::string text;
-  for (const FigurePanel& panel : figure.panels)
-    for (const Series& s : panel.series)
+  for (const ui::FigurePanel& panel : figure.panels)
+    for (const ui::Series& s : panel.series)
       for (std::size_t i = 0; i < s.x.size() && !s.dashed; ++i)
         if (s.y[i] >= least && s.y[i] <= most)
           text += (text.empty() ? "" : "; ") + s.label + ", " + panel.title + ", " + two_digits(s.x[i]);
@@ -163,4 +163,4 @@ double filled_number(std::string_view text, const FigureScope& scope) {
   throw std::invalid_argument(in_quotes(number) + " is no number");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/figures/figure.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The values that a text may name.
 struct FigureScope {
@@ -38,4 +38,4 @@ double filled_number(std::string_view text, const FigureScope& scope);
 /// "2.9".
 std::string two_digits(double x);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -17,7 +17,7 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/model/model_answer.h"
 
-namespace attoscope::papers {
+namespace attoscope::app::papers {
 namespace {
 
 /// Policies of Flash Attention and whole kernels, from the finest to the coarsest formats.
@@ -68,13 +68,14 @@ std::vector<RunMeasures> measures_of_methods(ModelQuestion q, const Options& opt
   return all;
 }
 
-FigurePanel panel_of_measure(const ShownMeasure& measure, const std::vector<RunMeasures>& runs) {
-  FigurePanel p{.title = "", .x = {}, .y = number_axis(measure.label), .series = {}, .heat = {}};
-  p.series = {series_of("attention alone", Ink::a, Shape::marks), series_of("yardstick", Ink::golden, Shape::marks)};
+ui::FigurePanel panel_of_measure(const ShownMeasure& measure, const std::vector<RunMeasures>& runs) {
+  ui::FigurePanel p{.title = "", .x = {}, .y = ui::number_axis(measure.label), .series = {}, .heat = {}};
+  p.series = {series_of("attention alone", ui::Ink::a, ui::Shape::marks),
+              series_of("yardstick", ui::Ink::golden, ui::Shape::marks)};
   p.x.categories.assign(shown_methods.begin(), shown_methods.end());
   p.x.categories.insert(p.x.categories.end(), yardstick_names.begin(), yardstick_names.end());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    Series& s = p.series[i < shown_methods.size() ? 0 : 1];
+    ui::Series& s = p.series[i < shown_methods.size() ? 0 : 1];
     s.x.push_back(static_cast<double>(i)), s.y.push_back(measure.of(runs[i]));
   }
   p.y.log = std::ranges::all_of(runs, [&](const RunMeasures& m) { return measure.of(m) > 0; });
@@ -99,7 +100,7 @@ std::string coarser_text(const std::vector<RunMeasures>& runs) {
 
 }  // namespace
 
-Figure language_model(const FigureSettings& x, const Options& options, const std::function<void()>& finished) {
+Figure language_model(const ui::FigureSettings& x, const Options& options, const std::function<void()>& finished) {
   const std::string checkpoint = fetched_checkpoint();
   if (checkpoint.empty())
     throw std::runtime_error(
@@ -120,4 +121,4 @@ Figure language_model(const FigureSettings& x, const Options& options, const std
   return f;
 }
 
-}  // namespace attoscope::papers
+}  // namespace attoscope::app::papers

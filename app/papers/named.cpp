@@ -15,7 +15,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The figures that are more than sweeps, by the names of their entries.
@@ -38,8 +38,8 @@ NamedFigure figure_of(const nlohmann::json& entry) {
   if (!entry.contains("panels"))
     f.made = coded_figure(f.name);
   else
-    f.made =
-        FromSweeps([entry](const FigureSettings& x, const AnswerSweep& answer) { return planned_figure(entry, x, answer); });
+    f.made = FromSweeps(
+        [entry](const ui::FigureSettings& x, const AnswerSweep& answer) { return planned_figure(entry, x, answer); });
   return f;
 }
 
@@ -78,4 +78,4 @@ const NamedFigure& named_figure(std::string_view name) {
                               (known.empty() ? ": the assets are missing" : ", expected " + listed(known)));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

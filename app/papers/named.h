@@ -16,25 +16,25 @@
 #include "kernels/train/record.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Answers a sweep, all of its points. Throws Stopped when it was asked to stop.
 using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;
 
 /// Makes a figure of the sweeps that it asks for.
-using FromSweeps = std::function<Figure(const FigureSettings&, const AnswerSweep&)>;
+using FromSweeps = std::function<Figure(const ui::FigureSettings&, const AnswerSweep&)>;
 
 /// Makes a figure of what was trained in full: of a single plan, or of all that the settings' policy and seeds ask for.
 struct FromTraining {
   Figure (*draw)(const TrainRecord&);
-  std::vector<FigureTraining> (*trainings)(const FigureSettings&);
-  Figure (*draw_all)(const FigureSettings&, std::span<const FigureRecord>);
+  std::vector<FigureTraining> (*trainings)(const ui::FigureSettings&);
+  Figure (*draw_all)(const ui::FigureSettings&, std::span<const FigureRecord>);
 };
 
 /// Makes a figure of the language model that app/fetch-model brings, over so many tokens as the settings' n. It calls
 /// `finished` after each of its runs.
 struct FromModel {
-  Figure (*draw)(const FigureSettings&, const Options&, const std::function<void()>& finished);
+  Figure (*draw)(const ui::FigureSettings&, const Options&, const std::function<void()>& finished);
   std::size_t runs;
 };
 
@@ -51,4 +51,4 @@ std::span<const NamedFigure> named_figures();
 /// Throws std::invalid_argument that lists the known ones.
 const NamedFigure& named_figure(std::string_view name);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,7 +13,7 @@
 #include "kernels/train/plan/plan_settings.h"
 #include "ui/session/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 static Settings settings(WeightDigest& d) { return {{"run", &d.run}, {"weights", HexValue{&d.weights}}}; }
 
@@ -92,7 +92,7 @@ void validate(const AskedFigure& asked) {
 }
 
 Json asked_json(const AskedFigure& asked) {
-  const FigureSettings& s = asked.settings;
+  const ui::FigureSettings& s = asked.settings;
   if (asked.plan)
     return {{"schema", figure_schema},
             {"version", ATTOSCOPE_VERSION},
@@ -134,7 +134,7 @@ AskedFigure parse_asked_figure(const std::string& text) {
 
 std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions& options) {
   std::vector<SweepAnswer> answers = run_sweep(sweep, options);
-  if (answers.size() < attoscope::point_count(sweep))
+  if (answers.size() < app::point_count(sweep))
     throw std::runtime_error(
         "stopped before the figure was complete; its points are kept, and the same figure goes on from there");
   for (const SweepAnswer& a : answers)
@@ -150,7 +150,7 @@ std::size_t point_count(const AskedFigure& asked) {
     return count;
   }
   sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) {
-    std::vector<SweepAnswer> answers(attoscope::point_count(sweep));
+    std::vector<SweepAnswer> answers(app::point_count(sweep));
     count += answers.size();
     for (std::size_t i = 0; i < answers.size(); ++i) {
       answers[i].index = i;
@@ -182,4 +182,4 @@ MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work) {
   return {std::move(figure), std::move(json), ""};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "app/papers/named.h"
 #include "app/sweep/point_cache.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A hash of the weights that a run ended with.
 struct WeightDigest {
@@ -25,7 +25,7 @@ struct WeightDigest {
 /// A named figure and its settings.
 struct AskedFigure {
   std::string name;
-  FigureSettings settings{};
+  ui::FigureSettings settings{};
   std::optional<TrainPlan> plan{};      ///< of a training; none: as the settings say
   std::vector<WeightDigest> digests{};  ///< digests of that training when it was drawn first; empty: unknown
 
@@ -70,4 +70,4 @@ struct MadeFigure {
 /// Computes what the cache does not know, or trains, and makes the figure.
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -22,14 +22,14 @@
 #include "kernels/experiment/scaled_kernels.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Plan = nlohmann::json;
 
-constexpr EnumArray<Ink> ink_names{"a",   "b",     "golden", "moved", "bad", "good", "one",
-                                   "two", "three", "four",   "five",  "six", "text"};
-constexpr EnumArray<Shape> shape_names{"line", "marks", "line_and_marks", "steps", "bars", "band", "dots"};
+constexpr EnumArray<ui::Ink> ink_names{"a",   "b",     "golden", "moved", "bad", "good", "one",
+                                       "two", "three", "four",   "five",  "six", "text"};
+constexpr EnumArray<ui::Shape> shape_names{"line", "marks", "line_and_marks", "steps", "bars", "band", "dots"};
 
 /// The keys of an entry, its panels, lines and bars.
 constexpr std::array<std::string_view, 29> known_keys{
@@ -106,7 +106,7 @@ Spread spread_from_given(Experiment e, int seeds) {
 /// Draws one entry.
 class PlanDrawing {
  public:
-  PlanDrawing(const FigureSettings& settings, const AnswerSweep& answer) : settings_(settings), answer_(answer) {}
+  PlanDrawing(const ui::FigureSettings& settings, const AnswerSweep& answer) : settings_(settings), answer_(answer) {}
 
   Figure figure(const Plan& plan) {
     FigureScope scope = scope_of(settings_);
@@ -143,7 +143,7 @@ class PlanDrawing {
     if (!loop.is_string()) return loop;
     Plan rows = Plan::array();
     const auto add = [&](const char* name, std::string_view value) { rows.push_back({{name, std::string(value)}}); };
-    FigureSettings x = settings_;
+    ui::FigureSettings x = settings_;
     x.all_policies |= loop == "all_policies";
     if (loop == "policies" || loop == "all_policies")
       for (const std::string& policy : policies_of(x)) add("policy", policy);
@@ -173,11 +173,11 @@ class PlanDrawing {
   }
 
   void add_panel(const Plan& plan, const FigureScope& scope) {
-    FigurePanel& p = figure_.panels.emplace_back();
+    ui::FigurePanel& p = figure_.panels.emplace_back();
     p.title = filled(text_of(plan, "title"), scope);
-    p.x = number_axis(text_of(plan, "x"), plan.contains("x_log"));
+    p.x = ui::number_axis(text_of(plan, "x"), plan.contains("x_log"));
     p.x.base = plan.value("x_log", 10);
-    p.y = number_axis(filled(text_of(plan, "y"), scope), plan.value("y_log", true));
+    p.y = ui::number_axis(filled(text_of(plan, "y"), scope), plan.value("y_log", true));
     if (plan.contains("y_min")) p.y.min = plan.at("y_min").get<double>();
     for (const Bar& bar : bars_) p.x.categories.push_back(bar.name);
     const std::string names = text_of(plan, "names");
@@ -190,11 +190,10 @@ class PlanDrawing {
       for (const FigureScope& one : each(line, scope)) add_lines(p, within(plan, line), one);
   }
 
-  void add_lines(FigurePanel& panel, const Plan& line, const FigureScope& scope) {
+  void add_lines(ui::FigurePanel& panel, const Plan& line, const FigureScope& scope) {
     if (line.contains("level")) {
       const std::vector<double> x = panel.series[0].x;
-      return add(panel, line, scope, "",
-                 attoscope::series_of("", {}, {}, x, std::vector(x.size(), line.at("level").get<double>())));
+      return add(panel, line, scope, "", ui::series_of("", {}, {}, x, std::vector(x.size(), line.at("level").get<double>())));
     }
     if (!bars_.empty()) return add(panel, line, scope, "", bar_series(line));
     const Sweep sweep = sweep_of(line, scope);
@@ -209,7 +208,7 @@ class PlanDrawing {
   }
 
   /// Adds the series with the looks of its line.
-  static void add(FigurePanel& panel, const Plan& line, const FigureScope& scope, const std::string& value, Series s) {
+  static void add(ui::FigurePanel& panel, const Plan& line, const FigureScope& scope, const std::string& value, ui::Series s) {
     const auto look = [&](const char* key) { return filled(text_of(line, key), scope); };
     const std::string dashed = look("dashed"), ink = look("ink"), shape = look("shape");
     const auto place = [](const auto& names, const std::string& text) {
@@ -219,9 +218,9 @@ class PlanDrawing {
     };
     s.label = look("label");
     s.dashed = dashed == "yes" || (!dashed.empty() && dashed == value);
-    s.ink = ink.empty() ? static_cast<Ink>(static_cast<std::size_t>(Ink::one) + panel.series.size() % 6)
-                        : static_cast<Ink>(place(ink_names, ink));
-    s.shape = shape.empty() ? Shape::line_and_marks : static_cast<Shape>(place(shape_names, shape));
+    s.ink = ink.empty() ? static_cast<ui::Ink>(static_cast<std::size_t>(ui::Ink::one) + panel.series.size() % 6)
+                        : static_cast<ui::Ink>(place(ink_names, ink));
+    s.shape = shape.empty() ? ui::Shape::line_and_marks : static_cast<ui::Shape>(place(shape_names, shape));
     if (line.value("over_first", false)) {
       const double first = s.y.empty() ? 1 : s.y.front();
       for (std::vector<double>* const values : {&s.y, &s.low, &s.high})
@@ -237,9 +236,9 @@ class PlanDrawing {
   }
 
   /// A measure of every bar.
-  Series bar_series(const Plan& line) {
+  ui::Series bar_series(const Plan& line) {
     const int seeds = line.value("seeds", settings_.seeds);
-    Series s;
+    ui::Series s;
     for (const Bar& bar : bars_) {
       const Spread of_bar = spread_of(line, bar.experiment, seeds);
       s.x.push_back(static_cast<double>(s.x.size()));
@@ -268,7 +267,7 @@ class PlanDrawing {
     return known != answered_.end() ? known->second : answered_.emplace_back(sweep, answer_(sweep)).second;
   }
 
-  const FigureSettings& settings_;
+  const ui::FigureSettings& settings_;
   const AnswerSweep& answer_;
   Figure figure_;
   std::vector<Bar> bars_;
@@ -287,7 +286,7 @@ void check_plan(const Plan& plan) {
   }
 }
 
-Figure planned_figure(const Plan& plan, const FigureSettings& settings, const AnswerSweep& answer) {
+Figure planned_figure(const Plan& plan, const ui::FigureSettings& settings, const AnswerSweep& answer) {
   const auto refused = [&](const std::exception& error) {
     return std::invalid_argument("figure " + text_of(plan, "name") + ": " + error.what());
   };
@@ -300,7 +299,7 @@ Figure planned_figure(const Plan& plan, const FigureSettings& settings, const An
   }
 }
 
-FigureScope scope_of(const FigureSettings& x) {
+FigureScope scope_of(const ui::FigureSettings& x) {
   const std::vector<std::string> shown = policies_of(x);
   const Experiment e = base_of(x);
   const bool rotates = (x.d & (x.d - 1)) == 0;
@@ -315,7 +314,7 @@ FigureScope scope_of(const FigureSettings& x) {
           .numbers = {{"N", x.n}, {"d", x.d}, {"seeds", x.seeds}, {"all", x.all_policies}, {"rotates", rotates}}};
 }
 
-Experiment base_of(const FigureSettings& x) {
+Experiment base_of(const ui::FigureSettings& x) {
   Experiment e = default_experiment();
   e.problem.n = x.n;
   e.problem.d = x.d;
@@ -324,7 +323,7 @@ Experiment base_of(const FigureSettings& x) {
   return e;
 }
 
-std::vector<std::string> policies_of(const FigureSettings& x) {
+std::vector<std::string> policies_of(const ui::FigureSettings& x) {
   std::vector<std::string> names;
   if (!x.all_policies) return {x.policy};
   for (const Policy& p : policies())
@@ -332,4 +331,4 @@ std::vector<std::string> policies_of(const FigureSettings& x) {
   return names;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

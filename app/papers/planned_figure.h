@@ -8,20 +8,20 @@
 #include "app/papers/figure_text.h"
 #include "app/papers/named.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Throws std::runtime_error in a sentence where the entry has a key that no part of a figure has.
 void check_plan(const nlohmann::json& plan);
 
 /// The figure of an entry, its sweeps answered by `answer`, each once. Throws std::invalid_argument in a sentence where the
 /// entry asks for what there is not.
-Figure planned_figure(const nlohmann::json& plan, const FigureSettings& settings, const AnswerSweep& answer);
+Figure planned_figure(const nlohmann::json& plan, const ui::FigureSettings& settings, const AnswerSweep& answer);
 
 /// The names that texts of every figure may use: {policy}, {N}, ...; README.md lists them.
-FigureScope scope_of(const FigureSettings& settings);
+FigureScope scope_of(const ui::FigureSettings& settings);
 /// The default experiment with the settings' size, and a under their policy.
-Experiment base_of(const FigureSettings& settings);
+Experiment base_of(const ui::FigureSettings& settings);
 /// The policies that are drawn: the chosen one, or all of the flash kind.
-std::vector<std::string> policies_of(const FigureSettings& settings);
+std::vector<std::string> policies_of(const ui::FigureSettings& settings);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

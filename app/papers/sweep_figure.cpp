@@ -20,7 +20,7 @@
 #include "ui/frame/sweep_heat.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The settings that an experiment is computed from, in words; "" of those that do not matter.
@@ -45,7 +45,7 @@ std::string tile_words(const Method& m) {
 
 std::string experiment_words(std::span<const Experiment> all) {
   std::vector<std::string> words = words_of(all[0]);
-  std::array<std::string, 2> names = legend_names(all), tiles{tile_words(all[0].a), tile_words(all[0].b)};
+  std::array<std::string, 2> names = ui::legend_names(all), tiles{tile_words(all[0].a), tile_words(all[0].b)};
   for (const Experiment& e : all) {
     const std::vector<std::string> others = words_of(e);
     for (std::size_t i = 0; i < words.size(); ++i)
@@ -59,23 +59,23 @@ std::string experiment_words(std::span<const Experiment> all) {
   return fmt::format("{}; {}; {}", fmt::join(words, ", "), names[0], names[1]);
 }
 
-SweepAxes usual_axes(const SweepTable& t, SeedSpread spread) {
-  SweepAxes axes{.spread = spread, .log_x = false, .log_y = false};
+ui::SweepAxes usual_axes(const ui::SweepTable& t, ui::SeedSpread spread) {
+  ui::SweepAxes axes{.spread = spread, .log_x = false, .log_y = false};
   if (const std::vector<double>& x = t.axes[0].numbers; x.size() > 2) {
     const auto [least, largest] = std::ranges::minmax(x);
     axes.log_x = std::ranges::all_of(x, [](double v) { return v >= 1 && v == std::floor(v); }) && largest / least >= 8;
   }
-  NumberSpan y;
-  for (const SweepCell& c : t.cells)
+  ui::NumberSpan y;
+  for (const ui::SweepCell& c : t.cells)
     if (c.count > 0) y.take(c.mean), y.take(t.has_rival ? c.rival : c.mean);
   axes.log_y = y.low > 0 && y.high > 4 * y.low;
   return axes;
 }
 
-Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
-                   SeedSpread spread) {
-  Series s;
-  const bool all = spread == SeedSpread::min_max;
+ui::Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
+                       ui::SeedSpread spread) {
+  ui::Series s;
+  const bool all = spread == ui::SeedSpread::min_max;
   const std::vector<std::string>& values = sweep.axes[0].values;
   for (const SweepRow& row : rows) {
     if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != second)) continue;
@@ -114,26 +114,26 @@ SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& re
   return style;
 }
 
-Figure sweep_figure(const Sweep& sweep, const SweepTable& table, const SweepStyle& style) {
+Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const SweepStyle& style) {
   const bool two = sweep.axes.size() > 1;
   Figure f{.name = "sweep", .caption = {}, .panels = {}};
   f.panels.push_back(style.heat_map && two ? sweep_heat_panel(table) : sweep_lines(table, style.axes).panel);
-  if (sweep.over.kind != SweepOver::seed) f.panels[0].y.label += ", over " + table.repeats;
+  if (sweep.over.kind != ui::SweepOver::seed) f.panels[0].y.label += ", over " + table.repeats;
   std::vector<std::string> ranges;
   for (const Axis& axis : sweep.axes)
     ranges.push_back(fmt::format("{} from {} to {}", axis_key(axis.key).title, axis.values.front(), axis.values.back()));
   const std::string of = table.has_rival ? fmt::format(" of {} and {}", table.methods[0], table.methods[1]) : "";
   const bool spreads = sweep.seeds > 1;
-  const char* const bars = style.axes.spread == SeedSpread::std ? "one standard deviation" : "the least and the largest";
+  const char* const bars = style.axes.spread == ui::SeedSpread::std ? "one standard deviation" : "the least and the largest";
   f.caption = fmt::format("{}{} over {}: {}{}; {}; attoscope " ATTOSCOPE_VERSION ".", measure_title(table), of,
                           fmt::join(ranges, " and "), spreads ? "means of " + table.repeats : "one answer each",
                           spreads && !f.panels[0].heat ? std::string(", bars: ") + bars : "",
                           experiment_words(varied_experiments(sweep)));
-  if (const Input& input = sweep.base.problem.input; sweep.over.kind != SweepOver::seed) {
+  if (const Input& input = sweep.base.problem.input; sweep.over.kind != ui::SweepOver::seed) {
     const std::string one = input_spec(input);  // names a head, where all are meant
     if (const std::size_t at = f.caption.find(one); at != std::string::npos) f.caption.replace(at, one.size(), input.file);
   }
   return in_style(std::move(f), style.print);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

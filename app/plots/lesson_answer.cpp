@@ -14,7 +14,7 @@
 #include "kernels/experiment/rules.h"
 #include "ui/frame/exercise.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Limits of a page's questions, which are computed while somebody reads: operations and points.
@@ -33,7 +33,7 @@ Experiment ready(Experiment e) {
   return e;
 }
 
-Sweep sweep_of(const LessonQuestion& q) {
+Sweep sweep_of(const ui::LessonQuestion& q) {
   Sweep sweep{.base = ready(q.experiment), .axes = {}, .seeds = q.seeds, .measure = parse_measure(q.measure)};
   for (const std::string& text : q.vary) sweep.axes.push_back(parse_axis(text));
   if (const std::size_t count = point_count(sweep); count > largest_sweep)
@@ -42,7 +42,7 @@ Sweep sweep_of(const LessonQuestion& q) {
   return sweep;
 }
 
-void answer_sweep(LessonAnswer& a, const Options& options) {
+void answer_sweep(ui::LessonAnswer& a, const Options& options) {
   SweepLedger ledger(sweep_of(a.question));
   for (SweepAnswer& point : run_sweep(ledger.sweep(), {.cancelled = options.cancelled})) ledger.add(std::move(point));
   if (options.cancelled && options.cancelled()) throw Stopped();
@@ -50,13 +50,13 @@ void answer_sweep(LessonAnswer& a, const Options& options) {
   if (!a.table.errors.empty()) a.problem = a.table.errors[0];
 }
 
-SweepCell cell_of(const std::vector<double>& values) {
+ui::SweepCell cell_of(const std::vector<double>& values) {
   const SweepRow row = row_of(values);
   return {.count = row.count, .mean = row.mean, .std = row.std, .min = row.min, .max = row.max, .rival = NAN};
 }
 
 /// The experiment's number over `seeds` seeds.
-SweepCell own_cell(Experiment e, const LessonQuestion& q, const Options& options) {
+ui::SweepCell own_cell(Experiment e, const ui::LessonQuestion& q, const Options& options) {
   std::vector<double> found;
   for (int i = 0; i < q.seeds; ++i, ++e.problem.seed)
     found.push_back(own_numbers(q.measure)->number(q.measure, e, options.cancelled));
@@ -64,8 +64,8 @@ SweepCell own_cell(Experiment e, const LessonQuestion& q, const Options& options
 }
 
 /// The losses of both models of the plan `spike`.
-void answer_losses(LessonAnswer& a, const Options& options) {
-  SweepValues steps{.key = "step", .title = "training step", .names = {}, .numbers = {}};
+void answer_losses(ui::LessonAnswer& a, const Options& options) {
+  ui::SweepValues steps{.key = "step", .title = "training step", .names = {}, .numbers = {}};
   for (const auto& [of_a, of_b] : spike_losses(a.question.experiment.problem.seed, options.cancelled)) {
     steps.numbers.push_back(static_cast<double>(steps.numbers.size() + 1));
     steps.names.push_back(std::to_string(steps.numbers.size()));
@@ -75,8 +75,8 @@ void answer_losses(LessonAnswer& a, const Options& options) {
 }
 
 /// An own number, along no parameter or one.
-void answer_own(LessonAnswer& a, const Options& options) {
-  const LessonQuestion& q = a.question;
+void answer_own(ui::LessonAnswer& a, const Options& options) {
+  const ui::LessonQuestion& q = a.question;
   a.table.measure = a.table.quantity = own_numbers(q.measure)->title(q.measure);
   a.table.seeds = q.seeds;
   if (q.measure == train_losses) return answer_losses(a, options);
@@ -96,15 +96,15 @@ void answer_own(LessonAnswer& a, const Options& options) {
 }
 
 /// The largest error over all orders of a row's keys, and its order.
-void answer_order(LessonAnswer& a, const Options& options) {
+void answer_order(ui::LessonAnswer& a, const Options& options) {
   const OrderedRow worst = worst_order(a.question.experiment, options.cancelled);
   a.table.measure = "the largest error of all orders";
-  a.table.axes = {{.key = "order", .title = "order", .names = {order_text(worst.order)}, .numbers = {}}};
+  a.table.axes = {{.key = "order", .title = "order", .names = {ui::order_text(worst.order)}, .numbers = {}}};
   a.table.cells = {cell_of({worst.error})};
 }
 
 /// One number over its seeds, or the whole answer.
-void answer_plain(LessonAnswer& a, const Options& options) {
+void answer_plain(ui::LessonAnswer& a, const Options& options) {
   Experiment e = ready(a.question.experiment);
   auto result = std::make_shared<Result>(compute(e, options));
   result->experiment = a.question.experiment;
@@ -119,12 +119,12 @@ void answer_plain(LessonAnswer& a, const Options& options) {
 
 }  // namespace
 
-LessonAnswer answer(const LessonQuestion& question, const Options& options) {
-  LessonAnswer a{.question = question};
+ui::LessonAnswer answer(const ui::LessonQuestion& question, const Options& options) {
+  ui::LessonAnswer a{.question = question};
   try {
     if (own_numbers(question.measure) != nullptr)
       answer_own(a, options);
-    else if (question.measure == order_measure)
+    else if (question.measure == ui::order_measure)
       answer_order(a, options);
     else
       question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
@@ -138,4 +138,4 @@ LessonAnswer answer(const LessonQuestion& question, const Options& options) {
   return a;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

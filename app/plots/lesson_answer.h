@@ -4,9 +4,9 @@
 #include "kernels/compute.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Computes the answer; a failure goes to its `problem`. Throws Stopped.
-LessonAnswer answer(const LessonQuestion& question, const Options& options);
+ui::LessonAnswer answer(const ui::LessonQuestion& question, const Options& options);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "kernels/model/model_answer.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view model_prefix = "model.";
@@ -42,7 +42,7 @@ struct ModelNumber {
 };
 
 ModelNumber model_number_of(std::string_view measure) {
-  const std::vector<std::string> words = split(measure.substr(model_prefix.size()), '.');
+  const std::vector<std::string> words = ui::split(measure.substr(model_prefix.size()), '.');
   ModelNumber found;
   if (words.size() == 2) {
     for (const MeasuredRun& r : measured_runs)
@@ -93,4 +93,4 @@ double model_number(std::string_view measure, const Experiment& e, const Cancell
 
 const OwnNumbers model_numbers{model_prefix, check_model_number, model_number_title, model_number};
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/train/plan/plan.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Measures that begin with a word of their own.
 struct OwnNumbers {
@@ -50,4 +50,4 @@ std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Ca
 /// The plan that is trained for a number, for somebody who wants to look further.
 TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "app/session/session.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks) {
   constexpr int deepest = 12;
@@ -20,7 +20,7 @@ PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks
   Digests digests;
   read_settings(
       json, "",
-      {{"plot", named(bundle.plot, plot_names)},
+      {{"plot", named(bundle.plot, ui::plot_names)},
        {"digests", Settings{{"golden", HexValue{&digests.golden}}, {"a", HexValue{&digests.a}}, {"b", HexValue{&digests.b}}}},
        {"steps", &bundle.steps, {0, max_train_steps}},
        {"forked", &bundle.forked}},
@@ -30,4 +30,4 @@ PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks
   return bundle;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,12 +8,12 @@
 #include "kernels/experiment/result.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A plot of a session, and the digests of the answer that it showed; none: a session that was never drawn.
 struct PlotBundle {
-  Plot plot = Plot::heat_map;
-  Session session;
+  ui::Plot plot = ui::Plot::heat_map;
+  ui::Session session;
   std::optional<Digests> digests;
   int steps = 0;         ///< of a training: how many were taken; 0: all
   std::string forked{};  ///< and where it went on under another plan, which cannot be made again: one sentence; empty: nowhere
@@ -22,4 +22,4 @@ struct PlotBundle {
 /// Names unusable parts in `remarks`. Throws std::runtime_error in a sentence where it is no plot at all.
 PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

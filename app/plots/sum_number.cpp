@@ -6,7 +6,7 @@
 #include "kernels/questions/sum_drift.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view prefix = "sum.", flush = "flush", centred = "centred";
@@ -18,7 +18,7 @@ constexpr int largest_flush = 1 << 20;
 }
 
 SumDrift question_of(std::string_view measure) {
-  const std::vector<std::string> words = split(measure.substr(prefix.size()), '.');
+  const std::vector<std::string> words = ui::split(measure.substr(prefix.size()), '.');
   SumDrift q{.gpu = parse_tensor_core(words[0])};
   for (std::size_t i = 1; i < words.size(); ++i) {
     const bool flushes = words[i].starts_with(flush);
@@ -51,4 +51,4 @@ double sum_number(std::string_view measure, const Experiment& experiment, const 
 
 const OwnNumbers sum_numbers{prefix, check_sum_number, sum_number_title, sum_number};
 
-}  // namespace attoscope
+}  // namespace attoscope::app

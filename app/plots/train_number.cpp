@@ -10,7 +10,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view prefix = "train.";
@@ -168,4 +168,4 @@ TrainPlan train_number_plan(std::string_view measure, const Experiment& experime
   return plan_of(asked_of(measure), experiment);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -15,13 +15,13 @@
 #include "kernels/experiment/setting.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The session without what a figure does not depend on: other experiments, lessons.
-Session bare(Plot plot, const Session& session) {
-  Session kept;
-  if (plot == Plot::lesson) kept.lesson.views = session.lesson.views;
+ui::Session bare(ui::Plot plot, const ui::Session& session) {
+  ui::Session kept;
+  if (plot == ui::Plot::lesson) kept.lesson.views = session.lesson.views;
   kept.experiment = session.experiment;
   kept.view = session.view;
   kept.kernel_gradients = session.kernel_gradients;
@@ -32,11 +32,11 @@ Session bare(Plot plot, const Session& session) {
   return kept;
 }
 
-Plot plot_named(const std::string& text) {
-  const auto* const found = std::ranges::find(plot_names, text);
-  if (found == plot_names.end() || text == "window")
-    refuse("--plot", text, listed(std::vector<std::string_view>(plot_names.begin() + 1, plot_names.end())));
-  return static_cast<Plot>(found - plot_names.begin());
+ui::Plot plot_named(const std::string& text) {
+  const auto* const found = std::ranges::find(ui::plot_names, text);
+  if (found == ui::plot_names.end() || text == "window")
+    refuse("--plot", text, listed(std::vector<std::string_view>(ui::plot_names.begin() + 1, ui::plot_names.end())));
+  return static_cast<ui::Plot>(found - ui::plot_names.begin());
 }
 
 /// "after step 100 a: policy eager -> hw; after step 200 ..."
@@ -64,7 +64,7 @@ PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks
     asked = {plot_named(x.plot), read_session(x.what, remarks), std::nullopt};
     keep_session(x);
   }
-  FigureChoice& choice = asked.session.view.figure;
+  ui::FigureChoice& choice = asked.session.view.figure;
   const FigureStyle style = typed_style(x.style, style_of(choice));
   choice.two_columns = style.columns == 2, choice.slide = style.slide;
   choice.font = style.font, choice.font_size = style.font_size;
@@ -80,8 +80,8 @@ void refuse_settings_of_named(const FigureArguments& x) {
 
 }  // namespace
 
-Json plot_json(Plot plot, const Session& session, const PlotData& data, const std::string& caption) {
-  Json json{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"plot", plot_names[plot]}, {"caption", caption}};
+Json plot_json(ui::Plot plot, const ui::Session& session, const PlotData& data, const std::string& caption) {
+  Json json{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"plot", ui::plot_names[plot]}, {"caption", caption}};
   if (data.train.record && is_of_training(plot)) {
     json["steps"] = data.train.record->step;
     if (!data.train.record->forks.empty()) json["forked"] = forks_text(*data.train.record);
@@ -131,4 +131,4 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   throw std::runtime_error("stopped before the figure was drawn; nothing was written");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

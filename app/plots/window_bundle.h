@@ -11,10 +11,10 @@
 #include "app/plots/window_figures.h"
 #include "kernels/experiment/result.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// `attoscope.figure/1`; pins and lessons of the session are left out.
-Json plot_json(Plot plot, const Session& session, const PlotData& data, const std::string& caption);
+Json plot_json(ui::Plot plot, const ui::Session& session, const PlotData& data, const std::string& caption);
 /// A sentence on the matrices that differ; "" where none does.
 std::string changed_digests(const Digests& then, const Digests& now);
 
@@ -25,4 +25,4 @@ std::string changed_digests(const Digests& then, const Digests& now);
 using TellChanged = std::function<void(const std::vector<std::string>& changed)>;
 void draw_plot(const FigureArguments& arguments, std::ostream& out, const TellChanged& tell);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -36,33 +36,34 @@
 #include "ui/train/series.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The heads' names of an input's file; none where it cannot be read again.
-TensorFileInfo file_of(const Input& input) try {
-  return input.kind == InputKind::tensors ? describe_tensors(input.file) : TensorFileInfo{};
+ui::TensorFileInfo file_of(const Input& input) try {
+  return input.kind == InputKind::tensors ? describe_tensors(input.file) : ui::TensorFileInfo{};
 } catch (const std::exception&) {
   return {};
 }
 
 /// The window of scores that a figure shows: it depends on nothing that was shown before.
-ScoreQuestion figure_scores(const Session& session) {
+ScoreQuestion figure_scores(const ui::Session& session) {
   const Problem& p = session.experiment.problem;
-  return score_question(session.experiment, seen(session.view.score_look.zoom, p.n, key_count(p)), traced_row(p), nullptr);
+  return ui::score_question(session.experiment, ui::seen(session.view.score_look.zoom, p.n, key_count(p)), traced_row(p),
+                            nullptr);
 }
 
 /// True if it shows the errors of a loaded output over their tolerances.
-bool needs_shares(Plot plot, const Session& s) {
+bool needs_shares(ui::Plot plot, const ui::Session& s) {
   const bool shown = s.view.field == Field::tolerance || (heat_panel_count(s) > 1 && s.view.second_field == Field::tolerance);
-  return plot == Plot::heat_map && shown && has_loaded(s.experiment);
+  return plot == ui::Plot::heat_map && shown && has_loaded(s.experiment);
 }
 /// The methods' names in legends.
-std::array<std::string, 2> print_names(const Experiment& e) { return legend_names(std::span(&e, 1)); }
+std::array<std::string, 2> print_names(const Experiment& e) { return ui::legend_names(std::span(&e, 1)); }
 
 /// The label with the window's short names of the methods, each a word of it, in full: "flash2 hw" for "flash2".
 std::string in_full_names(const std::string& label, const Experiment& e) {
-  const MethodNames names = method_names(e);
+  const ui::MethodNames names = ui::method_names(e);
   const std::array<std::string, 2> full = print_names(e);
   const std::array<std::pair<std::string_view, const std::string*>, 3> words{
       {{names.a, &full[0]}, {names.b, &full[1]}, {names.b_after_a, &full[1]}}};
@@ -81,16 +82,16 @@ std::string in_full_names(const std::string& label, const Experiment& e) {
 }
 
 /// Such names in every legend, and at every axis of values.
-void use_full_names(std::vector<FigurePanel>& panels, const Experiment& e) {
-  for (FigurePanel& p : panels) {
-    for (Series& s : p.series) s.label = in_full_names(s.label, e);
+void use_full_names(std::vector<ui::FigurePanel>& panels, const Experiment& e) {
+  for (ui::FigurePanel& p : panels) {
+    for (ui::Series& s : p.series) s.label = in_full_names(s.label, e);
     p.y.label = in_full_names(p.y.label, e);
     if (p.heat) p.heat->label = in_full_names(p.heat->label, e);
   }
 }
 
 /// True if the plot follows another method than a tile by tile, beside a loaded output.
-bool needs_followed(Plot plot, const Experiment& e) { return is_over_tiles(plot) && follows_another(e); }
+bool needs_followed(ui::Plot plot, const Experiment& e) { return is_over_tiles(plot) && ui::follows_another(e); }
 /// The loaded output's answer with what a slip gives in its place: the one of that text, or the named one; null: there is none.
 std::shared_ptr<const Result> slip_output_of(const Result& result, const std::string& text, const Options& options) {
   const CallJudgement call = judge_experiment(result.experiment, options);
@@ -102,12 +103,12 @@ std::shared_ptr<const Result> slip_output_of(const Result& result, const std::st
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
   const std::string seed = e.problem.input.kind == InputKind::tensors ? "" : fmt::format("seed {}, ", e.problem.seed);
-  return fmt::format("{}{}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, rows_text(r), experiment_words(std::span(&e, 1)));
+  return fmt::format("{}{}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, ui::rows_text(r), experiment_words(std::span(&e, 1)));
 }
 
 /// "dQ of flash2 hw is that of dq.npy; " for each gradient of a kernel in the place of a's.
-std::string kernels_words(const Session& session, const Result& r) {
-  const KernelGradients& files = session.kernel_gradients;
+std::string kernels_words(const ui::Session& session, const Result& r) {
+  const ui::KernelGradients& files = session.kernel_gradients;
   std::string words;
   if (!r.backward) return words;
   for (const auto& [tensor, file] : {std::pair{"dQ", &files.dq}, {"dK", &files.dk}, {"dV", &files.dv}})
@@ -116,49 +117,49 @@ std::string kernels_words(const Session& session, const Result& r) {
 }
 
 /// " in b" where the plot follows b.
-std::string in_other(Plot plot, const Experiment& e) {
-  return needs_followed(plot, e) ? " in " + std::string(followed_name(e)) : "";
+std::string in_other(ui::Plot plot, const Experiment& e) {
+  return needs_followed(plot, e) ? " in " + std::string(ui::followed_name(e)) : "";
 }
 
 /// A plot's title, in a few words, and its panels.
 struct Drawn {
   std::string title;
-  std::vector<FigurePanel> panels;
+  std::vector<ui::FigurePanel> panels;
 };
 
-Drawn drawn_heat(const Session& session, const PlotData& data, const PanelPrint& print) {
-  View view = session.view;
-  if (view.picture == PictureKind::heads) view.picture = PictureKind::output;  // of the head that is open
-  const ShownTensor shown = shown_in(session, data);
-  const bool fields = view.picture == PictureKind::output || shown.window, two = heat_panel_count(session) > 1;
+Drawn drawn_heat(const ui::Session& session, const PlotData& data, const PanelPrint& print) {
+  ui::View view = session.view;
+  if (view.picture == ui::PictureKind::heads) view.picture = ui::PictureKind::output;  // of the head that is open
+  const ui::ShownTensor shown = shown_in(session, data);
+  const bool fields = view.picture == ui::PictureKind::output || shown.window, two = heat_panel_count(session) > 1;
   const bool of_slip = two && view.second_slip && data.slip_output;
-  const std::string title = picture_title({view, data.result->experiment, shown, data.file}, view.field,
-                                          two && !of_slip ? std::optional(view.second_field) : std::nullopt);
+  const std::string title = ui::picture_title({view, data.result->experiment, shown, data.file}, view.field,
+                                              two && !of_slip ? std::optional(view.second_field) : std::nullopt);
   const char* const places = !fields           ? ""
                              : shown.window    ? ", by rows and keys"
                              : shown.keys_down ? ", by keys and head dimensions"
                                                : ", by rows and head dimensions";
-  return {
-      fmt::format("{}{}{}{}", title, of_slip ? ", beside the slip" : "", places,
-                  view.picture == PictureKind::rescales ? "" : "; each pixel shows the largest |value| of the cells under it"),
-      heat_panels(session, data, print)};
+  return {fmt::format(
+              "{}{}{}{}", title, of_slip ? ", beside the slip" : "", places,
+              view.picture == ui::PictureKind::rescales ? "" : "; each pixel shows the largest |value| of the cells under it"),
+          heat_panels(session, data, print)};
 }
 
 /// True if the plot is one of the strip's backward pass.
-bool is_of_gradients(Plot plot, const Session& s) {
-  return follows_gradients(s) && (plot == Plot::strip || gradient_plot_of(plot).has_value());
+bool is_of_gradients(ui::Plot plot, const ui::Session& s) {
+  return follows_gradients(s) && (plot == ui::Plot::strip || gradient_plot_of(plot).has_value());
 }
 
 /// One plot of the strip's backward pass, or all.
-Drawn drawn_gradients(Plot plot, const View& view, const GradientTrace& trace) {
+Drawn drawn_gradients(ui::Plot plot, const ui::View& view, const GradientTrace& trace) {
   const bool of_key = view.follows_key;
-  if (const std::string why = why_no_gradients(trace, of_key); !why.empty()) throw std::invalid_argument(why);
-  std::vector<FigurePanel> panels;
-  for (const GradientPlot one : gradient_plots)
-    if (plot == Plot::strip || gradient_plot_of(plot) == one) panels.push_back(gradient_panel(one, trace, of_key));
-  for (FigurePanel& p : panels) {
-    if (view.figure.shown_tiles && view.tiles != TileRange{}) p.x.min = view.tiles.from, p.x.max = view.tiles.to;
-    if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));
+  if (const std::string why = ui::why_no_gradients(trace, of_key); !why.empty()) throw std::invalid_argument(why);
+  std::vector<ui::FigurePanel> panels;
+  for (const ui::GradientPlot one : ui::gradient_plots)
+    if (plot == ui::Plot::strip || gradient_plot_of(plot) == one) panels.push_back(gradient_panel(one, trace, of_key));
+  for (ui::FigurePanel& p : panels) {
+    if (view.figure.shown_tiles && view.tiles != ui::TileRange{}) p.x.min = view.tiles.from, p.x.max = view.tiles.to;
+    if (p.series.empty()) p.series.push_back(series_of("", ui::Ink::text, ui::Shape::line));
   }
   const GradientTraceQuestion& q = trace.question;
   return {of_key ? fmt::format("The backward pass of key {}, query tile by query tile", q.key)
@@ -167,47 +168,47 @@ Drawn drawn_gradients(Plot plot, const View& view, const GradientTrace& trace) {
 }
 
 /// One plot of the recurrence, or all that are shown: of a, or, in the colour of what is followed, of that where a is loaded.
-Drawn drawn_strip(Plot plot, const View& view, const PlotData& data) {
-  constexpr std::array<std::pair<Plot, StripPlot>, 5> plots{{{Plot::running_max, StripPlot::running_max},
-                                                             {Plot::rescales, StripPlot::rescales},
-                                                             {Plot::row_sum, StripPlot::row_sum},
-                                                             {Plot::largest_P, StripPlot::largest_P},
-                                                             {Plot::error, StripPlot::error}}};
-  PanelInput input;
+Drawn drawn_strip(ui::Plot plot, const ui::View& view, const PlotData& data) {
+  constexpr std::array<std::pair<ui::Plot, ui::StripPlot>, 5> plots{{{ui::Plot::running_max, ui::StripPlot::running_max},
+                                                                     {ui::Plot::rescales, ui::StripPlot::rescales},
+                                                                     {ui::Plot::row_sum, ui::StripPlot::row_sum},
+                                                                     {ui::Plot::largest_P, ui::StripPlot::largest_P},
+                                                                     {ui::Plot::error, ui::StripPlot::error}}};
+  ui::PanelInput input;
   input.answer.result = data.result;
   input.side.followed = data.followed;
-  if (plot == Plot::largest_dS || plot == Plot::lost_dS || plot == Plot::gradient_sums)
+  if (plot == ui::Plot::largest_dS || plot == ui::Plot::lost_dS || plot == ui::Plot::gradient_sums)
     throw std::invalid_argument("The strip shows no backward pass, so there are no gradients to draw.");
   if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
-  StripState state;
+  ui::StripState state;
   const std::shared_ptr<const Result> followed = recurrence_answer(input);
   const bool of_b = followed != data.result;
-  const Ink own = followed_name(data.result->experiment) == "b" ? Ink::b : Ink::text;
+  const ui::Ink own = ui::followed_name(data.result->experiment) == "b" ? ui::Ink::b : ui::Ink::text;
   refresh_strip(state, followed, view.hidden_curves, of_b);
   if (view.figure.shown_tiles) show_axes(state, shown_tiles(*followed, view));
-  const auto in_strip = [&](StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
-  std::vector<FigurePanel> panels;
+  const auto in_strip = [&](ui::StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
+  std::vector<ui::FigurePanel> panels;
   for (const auto& [one, of_strip] : plots)
-    if (plot == one || (plot == Plot::strip && in_strip(of_strip))) panels.push_back(strip_panel(of_strip, state, view));
-  if (plot == Plot::rescales && (view.hidden_curves & bit(Curve::row_moves)) == 0 && !state.rows.moves.empty())
+    if (plot == one || (plot == ui::Plot::strip && in_strip(of_strip))) panels.push_back(strip_panel(of_strip, state, view));
+  if (plot == ui::Plot::rescales && (view.hidden_curves & bit(ui::Curve::row_moves)) == 0 && !state.rows.moves.empty())
     panels.push_back(row_move_panel(state));
-  for (FigurePanel& p : panels) {
-    for (Series& s : p.series)
-      if (of_b) s.ink = s.ink == Ink::a ? own : s.ink == Ink::b ? Ink::a : s.ink;
-    if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));
+  for (ui::FigurePanel& p : panels) {
+    for (ui::Series& s : p.series)
+      if (of_b) s.ink = s.ink == ui::Ink::a ? own : s.ink == ui::Ink::b ? ui::Ink::a : s.ink;
+    if (p.series.empty()) p.series.push_back(series_of("", ui::Ink::text, ui::Shape::line));
   }
   const Result& r = *data.result;
   const std::string of = in_other(plot, r.experiment);
-  return {plot == Plot::rescales ? fmt::format("Rows whose running max moved{}, tile by tile", of)
-                                 : fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of),
+  return {plot == ui::Plot::rescales ? fmt::format("Rows whose running max moved{}, tile by tile", of)
+                                     : fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of),
           std::move(panels)};
 }
 
-std::vector<FigurePanel> scatter_panels(const ShownTensor& shown) {
-  ScatterState state;
+std::vector<ui::FigurePanel> scatter_panels(const ui::ShownTensor& shown) {
+  ui::ScatterState state;
   refresh_scatter(state, shown.result);
   if (!has_points(state)) throw std::invalid_argument("Neither method has any error, so there is no point to draw.");
-  for (FigureAxis* const axis : {&state.panel.x, &state.panel.y}) axis->label = of_tensor(shown, axis->label);
+  for (ui::FigureAxis* const axis : {&state.panel.x, &state.panel.y}) axis->label = of_tensor(shown, axis->label);
   return {state.panel};
 }
 
@@ -215,49 +216,50 @@ std::vector<FigurePanel> scatter_panels(const ShownTensor& shown) {
 Drawn drawn_kernel_rows(const PlotData& data) {
   if (!data.verdict) throw std::invalid_argument("No output of a kernel is loaded, so there are no rows to judge.");
   if (const std::string& why = data.verdict->call.incomparable(); !why.empty()) throw std::invalid_argument(why);
-  PanelInput input;
+  ui::PanelInput input;
   input.answer.result = data.result;
   input.side.verdict = data.verdict;
-  KernelRows rows;
+  ui::KernelRows rows;
   if (!refresh_kernel_rows(rows, input)) throw std::invalid_argument("The verdict is on another output than the one loaded.");
   return {"The largest error of each tile of rows over its tolerance", {kernel_rows_panel(rows)}};
 }
 
-Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const PanelPrint& print) {
+Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data, const PanelPrint& print) {
   const Result& r = *data.result;
-  if (plot == Plot::heat_map) return drawn_heat(session, data, print);
-  if (plot == Plot::kernel_rows) return drawn_kernel_rows(data);
+  if (plot == ui::Plot::heat_map) return drawn_heat(session, data, print);
+  if (plot == ui::Plot::kernel_rows) return drawn_kernel_rows(data);
   if (is_of_gradients(plot, session)) return drawn_gradients(plot, session.view, *data.gradient_trace);
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
-  SeenTensor seen;
-  const ShownTensor& shown = shown_answer(seen, data.result, session.view);
+  ui::SeenTensor seen;
+  const ui::ShownTensor& shown = shown_answer(seen, data.result, session.view);
   const std::array<std::string, 2> names = print_names(r.experiment);
-  if (plot == Plot::ulps)
-    return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ulps_panel(*shown.result)}};
-  if (plot == Plot::scatter)
+  if (plot == ui::Plot::ulps)
+    return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ui::ulps_panel(*shown.result)}};
+  if (plot == ui::Plot::scatter)
     return {
         about_tensor(
             shown, fmt::format("Errors of {} and {} over the magnitude of golden; of elements that fall on one point the worst",
                                names[0], names[1])),
         scatter_panels(shown)};
-  const std::optional<AnswerTensor> gradient = attributed_gradient(session.view.tensor, session.experiment);
+  const std::optional<AnswerTensor> gradient = ui::attributed_gradient(session.view.tensor, session.experiment);
   const std::string& explained = names[explains_b(session) ? 1 : 0];
-  if (plot == Plot::why && gradient) {
+  if (plot == ui::Plot::why && gradient) {
     if (data.gradient_why->shares.empty())
       throw std::invalid_argument("No step of " + explained +
                                   "'s backward pass rounds anything, so there is nothing to attribute.");
-    return {fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
-            {why_panel(data.gradient_why->total[gradient_place(*gradient)].mean_abs,
-                       named_shares(sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
+    return {
+        fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
+        {ui::why_panel(data.gradient_why->total[ui::gradient_place(*gradient)].mean_abs,
+                       ui::named_shares(ui::sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
   }
-  if (plot == Plot::why) {
+  if (plot == ui::Plot::why) {
     if (data.why->steps.empty())
       throw std::invalid_argument("No step of " + explained +
                                   " rounds anything but the inputs, so there is nothing to attribute.");
     return {"Change of the mean error of " + explained + " if one step were exact",
-            {why_panel(data.why->total.mean_abs, named_shares(*data.why), explains_b(session))}};
+            {ui::why_panel(data.why->total.mean_abs, named_shares(*data.why), explains_b(session))}};
   }
-  const std::vector<TrafficOf> all = traffic_of_passes(r);
+  const std::vector<ui::TrafficOf> all = ui::traffic_of_passes(r);
   return {"Bytes between HBM and the chip, and the roofline of a data sheet",
           {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};
 }
@@ -266,21 +268,21 @@ Drawn drawn_plot(Plot plot, const Session& session, const PlotData& data, const 
 constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
 
 /// A figure of the plot's name, as wide as the session wants it.
-Figure figure_of(Plot plot, const Session& session) {
+Figure figure_of(ui::Plot plot, const ui::Session& session) {
   Figure f;
-  f.name = plot_names[plot];
+  f.name = ui::plot_names[plot];
   return in_style(std::move(f), style_of(session.view.figure));
 }
 
 /// The sweep of the session's plan as far as `table` knows it.
-Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable>& table) {
+Figure sweep_plot(const ui::Session& session, const std::shared_ptr<const ui::SweepTable>& table) {
   const PlannedSweep plan = planned(session.sweep, session.experiment);
   if (!plan.sweep)
     throw std::invalid_argument("The plan of the sweep cannot be drawn: " + plan.about.wrong_values[0] +
                                 plan.about.wrong_values[1] + plan.about.wrong);
   if (!table || table->cells.empty())
     throw std::invalid_argument("Nothing of the sweep is known yet, so there is nothing to draw.");
-  const SweepPlan& p = session.sweep;
+  const ui::SweepPlan& p = session.sweep;
   return sweep_figure(*plan.sweep, *table, {{p.spread, p.log_x, p.log_y}, p.heat_map, style_of(session.view.figure)});
 }
 
@@ -296,17 +298,17 @@ std::string lesson_title(const std::string& kind, const Experiment& e) {
 }
 
 /// A plot that only lessons have.
-Figure lesson_plot(const Session& session, const LessonAnswerPtr& answer) {
+Figure lesson_plot(const ui::Session& session, const ui::LessonAnswerPtr& answer) {
   if (session.lesson.views.empty())
     throw std::invalid_argument("The session holds no plot of a lesson, so there is nothing to draw.");
-  std::vector<LessonParameter> keys = session.lesson.views[0].changes;
+  std::vector<ui::LessonParameter> keys = session.lesson.views[0].changes;
   const std::string& kind = session.lesson.views[0].lesson;
   keys.push_back({"kind", kind});
-  Figure f = figure_of(Plot::lesson, session);
+  Figure f = figure_of(ui::Plot::lesson, session);
   f.name = kind;
   f.panels = lesson_panels(session.experiment, keys, answer);
   f.caption = lesson_title(kind, session.experiment);
-  for (const LessonParameter& key : keys)
+  for (const ui::LessonParameter& key : keys)
     if (key.key != "kind" && key.key != "height" && key.key != "controls") f.caption += "; " + key.key + " " + key.value;
   f.caption += "; attoscope " ATTOSCOPE_VERSION ".";
   if (f.panels.size() > 1) f.aspect = flat_aspect;
@@ -314,25 +316,25 @@ Figure lesson_plot(const Session& session, const LessonAnswerPtr& answer) {
 }
 
 /// The methods of a training in the place of the words a and b.
-void use_names_of(const TrainPlan& plan, FigurePanel& p) {
+void use_names_of(const TrainPlan& plan, ui::FigurePanel& p) {
   Experiment e;
   e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
   std::array<std::string, 2> names = print_names(e);
   if (plan.a.format != plan.b.format)
-    names = {method_words(e.a) + " in " + name(plan.a.format), method_words(e.b) + " in " + name(plan.b.format)};
-  const MethodNames words{names[0], names[1], names[1]};
-  for (Series& s : p.series) s.label = with_names(s.label, words);
+    names = {ui::method_words(e.a) + " in " + name(plan.a.format), ui::method_words(e.b) + " in " + name(plan.b.format)};
+  const ui::MethodNames words{names[0], names[1], names[1]};
+  for (ui::Series& s : p.series) s.label = with_names(s.label, words);
   p.y.label = with_names(p.y.label, words);
   if (p.heat) p.heat->label = with_names(p.heat->label, words);
 }
 
 /// The curves over the training's steps as the session's look has them.
-Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
+Figure train_plot(ui::Plot plot, const ui::Session& session, const ui::TrainView& train) {
   const std::shared_ptr<const TrainRecord>& record = train.record;
   if (!record || record->step == 0) throw std::invalid_argument("Nothing was trained yet, so there is nothing to draw.");
   Figure f = figure_of(plot, session);
-  if (plot == Plot::train_weights) {
-    const bool matrix = session.train_look.picture == WeightPicture::matrix;
+  if (plot == ui::Plot::train_weights) {
+    const bool matrix = session.train_look.picture == ui::WeightPicture::matrix;
     f.panels.push_back(matrix ? matrix_panel(*record, session.train_look, train.gap.get())
                               : weights_panel(*record, session.train_look));
     if (matrix && !f.panels[0].heat)
@@ -345,11 +347,11 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
                 training_conditions(*record, false);
     return f;
   }
-  TrainDrawing drawing;
+  ui::TrainDrawing drawing;
   refresh(drawing, record, session.train_look, train.seeds);
-  const bool of_runs = plot == Plot::train_runs;
-  f.panels.push_back((of_runs ? run_panel : deviation_panel)(drawing, drawing.look));
-  if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
+  const bool of_runs = plot == ui::Plot::train_runs;
+  f.panels.push_back((of_runs ? ui::run_panel : ui::deviation_panel)(drawing, drawing.look));
+  if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", ui::Ink::text, ui::Shape::line));
   use_names_of(record->plan, f.panels[0]);
   f.caption =
       std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
@@ -360,17 +362,17 @@ Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
 
 }  // namespace
 
-PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options, int steps) {
+PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, const Options& options, int steps) {
   const Experiment& e = session.experiment;
-  if (plot == Plot::sweep) {
+  if (plot == ui::Plot::sweep) {
     if (!known.sweep) known.sweep = computed_sweep(session, options.cancelled).table;
     return known;
   }
-  if (plot == Plot::lesson) {
-    const std::optional<LessonQuestion> question =
+  if (plot == ui::Plot::lesson) {
+    const std::optional<ui::LessonQuestion> question =
         session.lesson.views.empty() ? std::nullopt
                                      : lesson_question(e, session.lesson.views[0].lesson, session.lesson.views[0].changes);
-    if (question) known.lesson = std::make_shared<const LessonAnswer>(answer(*question, options));
+    if (question) known.lesson = std::make_shared<const ui::LessonAnswer>(answer(*question, options));
     return known;
   }
   if (is_of_training(plot)) {
@@ -388,52 +390,53 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   }
   if (needs_shares(plot, session) && !known.result->shares)
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
-  const View& view = session.view;
-  const bool is_map = plot == Plot::heat_map;
+  const ui::View& view = session.view;
+  const bool is_map = plot == ui::Plot::heat_map;
   if (is_map) known.file = file_of(e.problem.input);
   if (is_map && shows_pairs(view, e)) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.pairs || !(known.pairs->question == question))
       known.pairs = std::make_shared<const GradientWindow>(gradient_window(question, options));
-  } else if (is_map && view.picture == PictureKind::scores) {
+  } else if (is_map && view.picture == ui::PictureKind::scores) {
     const ScoreQuestion question = figure_scores(session);
     if (!known.scores || !(known.scores->question == question))
       known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
   }
-  const bool counts = is_map && view.picture == PictureKind::rescales && shows_counts(view.rescale_show);
-  if (counts && (!known.clipping || !same_counts(known.clipping->experiment, e)))
+  const bool counts = is_map && view.picture == ui::PictureKind::rescales && shows_counts(view.rescale_show);
+  if (counts && (!known.clipping || !ui::same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
   if (is_map && heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, view.slip, options);
   if (needs_followed(plot, e) && !is_of_gradients(plot, session) &&
-      (!known.followed || known.followed->answer->experiment != followed_beside(e)))
-    known.followed = std::make_shared<const FollowedRow>(
-        FollowedRow{std::make_shared<const Result>(compute(followed_beside(e), options)), {}});
+      (!known.followed || known.followed->answer->experiment != ui::followed_beside(e)))
+    known.followed = std::make_shared<const ui::FollowedRow>(
+        ui::FollowedRow{std::make_shared<const Result>(compute(ui::followed_beside(e), options)), {}});
   if (is_of_gradients(plot, session)) {
     const GradientTraceQuestion question = gradient_question(session);
     if (!known.gradient_trace || !(known.gradient_trace->question == question))
       known.gradient_trace = std::make_shared<const GradientTrace>(gradient_trace(question, options));
   }
-  if (plot == Plot::kernel_rows && has_loaded(e) && (!known.verdict || known.verdict->experiment != verdict_question(e)))
-    known.verdict = std::make_shared<const HeadVerdict>(HeadVerdict{
-        .experiment = verdict_question(e), .call = judge_experiment(verdict_question(e), options), .shares = nullptr});
-  if (plot != Plot::why) return known;
+  if (plot == ui::Plot::kernel_rows && has_loaded(e) &&
+      (!known.verdict || known.verdict->experiment != ui::verdict_question(e)))
+    known.verdict = std::make_shared<const ui::HeadVerdict>(ui::HeadVerdict{
+        .experiment = ui::verdict_question(e), .call = judge_experiment(ui::verdict_question(e), options), .shares = nullptr});
+  if (plot != ui::Plot::why) return known;
   const Experiment explained = explained_experiment(session);
-  if (attributed_gradient(view.tensor, e)) {
-    if (!known.gradient_why || !answers(known.gradient_why->experiment, explained))
+  if (ui::attributed_gradient(view.tensor, e)) {
+    if (!known.gradient_why || !ui::answers(known.gradient_why->experiment, explained))
       known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(explained, options));
-  } else if (!known.why || !answers(known.why->experiment, explained)) {
+  } else if (!known.why || !ui::answers(known.why->experiment, explained)) {
     known.why = std::make_shared<const Attribution>(attribute(explained, options));
   }
   return known;
 }
 
-Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
-  if (plot == Plot::sweep) return sweep_plot(session, data.sweep);
-  if (plot == Plot::lesson) return lesson_plot(session, data.lesson);
+Figure plot_figure(ui::Plot plot, const ui::Session& session, const PlotData& data) {
+  if (plot == ui::Plot::sweep) return sweep_plot(session, data.sweep);
+  if (plot == ui::Plot::lesson) return lesson_plot(session, data.lesson);
   if (is_of_training(plot)) return train_plot(plot, session, data.train);
   Figure f = figure_of(plot, session);
-  const int expected = plot == Plot::heat_map ? heat_panel_count(session) : 1;
+  const int expected = plot == ui::Plot::heat_map ? heat_panel_count(session) : 1;
   const double page = width_mm(f);
   f.aspect = expected == 1 && f.columns == 2 ? flat_aspect : usual_aspect;
   const double width = page / (f.columns == 2 ? expected : 1);
@@ -442,9 +445,9 @@ Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   use_full_names(f.panels, data.result->experiment);
   const auto count = static_cast<int>(f.panels.size());
   f.panels_across = f.columns == 2 ? std::min(2, count) : 1;
-  if (count > 1 && f.panels_across == 1 && plot != Plot::heat_map) f.aspect = flat_aspect;
+  if (count > 1 && f.panels_across == 1 && plot != ui::Plot::heat_map) f.aspect = flat_aspect;
   f.caption = drawn.title + "; " + kernels_words(session, *data.result) + conditions(*data.result);
   return f;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -17,10 +17,15 @@
 #include "ui/session/session.h"
 
 namespace attoscope {
-
-struct FollowedRow;
 struct GradientWindow;
 struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
+struct FollowedRow;
+}  // namespace attoscope::ui
+
+namespace attoscope::app {
 
 /// The answers that plots are made of; null: not known.
 struct PlotData {
@@ -28,31 +33,31 @@ struct PlotData {
   std::shared_ptr<const ScoreWindow> scores;
   std::shared_ptr<const Clipping> clipping;
   std::shared_ptr<const Attribution> why;
-  std::shared_ptr<const SweepTable> sweep;
-  TrainView train{};
-  std::shared_ptr<const Result> slip_output{};    ///< `result` with the named slip's output in it, where the view wants it
-  std::shared_ptr<const GradientWindow> pairs{};  ///< P, dP and dS of the backward pass, where the view shows one
-  std::shared_ptr<const FollowedRow> followed{};  ///< the method that is followed beside a loaded output
+  std::shared_ptr<const ui::SweepTable> sweep;
+  ui::TrainView train{};
+  std::shared_ptr<const Result> slip_output{};        ///< `result` with the named slip's output in it, where the view wants it
+  std::shared_ptr<const GradientWindow> pairs{};      ///< P, dP and dS of the backward pass, where the view shows one
+  std::shared_ptr<const ui::FollowedRow> followed{};  ///< the method that is followed beside a loaded output
   std::shared_ptr<const GradientTrace> gradient_trace{};
   std::shared_ptr<const GradAttribution> gradient_why{};
-  std::shared_ptr<const HeadVerdict> verdict{};  ///< on the loaded output
-  LessonAnswerPtr lesson{};                      ///< to the question of a lesson's plot
-  TensorFileInfo file{};                         ///< of the experiment's input, whose head a title names
+  std::shared_ptr<const ui::HeadVerdict> verdict{};  ///< on the loaded output
+  ui::LessonAnswerPtr lesson{};                      ///< to the question of a lesson's plot
+  ui::TensorFileInfo file{};                         ///< of the experiment's input, whose head a title names
 };
 
 /// True if the plot shows an answer to the session's experiment.
-constexpr bool is_of_experiment(Plot plot) {
-  return plot != Plot::window && plot != Plot::sweep && plot != Plot::lesson && !is_of_training(plot);
+constexpr bool is_of_experiment(ui::Plot plot) {
+  return plot != ui::Plot::window && plot != ui::Plot::sweep && plot != ui::Plot::lesson && !is_of_training(plot);
 }
 
 /// `known` with whatever the plot needs beside it computed: the answer to the session's experiment, and side answers that
 /// `known` has not, or to another question; or the session's plan trained for `steps` steps (0: all). Tensors are not read.
 /// Throws as `compute` and `trained` do.
-PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options = {}, int steps = 0);
+PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, const Options& options = {}, int steps = 0);
 
 /// The plot as the session's view has it, its numbers those of `data` (as `answered` made it). Throws std::invalid_argument in
 /// a sentence where there is nothing to draw.
-Figure plot_figure(Plot plot, const Session& session, const PlotData& data);
+Figure plot_figure(ui::Plot plot, const ui::Session& session, const PlotData& data);
 
 /// The printed size of a panel.
 struct PanelPrint {
@@ -60,10 +65,10 @@ struct PanelPrint {
 };
 
 /// Output, rescale map or scores, as the view says; two fields beside each other where two are compared.
-std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& data, const PanelPrint& print);
+std::vector<ui::FigurePanel> heat_panels(const ui::Session& session, const PlotData& data, const PanelPrint& print);
 /// The tensor, or the pairs of a window, in the heat map of the view.
-ShownTensor shown_in(const Session& session, const PlotData& data);
+ui::ShownTensor shown_in(const ui::Session& session, const PlotData& data);
 /// The number of panels.
-int heat_panel_count(const Session& session);
+int heat_panel_count(const ui::Session& session);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

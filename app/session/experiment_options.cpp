@@ -20,7 +20,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 double scale(const std::string& text) {
@@ -326,4 +326,4 @@ Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string
   return e;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

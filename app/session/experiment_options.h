@@ -12,7 +12,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/tensor_spec.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// An option as typed; none if it was not.
 using Typed = std::optional<std::string>;
@@ -76,4 +76,4 @@ void set_methods(Experiment& experiment, const ExperimentOptions& options, bool 
 /// "b.policy=tile".
 void apply_setting(Experiment& experiment, const std::string& setting);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,20 +10,20 @@
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/answer_tensor.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// One of the three gradients, wherever it has a place.
 struct GradientPlace {
   AnswerTensor tensor;
-  std::string KernelGradients::* file;
+  std::string ui::KernelGradients::* file;
   Matrix Gradients::* matrix;
   Deviation GradientDeviations::* deviation;
 };
 constexpr std::array<GradientPlace, 3> places{{
-    {AnswerTensor::dQ, &KernelGradients::dq, &Gradients::dq, &GradientDeviations::dq},
-    {AnswerTensor::dK, &KernelGradients::dk, &Gradients::dk, &GradientDeviations::dk},
-    {AnswerTensor::dV, &KernelGradients::dv, &Gradients::dv, &GradientDeviations::dv},
+    {AnswerTensor::dQ, &ui::KernelGradients::dq, &Gradients::dq, &GradientDeviations::dq},
+    {AnswerTensor::dK, &ui::KernelGradients::dk, &Gradients::dk, &GradientDeviations::dk},
+    {AnswerTensor::dV, &ui::KernelGradients::dv, &Gradients::dv, &GradientDeviations::dv},
 }};
 
 /// The rows of a file's gradient that were computed.
@@ -49,7 +49,7 @@ void put(Result& r, const GradientPlace& place, const KernelOutput& file) {
 
 }  // namespace
 
-ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer, const KernelGradients& files,
+ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer, const ui::KernelGradients& files,
                                     const ReadWatch& watch) {
   ReadGradients read{{}, answer};
   if (!answer->backward || !files.any()) return read;
@@ -68,4 +68,4 @@ ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer,
   return read;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

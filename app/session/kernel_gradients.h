@@ -8,7 +8,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The gradients that were read, dQ, dK and dV, empty where none was named, without values where they are sums over the heads
 /// of a group, and the answer with those of one head.
@@ -20,7 +20,7 @@ struct ReadGradients {
 /// Reads the files of gradients for an answer. It stays as it is without files or without a backward pass. Throws
 /// std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected, or where `watch` asks to
 /// stop.
-ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer, const KernelGradients& files,
+ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer, const ui::KernelGradients& files,
                                     const ReadWatch& watch = {});
 
-}  // namespace attoscope
+}  // namespace attoscope::app

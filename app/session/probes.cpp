@@ -18,7 +18,7 @@
 #include "kernels/experiment/setting.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t largest_probe = 1 << 16;
@@ -199,4 +199,4 @@ double measure(const Result& result, std::string_view what) {
 
 bool holds(const Check& check, double value) { return value >= check.at_least && value <= check.at_most; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

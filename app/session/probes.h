@@ -9,7 +9,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/result.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A check: a number of the result and its range.
 struct Check {
@@ -46,4 +46,4 @@ Probe probe(std::string_view name);
 /// std::runtime_error with one sentence that names the file, the key, the value and what was expected.
 Probe read_probe(const std::string& path);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -25,7 +25,7 @@
 #include "kernels/experiment/table.h"
 #include "kernels/experiment/traffic.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// True if the field is an option that matters in this method.
@@ -356,4 +356,4 @@ std::string presets_report() {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

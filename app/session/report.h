@@ -7,9 +7,11 @@
 #include "kernels/questions/attribution.h"
 
 namespace attoscope {
-
 struct CallJudgement;
 struct Result;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 /// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
 std::string method_text(const Method& method, const KernelOutput& loaded = {});
@@ -26,4 +28,4 @@ std::string verdict_report(const CallJudgement& verdict);
 /// The output of `attoscope presets`: policies, then probes.
 std::string presets_report();
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -20,7 +20,7 @@
 #include "kernels/experiment/settings.h"
 #include "kernels/questions/attribution.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 Json histogram_json(const UlpHistogram& h) {
@@ -258,4 +258,4 @@ Json presets_json() {
           {"backward_policies", std::move(backward)}, {"gradients", std::move(gradients)}, {"probes", std::move(shown)}};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

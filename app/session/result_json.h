@@ -4,10 +4,12 @@
 #include "app/json/json.h"
 
 namespace attoscope {
-
 struct Attribution;
 struct Result;
 struct TensorCoreRule;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 /// `attoscope.result/1`: the experiment, the errors of a and b against golden, and details.
 Json result_json(const Result& result);
@@ -21,4 +23,4 @@ Json tensor_core_rule_json(const TensorCoreRule& rule);
 /// `attoscope.presets/1`: every named policy with its rounded steps, whole kernels, and every probe with its sentence.
 Json presets_json();
 
-}  // namespace attoscope
+}  // namespace attoscope::app

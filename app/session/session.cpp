@@ -13,7 +13,7 @@
 #include "app/words/numbers.h"
 #include "ui/session/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Parsed = nlohmann::json;
@@ -83,12 +83,12 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   else
     check_schema(json, schema);
   LastSession read;
-  Session& session = read.session;
+  ui::Session& session = read.session;
   Settings all = settings(session);
   all.insert(all.begin(), {"document", &read.document});
   read_settings(json, "", all, remarks, {"schema", "version", "tensors"});
   std::vector<Input*> inputs{&session.experiment.problem.input};
-  for (Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
+  for (ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
   read_part_digests(json, inputs);
   find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
@@ -115,36 +115,36 @@ LastSession read_file_session(const std::string& path, std::vector<std::string>&
   }
 }
 
-Session placed_session(const std::string& path, std::vector<std::string>& remarks) {
-  Session session = read_file_session(path, remarks).session;
+ui::Session placed_session(const std::string& path, std::vector<std::string>& remarks) {
+  ui::Session session = read_file_session(path, remarks).session;
   place_beside(session, path);
   return session;
 }
 
 }  // namespace
 
-Session parse_session(std::string_view text, std::vector<std::string>& remarks) { return parse(text, remarks).session; }
+ui::Session parse_session(std::string_view text, std::vector<std::string>& remarks) { return parse(text, remarks).session; }
 
-std::string session_text(const Session& session, const std::string& document) {
+std::string session_text(const ui::Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
   json.update(settings_json(settings_to_read(session)));
   std::vector<const Input*> inputs{&session.experiment.problem.input};
-  for (const Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
+  for (const ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
   if (Json tensors = part_digests_json(inputs); !tensors.is_null()) json["tensors"] = std::move(tensors);
   return json_text(json);
 }
 
-std::string short_session_text(const Session& session) {
-  Session named = session;
+std::string short_session_text(const ui::Session& session) {
+  ui::Session named = session;
   name_shipped(named.experiment);
   Json text{{"schema", schema}};
-  text.update(difference(settings_json(settings_to_read(named)), settings_json(settings_to_read(Session()))));
+  text.update(difference(settings_json(settings_to_read(named)), settings_json(settings_to_read(ui::Session()))));
   return json_text(text, -1);
 }
 
-Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch) {
-  Session session = placed_session(path, remarks);
+ui::Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch) {
+  ui::Session session = placed_session(path, remarks);
   if (misses_files(session)) find_files(session, folder_of(path), watch);
   return session;
 }
@@ -157,8 +157,8 @@ bool is_quick_session(const std::string& path) try {
   return true;
 }
 
-Session first_session() {
-  Session session;
+ui::Session first_session() {
+  ui::Session session;
   const std::string example = example_file();
   if (example.empty()) return session;
   session.experiment.problem.input.kind = InputKind::tensors;
@@ -187,4 +187,4 @@ Json experiment_json(const Experiment& experiment) { return settings_json(settin
 
 Json method_json(const Method& method) { return settings_json(settings_to_read(method)); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,23 +9,23 @@
 #include "app/tensors/stored_tensor.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Bytes of a session's text that can be parsed within a frame.
 inline constexpr std::size_t quick_text = 1 << 18;
 
 /// Parses a session. Missing fields keep their defaults; unknown keys and invalid values are named with their path in `remarks`
 /// and left at their defaults. Throws std::runtime_error if `text` is no session. Tensors are not read (`load_tensors`).
-Session parse_session(std::string_view text, std::vector<std::string>& remarks);
+ui::Session parse_session(std::string_view text, std::vector<std::string>& remarks);
 /// The session as text. `document`: file of a window's last session; empty: none, and not written.
-std::string session_text(const Session& session, const std::string& document = {});
+std::string session_text(const ui::Session& session, const std::string& document = {});
 /// Short text for links: only fields that differ from a new session's, and shipped files as "shipped:examples/NAME", which
 /// `parse_session` finds in any installation.
-std::string short_session_text(const Session& session);
+std::string short_session_text(const ui::Session& session);
 
 /// Parses a file, or an archive of `pack_session`; sentences begin with its name. Relative paths are those of files beside it,
 /// and files that are not where the session says are looked for there (`find_files`). Throws if `watch` asks to stop.
-Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch = {});
+ui::Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch = {});
 /// True if that takes less than a frame, or fails.
 bool is_quick_session(const std::string& path);
 
@@ -34,7 +34,7 @@ inline constexpr const char* packed_session = "session.json";
 
 /// A window's session, and its file.
 struct LastSession {
-  Session session;
+  ui::Session session;
   std::string document;  ///< opened from here or saved here; empty: nowhere yet
   bool first = false;    ///< there is no last session: this window is the first one here
   bool stays = false;    ///< its file holds what could not be kept aside, and must not be written over
@@ -44,7 +44,7 @@ struct LastSession {
 LastSession last_session(const std::string& file, std::vector<std::string>& remarks);
 
 /// Session of a new user: the shipped example with a causal mask, or default inputs without the example.
-Session first_session();
+ui::Session first_session();
 
 /// An experiment in the format of sessions and results.
 Json experiment_json(const Experiment& experiment);
@@ -52,4 +52,4 @@ Json experiment_json(const Experiment& experiment);
 /// A method in the format of `experiment_json`.
 Json method_json(const Method& method);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -20,7 +20,7 @@
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr int all_heads = -1;
@@ -55,10 +55,11 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 
 /// True if the session shows, sweeps or scales by heads beside that of the experiment.
-bool needs_all_heads(const Session& s) {
-  const auto is_head = [](const VariedParameter& varied) { return varied.key == "head"; };
-  return s.view.picture == PictureKind::heads || s.sweep.over == SweepOver::head || s.sweep.over == SweepOver::layer ||
-         is_head(s.sweep.first) || is_head(s.sweep.second) || depends_on_other_heads(s.experiment);
+bool needs_all_heads(const ui::Session& s) {
+  const auto is_head = [](const ui::VariedParameter& varied) { return varied.key == "head"; };
+  return s.view.picture == ui::PictureKind::heads || s.sweep.over == ui::SweepOver::head ||
+         s.sweep.over == ui::SweepOver::layer || is_head(s.sweep.first) || is_head(s.sweep.second) ||
+         depends_on_other_heads(s.experiment);
 }
 
 /// The tensors of all heads of a call, layer by layer, as its file has them: heads of Q, and those of K and V that they share.
@@ -121,13 +122,13 @@ class WholeCall {
 /// Packs the experiments of a session one after the other; what several name is in the archive once.
 class Packer {
  public:
-  Packer(const Session& session, const ReadWatch& watch) : session_(session), watch_(watch) {}
+  Packer(const ui::Session& session, const ReadWatch& watch) : session_(session), watch_(watch) {}
 
   SessionPack pack() {
     const bool all = needs_all_heads(session_);
     pack_kernel_gradients(all);
     pack_experiment(session_.experiment, all);
-    for (Pin& pin : session_.pins) pack_experiment(pin.experiment, all || depends_on_other_heads(pin.experiment));
+    for (ui::Pin& pin : session_.pins) pack_experiment(pin.experiment, all || depends_on_other_heads(pin.experiment));
     pack_text(session_.train.text.file);
     session_.view.listed_file.clear();
     members_.insert(members_.begin(), {packed_session, session_text(session_), false});
@@ -252,7 +253,7 @@ class Packer {
 
   /// The gradients that somebody's kernel computed, which are shown beside the backward pass.
   void pack_kernel_gradients(bool all) {
-    KernelGradients& g = session_.kernel_gradients;
+    ui::KernelGradients& g = session_.kernel_gradients;
     if (!session_.experiment.backward.on) g = {};
     for (const auto& [spec, tensor, name] :
          {std::tuple{&g.dq, AnswerTensor::dQ, "dq"}, {&g.dk, AnswerTensor::dK, "dk"}, {&g.dv, AnswerTensor::dV, "dv"}}) {
@@ -272,7 +273,7 @@ class Packer {
     file = "text.txt";
   }
 
-  Session session_;
+  ui::Session session_;
   const ReadWatch& watch_;
   std::vector<ZipMember> members_;
   std::map<Heads, std::string> packed_;  ///< texts of what is in the archive
@@ -282,7 +283,7 @@ class Packer {
 
 }  // namespace
 
-SessionPack pack_session(const Session& session, const ReadWatch& watch) { return Packer(session, watch).pack(); }
+SessionPack pack_session(const ui::Session& session, const ReadWatch& watch) { return Packer(session, watch).pack(); }
 
 std::string pack_name(const std::string& file) {
   std::string name = file;
@@ -291,4 +292,4 @@ std::string pack_name(const std::string& file) {
   return name + std::string(pack_ending);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/tensors/stored_tensor.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// An archive's bytes, and what is to be said of it.
 struct SessionPack {
@@ -20,9 +20,9 @@ struct SessionPack {
 /// where the session shows, sweeps or scales by all. Tensors that were read are taken as they are, others are read. Each number
 /// keeps its bits, files lie stored, and the session's digests are those of what is inside. Throws std::runtime_error with one
 /// sentence where a file cannot be read, or `watch` asks to stop.
-SessionPack pack_session(const Session& session, const ReadWatch& watch = {});
+SessionPack pack_session(const ui::Session& session, const ReadWatch& watch = {});
 
 /// "NAME.attoscope.zip" beside a session's file "NAME.json" or "NAME.attoscope.json".
 std::string pack_name(const std::string& session_file);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

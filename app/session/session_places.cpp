@@ -18,7 +18,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -213,15 +213,15 @@ void for_each_spec(Experiment& e, const Spec& f) {
     if (!spec->empty()) f(*spec);
 }
 
-void for_each_spec(Session& session, const Spec& f) {
+void for_each_spec(ui::Session& session, const Spec& f) {
   for_each_spec(session.experiment, f);
-  for (Pin& pin : session.pins) for_each_spec(pin.experiment, f);
-  KernelGradients& g = session.kernel_gradients;
+  for (ui::Pin& pin : session.pins) for_each_spec(pin.experiment, f);
+  ui::KernelGradients& g = session.kernel_gradients;
   for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})
     if (!spec->empty()) f(*spec);
 }
 
-void place_beside(Session& session, const std::string& file) {
+void place_beside(ui::Session& session, const std::string& file) {
   const bool packed = file.ends_with(pack_ending);
   std::error_code error;
   const fs::path folder = packed ? fs::absolute(file, error) : fs::absolute(file, error).parent_path();
@@ -253,8 +253,8 @@ std::vector<std::string> load_found(Experiment& e) try { return load_kept(e); } 
   throw;
 }
 
-bool misses_files(const Session& session) {
-  Session own = session;
+bool misses_files(const ui::Session& session) {
+  ui::Session own = session;
   bool misses = false;
   for_each_spec(own, [&](const std::string& spec) { misses = misses || !missing_of(spec).empty(); });
   return misses;
@@ -266,18 +266,18 @@ void find_files(Experiment& experiment, const std::string& folder, const ReadWat
   for (const KeptSpec& kept : kept_specs(experiment, watch)) search.find(kept);
 }
 
-void find_files(Session& session, const std::string& folder, const ReadWatch& watch) {
+void find_files(ui::Session& session, const std::string& folder, const ReadWatch& watch) {
   Moved moved;
   Search search(folder, moved, watch);
   for (const KeptSpec& kept : kept_specs(session.experiment, watch)) search.find(kept);
-  for (Pin& pin : session.pins)
+  for (ui::Pin& pin : session.pins)
     for (const KeptSpec& kept : kept_specs(pin.experiment, watch)) search.find(kept);
-  KernelGradients& g = session.kernel_gradients;
+  ui::KernelGradients& g = session.kernel_gradients;
   for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})  // no digest of a head is kept
     if (!spec->empty()) search.find({spec, 0, [](const std::string&) { return std::uint64_t{0}; }, {}});
 }
 
-Session with_file_at(Session session, const std::string& missing, const std::string& found) {
+ui::Session with_file_at(ui::Session session, const std::string& missing, const std::string& found) {
   const fs::path folder = fs::path(found).parent_path();
   for_each_spec(session, [&](std::string& spec) {
     spec = placed(spec, [&](const std::string& path) {
@@ -289,4 +289,4 @@ Session with_file_at(Session session, const std::string& missing, const std::str
   return session;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -18,7 +18,7 @@
 #include "app/session/session.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -64,7 +64,7 @@ std::string tensors_beside(const std::string& recent) {
 
 /// "untitled.attoscope.json" in the folder of the newest session that was open, else in the working directory, or at home where
 /// that is "/".
-std::string proposed_file(const std::vector<RecentSession>& recent) {
+std::string proposed_file(const std::vector<ui::RecentSession>& recent) {
   std::error_code error;
   fs::path folder = recent.empty() ? fs::current_path(error) : fs::path(recent.front().file).parent_path();
   if (folder.empty() || folder == "/") folder = with_home("~/");
@@ -92,7 +92,7 @@ std::string numbered(const std::string& path, int number) {
 
 }  // namespace
 
-SessionStore::SessionStore(Places places, const Session& session, const std::string& document,
+SessionStore::SessionStore(Places places, const ui::Session& session, const std::string& document,
                            std::optional<std::string> own_device)
     : places_(std::move(places)), own_device_(std::move(own_device)), device_(session.device) {
   Document& first = documents_[session.origin];
@@ -121,7 +121,7 @@ SessionStore::Read SessionStore::read(const std::string& path, const ReadWatch& 
   return read;
 }
 
-Session SessionStore::open(Read read) {
+ui::Session SessionStore::open(Read read) {
   read.session.origin = documents_.rbegin()->first + 1;
   documents_[read.session.origin] = {.path = read.path, .saved = std::nullopt, .settling = true};
   known_[read.path] =
@@ -129,14 +129,14 @@ Session SessionStore::open(Read read) {
   return std::move(read.session);
 }
 
-Session SessionStore::open(const std::string& path, std::vector<std::string>& remarks) {
+ui::Session SessionStore::open(const std::string& path, std::vector<std::string>& remarks) {
   Read opened = read(path);
   remarks.insert(remarks.end(), opened.remarks.begin(), opened.remarks.end());
   return open(std::move(opened));
 }
 
-Session SessionStore::fresh(const Session& like) {
-  Session session = first_session();
+ui::Session SessionStore::fresh(const ui::Session& like) {
+  ui::Session session = first_session();
   look_of(session.view) = look_of(like.view);
   session.view.welcome = like.view.welcome;
   session.device = like.device;
@@ -154,7 +154,7 @@ void SessionStore::remember_tensors(const Experiment& e) {
       remember(tensors_beside(places_.recent), file);
 }
 
-void SessionStore::observe(const Session& session) {
+void SessionStore::observe(const ui::Session& session) {
   remember_tensors(session.experiment);
   Document& d = documents_[session.origin];
   if (!std::exchange(d.settling, false)) return;
@@ -162,17 +162,17 @@ void SessionStore::observe(const Session& session) {
   if (!d.path.empty()) remember(places_.recent, d.path);
 }
 
-void SessionStore::settle(const Session& before, const Session& after) {
+void SessionStore::settle(const ui::Session& before, const ui::Session& after) {
   Document& d = documents_[after.origin];
   if (d.saved && *d.saved == before) d.saved = after;
 }
 
-bool SessionStore::has_file(const Session& session) const {
+bool SessionStore::has_file(const ui::Session& session) const {
   const auto found = documents_.find(session.origin);
   return found != documents_.end() && !found->second.path.empty() && !found->second.path.ends_with(pack_ending);
 }
 
-std::string SessionStore::save(const Session& session, const std::string& path) {
+std::string SessionStore::save(const ui::Session& session, const std::string& path) {
   Document& d = documents_[session.origin];
   std::string to = path.empty() ? d.path : absolute(path);
   if (to.empty() || to.ends_with(pack_ending))
@@ -184,12 +184,12 @@ std::string SessionStore::save(const Session& session, const std::string& path) 
   return "Saved " + to + "." + (aside.empty() ? "" : " What was there, and not opened here, is kept as " + aside + ".");
 }
 
-bool SessionStore::is_kept(const Session& session) const {
+bool SessionStore::is_kept(const ui::Session& session) const {
   const auto found = documents_.find(session.origin);
   return !places_.autosave || (kept_ == session && found != documents_.end() && kept_document_ == found->second.path);
 }
 
-void SessionStore::autosave(const Session& session, double now, bool at_once) {
+void SessionStore::autosave(const ui::Session& session, double now, bool at_once) {
   if (is_kept(session)) {
     changed_at_.reset();
     failed_at_.reset();
@@ -202,7 +202,7 @@ void SessionStore::autosave(const Session& session, double now, bool at_once) {
   close(session);
 }
 
-void SessionStore::close(const Session& session) {
+void SessionStore::close(const ui::Session& session) {
   if (is_kept(session)) return;
   const std::string& path = documents_[session.origin].path;
   write_safely(places_.autosave->file(), text_of(session, path));
@@ -213,9 +213,9 @@ void SessionStore::close(const Session& session) {
 }
 
 /// The session's text with its own device instead of `own_device_`.
-std::string SessionStore::text_of(const Session& session, const std::string& document) const {
+std::string SessionStore::text_of(const ui::Session& session, const std::string& document) const {
   if (session.device != own_device_) return session_text(session, document);
-  Session own = session;
+  ui::Session own = session;
   own.device = device_;
   return session_text(own, document);
 }
@@ -265,8 +265,8 @@ void SessionStore::look_for_recent() {
   proposed_ = proposed_file(recent_);
 }
 
-SessionFiles SessionStore::files(const Session& session) const {
-  SessionFiles files;
+ui::SessionFiles SessionStore::files(const ui::Session& session) const {
+  ui::SessionFiles files;
   files.recent = recent_;
   files.tensors = recent_tensors_;
   files.proposed = proposed_;
@@ -316,4 +316,4 @@ bool Autosave::take(const std::string& file) {
   return true;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -16,7 +16,7 @@
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Set = void (*)(Experiment&, std::string_view key, const std::string& value);
@@ -209,4 +209,4 @@ void vary(Experiment& experiment, std::string_view key, const std::string& value
   apply_setting(experiment, std::string(key) + "=" + value);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

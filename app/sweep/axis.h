@@ -7,7 +7,7 @@
 
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A parameter and its values, as text for `vary`.
 struct Axis {
@@ -40,4 +40,4 @@ inline constexpr std::size_t max_axis_values = 4096;
 /// no file. Throws std::invalid_argument with one sentence that names the key, the value and what was expected.
 void vary(Experiment& experiment, std::string_view key, const std::string& value);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -71,4 +71,4 @@ std::string KeptValues::remark() const {
   return "Points are not kept in " + directory_ + ": " + std::generic_category().message(failure_) + ".";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

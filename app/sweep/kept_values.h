@@ -12,7 +12,7 @@
 
 #include "app/sweep/point_pack.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Prefix of every question: only programs of the same version and arithmetic find an answer.
 std::string answered_by(int arithmetic);
@@ -50,4 +50,4 @@ class KeptValues {
   std::atomic<int> failure_{0};  ///< errno of the first failure
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
@@ -107,4 +107,4 @@ void PointCache::keep(const Experiment& experiment, const PointSummary& summary)
   if (keeps(experiment)) values_of(experiment).keep(question_of(experiment), packed(summary));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

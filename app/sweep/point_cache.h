@@ -10,7 +10,7 @@
 #include "app/sweep/sweep.h"
 #include "kernels/experiment/arithmetic_version.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Several threads and processes may use one directory. Only programs of the same version and arithmetic find a point.
 class PointCache {
@@ -48,4 +48,4 @@ class PointCache {
 std::string summary_text(const PointSummary& summary);
 std::optional<PointSummary> parse_summary(std::string_view text);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 [[noreturn]] void fail(int error) { throw std::system_error(error, std::generic_category()); }
@@ -180,4 +180,4 @@ void PointPack::trim() try {
   trimmed_at_ = read_ / 4 * 5;  // no room for the new file: do not try at every point
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 
 #include "app/files/files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Key of a value: 128 bits of a hash.
 struct PackKey {
@@ -61,4 +61,4 @@ class PointPack {
   std::unordered_set<PackKey, PackKeyHash> spared_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

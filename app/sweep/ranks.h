@@ -6,7 +6,7 @@
 
 #include "app/sweep/runner.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The processes of one mpirun while this object exists; a single process is rank 0 of 1.
 class Ranks {
@@ -31,4 +31,4 @@ class Ranks {
   bool started_ = false;  ///< MPI was, by this
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -5,7 +5,7 @@
 #include "app/sweep/ranks.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Ranks::Ranks() {
   const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
@@ -23,4 +23,4 @@ bool Ranks::agree(const std::function<void()>& preparation) const {
 
 std::vector<SweepAnswer> Ranks::run(const Sweep& sweep, const SweepOptions& options) { return run_sweep(sweep, options); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -15,7 +15,7 @@
 
 #include "app/sweep/ranks.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 enum Tag : int { answer = 1, done };
@@ -144,4 +144,4 @@ std::vector<SweepAnswer> Ranks::run(const Sweep& sweep, const SweepOptions& opti
   return {};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

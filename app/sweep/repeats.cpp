@@ -11,7 +11,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 int windows_of(const CallFiles::Layer& layer, int tokens) {
@@ -25,7 +25,7 @@ void check(const Repeats& repeats, const Experiment& e) {
   const std::string over = "--over " + text(repeats);
   if (e.problem.input.kind != InputKind::tensors)
     throw std::invalid_argument(over + " needs Q, K and V from a file, expected --input FILE");
-  if (repeats.kind == SweepOver::window && has_loaded(e))
+  if (repeats.kind == ui::SweepOver::window && has_loaded(e))
     throw std::invalid_argument(over + " cuts Q, K and V, not a kernel's output, expected another method than loaded");
   if (e.backward.on && e.backward.d_o == OutputGradient::file)
     throw std::invalid_argument(over + " needs a dO that is drawn, expected --do normal or ones");
@@ -33,8 +33,8 @@ void check(const Repeats& repeats, const Experiment& e) {
 
 /// The head of repetition i, and its window.
 std::pair<int, int> place_of(const Repeats& repeats, const CallFiles& files, int head, int i) {
-  if (repeats.kind == SweepOver::head) return {i, 0};
-  if (repeats.kind == SweepOver::layer) {
+  if (repeats.kind == ui::SweepOver::head) return {i, 0};
+  if (repeats.kind == ui::SweepOver::layer) {
     const CallFiles::Layer& layer = files.layers().at(static_cast<std::size_t>(i));
     const int at = head - files.layer_of(head).first;
     if (at < layer.q.count()) return {layer.first + at, 0};
@@ -53,30 +53,30 @@ std::pair<int, int> place_of(const Repeats& repeats, const CallFiles& files, int
 
 Repeats parse_repeats(std::string_view text) {
   const std::string_view kind = text.substr(0, text.find(':'));
-  const auto found = std::ranges::find(sweep_over_names, kind);
-  Repeats r{static_cast<SweepOver>(found - sweep_over_names.begin())};
+  const auto found = std::ranges::find(ui::sweep_over_names, kind);
+  Repeats r{static_cast<ui::SweepOver>(found - ui::sweep_over_names.begin())};
   const int tokens = kind.size() == text.size() ? 0 : to_number<int>(text.substr(kind.size() + 1)).value_or(0);
-  const bool has_tokens = r.kind == SweepOver::window;
-  if (found == sweep_over_names.end() || has_tokens != (tokens > 0) || (!has_tokens && kind.size() != text.size()))
+  const bool has_tokens = r.kind == ui::SweepOver::window;
+  if (found == ui::sweep_over_names.end() || has_tokens != (tokens > 0) || (!has_tokens && kind.size() != text.size()))
     throw std::invalid_argument(in_quotes(text) + " is unknown, expected " + std::string(repeats_texts));
   r.tokens = tokens;
   return r;
 }
 
 std::string text(const Repeats& r) {
-  return std::string(name(r.kind)) + (r.kind == SweepOver::window ? ":" + std::to_string(r.tokens) : "");
+  return std::string(name(r.kind)) + (r.kind == ui::SweepOver::window ? ":" + std::to_string(r.tokens) : "");
 }
 
 std::string count_text(const Repeats& r, int count) {
   return std::to_string(count) + " " + std::string(name(r.kind)) + (count == 1 ? "" : "s") +
-         (r.kind == SweepOver::window ? " of " + std::to_string(r.tokens) + " tokens" : "");
+         (r.kind == ui::SweepOver::window ? " of " + std::to_string(r.tokens) + " tokens" : "");
 }
 
 int repetitions(const Repeats& repeats, const Experiment& base) {
   check(repeats, base);
   const CallFiles files(base.problem.input.file);
-  if (repeats.kind == SweepOver::head) return files.heads();
-  if (repeats.kind == SweepOver::layer) return static_cast<int>(files.layers().size());
+  if (repeats.kind == ui::SweepOver::head) return files.heads();
+  if (repeats.kind == ui::SweepOver::layer) return static_cast<int>(files.layers().size());
   int count = 0;
   for (const CallFiles::Layer& layer : files.layers()) count += windows_of(layer, repeats.tokens) * layer.q.count();
   if (count > 0) return count;
@@ -84,7 +84,7 @@ int repetitions(const Repeats& repeats, const Experiment& base) {
 }
 
 std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base) {
-  if (repeats.kind == SweepOver::seed) return {};
+  if (repeats.kind == ui::SweepOver::seed) return {};
   const CallFiles files(base.problem.input.file);
   std::set<int> used;
   for (int i = 0; i < repetitions(repeats, base); ++i) used.insert(place_of(repeats, files, base.problem.input.index, i).first);
@@ -101,12 +101,12 @@ void repeat(Experiment& e, const Repeats& repeats, int i) {
   check(repeats, e);
   const CallFiles files(e.problem.input.file);
   const Tensors* const read = e.problem.input.tensors.get();
-  const bool whole = repeats.kind == SweepOver::window || (read != nullptr && read->n == e.problem.n);
+  const bool whole = repeats.kind == ui::SweepOver::window || (read != nullptr && read->n == e.problem.n);
   const auto [head, window] = place_of(repeats, files, e.problem.input.index, i);
   const HeadNumbers numbers = numbers_of_head_in(e.problem, files);
   e = on_head(std::move(e), files, head, whole);
   e.problem = numbers.of_head(std::move(e.problem), head);
-  if (repeats.kind == SweepOver::window) e = on_tokens(std::move(e), window * repeats.tokens, repeats.tokens);
+  if (repeats.kind == ui::SweepOver::window) e = on_tokens(std::move(e), window * repeats.tokens, repeats.tokens);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

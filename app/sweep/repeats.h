@@ -8,10 +8,10 @@
 #include "app/session/session.h"
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 struct Repeats {
-  SweepOver kind = SweepOver::seed;
+  ui::SweepOver kind = ui::SweepOver::seed;
   int tokens = 0;  ///< of a window
 
   friend bool operator==(const Repeats&, const Repeats&) = default;
@@ -40,4 +40,4 @@ std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base)
 /// Makes the experiment its repetition `i`, tensors included. Throws as `repetitions`.
 void repeat(Experiment& e, const Repeats& repeats, int i);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

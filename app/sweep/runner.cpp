@@ -9,7 +9,7 @@
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Multiply-adds of a point above which all threads share it.
@@ -132,4 +132,4 @@ class Run {
 
 std::vector<SweepAnswer> run_sweep(const Sweep& sweep, const SweepOptions& options) { return Run(sweep, options).answers(); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

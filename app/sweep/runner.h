@@ -10,7 +10,7 @@
 #include "app/sweep/sweep.h"
 #include "kernels/compute.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The answer to a point.
 struct SweepAnswer {
@@ -37,4 +37,4 @@ struct SweepOptions {
 /// sweep is invalid.
 std::vector<SweepAnswer> run_sweep(const Sweep& sweep, const SweepOptions& options);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Parts of "a.mean_abs/golden" and "a.dq.mean_abs"; field is null unless the name is of a deviation.
@@ -158,7 +158,7 @@ bool is_of_backward(const Measure& measure) {
 }
 
 bool has_backward(const Sweep& s) {
-  return s.base.backward.on || std::ranges::any_of(s.axes, [](const Axis& a) { return is_of_backward(a.key); });
+  return s.base.backward.on || std::ranges::any_of(s.axes, [](const Axis& a) { return attoscope::is_of_backward(a.key); });
 }
 
 std::string title_of(const Measure& measure) {
@@ -228,7 +228,7 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   Experiment e = s.base;
   const auto set = [&](std::size_t i) { vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(p.at[i])]); };
   const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
-  const bool of_seeds = s.over.kind == SweepOver::seed;
+  const bool of_seeds = s.over.kind == ui::SweepOver::seed;
   if (!of_seeds) repeat(e, s.over, p.seed);
   if (second_first) set(1);
   set(0);
@@ -239,4 +239,4 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   return e;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

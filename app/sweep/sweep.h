@@ -13,8 +13,10 @@
 #include "kernels/experiment/measures.h"
 
 namespace attoscope {
-
 struct Result;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 /// Numbers of a method's dQ, dK and dV, or of what a's differ from b's by.
 struct GradientNumbers {
@@ -187,4 +189,4 @@ PointPlace place_of(const Sweep& sweep, std::size_t index);
 /// Experiment of a point, with tensors read. Throws as `vary`, `load_tensors` and `validate`.
 Experiment experiment_of(const Sweep& sweep, std::size_t index);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

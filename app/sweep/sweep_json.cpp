@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 constexpr std::string_view schema = "attoscope.sweep/1";
 
@@ -53,7 +53,7 @@ Json sweep_json(const Sweep& sweep) {
     if (head.loaded.digest != 0) json["heads"].back()["output"] = hex16(head.loaded.digest);
   }
   if (Json tensors = part_digests_json(inputs_of(sweep)); !tensors.is_null()) json["tensors"] = std::move(tensors);
-  if (sweep.over.kind != SweepOver::seed) json["over"] = text(sweep.over);
+  if (sweep.over.kind != ui::SweepOver::seed) json["over"] = text(sweep.over);
   return json;
 }
 
@@ -94,4 +94,4 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   return sweep;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "app/json/json.h"
 #include "app/sweep/sweep.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Json sweep_json(const Sweep& sweep);
 /// Parses a sweep. Unknown keys and invalid values are named with their path in `remarks`. Throws std::runtime_error if `text`
@@ -17,4 +17,4 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks);
 /// `changed_tensors` of the heads that both sweeps use, but for that of the base.
 std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

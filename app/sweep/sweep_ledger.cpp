@@ -9,7 +9,7 @@
 #include "app/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -39,8 +39,8 @@ bool try_to_vary(Experiment& e, const std::string& key, const std::string& value
 
 }  // namespace
 
-SweepValues values_of(const Axis& axis) {
-  SweepValues v{axis.key, std::string(axis_key(axis.key).title), axis.values, {}};
+ui::SweepValues values_of(const Axis& axis) {
+  ui::SweepValues v{axis.key, std::string(axis_key(axis.key).title), axis.values, {}};
   for (const std::string& text : axis.values)
     if (const auto x = to_number<double>(text); x && std::isfinite(*x)) v.numbers.push_back(*x);
   if (v.numbers.size() < v.names.size()) v.numbers.clear();
@@ -50,7 +50,7 @@ SweepValues values_of(const Axis& axis) {
 SweepLedger::SweepLedger(Sweep sweep)
     : sweep_(std::move(sweep)),
       points_(point_count(sweep_)),
-      methods_(legend_names(varied_experiments(sweep_))),
+      methods_(ui::legend_names(varied_experiments(sweep_))),
       answers_(points_ / static_cast<std::size_t>(sweep_.seeds)),
       known_(points_) {
   all_ = sweep_.seeds;
@@ -58,7 +58,7 @@ SweepLedger::SweepLedger(Sweep sweep)
     for (const std::string& value : sweep_.axes[i].values) weights_[i].push_back(cost(sweep_.axes[i], value));
     all_ *= std::accumulate(weights_[i].begin(), weights_[i].end(), 0.0);
   }
-  cells_.assign(answers_.size(), SweepCell{0, nan, nan, nan, nan, nan, -1});
+  cells_.assign(answers_.size(), ui::SweepCell{0, nan, nan, nan, nan, nan, -1});
 }
 
 double SweepLedger::share() const { return weight_done_ / all_; }
@@ -121,7 +121,7 @@ std::vector<std::size_t> SweepLedger::missing(std::size_t most, std::size_t firs
   return list;
 }
 
-std::optional<std::size_t> SweepLedger::point_at(const SweepPlace& place) const {
+std::optional<std::size_t> SweepLedger::point_at(const ui::SweepPlace& place) const {
   for (std::size_t i = 0; i < sweep_.axes.size(); ++i)
     if (place[i] < 0 || place[i] >= static_cast<int>(sweep_.axes[i].values.size())) return std::nullopt;
   const std::size_t at = combination({place, 0});
@@ -130,11 +130,11 @@ std::optional<std::size_t> SweepLedger::point_at(const SweepPlace& place) const 
   return std::ranges::min(answers_[at], {}, [&](const SweepAnswer& a) { return place_of(sweep_, a.index).seed; }).index;
 }
 
-SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const Measure& measure,
-                            const std::optional<Measure>& rival) {
+ui::SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const Measure& measure,
+                                const std::optional<Measure>& rival) {
   if (answers.empty()) return {0, nan, nan, nan, nan, nan, -1};  // its failures were forgotten
   const SweepRow row = rows(sweep_, measure, answers).front();
-  SweepCell c{row.count, row.mean, row.std, row.min, row.max, nan, -1};
+  ui::SweepCell c{row.count, row.mean, row.std, row.min, row.max, nan, -1};
   if (rival) c.rival = rows(sweep_, *rival, answers).front().mean;
   if (row.error.empty()) return c;
   const auto [known, is_new] = error_numbers_.try_emplace(row.error, static_cast<std::int32_t>(errors_.size()));
@@ -143,8 +143,8 @@ SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const Measu
   return c;
 }
 
-std::shared_ptr<const SweepTable> SweepLedger::table(const Measure& measure, const std::optional<Measure>& rival) {
-  auto table = std::make_shared<SweepTable>();
+std::shared_ptr<const ui::SweepTable> SweepLedger::table(const Measure& measure, const std::optional<Measure>& rival) {
+  auto table = std::make_shared<ui::SweepTable>();
   for (const Axis& axis : sweep_.axes) table->axes.push_back(values_of(axis));
   table->measure = title_of(measure);
   if (const std::size_t dot = measure.name.find('.'); dot != std::string::npos) table->of = measure.name.substr(0, dot);
@@ -188,11 +188,11 @@ std::optional<Measure> rival_of(const Sweep& sweep, const Measure& measure) {
   return parse_measure("b" + measure.name.substr(1));
 }
 
-std::shared_ptr<const SweepTable> sweep_table(const Sweep& sweep, const Measure& measure,
-                                              std::span<const SweepAnswer> answers) {
+std::shared_ptr<const ui::SweepTable> sweep_table(const Sweep& sweep, const Measure& measure,
+                                                  std::span<const SweepAnswer> answers) {
   SweepLedger ledger(sweep);
   for (const SweepAnswer& answer : answers) ledger.add(answer);
   return ledger.table(measure, rival_of(sweep, measure));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

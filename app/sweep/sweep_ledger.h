@@ -15,10 +15,10 @@
 #include "app/sweep/table.h"
 #include "ui/frame/sweep_answer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// An axis as tables have it.
-SweepValues values_of(const Axis& axis);
+ui::SweepValues values_of(const Axis& axis);
 
 /// The answers to one sweep. Thread-safe; only `add`, `missing`, `point_at` and `table` take a lock.
 class SweepLedger {
@@ -44,14 +44,14 @@ class SweepLedger {
   /// Points from `first` on without an answer, at most `most`, in order.
   std::vector<std::size_t> missing(std::size_t most, std::size_t first = 0) const;
   /// A point of the combination with an answer, that of the first seed if it has one.
-  std::optional<std::size_t> point_at(const SweepPlace& place) const;
+  std::optional<std::size_t> point_at(const ui::SweepPlace& place) const;
   /// Table of all combinations; `rival`: the same measure of b. Updates only cells that changed since the last call.
-  std::shared_ptr<const SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
+  std::shared_ptr<const ui::SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
 
  private:
   std::size_t combination(const PointPlace& place) const;
   double weight(const PointPlace& place) const;
-  SweepCell cell(const std::vector<SweepAnswer>& answers, const Measure& measure, const std::optional<Measure>& rival);
+  ui::SweepCell cell(const std::vector<SweepAnswer>& answers, const Measure& measure, const std::optional<Measure>& rival);
 
   const Sweep sweep_;
   const std::size_t points_;
@@ -65,7 +65,7 @@ class SweepLedger {
   std::vector<bool> known_;                        ///< by point
   std::vector<std::size_t> changed_;               ///< combinations with an outdated cell
   std::optional<Measure> measure_, rival_;         ///< of `cells_`
-  std::vector<SweepCell> cells_;
+  std::vector<ui::SweepCell> cells_;
   std::vector<std::string> errors_;
   std::map<std::string, std::int32_t> error_numbers_;
 };
@@ -75,6 +75,7 @@ std::vector<Experiment> varied_experiments(const Sweep& sweep);
 /// The measure of b that is drawn beside one of a, where one parameter is varied; none: there is none.
 std::optional<Measure> rival_of(const Sweep& sweep, const Measure& measure);
 /// The table of these answers, with the rival.
-std::shared_ptr<const SweepTable> sweep_table(const Sweep& sweep, const Measure& measure, std::span<const SweepAnswer> answers);
+std::shared_ptr<const ui::SweepTable> sweep_table(const Sweep& sweep, const Measure& measure,
+                                                  std::span<const SweepAnswer> answers);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

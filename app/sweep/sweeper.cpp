@@ -14,7 +14,7 @@
 #include "kernels/experiment/settings.h"
 #include "kernels/parallel/parallel.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::array<std::string_view, 7> plain_quantities{
     "rescales", "expected_rescales", "nominal_rescales", "golden_rms", "algorithm0_bytes", "flash1_bytes", "flash2_bytes"};
 
-void add_steps(SweepOffer& offer, const std::string& method) {
+void add_steps(ui::SweepOffer& offer, const std::string& method) {
   for (const StepInfo& step : step_infos) {
     const std::string key = method + "." + std::string(step.name);
     offer.parameters.push_back({key, key, std::string(step.what), "rounding of " + method, "exact,fp32,bf16,fp16", false});
@@ -30,16 +30,16 @@ void add_steps(SweepOffer& offer, const std::string& method) {
 }
 
 /// "a.mean_abs/golden", or the plain name of a measure without a method.
-std::string measure_name(const SweepPlan& plan, SweepSubject subject) {
+std::string measure_name(const ui::SweepPlan& plan, ui::SweepSubject subject) {
   const DeviationMeasure* const field = deviation_measure(plan.measure);
   if (field == nullptr) return plan.measure;
-  if (plan.relation == SweepRelation::ratio) return "ratio." + plan.measure;
-  const std::string name = std::string(sweep_subject_names[subject]) + "." + plan.measure;
-  return plan.relation == SweepRelation::golden && is_divisible(*field) ? name + "/golden" : name;
+  if (plan.relation == ui::SweepRelation::ratio) return "ratio." + plan.measure;
+  const std::string name = std::string(ui::sweep_subject_names[subject]) + "." + plan.measure;
+  return plan.relation == ui::SweepRelation::golden && is_divisible(*field) ? name + "/golden" : name;
 }
 
 /// The parameter with valid values. Throws with one sentence.
-Axis axis_of(const VariedParameter& varied, const Experiment& base) {
+Axis axis_of(const ui::VariedParameter& varied, const Experiment& base) {
   Axis axis = parse_axis(varied.key + "=" + varied.values);
   for (const std::string& value : axis.values) {
     Experiment e = base;
@@ -97,8 +97,8 @@ auto taken(W& worker, std::string& message) -> decltype(worker.take()) {
 
 }  // namespace
 
-std::shared_ptr<const SweepOffer> sweep_offer() {
-  auto offer = std::make_shared<SweepOffer>();
+std::shared_ptr<const ui::SweepOffer> sweep_offer() {
+  auto offer = std::make_shared<ui::SweepOffer>();
   for (const Parameter& p : experiment_parameters())
     if (!p.sweep.group.empty())
       offer->parameters.push_back({p.key, std::string(p.label), std::string(p.what), std::string(p.sweep.group),
@@ -112,10 +112,10 @@ std::shared_ptr<const SweepOffer> sweep_offer() {
   return offer;
 }
 
-PlannedSweep planned(const SweepPlan& plan, const Experiment& base) {
+PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base) {
   PlannedSweep p;
   Sweep sweep{.base = base, .axes = {}, .seeds = plan.seeds, .measure = {}};
-  const std::array<const VariedParameter*, 2> varied{&plan.first, &plan.second};
+  const std::array<const ui::VariedParameter*, 2> varied{&plan.first, &plan.second};
   bool well = true;
   for (std::size_t i = 0; i < varied.size(); ++i) {
     if (varied[i]->key.empty()) continue;
@@ -129,12 +129,12 @@ PlannedSweep planned(const SweepPlan& plan, const Experiment& base) {
   }
   try {
     sweep.measure = parse_measure(measure_name(plan, plan.subject));
-    if (deviation_measure(plan.measure) != nullptr && plan.relation != SweepRelation::ratio)
+    if (deviation_measure(plan.measure) != nullptr && plan.relation != ui::SweepRelation::ratio)
       p.rival = rival_of(sweep, sweep.measure);
     if (well) p.about.no_seeds = why_no_seeds(sweep);
     if (!p.about.no_seeds.empty()) sweep.seeds = 1;
-    if (base.problem.input.kind == InputKind::tensors && plan.over != SweepOver::seed) {
-      sweep.over = {plan.over, plan.over == SweepOver::window ? plan.window : 0};
+    if (base.problem.input.kind == InputKind::tensors && plan.over != ui::SweepOver::seed) {
+      sweep.over = {plan.over, plan.over == ui::SweepOver::window ? plan.window : 0};
       sweep.seeds = repetitions(sweep.over, base);
     }
     p.about.repeats = count_text(sweep.over, sweep.seeds), p.about.count = sweep.seeds;
@@ -151,9 +151,9 @@ bool same_points(const Sweep& x, const Sweep& y) {
   return x.axes == y.axes && x.seeds == y.seeds && x.over == y.over && settled_base(x) == settled_base(y);
 }
 
-SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
+ui::SweepView computed_sweep(const ui::Session& session, const Cancelled& cancelled) {
   PlannedSweep p = planned(session.sweep, session.experiment);
-  SweepView view{sweep_offer(), nullptr, p.about};
+  ui::SweepView view{sweep_offer(), nullptr, p.about};
   if (!p.sweep) return view;
   SweepLedger ledger(*p.sweep);
   PointCache cache(default_point_cache());
@@ -163,7 +163,7 @@ SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
                        .finished = [&](const SweepAnswer& a) { ledger.add(a); }});
   if (cancelled && cancelled()) throw Stopped();
   view.table = ledger.table(p.sweep->measure, p.rival);
-  view.progress.state = SweepProgress::State::done;
+  view.progress.state = ui::SweepProgress::State::done;
   view.progress.done = ledger.done();
   view.progress.failed = ledger.failed();
   view.progress.remark = cache.remark();
@@ -205,16 +205,16 @@ Worker<Sweeper::PointsQuestion, Sweeper::PointsAnswer>::Work Sweeper::finder(std
 Sweeper::Sweeper(std::function<void()> published, std::string cache)
     : points_(finder(held_, std::move(cache)), std::move(published)) {}
 
-void Sweeper::update(const Session& session, bool explore_computes) {
+void Sweeper::update(const ui::Session& session, bool explore_computes) {
   const Clock::time_point now = Clock::now();
   if (explore_computes) explored_at_ = now;
   *held_ = now - explored_at_ < 200ms;
-  if (session.view.workspace == Workspace::sweep) plan(session);
+  if (session.view.workspace == ui::Workspace::sweep) plan(session);
   take_points();
   make_table();
 }
 
-void Sweeper::plan(const Session& session) {
+void Sweeper::plan(const ui::Session& session) {
   if (read_ && plan_ == session.sweep && base_ == session.experiment && device_ == session.device) return;
   read_ = true;
   plan_ = session.sweep;
@@ -280,14 +280,14 @@ void Sweeper::make_table() {
   tabled_in_ = tabled_at_ - now;
 }
 
-SweepProgress::State Sweeper::state() const {
+ui::SweepProgress::State Sweeper::state() const {
   if (ledger_ && ledger_->done() == ledger_->points()) return State::done;
   return wanted_;
 }
 
-SweepView Sweeper::view() const {
-  SweepView view{offer_, shown_, planned_.about};
-  SweepProgress& p = view.progress;
+ui::SweepView Sweeper::view() const {
+  ui::SweepView view{offer_, shown_, planned_.about};
+  ui::SweepProgress& p = view.progress;
   p.state = state();
   p.waits = p.state == State::running && *held_;
   p.stale = !planned_.sweep || !shown_ || shown_of_.ledger != ledger_ || shown_of_.measure != planned_.sweep->measure;
@@ -304,19 +304,19 @@ SweepView Sweeper::view() const {
   return view;
 }
 
-std::string Sweeper::handle(const Requests& requests, Session& session) {
+std::string Sweeper::handle(const ui::Requests& requests, ui::Session& session) {
   switch (requests.sweep) {
-    case SweepRequest::none:
+    case ui::SweepRequest::none:
       break;
-    case SweepRequest::run:
+    case ui::SweepRequest::run:
       if (!ledger_ || !planned_.sweep) break;
       if (state() != State::paused) ledger_->forget_failures();
       wanted_ = State::running;
       ask();
       break;
-    case SweepRequest::pause:
-    case SweepRequest::cancel:
-      wanted_ = requests.sweep == SweepRequest::pause ? State::paused : State::idle;
+    case ui::SweepRequest::pause:
+    case ui::SweepRequest::cancel:
+      wanted_ = requests.sweep == ui::SweepRequest::pause ? State::paused : State::idle;
       points_.cancel();
       asking_ = false;
       break;
@@ -331,9 +331,9 @@ std::string Sweeper::handle(const Requests& requests, Session& session) {
     return error.what();
   }
   session.view.square_tiles &= has_square_tiles(session.experiment.a);
-  session.view.workspace = Workspace::explore;
+  session.view.workspace = ui::Workspace::explore;
   look_at_all(session.view);
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

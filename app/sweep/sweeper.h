@@ -14,24 +14,24 @@
 #include "ui/frame/requests.h"
 #include "ui/frame/sweep_answer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Parameters and measures that can be chosen.
-std::shared_ptr<const SweepOffer> sweep_offer();
+std::shared_ptr<const ui::SweepOffer> sweep_offer();
 
 /// A parsed plan.
 struct PlannedSweep {
   std::optional<Sweep> sweep;    ///< none if the plan is invalid
   std::optional<Measure> rival;  ///< the same measure of b
-  SweepProgress about;           ///< only `values`, `wrong_values`, `wrong`, `no_seeds` and `points` are set
+  ui::SweepProgress about;       ///< only `values`, `wrong_values`, `wrong`, `no_seeds` and `points` are set
 };
-PlannedSweep planned(const SweepPlan& plan, const Experiment& base);
+PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base);
 
 /// True if both have the same points; measures and varied fields of the base may differ.
 bool same_points(const Sweep& x, const Sweep& y);
 
 /// Computes a session's plan completely. Throws Stopped when cancelled.
-SweepView computed_sweep(const Session& session, const Cancelled& cancelled = {});
+ui::SweepView computed_sweep(const ui::Session& session, const Cancelled& cancelled = {});
 
 /// Reacts to changes of the plan; only looks up cached points until it is told to run. Independent of the window.
 ///
@@ -43,19 +43,19 @@ class Sweeper {
   Sweeper(std::function<void()> published, std::string cache);
 
   /// Reads the plan if the Sweep workspace is on show, asks new questions, takes the newest table.
-  void update(const Session& session, bool explore_computes);
+  void update(const ui::Session& session, bool explore_computes);
   /// Input of the panels in this frame.
-  SweepView view() const;
+  ui::SweepView view() const;
   /// Executes the panels' requests; opening a point replaces the session's experiment. Returns one sentence on a failure, or
   /// "".
-  std::string handle(const Requests& requests, Session& session);
+  std::string handle(const ui::Requests& requests, ui::Session& session);
   /// True while a computation is running that ends by itself.
   bool busy() const { return points_.busy() || is_table_old(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   using Ledger = std::shared_ptr<SweepLedger>;
-  using State = SweepProgress::State;
+  using State = ui::SweepProgress::State;
   /// Some points of a sweep.
   struct PointsQuestion {
     std::uint64_t number = 0;
@@ -80,7 +80,7 @@ class Sweeper {
   };
 
   static Worker<PointsQuestion, PointsAnswer>::Work finder(std::shared_ptr<std::atomic<bool>> held, std::string cache);
-  void plan(const Session& session);
+  void plan(const ui::Session& session);
   void ask();
   void ask_from(std::size_t first);
   void take_points();
@@ -89,16 +89,16 @@ class Sweeper {
   void make_table();
   State state() const;
 
-  std::shared_ptr<const SweepOffer> offer_ = sweep_offer();
+  std::shared_ptr<const ui::SweepOffer> offer_ = sweep_offer();
   std::shared_ptr<std::atomic<bool>> held_ = std::make_shared<std::atomic<bool>>(false);  ///< Explore computes
-  SweepPlan plan_;
+  ui::SweepPlan plan_;
   Experiment base_;
   bool read_ = false;  ///< a session was read into `plan_` and `base_`
   std::string device_;
   PlannedSweep planned_;
   Ledger ledger_;
   State wanted_ = State::idle;
-  std::shared_ptr<const SweepTable> shown_;  ///< null: none yet
+  std::shared_ptr<const ui::SweepTable> shown_;  ///< null: none yet
   TableOf shown_of_;
   Clock::time_point tabled_at_{}, explored_at_{}, begun_at_{};
   Clock::duration tabled_in_{};
@@ -112,4 +112,4 @@ class Sweeper {
   Worker<PointsQuestion, PointsAnswer> points_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

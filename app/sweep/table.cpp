@@ -12,7 +12,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/table.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Index of a point's combination, the last axis fastest.
@@ -58,7 +58,7 @@ std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answe
   std::vector<std::string> line{std::to_string(answer.index)};
   for (std::size_t i = 0; i < sweep.axes.size(); ++i)
     line.push_back(sweep.axes[i].values[static_cast<std::size_t>(place.at[i])]);
-  const std::uint64_t first = sweep.over.kind == SweepOver::seed ? sweep.base.problem.seed : 0;
+  const std::uint64_t first = sweep.over.kind == ui::SweepOver::seed ? sweep.base.problem.seed : 0;
   line.push_back(std::to_string(first + static_cast<std::uint64_t>(place.seed)));
   const PointSummary s = answer.summary.value_or(empty_summary(has_backward(sweep)));
   const bool known = answer.summary.has_value();
@@ -185,4 +185,4 @@ std::string plain_table(const Sweep& sweep, const Measure& measure, std::span<co
   return plain_text(table_of_rows(sweep, measure, rows));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/sweep/runner.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A measure over the seeds of one combination.
 struct SweepRow {
@@ -36,4 +36,4 @@ std::string latex_table(const Sweep& sweep, const Measure& measure, std::span<co
 /// A text table.
 std::string plain_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

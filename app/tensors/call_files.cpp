@@ -16,7 +16,7 @@
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/stop_sign.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::array<const char*, 4> part_names{"q", "k", "v", "o"};
@@ -524,14 +524,14 @@ std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {
   const Place& place = places_[static_cast<std::size_t>(layer_index(head))];
   if (!place.call) return nullptr;
   const Layer& layer = layer_of(head);
-  return attoscope::stored_keys(*place.call, place.index, layer.shape(), [&](const Sequence& all, int part) {
+  return app::stored_keys(*place.call, place.index, layer.shape(), [&](const Sequence& all, int part) {
     const CallPart stored{place.call->tensor(all, part), {}, this->part(layer, part).scale};
     return read_scaled_head(stored, place.call->shape(all, part), place_of(head, part));
   });
 }
 
-TensorFileInfo CallFiles::info() const {
-  TensorFileInfo info{.file = files_.text(), .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
+ui::TensorFileInfo CallFiles::info() const {
+  ui::TensorFileInfo info{.file = files_.text(), .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
   for (const Layer& layer : layers_) {
     info.layers.push_back(
         {layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape(), scales_text(layer), layer.sequence});
@@ -541,4 +541,4 @@ TensorFileInfo CallFiles::info() const {
   return info;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

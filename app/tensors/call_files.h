@@ -19,7 +19,7 @@
 #include "kernels/slips/slips.h"
 #include "ui/frame/entries.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Puts tensors into the input, with the digests of their bits and sizes, all together and one by one.
 void take_tensors(Input& input, Tensors tensors);
@@ -94,7 +94,7 @@ class CallFiles {
   /// Throws if a layer has no output, or one of another shape.
   void check_outputs() const;
   /// Contents for the head picker.
-  TensorFileInfo info() const;
+  ui::TensorFileInfo info() const;
   /// An output from other files.
   struct Output {
     CallPart part;
@@ -160,4 +160,4 @@ Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole);
 /// The experiment on `count` adjacent rows of its Q, K and V; its tensors are read, with as many keys as queries.
 Experiment on_tokens(Experiment e, int first, int count);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

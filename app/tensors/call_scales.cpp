@@ -7,7 +7,7 @@
 
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::array<std::string_view, 4> letters{"q", "k", "v", "o"};
@@ -78,4 +78,4 @@ std::vector<double> read_scaled_head(const CallPart& part, const HeadShape& shap
   return values;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

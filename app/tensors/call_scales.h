@@ -11,7 +11,7 @@
 #include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// An opened scale that fits its tensor.
 struct OpenedScale {
@@ -62,4 +62,4 @@ void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const Sca
 /// Head `index` of a tensor, multiplied by its scale if it has one.
 std::vector<double> read_scaled_head(const CallPart& part, const HeadShape& shape, int index, const ReadWatch& watch = {});
 
-}  // namespace attoscope
+}  // namespace attoscope::app

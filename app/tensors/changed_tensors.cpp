@@ -10,7 +10,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::string changed_sentence(const std::string& file, const std::string& tensor, int head, std::uint64_t then,
@@ -68,4 +68,4 @@ std::vector<std::string> load_kept(Experiment& e) {
   return changed_tensors(kept, e);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A sentence for each tensor of `read` whose digest is not that of `kept`: its file, its name, both digests. None where
 /// `kept` has no digest, or is another file or head.
@@ -18,4 +18,4 @@ std::vector<std::string> changed_tensors(const Experiment& kept, const Experimen
 /// Reads the files of an experiment that has digests from before. Returns `changed_tensors`. Throws as `load_tensors`.
 std::vector<std::string> load_kept(Experiment& e);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

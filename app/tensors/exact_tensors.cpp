@@ -9,7 +9,7 @@
 #include "app/json/json.h"
 #include "app/tensors/stored_tensor.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// A type with the bits of a number, which may be those of another one where it does not hold that.
@@ -78,4 +78,4 @@ std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std
   return file + text + data;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 struct ExactTensor {
   std::string name;
@@ -22,4 +22,4 @@ std::string_view exact_type(const std::vector<double>& values, std::string_view 
 /// A file of these tensors, each in its `exact_type`.
 std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std::map<std::string, std::string>& metadata);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

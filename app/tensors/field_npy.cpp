@@ -9,7 +9,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/setting.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Field field_named(std::string_view name) {
   const auto found = std::ranges::find(field_texts, name, &FieldText::name);
@@ -27,4 +27,4 @@ std::string field_npy(const Result& result, Field field) {
   return npy_bytes(result.golden->rows, result.golden->cols, values.data());
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole) {
   Problem& p = e.problem;
@@ -38,4 +38,4 @@ Experiment on_tokens(Experiment e, int first, int count) {
   return e;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

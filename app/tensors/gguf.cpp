@@ -13,7 +13,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::uint64_t most_gguf_entries = 1 << 20, longest_gguf_text = 1 << 24, longest_gguf_header = std::uint64_t{1} << 30;
@@ -311,4 +311,4 @@ std::map<std::string, std::string> read_gguf_metadata(const std::string& path, G
 
 Reader gguf_reader() { return {{".gguf"}, FileKind::named, list_gguf, effort_of_gguf}; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

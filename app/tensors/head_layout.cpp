@@ -7,7 +7,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Call = std::array<StoredTensor, 3>;
@@ -239,4 +239,4 @@ std::vector<double> read_head(const InputFile& file, const StoredTensor& tensor,
   return head_across(file, tensor, s, index, watch);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/tensors/stored_tensor.h"
 #include "kernels/experiment/tensor_spec.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Order and sizes of a tensor.
 struct HeadShape {
@@ -41,4 +41,4 @@ std::vector<double> first_columns(std::vector<double> values, int columns, int k
 std::vector<double> read_head(const InputFile& file, const StoredTensor& tensor, const HeadShape& shape, int index,
                               const ReadWatch& watch = {});
 
-}  // namespace attoscope
+}  // namespace attoscope::app

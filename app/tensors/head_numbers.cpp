@@ -12,7 +12,7 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Numbers = std::vector<std::string>;
@@ -264,7 +264,7 @@ std::string unused_beside(const Sets& sets, const CallFiles::Layer& layer, const
 void set_number(Problem& problem, const std::string& label, const std::string& key, const std::string& text) {
   if (key == "mask") return void(problem.mask = parse_mask(text));
   set_field(label, settings(problem), key, text);
-  if (key == "scale" && problem.scale == 0) attoscope::refuse(label, text, "a finite number above 0");
+  if (key == "scale" && problem.scale == 0) app::refuse(label, text, "a finite number above 0");
 }
 void check(const std::string& label, const std::string& key, const Numbers& numbers) {
   Problem problem;
@@ -346,4 +346,4 @@ std::string HeadNumbers::text(std::string_view key, int head) const {
   return found == texts_.end() ? "" : found->second[static_cast<std::size_t>(head)];
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 class CallFiles;
 
@@ -47,4 +47,4 @@ class HeadNumbers {
 /// The numbers in the files, where the problem has those of its head, so that other heads have their own; else none.
 HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

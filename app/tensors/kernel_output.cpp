@@ -15,7 +15,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// FILE:TENSOR; a number is a head.
@@ -364,4 +364,4 @@ void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {
   replaced = with_algorithm(replaced, Algorithm::loaded);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Texts that `parse_kernel_output` accepts, for messages and help.
 inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX], FILE.safetensors[:INDEX] or FILE.pt[:INDEX]";
@@ -88,4 +88,4 @@ std::vector<CallFiles::Output> outputs_of(const TensorSpec& spec, int n, int d);
 /// Makes the loaded output method a or b.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -208,4 +208,4 @@ void MaskFiles::add_documents(std::vector<double>& terms, int batch, const ReadW
     if (ids[first + i / keys] != ids[i % keys]) terms[i] = -infinity;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "kernels/experiment/mask_tensor.h"
 #include "kernels/experiment/tensor_spec.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Texts that name a mask tensor, for messages and help.
 inline constexpr std::string_view mask_specs =
@@ -81,4 +81,4 @@ class MaskFiles {
   mutable std::vector<Held> held_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace attoscope {
+namespace attoscope::app {
 
 std::string Word::lower() const { return in_small_letters(text); }
 
@@ -70,4 +70,4 @@ std::string place_of(const std::vector<Word>& words) {
 
 std::string place_of(const std::string& name) { return place_of(words_of(name)); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

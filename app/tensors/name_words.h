@@ -12,7 +12,7 @@
 
 #include "kernels/experiment/letters.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A run of letters or of digits in a name.
 struct Word {
@@ -48,4 +48,4 @@ bool is_called_output(const std::vector<Word>& words);
 std::string place_of(const std::vector<Word>& words);
 std::string place_of(const std::string& name);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

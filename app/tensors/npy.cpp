@@ -14,7 +14,7 @@
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
@@ -277,4 +277,4 @@ std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + s
 NpyNumbers read_npy_matrix(const std::string& path) { return read(path, 2, "[rows, K]"); }
 NpyNumbers read_npy_vector(const std::string& path) { return read(path, 1, "[rows]"); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/tensors/stored_tensor.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Reads the header of `file`: b1, i1 to i8, u1 to u8, f2, f4 or f8 of either byte order, C or Fortran order. Throws
 /// std::runtime_error with one sentence that names the file, the key, the value and what was expected.
@@ -37,4 +37,4 @@ struct NpyNumbers {
 NpyNumbers read_npy_matrix(const std::string& path);
 NpyNumbers read_npy_vector(const std::string& path);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

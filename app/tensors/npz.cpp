@@ -5,7 +5,7 @@
 #include "app/tensors/npy.h"
 #include "app/tensors/readers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 TensorSet list_npz(const std::shared_ptr<const InputFile>& archive) {
@@ -29,4 +29,4 @@ std::uint64_t effort_of_npz(const InputFile& archive) {
 
 Reader npz_reader() { return {{".npz"}, FileKind::archive, list_npz, effort_of_npz}; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

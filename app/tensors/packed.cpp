@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using enum PackedPart;
@@ -505,4 +505,4 @@ PackedCall packed_call(const std::array<NamedTensor, 4>& qkvo, const PackedTable
   throw std::runtime_error(told);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

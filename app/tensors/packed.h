@@ -15,7 +15,7 @@
 #include "kernels/experiment/tensor_spec.h"
 #include "kernels/slips/stored_keys.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The tensors that say where sequences lie, and the order of a page.
 struct PackedTables {
@@ -93,4 +93,4 @@ using ReadTokens = std::function<std::vector<double>(const Sequence& tokens, int
 std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_t place, const AttentionShape& shape,
                                               const ReadTokens& read);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 
 #include "app/tensors/packed.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::uint64_t most_stored_tokens = 1 << 16;
@@ -194,4 +194,4 @@ std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_
   return stored;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

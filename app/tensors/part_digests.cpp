@@ -7,7 +7,7 @@
 #include "app/json/json.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::array<std::pair<const char*, std::uint64_t PartDigests::*>, 4> part_fields{
@@ -37,4 +37,4 @@ void read_part_digests(const nlohmann::json& document, const std::vector<Input*>
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 class PickleReader {
@@ -223,4 +223,4 @@ Pickle read_pickle(std::string_view bytes, std::size_t begin, const std::string&
   return PickleReader(bytes, begin, label).read();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

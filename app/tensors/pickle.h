@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 enum class PickleKind : std::uint8_t { none, boolean, integer, real, text, tuple, list, dict, global, call, persistent };
 
@@ -35,4 +35,4 @@ inline constexpr std::size_t longest_pickle = std::size_t{64} << 20, most_pickle
 /// large, or has an operation that torch.save does not write.
 Pickle read_pickle(std::string_view bytes, std::size_t begin, const std::string& label);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Reader npy_reader(), safetensors_reader(), npz_reader(), torch_reader(), gguf_reader();  // each in the file of its format
 
@@ -93,4 +93,4 @@ const NamedTensor& readable(const NamedTensor& tensor) {
   return tensor;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

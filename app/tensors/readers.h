@@ -10,7 +10,7 @@
 
 #include "app/tensors/stored_tensor.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// One tensor of a set.
 struct NamedTensor {
@@ -89,4 +89,4 @@ void set_type(NamedTensor& tensor);
 /// The tensor itself. Throws its `refusal` if it cannot be read.
 const NamedTensor& readable(const NamedTensor& tensor);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Parsed = nlohmann::json;
@@ -161,4 +161,4 @@ std::uint64_t effort_of_safetensors(const InputFile& file) {
 
 Reader safetensors_reader() { return {{".safetensors"}, FileKind::named, list_safetensors, effort_of_safetensors}; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 
 #include "app/tensors/name_words.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr int role_of_k = 1, role_of_v = 2, role_of_o = 3;
@@ -101,4 +101,4 @@ std::vector<int> ScaleNames::only(int part) const {
   return {};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

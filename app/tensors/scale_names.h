@@ -8,7 +8,7 @@
 
 #include "app/tensors/tensor_names.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// True for names of scales.
 bool is_called_scale(const std::string& name);
@@ -31,4 +31,4 @@ class ScaleNames {
   std::map<std::pair<int, std::string>, Places> own_, of_both_;  ///< by part and place; own_: k_scale, of_both_: kv_scale
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/experiment.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 double from_f16(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31);
@@ -194,4 +194,4 @@ std::vector<double> read_across(const InputFile& file, const StoredTensor& t, in
   return values;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "app/files/files.h"
 #include "kernels/arithmetic/enum_array.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Receives the share that has been read, 0 .. 1; true asks to stop.
 using ReadWatch = std::function<bool(double share)>;
@@ -83,4 +83,4 @@ std::vector<double> read_across(const InputFile& file, const StoredTensor& tenso
 /// "[4, 1024, 64]"
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Runs of adjacent bytes, and the dimensions that they are counted by, the slowest first; strides in bytes.
@@ -50,4 +50,4 @@ std::shared_ptr<const InputFile> gathered(const StridedView& view, const std::st
   return std::make_shared<const InputFile>(label, bytes, read);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

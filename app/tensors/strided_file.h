@@ -7,7 +7,7 @@
 
 #include "app/files/files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A view: from `offset` on, sizes and strides in elements of `width` bytes.
 struct StridedView {
@@ -22,4 +22,4 @@ bool is_contiguous(const StridedView& view);
 /// A file whose bytes are the view's elements in C order; each read gathers them. The view lies within its file.
 std::shared_ptr<const InputFile> gathered(const StridedView& view, const std::string& label, std::uint64_t bytes);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

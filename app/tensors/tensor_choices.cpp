@@ -10,7 +10,7 @@
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view choices_schema = "attoscope.tensors/1";
@@ -65,4 +65,4 @@ void remember_tensors(const std::string& list, const std::string& files, const s
 } catch (const std::exception&) {  // optional: the choice itself is open
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

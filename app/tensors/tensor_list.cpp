@@ -11,13 +11,13 @@
 #include "app/tensors/name_words.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// The list in the order of the files.
-std::vector<TensorEntry> entries_of(const TensorSpec& spec, bool one_by_one) {
+std::vector<ui::TensorEntry> entries_of(const TensorSpec& spec, bool one_by_one) {
   const std::vector<std::string> paths = single_files_of(TensorSpec(spec.files(), std::nullopt));
-  std::vector<TensorEntry> entries;
+  std::vector<ui::TensorEntry> entries;
   for (const std::string& path : paths)
     for (const NamedTensor& t : list_file(path).tensors) {
       const bool alone = holds(FileKind::one, path);
@@ -54,33 +54,33 @@ std::string reason(const std::string& name, const std::string& shared) {
   return shared == "*" ? "by its name" : "by its name, " + shared;
 }
 
-void take(TensorEntry& entry, CallPartName part, std::string why) {
+void take(ui::TensorEntry& entry, ui::CallPartName part, std::string why) {
   entry.taken = part;
   entry.why = std::move(why);
 }
 
 /// Takes the tensors by their names.
-void take_by_names(TensorList& list, const TensorSpec& spec) {
+void take_by_names(ui::TensorList& list, const TensorSpec& spec) {
   std::vector<TensorName> names;
-  for (const TensorEntry& e : list.tensors) names.push_back({e.name, e.refusal.empty()});
+  for (const ui::TensorEntry& e : list.tensors) names.push_back({e.name, e.refusal.empty()});
   const CallNames found = calls_in(names);
   const std::map<std::string, std::string> shapes = shapes_of(spec);
-  const auto take_one = [&](int i, CallPartName part, const std::string& why) {
+  const auto take_one = [&](int i, ui::CallPartName part, const std::string& why) {
     if (i < 0) return;
-    TensorEntry& e = list.tensors[static_cast<std::size_t>(i)];
+    ui::TensorEntry& e = list.tensors[static_cast<std::size_t>(i)];
     const auto shape = shapes.find(e.name);
     take(e, part, why + (shape == shapes.end() ? "" : "; " + shape->second));
   };
   for (const NamedCall& c : found.calls) {
     const auto why = [&](int i) { return reason(names[static_cast<std::size_t>(i)].name, c.shared); };
-    take_one(c.q, CallPartName::q, why(c.q));
-    take_one(c.k, CallPartName::k, why(c.k));
-    take_one(c.v, CallPartName::v, why(c.v));
-    take_one(c.o, CallPartName::o, "by its name");
+    take_one(c.q, ui::CallPartName::q, why(c.q));
+    take_one(c.k, ui::CallPartName::k, why(c.k));
+    take_one(c.v, ui::CallPartName::v, why(c.v));
+    take_one(c.o, ui::CallPartName::o, "by its name");
   }
-  for (TensorEntry& e : list.tensors)
+  for (ui::TensorEntry& e : list.tensors)
     if (!e.taken && std::ranges::find(usual_output_gradient_names, e.name) != usual_output_gradient_names.end())
-      take(e, CallPartName::d_o, "by its name");
+      take(e, ui::CallPartName::d_o, "by its name");
   if (!found.calls.empty() && shapes.empty()) list.problem = "These Q, K and V do not fit each other: choose others.";
   if (!found.calls.empty()) return;
   list.problem = "No three tensors have names of Q, K and V";
@@ -90,27 +90,27 @@ void take_by_names(TensorList& list, const TensorSpec& spec) {
 
 }  // namespace
 
-TensorList tensors_of(const std::string& files) {
+ui::TensorList tensors_of(const std::string& files) {
   const TensorSpec spec = files;
   const bool one_by_one = lists_tensors(spec.files());
-  TensorList list{files, one_by_one ? "" : files, entries_of(spec, one_by_one)};
+  ui::TensorList list{files, one_by_one ? "" : files, entries_of(spec, one_by_one)};
   for (const std::string& path : one_by_one ? single_files_of(spec) : std::vector<std::string>())
     list.all += (list.all.empty() ? "" : ",") + path;
   if (!one_by_one) take_by_names(list, spec);
   const std::vector<std::string> chosen = one_by_one ? files_in_list(spec.files()) : std::vector<std::string>();
   for (std::size_t i = 0; i < chosen.size(); ++i)
-    for (TensorEntry& e : list.tensors)
-      if (e.spec == chosen[i]) take(e, static_cast<CallPartName>(i), "chosen");
-  std::ranges::stable_sort(list.tensors, natural_less, &TensorEntry::name);
+    for (ui::TensorEntry& e : list.tensors)
+      if (e.spec == chosen[i]) take(e, static_cast<ui::CallPartName>(i), "chosen");
+  std::ranges::stable_sort(list.tensors, natural_less, &ui::TensorEntry::name);
   return list;
 }
 
-bool is_worth_a_look(const TensorList& list) {
+bool is_worth_a_look(const ui::TensorList& list) {
   constexpr std::size_t few = 8;
-  return list.tensors.size() > few && std::ranges::any_of(list.tensors, [](const TensorEntry& e) { return !e.taken; });
+  return list.tensors.size() > few && std::ranges::any_of(list.tensors, [](const ui::TensorEntry& e) { return !e.taken; });
 }
 
-TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch) {
+ui::TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch) {
   constexpr std::uint64_t most = 1 << 20;
   const TensorRef ref = holds(FileKind::one, spec) ? TensorRef{spec, ""} : tensor_ref(spec);
   const TensorSet set = list_file(ref.file);
@@ -118,7 +118,7 @@ TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch) 
   if (found == set.tensors.end()) throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor));
   const StoredTensor& t = readable(*found).tensor;
   const int bytes = bytes_of(t.type);
-  TensorStatistics s{.spec = spec, .count = byte_count(t.shape, bytes, t.label) / static_cast<std::uint64_t>(bytes)};
+  ui::TensorStatistics s{.spec = spec, .count = byte_count(t.shape, bytes, t.label) / static_cast<std::uint64_t>(bytes)};
   s.least = std::numeric_limits<double>::infinity(), s.most = -s.least;
   double sum = 0, squares = 0;
   for (std::uint64_t begin = 0; begin < s.count; begin += most) {
@@ -143,4 +143,4 @@ TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch) 
   return s;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

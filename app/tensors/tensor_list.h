@@ -6,18 +6,18 @@
 #include "app/tensors/stored_tensor.h"
 #include "ui/frame/entries.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Tensors of `files`, a TensorSpec's text, sorted by name; for tensors that were chosen one by one, all of their files. Reads
 /// no data. Throws std::runtime_error in a sentence where a file cannot be read.
-TensorList tensors_of(const std::string& files);
+ui::TensorList tensors_of(const std::string& files);
 
 /// True if a list is worth a look: it has more than a few tensors, and some that are not taken.
-bool is_worth_a_look(const TensorList& list);
+bool is_worth_a_look(const ui::TensorList& list);
 
 /// Numbers of the tensor of a `TensorEntry::spec`. Throws std::runtime_error in a sentence where it cannot be read, or where
 /// `watch` asks to stop.
-TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch = {});
+ui::TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch = {});
 
 /// The choice for `files`, as a TensorSpec's text: the newest in the list of this path. "": there is none, or its tensors are
 /// no longer there.
@@ -27,4 +27,4 @@ std::string chosen_tensors(const std::string& list, const std::string& files);
 /// chosen tensors are not Q, K and V of a call.
 void remember_tensors(const std::string& list, const std::string& files, const std::string& tensors);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

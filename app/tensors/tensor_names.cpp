@@ -10,7 +10,7 @@
 #include "app/tensors/name_words.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::string without(const std::string& name, const Word& word) {
@@ -222,4 +222,4 @@ std::string layer_name(const std::string& shared) {
   return first == std::string::npos ? "" : shared.substr(first, last - first + 1);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 
 #include "kernels/experiment/tensor_spec.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A tensor's name, and whether its numbers can be read.
 struct TensorName {
@@ -57,4 +57,4 @@ std::string layer_name(const std::string& shared);
 /// Compares texts with numbers by value: "layer 2" before "layer 10".
 bool natural_less(const std::string& x, const std::string& y);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Sizes = std::vector<std::uint64_t>;
@@ -250,4 +250,4 @@ void multiply_head(std::vector<double>& values, const HeadShape& of, int index, 
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "app/tensors/head_layout.h"
 #include "app/tensors/stored_tensor.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Correspondence of a scale's numbers to its tensor's.
 struct StoredScale {
@@ -41,4 +41,4 @@ StoredScale stored_scale(const StoredTensor& scale, const ScaledMatrix& of, std:
 void multiply_head(std::vector<double>& values, const HeadShape& of, int index, const InputFile& file,
                    const StoredTensor& tensor, const StoredScale& scale, const ReadWatch& watch = {});
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "app/tensors/scale_names.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace fs = std::filesystem;
 namespace {
 
@@ -311,4 +311,4 @@ std::string tensor_list(const TensorSet& set) {
   return held.empty() ? "other objects" : held + (set.tensors.size() > 12 ? ", ..." : "");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "app/tensors/tensor_names.h"
 #include "kernels/experiment/tensor_spec.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Texts that name tensor files, for messages and help.
 inline constexpr std::string_view tensor_file_specs =
@@ -76,4 +76,4 @@ std::string tensor_list(const TensorSet& set);
 /// Names of the tensors, for `calls_in`.
 std::vector<TensorName> names_of(const TensorSet& set);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

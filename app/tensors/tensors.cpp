@@ -8,7 +8,7 @@
 #include "app/tensors/call_files.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Parses "constant:1.5", "biased:0.5".
@@ -107,6 +107,6 @@ std::vector<std::string> contents_of(const std::string& text) {
   return lines;
 }
 
-TensorFileInfo describe_tensors(const TensorSpec& file) { return CallFiles(file).info(); }
+ui::TensorFileInfo describe_tensors(const TensorSpec& file) { return CallFiles(file).info(); }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

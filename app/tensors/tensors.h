@@ -10,7 +10,7 @@
 #include "kernels/experiment/input.h"
 #include "ui/frame/entries.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Texts that `parse_input` accepts, for messages and help.
 inline constexpr std::string_view input_specs =
@@ -40,6 +40,6 @@ Input with_layout(Input input, const HeadLayout& layout);
 std::vector<std::string> contents_of(const std::string& spec);
 
 /// Description of tensor files; reads no data. Throws as `load_tensors`.
-TensorFileInfo describe_tensors(const TensorSpec& file);
+ui::TensorFileInfo describe_tensors(const TensorSpec& file);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

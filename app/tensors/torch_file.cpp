@@ -13,7 +13,7 @@
 #include "app/tensors/strided_file.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::size_t most_tensors = 20'000, most_steps = 1'000'000, most_dimensions = 64, longest_text = 64;
@@ -405,4 +405,4 @@ std::uint64_t effort_of_torch(const InputFile& file) {
 
 Reader torch_reader() { return {{".pt", ".pth", ".bin"}, FileKind::named, list_torch, effort_of_torch}; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

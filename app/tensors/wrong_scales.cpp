@@ -4,7 +4,7 @@
 
 #include "app/tensors/call_files.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Factors = std::vector<double>;
@@ -58,4 +58,4 @@ std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, i
   return readings;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -25,8 +25,10 @@
 #include "kernels/experiment/mask_tensor.h"
 
 namespace attoscope {
-
 class DeviceMatrices;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 namespace fields {
 
@@ -332,4 +334,4 @@ class ByteReader {
   const Input* input_ = nullptr;  ///< the last one begun, whose tensors these are
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-namespace attoscope {
+namespace attoscope::app {
 
 void HeadsProgress::tell(std::size_t head, double share) {
   if (!told_) return;
@@ -51,4 +51,4 @@ void each_head(const std::vector<int>& heads, const Options& options,
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

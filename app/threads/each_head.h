@@ -8,7 +8,7 @@
 
 #include "kernels/compute.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The share of all heads that is done, from the shares of each, which may be told from many threads.
 class HeadsProgress {
@@ -30,4 +30,4 @@ class HeadsProgress {
 void each_head(const std::vector<int>& heads, const Options& options,
                const std::function<void(int head, const Options& own)>& work);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

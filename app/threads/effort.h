@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 
 class Effort {
  public:
@@ -41,4 +41,4 @@ struct Publish {
   void operator()(Answer first) const { answer(std::move(first)); }
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

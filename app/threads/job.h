@@ -8,7 +8,7 @@
 
 #include "kernels/compute.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Returns a sentence on success; throws with one sentence on failure, Stopped after cancellation.
 using JobWork = std::function<std::string(const Cancelled& cancelled)>;
@@ -31,4 +31,4 @@ inline JobOutcome outcome_of(const JobWork& job, const Cancelled& cancelled) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

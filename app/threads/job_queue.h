@@ -12,7 +12,7 @@
 
 #include "app/threads/job.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Unlike Worker, it drops no job for a newer one. Destruction stops the running job at its next poll, drops waiting ones, and
 /// joins.
@@ -86,4 +86,4 @@ class JobQueue {
   std::jthread thread_;                ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,7 +13,7 @@
 #include "app/threads/worker.h"
 #include "kernels/compute.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The sentence of what f throws; "": it throws nothing.
 template <class F>
@@ -110,4 +110,4 @@ class SideQuestion {
   Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

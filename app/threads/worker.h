@@ -16,7 +16,7 @@
 
 #include "app/threads/effort.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Holds the newest question and the newest answer; a thread computes one from the other.
 ///
@@ -29,7 +29,7 @@ template <class Question, class Answer>
 class Worker {
  public:
   using Poll = std::function<bool()>;  ///< true: the work must stop by throwing; thread-safe
-  using Publish = attoscope::Publish<Answer>;
+  using Publish = app::Publish<Answer>;
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
@@ -158,4 +158,4 @@ class Worker {
   std::jthread thread_;  ///< last, so that it joins before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

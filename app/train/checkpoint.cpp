@@ -14,7 +14,7 @@
 #include "app/train/train_tables.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -212,4 +212,4 @@ Checkpoint read_checkpoint(const std::string& path) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

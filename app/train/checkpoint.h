@@ -10,7 +10,7 @@
 
 #include "kernels/train/paired_training.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 struct Checkpoint {
   TrainRecord record;  ///< its plan has no corpus: see `read_same_text`
@@ -23,4 +23,4 @@ void write_checkpoint(const std::string& path, const TrainRecord& record, const 
 /// Checks everything: the file is not trusted. Throws std::runtime_error in one sentence that names the file.
 Checkpoint read_checkpoint(const std::string& path);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

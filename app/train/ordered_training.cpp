@@ -17,7 +17,7 @@
 #include "kernels/experiment/letters.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using namespace std::chrono_literals;
@@ -74,20 +74,20 @@ TrainTold taken(TrainTold& told) {
   return all;
 }
 
-WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
-                     std::span<const float> y) {
+ui::WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
+                         std::span<const float> y) {
   const ParameterTensor& t = record.parameters.tensors[static_cast<std::size_t>(at.tensor)];
-  WeightGap gap{at.pair, at.tensor, step, t.rows, t.cols, std::vector<float>(t.size())};
+  ui::WeightGap gap{at.pair, at.tensor, step, t.rows, t.cols, std::vector<float>(t.size())};
   for (std::size_t i = 0; i < t.size(); ++i) gap.values[i] = std::fabs(x[t.first + i] - y[t.first + i]);
   return gap;
 }
 
-std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
-                                            const std::vector<std::vector<float>>& weights) {
+std::shared_ptr<const ui::WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
+                                                const std::vector<std::vector<float>>& weights) {
   const auto pair = static_cast<std::size_t>(at.pair);
   if (!has_tensor(record, at)) return nullptr;
   const PairPlan& p = record.pairs[pair].pair;
-  return std::make_shared<const WeightGap>(
+  return std::make_shared<const ui::WeightGap>(
       weight_gap(record, at, record.step, weights[static_cast<std::size_t>(p.x)], weights[static_cast<std::size_t>(p.y)]));
 }
 
@@ -173,7 +173,7 @@ std::string OrderedTraining::lasting() const {
 }
 
 void OrderedTraining::act_on(const TrainOrder& order, const Cancelled& outdated) {
-  using Act = TrainRequest::Act;
+  using Act = ui::TrainRequest::Act;
   switch (order.request.act) {
     case Act::none:
       return;
@@ -245,7 +245,7 @@ void OrderedTraining::open(const TrainOrder& order) {
 }
 
 void OrderedTraining::explore(const TrainOrder& order, const Cancelled& outdated) {
-  const TrainRequest& w = order.request;
+  const ui::TrainRequest& w = order.request;
   if (keeping_.directory.empty()) throw std::runtime_error("There is no home directory in which Q, K and V could be kept.");
   const Captured c = history_.captured({w.run, w.layer, w.head, w.sequence, w.step}, outdated);
   const std::string file = (fs::path(keeping_.directory) / "captures" / (file_name(c.place) + ".safetensors")).string();
@@ -324,10 +324,10 @@ void OrderedTraining::take_weights(bool measured) {
 }
 
 void OrderedTraining::picture() {
-  std::shared_ptr<const WeightGap> gap;
+  std::shared_ptr<const ui::WeightGap> gap;
   if (history_.begun() && measured_.pair >= 0 && has_tensor(history_.record(), looked_at_))
-    gap =
-        std::make_shared<const WeightGap>(weight_gap(history_.record(), looked_at_, measured_.step, measured_.x, measured_.y));
+    gap = std::make_shared<const ui::WeightGap>(
+        weight_gap(history_.record(), looked_at_, measured_.step, measured_.x, measured_.y));
   told_.gap = std::move(gap);
 }
 
@@ -347,8 +347,8 @@ void OrderedTraining::save_own() {
   not_kept_ = unsaved_ ? remark_ : "";
 }
 
-TrainProgress OrderedTraining::progress() const {
-  TrainProgress p;
+ui::TrainProgress OrderedTraining::progress() const {
+  ui::TrainProgress p;
   p.remark = remark_;
   if (!history_.begun()) return p;
   const TrainRecord& r = history_.record();
@@ -387,4 +387,4 @@ void OrderedTraining::publish(bool at_once) {
   std::erase_if(last_.records, [](const auto& r) { return r.use_count() <= 2; });  // this list, and `told_`
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -15,7 +15,7 @@
 #include "app/train/training_history.h"
 #include "ui/frame/train_answer.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The selected tensor of a pair; tensor < 0: none.
 struct TensorAt {
@@ -26,7 +26,7 @@ struct TensorAt {
 
 /// A request with its plan, device and seeds.
 struct TrainOrder {
-  TrainRequest request;
+  ui::TrainRequest request;
   TrainPlan plan;  ///< the session's, with its corpus
   std::string device;
   int seeds = 1;  ///< number of seeds, trained one after the other
@@ -41,8 +41,8 @@ struct CapturedFile {
 /// The reports of the thread at one moment.
 struct TrainTold {
   std::shared_ptr<const TrainRecord> record;
-  std::shared_ptr<const WeightGap> gap;
-  TrainProgress progress;                                 ///< without the plan's text and the fields that depend on the session
+  std::shared_ptr<const ui::WeightGap> gap;
+  ui::TrainProgress progress;                             ///< without the plan's text and the fields that depend on the session
   std::string note;                                       ///< one sentence about a finished action
   std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< as in TrainView
   std::optional<CapturedFile> captured;                   ///< returned once, as the note
@@ -55,11 +55,11 @@ void merge(TrainTold& told, TrainTold newer);
 TrainTold taken(TrainTold& told);
 
 /// |x - y| of a tensor, as a picture of it.
-WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
-                     std::span<const float> y);
+ui::WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
+                         std::span<const float> y);
 /// The same of all runs' newest weights; null where there is no such pair or tensor.
-std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
-                                            const std::vector<std::vector<float>>& weights);
+std::shared_ptr<const ui::WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
+                                                const std::vector<std::vector<float>>& weights);
 
 /// The recent number of steps a second.
 class StepRate {
@@ -121,7 +121,7 @@ class OrderedTraining {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using State = TrainProgress::State;
+  using State = ui::TrainProgress::State;
 
   void attempt(const std::function<void()>& act);
   void remark_on_takeover();
@@ -141,7 +141,7 @@ class OrderedTraining {
   void picture();
   void save_own();
   void publish(bool at_once);
-  TrainProgress progress() const;
+  ui::TrainProgress progress() const;
 
   const std::function<void(TrainTold)> published_;
   const TrainKeeping keeping_;
@@ -177,4 +177,4 @@ class OrderedTraining {
   TrainTold told_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

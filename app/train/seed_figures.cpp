@@ -10,7 +10,7 @@
 #include "app/train/train_figures.h"
 #include "ui/frame/pair_look.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 void add_pair(std::vector<SeedLine>& lines, const std::string& label, const PairRecord& pair) {
@@ -23,9 +23,10 @@ void add_pair(std::vector<SeedLine>& lines, const std::string& label, const Pair
   }
 }
 
-Series series_of(const SeedLine& line, std::size_t i, double WeightDeviation::* value) {
-  constexpr std::array inks{Ink::a, Ink::one, Ink::two, Ink::golden, Ink::three, Ink::four, Ink::five, Ink::six, Ink::b};
-  Series s;
+ui::Series series_of(const SeedLine& line, std::size_t i, double WeightDeviation::* value) {
+  constexpr std::array inks{ui::Ink::a,    ui::Ink::one,  ui::Ink::two, ui::Ink::golden, ui::Ink::three,
+                            ui::Ink::four, ui::Ink::five, ui::Ink::six, ui::Ink::b};
+  ui::Series s;
   s.label = line.label;
   s.ink = inks[i % inks.size()];
   s.dashed = line.label == other_tiles || line.label == "another seed";
@@ -79,7 +80,7 @@ std::vector<double> half_over_ab(std::span<const FigureRecord> records, bool wit
 }
 
 /// A curve's y at x, between two of its points; NaN beyond them.
-double y_at(const Series& s, double x) {
+double y_at(const ui::Series& s, double x) {
   for (std::size_t i = 1; i < s.x.size(); ++i)
     if (s.x[i - 1] <= x && x <= s.x[i]) return s.y[i - 1] + (s.y[i] - s.y[i - 1]) * (x - s.x[i - 1]) / (s.x[i] - s.x[i - 1]);
   return NAN;
@@ -87,11 +88,11 @@ double y_at(const Series& s, double x) {
 
 /// The steps that fp16 skipped at any seed, on the curve of fp16 - fp32.
 void mark_skips(std::span<const FigureRecord> records, Figure& f) {
-  for (FigurePanel& panel : f.panels) {
-    const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &Series::label);
+  for (ui::FigurePanel& panel : f.panels) {
+    const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &ui::Series::label);
     if (curve == panel.series.end()) continue;
-    Series marks;
-    marks.label = "step that fp16 skipped", marks.ink = Ink::b, marks.shape = Shape::marks;
+    ui::Series marks;
+    marks.label = "step that fp16 skipped", marks.ink = ui::Ink::b, marks.shape = ui::Shape::marks;
     for (const FigureRecord& r : records)
       for (const int step : skips_of(r.record)) marks.x.push_back(step), marks.y.push_back(y_at(*curve, step));
     if (!marks.x.empty()) panel.series.push_back(std::move(marks));
@@ -129,12 +130,12 @@ std::string skips_text(std::span<const FigureRecord> records) {
       band_of(first).least, band_of(first).greatest, at_end, control);
 }
 
-std::string seeds_text(const FigureSettings& settings) {
+std::string seeds_text(const ui::FigureSettings& settings) {
   return settings.seeds == 1 ? "seed 1" : fmt::format("mean, least and greatest over seeds 1 to {}", settings.seeds);
 }
 
 /// The training conditions of a and b for a caption, without the seed.
-std::string conditions_of(const FigureSettings& settings, std::span<const FigureRecord> records) {
+std::string conditions_of(const ui::FigureSettings& settings, std::span<const FigureRecord> records) {
   std::string text = training_conditions(records.front().record);
   const std::string seed = fmt::format("seed {}", records.front().record.plan.recipe.seed);
   if (const auto at = text.find(seed); at != std::string::npos) text.replace(at, seed.size(), seeds_text(settings));
@@ -143,7 +144,7 @@ std::string conditions_of(const FigureSettings& settings, std::span<const Figure
 
 }  // namespace
 
-Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records) {
+Figure weights_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records) {
   const std::vector<SeedLine> lines = seed_lines(records);
   Figure f = bands_figure("train-weights", lines);
   const double ab = distance(lines, "a - b", false), control = distance(lines, other_tiles, false);
@@ -161,7 +162,7 @@ Figure weights_over_seeds(const FigureSettings& settings, std::span<const Figure
   return f;
 }
 
-Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records) {
+Figure references_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records) {
   const std::vector<SeedLine> lines = seed_lines(records);
   Figure f = bands_figure("train-reference", lines);
   mark_skips(records, f);
@@ -181,7 +182,7 @@ std::vector<SeedLine> seed_lines(std::span<const FigureRecord> records) {
   std::vector<SeedLine> lines;
   for (const FigureRecord& r : records)
     for (std::size_t i = 0; i < r.record.pairs.size(); ++i)
-      add_pair(lines, i == 0 ? r.line : pair_label(r.record.pairs[i].pair), r.record.pairs[i]);
+      add_pair(lines, i == 0 ? r.line : ui::pair_label(r.record.pairs[i].pair), r.record.pairs[i]);
   return lines;
 }
 
@@ -206,8 +207,8 @@ SeedBand band_of(const std::vector<WeightDeviation>& found, double WeightDeviati
 
 Figure bands_figure(const char* name, const std::vector<SeedLine>& lines) {
   Figure f = over_steps(name, lines.size(), "", [&](std::size_t i, auto value) { return series_of(lines[i], i, value); });
-  for (FigurePanel& panel : f.panels) panel.y.log = true;
+  for (ui::FigurePanel& panel : f.panels) panel.y.log = true;
   return f;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 #include "app/json/json.h"
 #include "app/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 void append_little_endian(std::string& bytes, std::uint64_t x, int count) {
@@ -71,4 +71,4 @@ Experiment captured_experiment(const TrainPlan& plan, const RunPlan& run, const 
   return e;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "kernels/train/model.h"
 #include "kernels/train/plan/plan.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The place in a training that Q, K, V come from.
 struct CapturePlace {
@@ -28,4 +28,4 @@ std::string capture_file(const CapturedHead& head, const CapturePlace& place, co
 /// the run computes as b does; without tensors. A method that is exact in that head rounds nothing but its input.
 Experiment captured_experiment(const TrainPlan& plan, const RunPlan& run, const CapturePlace& place);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,15 +10,15 @@
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using namespace std::chrono_literals;
-using State = TrainProgress::State;
+using State = ui::TrainProgress::State;
 
 /// True for requests that need the text of the session's plan.
-bool needs_plan(TrainRequest::Act act) {
-  using Act = TrainRequest::Act;
+bool needs_plan(ui::TrainRequest::Act act) {
+  using Act = ui::TrainRequest::Act;
   return act == Act::run || act == Act::one_step || act == Act::restart || act == Act::fork;
 }
 
@@ -34,7 +34,7 @@ std::string grouped(std::size_t x) {
 }
 
 /// Sets the fields about a plan and its text.
-void tell_plan(const PlannedTraining& planned, TrainProgress& p) {
+void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
   const TextSource& text = planned.plan.text;
   p.wrong = planned.wrong;
   if (!text.corpus) return;
@@ -76,9 +76,9 @@ PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
   return p;
 }
 
-TrainView computed_training(const Session& session, const Cancelled& cancelled) {
+ui::TrainView computed_training(const ui::Session& session, const Cancelled& cancelled) {
   const PlannedTraining p = planned(session.train, read_plan_text(session.train.text));
-  TrainView view;
+  ui::TrainView view;
   view.progress.steps = p.plan.recipe.steps;
   tell_plan(p, view.progress);
   if (!p.wrong.empty()) return view;
@@ -107,16 +107,16 @@ TrainController::TrainController(std::function<void()> published, TrainKeeping k
   if (!own.empty() && std::filesystem::is_regular_file(own, error)) left_over_ = own;
 }
 
-void TrainController::update(Session& session, bool explore_computes) {
+void TrainController::update(ui::Session& session, bool explore_computes) {
   const Clock::time_point now = Clock::now();
   if (explore_computes) explored_at_ = now;
   thread_.hold(now - explored_at_ < 200ms);
   take(session);
   seeds_ = session.train_look.seeds;
-  if (session.view.workspace != Workspace::train && !waiting_) return;
+  if (session.view.workspace != ui::Workspace::train && !waiting_) return;
   plan(session);
   thread_.look_at(
-      {session.train_look.pair, session.train_look.picture == WeightPicture::matrix ? session.train_look.tensor : -1});
+      {session.train_look.pair, session.train_look.picture == ui::WeightPicture::matrix ? session.train_look.tensor : -1});
   if (!waiting_ || !planned_ || reading_) return;
   waiting_->plan = planned_->plan;
   if (planned_->wrong.empty()) thread_.give(std::move(*waiting_));
@@ -124,7 +124,7 @@ void TrainController::update(Session& session, bool explore_computes) {
 }
 
 /// Sets `planned_` from the session's plan, once its text is there.
-void TrainController::plan(const Session& session) {
+void TrainController::plan(const ui::Session& session) {
   text_.ask(session.train.text);
   reading_ = text_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
   text_.update();
@@ -137,7 +137,7 @@ void TrainController::plan(const Session& session) {
 }
 
 /// Takes over the reports of the thread.
-void TrainController::take(Session& session) {
+void TrainController::take(ui::Session& session) {
   TrainTold told = thread_.told();
   if (!told.note.empty()) note_ = std::move(told.note);
   if (told.captured) captured_ = std::move(told.captured);
@@ -150,9 +150,9 @@ void TrainController::take(Session& session) {
   told_ = std::move(told);
 }
 
-TrainView TrainController::view() const {
-  TrainView view{told_.record, told_.gap, told_.progress, told_.seeds};
-  TrainProgress& p = view.progress;
+ui::TrainView TrainController::view() const {
+  ui::TrainView view{told_.record, told_.gap, told_.progress, told_.seeds};
+  ui::TrainProgress& p = view.progress;
   p.left_over = left_over_;
   if (!planned_) return view;
   tell_plan(*planned_, p);
@@ -168,8 +168,8 @@ TrainView TrainController::view() const {
   return view;
 }
 
-void TrainController::handle(const TrainRequest& request, const Session& session) {
-  if (request.act == TrainRequest::Act::none) return;
+void TrainController::handle(const ui::TrainRequest& request, const ui::Session& session) {
+  if (request.act == ui::TrainRequest::Act::none) return;
   TrainOrder order{request, {}, training_device(session.device), session.train_look.seeds};
   if (!needs_plan(request.act)) return thread_.give(std::move(order));
   if (planned_ && !planned_->wrong.empty()) text_.forget();  // reads the text again
@@ -186,4 +186,4 @@ bool TrainController::busy() const {
   return told_.progress.state == State::running || thread_.busy() || text_.busy() || waiting_.has_value();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

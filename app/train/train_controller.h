@@ -12,7 +12,7 @@
 #include "ui/frame/train_answer.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The result of reading a plan's text.
 struct TextAnswer {
@@ -34,7 +34,7 @@ PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text);
 
 /// The session's whole plan trained before it returns, as the panels see it. Throws Stopped when cancelled; where the plan is
 /// wrong, or diverges, the view says so.
-TrainView computed_training(const Session& session, const Cancelled& cancelled = {});
+ui::TrainView computed_training(const ui::Session& session, const Cancelled& cancelled = {});
 
 /// Trains as the panels ask, in the background. Knows no window.
 ///
@@ -46,11 +46,11 @@ class TrainController {
 
   /// Reads the plan and its text if the Train workspace is shown, and takes the reports of the thread. An opened checkpoint
   /// puts its plan into the session.
-  void update(Session& session, bool explore_computes);
+  void update(ui::Session& session, bool explore_computes);
   /// The input of the panels in this frame.
-  TrainView view() const;
+  ui::TrainView view() const;
   /// Starts, or passes to the thread, what the request asks for.
-  void handle(const TrainRequest& request, const Session& session);
+  void handle(const ui::TrainRequest& request, const ui::Session& session);
   /// The newest note about a finished action, one sentence, returned once.
   std::optional<std::string> take_note();
   /// Q, K, V that were asked for, once.
@@ -61,8 +61,8 @@ class TrainController {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void plan(const Session& session);
-  void take(Session& session);
+  void plan(const ui::Session& session);
+  void take(ui::Session& session);
 
   std::string left_over_;
   int seeds_ = 1;                                ///< that the session asks for
@@ -79,4 +79,4 @@ class TrainController {
   TrainThread thread_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -14,17 +14,17 @@
 #include "kernels/experiment/presets.h"
 #include "ui/frame/pair_look.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// One comparison over its measured steps.
-Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::* value) {
+ui::Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::* value) {
   constexpr std::size_t few_points = 40;
-  Series s;
-  s.label = pair_label(pair.pair);
-  s.ink = pair_ink(pair.pair, i);
-  s.shape = pair.points.size() > few_points ? Shape::line : Shape::line_and_marks;
-  s.dashed = is_dashed(pair.pair, i);
+  ui::Series s;
+  s.label = ui::pair_label(pair.pair);
+  s.ink = ui::pair_ink(pair.pair, i);
+  s.shape = pair.points.size() > few_points ? ui::Shape::line : ui::Shape::line_and_marks;
+  s.dashed = ui::is_dashed(pair.pair, i);
   for (const PairPoint& p : pair.points) {
     s.x.push_back(p.step);
     s.y.push_back(p.deviations[0].*value);
@@ -33,7 +33,7 @@ Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::
 }
 
 /// Every y over that of `unit` at the same step; NaN where that has none, or 0.
-Series over(Series s, const Series& unit) {
+ui::Series over(ui::Series s, const ui::Series& unit) {
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const auto at = std::ranges::find(unit.x, s.x[i]);
     const double by = at == unit.x.end() ? NAN : unit.y[static_cast<std::size_t>(at - unit.x.begin())];
@@ -43,7 +43,7 @@ Series over(Series s, const Series& unit) {
 }
 
 /// A model that is trained in a second, with its keys in eight tiles. Rounding acts in each of its steps.
-TrainPlan small_plan(const FigureSettings& settings, int seed) {
+TrainPlan small_plan(const ui::FigureSettings& settings, int seed) {
   constexpr int key_tiles = 8;
   TrainPlan plan = default_train_plan();
   plan.with_exact = false;  // a training of its own
@@ -135,7 +135,7 @@ void use_policy(TrainPlan& plan, const std::string& policy_of_a) {
   plan.a.gradient = usual_grad_policy(plan.a.method).precision;
 }
 
-std::vector<FigureTraining> weights_trainings(const FigureSettings& settings) {
+std::vector<FigureTraining> weights_trainings(const ui::FigureSettings& settings) {
   std::vector<FigureTraining> all;
   for (int seed = 1; seed <= settings.seeds; ++seed) {
     const TrainPlan plan = small_plan(settings, seed);
@@ -147,7 +147,7 @@ std::vector<FigureTraining> weights_trainings(const FigureSettings& settings) {
   return all;
 }
 
-std::vector<FigureTraining> reference_trainings(const FigureSettings& settings) {
+std::vector<FigureTraining> reference_trainings(const ui::FigureSettings& settings) {
   std::vector<FigureTraining> all;
   for (int seed = 1; seed <= settings.seeds; ++seed) {
     TrainPlan plan = small_plan(settings, seed);
@@ -163,4 +163,4 @@ std::vector<FigureTraining> reference_trainings(const FigureSettings& settings) 
   return all;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,7 +13,7 @@
 #include "kernels/train/record.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Wasserstein-1 and relative L2 of every comparison over steps.
 Figure train_weights_figure(const TrainRecord& record);
@@ -39,13 +39,13 @@ Figure over_steps(const char* name, std::size_t count, const std::string& per, F
   f.name = name;
   f.columns = f.panels_across = 2;
   for (const WeightMeasure& m : weight_measures) {
-    FigurePanel panel;
+    ui::FigurePanel panel;
     panel.x.label = "training step";
     panel.x.whole = true;
     panel.y.label = m.label + per;
     for (std::size_t i = 0; i < count; ++i) panel.series.push_back(curve(i, m.value));
-    panel.y.log = std::ranges::any_of(panel.series,
-                                      [](const Series& s) { return std::ranges::any_of(s.y, [](double y) { return y > 0; }); });
+    panel.y.log = std::ranges::any_of(
+        panel.series, [](const ui::Series& s) { return std::ranges::any_of(s.y, [](double y) { return y > 0; }); });
     f.panels.push_back(std::move(panel));
   }
   return f;
@@ -67,8 +67,8 @@ struct FigureTraining {
 /// `weights`: a and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles.
 /// `references`, longer: a and b beside another initialisation and other formats, other tiles, fp16 and fp32 with a loss
 /// scale under which nothing overflows, and a and b in fp16.
-std::vector<FigureTraining> weights_trainings(const FigureSettings& settings);
-std::vector<FigureTraining> reference_trainings(const FigureSettings& settings);
+std::vector<FigureTraining> weights_trainings(const ui::FigureSettings& settings);
+std::vector<FigureTraining> reference_trainings(const ui::FigureSettings& settings);
 
 /// The result of one such training.
 struct FigureRecord {
@@ -77,8 +77,8 @@ struct FigureRecord {
 };
 /// Wasserstein-1 and relative L2 of every line over steps, mean, least and greatest over the seeds; the caption says what is
 /// seen. In that of references the steps that fp16's loss scale skipped are marked.
-Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
-Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
+Figure weights_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records);
+Figure references_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records);
 
 /// A comparison's measured steps, all seeds of a step together.
 struct SeedLine {
@@ -107,4 +107,4 @@ void use_policy(TrainPlan& plan, const std::string& policy_of_a);
 /// otherwise "bf16 flash2 eager against bf16 three_pass base_eager; ...", where the curves have the methods' names.
 std::string training_conditions(const TrainRecord& record, bool by_letter = true);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -10,7 +10,7 @@
 #include "kernels/train/plan/plan_settings.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Parsed = nlohmann::json;
@@ -248,4 +248,4 @@ TrainRecord train_record(const Parsed& json) {
   return record;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -14,7 +14,7 @@
 #include "app/train/trained.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Records = std::span<const TrainRecord>;
@@ -187,4 +187,4 @@ Figure seeds_figure(Records records) {
   return f;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

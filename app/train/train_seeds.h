@@ -13,7 +13,7 @@
 #include "kernels/train/record.h"
 #include "ui/session/session.h"  // max_train_seeds
 
-namespace attoscope {
+namespace attoscope::app {
 
 inline constexpr std::string_view train_seeds_schema = "attoscope.train_seeds/1";
 
@@ -33,4 +33,4 @@ Json seeds_json(std::span<const TrainRecord> records);
 /// Wasserstein-1 and relative L2 of every comparison over steps, with their bands.
 Figure seeds_figure(std::span<const TrainRecord> records);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

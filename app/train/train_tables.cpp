@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// "flash2 eager, backward grad_eager, bf16, layer 1 exact"
@@ -217,4 +217,4 @@ std::string train_csv(const TrainRecord& record) {
   return std::move(lines.text);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/json/json.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Three digits; "-" where it is NaN.
 std::string short_number(double x);
@@ -36,4 +36,4 @@ Json train_json(const TrainRecord& record);
 /// the path, the value and what was expected, where anything at all is missing, unknown or does not fit the plan.
 TrainRecord train_record(const nlohmann::json& json);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

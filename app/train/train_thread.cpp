@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 
 TrainThread::TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
     : published_(std::move(published)),
@@ -86,4 +86,4 @@ TrainThread::Task TrainThread::next(const std::stop_token& stop, TrainOrder& ord
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

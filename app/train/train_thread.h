@@ -12,7 +12,7 @@
 
 #include "app/train/ordered_training.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Destruction stops within a step and keeps what was trained.
 class TrainThread {
@@ -51,4 +51,4 @@ class TrainThread {
   std::jthread thread_;  ///< last, so it joins before anything it uses goes away
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

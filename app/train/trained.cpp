@@ -10,7 +10,7 @@
 #include "app/words/numbers.h"
 #include "kernels/train/plan/chronicle.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 TextSource read_text(const std::string& file) {
   const std::string bytes = file.empty() ? chronicle() : read_file(file, max_text);
@@ -64,4 +64,4 @@ std::vector<std::uint64_t> digests_of(const Trained& t) {
   return digests;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 
 #include "kernels/train/paired_training.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The text in `file` (UTF-8); "" is the one that comes with the program. Throws std::runtime_error in one sentence that names
 /// the file: it cannot be read, is too short or no text.
@@ -48,4 +48,4 @@ TextSource text_of(const TextSource& asked);
 /// The single device that trains for a `spec`.
 std::string training_device(const std::string& spec);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "kernels/train/plan/plan.h"
 #include "kernels/train/record.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::size_t bytes_of(const TrainState& s) { return (s.weights.size() + s.m.size() + s.v.size()) * sizeof(float); }
@@ -101,7 +101,7 @@ std::vector<int> KeptStates::steps() const {
 
 std::size_t KeptStates::bytes() const {
   std::size_t bytes = 0;
-  for (const Moment& m : moments_) bytes += attoscope::bytes_of(m.state);
+  for (const Moment& m : moments_) bytes += app::bytes_of(m.state);
   return bytes;
 }
 
@@ -189,4 +189,4 @@ Captured TrainingHistory::captured(const HeadAt& at, const Cancelled& cancelled)
       with_either(device_, seen_on), {all.runs[run].name, at.layer, at.head, at.sequence, step}, all.runs[run], *from->plan};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 #include "app/train/train_capture.h"
 #include "kernels/train/paired_training.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// States of steps, ascending, in bounded memory.
 class KeptStates {
@@ -107,4 +107,4 @@ class TrainingHistory {
   KeptStates kept_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

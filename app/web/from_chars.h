@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace attoscope::web {
+namespace attoscope::app::web {
 
 /// The end of the number at the front of a text; `first` where there is none.
 inline const char* end_of_number(const char* first, const char* last) {
@@ -58,14 +58,14 @@ std::from_chars_result from_chars(const char* first, const char* last, T& value)
   return {end, {}};
 }
 
-}  // namespace attoscope::web
+}  // namespace attoscope::app::web
 
 namespace std {
 inline from_chars_result from_chars(const char* first, const char* last, float& value) {
-  return attoscope::web::from_chars(first, last, value);
+  return attoscope::app::web::from_chars(first, last, value);
 }
 inline from_chars_result from_chars(const char* first, const char* last, double& value) {
-  return attoscope::web::from_chars(first, last, value);
+  return attoscope::app::web::from_chars(first, last, value);
 }
 }  // namespace std
 #endif

@@ -11,7 +11,7 @@
 extern "C" const char* attoscope_command(const char* arguments) {
   static std::string answer;
   std::ostringstream out, err;
-  const int code = attoscope::run_command_line(nlohmann::json::parse(arguments).get<std::vector<std::string>>(), out, err);
+  const int code = attoscope::app::run_command_line(nlohmann::json::parse(arguments).get<std::vector<std::string>>(), out, err);
   answer = nlohmann::json{{"code", code}, {"out", out.str()}, {"err", err.str()}}.dump();
   return answer.c_str();
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 unsigned bound_framebuffer() {
@@ -69,4 +69,4 @@ Picture read_back(int x, int y, int width, int height) {
   return picture;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -3,7 +3,7 @@
 
 #include "app/files/png.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A framebuffer, bound on construction. Throws std::runtime_error with one sentence if OpenGL cannot create one of this size.
 class Framebuffer {
@@ -38,4 +38,4 @@ class Canvas {
 /// Pixels of the bound framebuffer from (x, y), counted from the lower left.
 Picture read_back(int x, int y, int width, int height);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

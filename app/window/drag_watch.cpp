@@ -11,7 +11,7 @@
 /// As GLFW's header has it, which includes more of X11; null without X11.
 extern "C" Display* glfwGetX11Display();
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Xlib's conversion of an event from the wire; the last is an xEvent.
@@ -78,10 +78,10 @@ DragWatch::~DragWatch() {
 #else
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 
 DragWatch::DragWatch(std::function<void()> changed) : changed_(std::move(changed)) {}
 DragWatch::~DragWatch() = default;
 #endif
 
-}  // namespace attoscope
+}  // namespace attoscope::app

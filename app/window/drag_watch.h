@@ -4,7 +4,7 @@
 #include <atomic>
 #include <functional>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Reads the messages of a drag (XDND) as they come in, of which GLFW tells the drop alone. On Wayland, where a program hears
 /// nothing but what GLFW hears, nothing is told. Made after glfwInit, gone before glfwTerminate; one at a time.
@@ -28,4 +28,4 @@ class DragWatch {
   std::atomic<bool> dragging_ = false;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

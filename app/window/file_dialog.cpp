@@ -12,7 +12,7 @@
 
 #include "portable_file_dialogs.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Programs supported by the library.
@@ -50,35 +50,35 @@ struct Words {
   std::string title, kind, pattern;
 };
 Words words(const FileQuestion& q) {
-  constexpr EnumArray<FileUse, const char*> titles{"session",
-                                                   "session with its tensors",
-                                                   "checkpoint",
-                                                   "language model",
-                                                   "the captured run",
-                                                   "Q, K and V",
-                                                   "your kernel's output",
-                                                   "dO",
-                                                   "dL",
-                                                   "dQ",
-                                                   "dK",
-                                                   "dV",
-                                                   "the missing file"};
+  constexpr EnumArray<ui::FileUse, const char*> titles{"session",
+                                                       "session with its tensors",
+                                                       "checkpoint",
+                                                       "language model",
+                                                       "the captured run",
+                                                       "Q, K and V",
+                                                       "your kernel's output",
+                                                       "dO",
+                                                       "dL",
+                                                       "dQ",
+                                                       "dK",
+                                                       "dV",
+                                                       "the missing file"};
   const std::string of = titles[q.use];
-  const bool own = q.use <= FileUse::model;
+  const bool own = q.use <= ui::FileUse::model;
   return {std::string(q.saves ? "Save the "
                       : own   ? "Open a "
                               : "Open ") +
               of,
-          q.use == FileUse::session      ? "Sessions"
-          : q.use == FileUse::pack       ? "Packed sessions"
-          : q.use == FileUse::checkpoint ? "Checkpoints"
-          : q.use == FileUse::model      ? "Models"
-                                         : "Tensors",
-          q.use == FileUse::session      ? "*.json *.attoscope.zip"
-          : q.use == FileUse::pack       ? "*.attoscope.zip"
-          : q.use == FileUse::checkpoint ? "*.checkpoint"
-          : q.use == FileUse::model      ? "*.gguf config.json"
-                                         : q.patterns};
+          q.use == ui::FileUse::session      ? "Sessions"
+          : q.use == ui::FileUse::pack       ? "Packed sessions"
+          : q.use == ui::FileUse::checkpoint ? "Checkpoints"
+          : q.use == ui::FileUse::model      ? "Models"
+                                             : "Tensors",
+          q.use == ui::FileUse::session      ? "*.json *.attoscope.zip"
+          : q.use == ui::FileUse::pack       ? "*.attoscope.zip"
+          : q.use == ui::FileUse::checkpoint ? "*.checkpoint"
+          : q.use == ui::FileUse::model      ? "*.gguf config.json"
+                                             : q.patterns};
 }
 
 FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled) {
@@ -88,11 +88,12 @@ FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled) {
   const std::vector<std::string> filters{w.kind, w.pattern, "All files", "*"};
   FileAnswer answer{q};
   if (q.saves) {  // an existing session is backed up
-    pfd::save_file dialog(w.title, q.start, filters, q.use == FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
+    pfd::save_file dialog(w.title, q.start, filters,
+                          q.use == ui::FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
     if (answered(dialog, cancelled))
       if (std::string file = dialog.result(); !file.empty()) answer.files = {std::move(file)};
   } else {
-    pfd::open_file dialog(w.title, q.start, filters, q.use == FileUse::tensors ? pfd::opt::multiselect : pfd::opt::none);
+    pfd::open_file dialog(w.title, q.start, filters, q.use == ui::FileUse::tensors ? pfd::opt::multiselect : pfd::opt::none);
     if (answered(dialog, cancelled)) answer.files = dialog.result();
   }
   return answer;
@@ -103,4 +104,4 @@ FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled) {
 FileDialog::FileDialog(std::function<void()> answered)
     : available_(dialogs_are_wanted() && has_program()), worker_(run, std::move(answered)) {}
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "app/threads/worker.h"
 #include "app/window/file_question.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// One dialog at a time: a newer question, or destruction, closes the open one.
 class FileDialog {
@@ -30,4 +30,4 @@ class FileDialog {
   Worker<FileQuestion, FileAnswer> worker_;  ///< last: closes the program before anything it uses is destroyed
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,10 +6,10 @@
 
 #include "ui/frame/requests.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 struct FileQuestion {
-  FileUse use = FileUse::session;
+  ui::FileUse use = ui::FileUse::session;
   bool saves = false;
   std::string start{};     ///< initial file, or folder with '/' at its end; empty: the current folder
   std::string patterns{};  ///< of the files of tensors: "*.npy *.pt"; a page's chooser shows all files
@@ -19,4 +19,4 @@ struct FileAnswer {
   std::vector<std::string> files{};  ///< several only of tensors; empty: none chosen
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 
 #include "app/files/paths.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 template <auto destroy>
@@ -54,7 +54,7 @@ void add_shipped_fonts(FcConfig* config) {
 
 }  // namespace
 
-FontFiles find_fonts() {
+ui::FontFiles find_fonts() {
   const Config config(FcInitLoadConfigAndFonts());
   if (!config) return {};
   add_shipped_fonts(config.get());
@@ -65,7 +65,7 @@ FontFiles find_fonts() {
           .sans_italic = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR, FC_SLANT_ITALIC)};
 }
 
-FontFace find_font_with(const MissingCharacters& characters) {
+FontFace find_font_with(const ui::MissingCharacters& characters) {
   const Config config(FcInitLoadConfigAndFonts());
   const std::unique_ptr<FcCharSet, With<FcCharSetDestroy>> wanted(FcCharSetCreate());
   for (const unsigned c : characters) FcCharSetAddChar(wanted.get(), c);
@@ -89,7 +89,7 @@ FontFace find_font_with(const MissingCharacters& characters) {
   return face;
 }
 
-std::string missing_fonts(const FontFiles& files) {
+std::string missing_fonts(const ui::FontFiles& files) {
   std::string packages;
   if (files.sans.empty() || files.sans_semibold.empty()) packages += " fonts-inter";
   if (files.mono.empty()) packages += " fonts-jetbrains-mono";
@@ -99,4 +99,4 @@ std::string missing_fonts(const FontFiles& files) {
              : "Some fonts are missing, so the text looks different; Debian and Ubuntu have them in" + packages + ".";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

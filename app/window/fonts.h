@@ -5,21 +5,21 @@
 
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Inter, JetBrains Mono and DejaVu Sans; empty if not installed.
-FontFiles find_fonts();
+ui::FontFiles find_fonts();
 
 /// A face of a font file.
 struct FontFace {
   std::string file;  ///< empty: none
   int index = 0;     ///< of several faces in the file
-  MissingCharacters has{};
+  ui::MissingCharacters has{};
 };
 /// The regular face of this machine that has most of these characters.
-FontFace find_font_with(const MissingCharacters& characters);
+FontFace find_font_with(const ui::MissingCharacters& characters);
 
 /// One sentence with the packages to install, or "" if no family is missing.
-std::string missing_fonts(const FontFiles& files);
+std::string missing_fonts(const ui::FontFiles& files);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

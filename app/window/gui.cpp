@@ -11,7 +11,7 @@
 #include "imgui_impl_opengl3.h"
 #include "implot.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 Gui::Contexts::Contexts() {
   IMGUI_CHECKVERSION();
@@ -31,7 +31,7 @@ Gui::Contexts::~Contexts() {
 
 Gui::Gui() {
   if (epoxy_gl_version() < 33) throw std::runtime_error("OpenGL 3.3 is needed; this driver offers less.");
-  const FontFiles files = find_fonts();
+  const ui::FontFiles files = find_fonts();
   load_fonts(files);
   ImGui::GetIO().Fonts->UserData = &missing_;
   remark_ = missing_fonts(files);
@@ -42,14 +42,14 @@ Gui::~Gui() { ImGui_ImplOpenGL3_Shutdown(); }
 
 /// Loads a font for what was missed for the first time; the rest of it is missed again in the next frame.
 bool Gui::find_missing_characters() {
-  MissingCharacters fresh;
+  ui::MissingCharacters fresh;
   std::ranges::set_difference(missing_, sought_, std::inserter(fresh, fresh.end()));
   missing_.clear();
   if (fresh.empty()) return false;
   const FontFace face = find_font_with(fresh);
   sought_.insert(face.has.begin(), face.has.end());
   if (face.file.empty()) sought_.merge(fresh);
-  if (!face.file.empty()) add_fallback_font(face.file, face.index);
+  if (!face.file.empty()) ui::add_fallback_font(face.file, face.index);
   return !face.file.empty();
 }
 
@@ -66,4 +66,4 @@ bool Gui::draw(unsigned background) {
   return find_missing_characters();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -5,7 +5,7 @@
 
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Owner of the toolkit's contexts and its OpenGL backend. One at a time; not thread-safe.
 class Gui {
@@ -30,8 +30,8 @@ class Gui {
   bool find_missing_characters();
 
   Contexts contexts_;
-  MissingCharacters missing_, sought_;  ///< of the last frames; those that were looked for in this machine's fonts
+  ui::MissingCharacters missing_, sought_;  ///< of the last frames; those that were looked for in this machine's fonts
   std::string remark_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -11,7 +11,7 @@
 
 #include "app/window/canvas.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw std::runtime_error("Cannot draw without a display: " + why + "."); }
@@ -150,4 +150,4 @@ Picture Offscreen::read() const {
   return read_back(0, 0, width_, height_);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -7,7 +7,7 @@
 #include "app/files/png.h"
 #include "app/window/canvas.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A current OpenGL 3.3 core context that draws into memory: on the GPU that computes, else another GPU, else Mesa's software
 /// renderer.
@@ -34,4 +34,4 @@ class Offscreen {
   std::unique_ptr<Framebuffer> pixels_;  ///< destroyed before its context
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Three frames at once after every event, to settle the layout; slow ones for 0.8 s, for tooltips; then none.
 class Pace {
@@ -32,4 +32,4 @@ class Pace {
   double stirred_ = 0;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "imgui.h"
 #include "ui/widgets/colours.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 void gl::destroy_texture(unsigned name) { glDeleteTextures(1, &name); }
 void gl::destroy_program(unsigned name) { glDeleteProgram(name); }
@@ -119,28 +119,28 @@ GlProgram build_program() {
 float weight(float value) {
   if (std::isnan(value)) return std::numeric_limits<float>::infinity();
   if (std::isinf(value)) return std::numeric_limits<float>::max();
-  return value == PixelImage::nothing ? -1 : value == PixelImage::masked ? -0.5f : std::fabs(value);
+  return value == ui::PixelImage::nothing ? -1 : value == ui::PixelImage::masked ? -0.5f : std::fabs(value);
 }
 
-std::size_t pixel_count(const PixelImage& image) {
+std::size_t pixel_count(const ui::PixelImage& image) {
   return static_cast<std::size_t>(std::max(image.width, 0)) * static_cast<std::size_t>(std::max(image.height, 0));
 }
 
 /// True if the image has pixels, or values to make them from.
-bool is_whole(const PixelImage& image) {
+bool is_whole(const ui::PixelImage& image) {
   return pixel_count(image) > 0 &&
          (!image.pixels.empty() ? image.pixels.size() >= pixel_count(image) : image.source.values != nullptr);
 }
 
 /// Pixels of the image, made on the CPU.
-std::vector<float> pooled(const PixelImage& image) {
-  const CellSource& s = image.source;
-  return sampled(*s.values, s.rows, s.cols, s.cells, image.width, image.height, PixelImage::nothing);
+std::vector<float> pooled(const ui::PixelImage& image) {
+  const ui::CellSource& s = image.source;
+  return sampled(*s.values, s.rows, s.cols, s.cells, image.width, image.height, ui::PixelImage::nothing);
 }
 
 /// The image at a smaller size; each pixel shows the value of highest priority below it.
-std::vector<float> shrunk(const PixelImage& image, std::span<const float> pixels, int width, int height) {
-  std::vector<float> out(static_cast<std::size_t>(width) * height, PixelImage::nothing);
+std::vector<float> shrunk(const ui::PixelImage& image, std::span<const float> pixels, int width, int height) {
+  std::vector<float> out(static_cast<std::size_t>(width) * height, ui::PixelImage::nothing);
   for (int y = 0; y < image.height; ++y) {
     const std::size_t row = static_cast<std::size_t>(static_cast<std::int64_t>(y) * height / image.height) * width;
     for (int x = 0; x < image.width; ++x) {
@@ -176,7 +176,7 @@ struct Texture::Draw {
   ImVec2 min, max;
   unsigned values, table;
   int width, height, texels_x, texels_y;
-  Mapping mapping;
+  ui::Mapping mapping;
 };
 
 Texture::Texture(ShareTexture share) : program_(build_program()), share_(std::move(share)) {
@@ -188,8 +188,8 @@ Texture::Texture(ShareTexture share) : program_(build_program()), share_(std::mo
 
 int Texture::uniform(const char* name) const { return glGetUniformLocation(program_.get(), name); }
 
-void Texture::paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
-                    const Colouring& colouring) {
+void Texture::paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
+                    const ui::Colouring& colouring) {
   if (list == nullptr || !is_whole(image)) return;
   const UnpackState restored_at_the_end;
   const Slot& slot = slot_of(image);
@@ -212,7 +212,7 @@ void Texture::end_frame() {
   for (Slot& slot : slots_) slot.painted = false;
 }
 
-const Texture::Slot& Texture::slot_of(const PixelImage& image) {
+const Texture::Slot& Texture::slot_of(const ui::PixelImage& image) {
   auto slot = std::ranges::find(slots_, &image, &Slot::image);
   if (slot == slots_.end()) slot = slots_.insert(slot, Slot{.image = &image});
   if (!slot->on_gpu.texture || slot->version != image.version || slot->width != image.width || slot->height != image.height)
@@ -221,7 +221,7 @@ const Texture::Slot& Texture::slot_of(const PixelImage& image) {
   return *slot;
 }
 
-void Texture::fill(Slot& slot, const PixelImage& image) {
+void Texture::fill(Slot& slot, const ui::PixelImage& image) {
   const int width = std::min(image.width, limit_), height = std::min(image.height, limit_);
   if (slot.texels_x != width || slot.texels_y != height) {
     slot.on_gpu.shared.reset();
@@ -237,7 +237,7 @@ void Texture::fill(Slot& slot, const PixelImage& image) {
 }
 
 /// Lets the GPU with the image's source write the texture; false if it cannot.
-bool Texture::paint_by_source(Slot& slot, const PixelImage& image) {
+bool Texture::paint_by_source(Slot& slot, const ui::PixelImage& image) {
   const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
   if (!share_ || !image.source.on_device || !shares_ || !fits) return false;
   try {
@@ -254,7 +254,7 @@ bool Texture::paint_by_source(Slot& slot, const PixelImage& image) {
   }
 }
 
-void Texture::upload(Slot& slot, const PixelImage& image) {
+void Texture::upload(Slot& slot, const ui::PixelImage& image) {
   slot.on_gpu.shared.reset();
   const std::vector<float> made = image.pixels.empty() ? pooled(image) : std::vector<float>{};
   const std::span<const float> pixels = made.empty() ? std::span<const float>(image.pixels) : made;
@@ -265,12 +265,12 @@ void Texture::upload(Slot& slot, const PixelImage& image) {
                   fits ? pixels.data() : smaller.data());
 }
 
-const GlTexture& Texture::table(bool diverging, Theme theme) {
+const GlTexture& Texture::table(bool diverging, ui::Theme theme) {
   GlTexture& texture = tables_[2 * static_cast<std::size_t>(theme) + (diverging ? 1 : 0)];
   if (!texture) {
-    const ColourTable colours = colour_table(diverging, theme);
+    const ui::ColourTable colours = colour_table(diverging, theme);
     texture = make_texture();
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, entry::count, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, colours.data());
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, ui::entry::count, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, colours.data());
   }
   return texture;
 }
@@ -294,9 +294,9 @@ void Texture::draw(const ImDrawList*, const ImDrawCmd* command) {
   glUniform1f(t.uniform("factor"), d.mapping.factor);
   glUniform1f(t.uniform("centre"), d.mapping.centre);
   glUniform1f(t.uniform("reach"), d.mapping.reach);
-  glUniform1f(t.uniform("nothing"), PixelImage::nothing);
-  glUniform1f(t.uniform("masked"), PixelImage::masked);
-  glUniform1i(t.uniform("map_size"), entry::map_size);
+  glUniform1f(t.uniform("nothing"), ui::PixelImage::nothing);
+  glUniform1f(t.uniform("masked"), ui::PixelImage::masked);
+  glUniform1i(t.uniform("map_size"), ui::entry::map_size);
   glUniform1i(t.uniform("values"), 0);
   glUniform1i(t.uniform("table"), 1);
   glActiveTexture(GL_TEXTURE1);
@@ -308,4 +308,4 @@ void Texture::draw(const ImDrawList*, const ImDrawCmd* command) {
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -16,7 +16,7 @@ struct ImDrawCmd;
 struct ImDrawList;
 struct ImVec2;
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Owner of an OpenGL object's name, which deletes it in the context that created it.
 template <void (*destroy)(unsigned)>
@@ -83,7 +83,8 @@ class Texture {
 
   /// Adds the image to the draw list, over [min, max]. Equal sizes map values to pixels one to one; others repeat or skip
   /// values. Call between ImGui's NewFrame and Render.
-  void paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image, const Colouring& colouring);
+  void paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
+             const ui::Colouring& colouring);
 
   /// Drops images that were not painted since the last call; call once a frame, after rendering.
   void end_frame();
@@ -94,7 +95,7 @@ class Texture {
  private:
   /// An image on the GPU.
   struct Slot {
-    const PixelImage* image = nullptr;
+    const ui::PixelImage* image = nullptr;
     std::uint64_t version = 0;
     int width = 0, height = 0;       ///< of the image
     int texels_x = 0, texels_y = 0;  ///< of the texture; smaller if the image exceeds the limit
@@ -104,21 +105,21 @@ class Texture {
   struct Draw;
   static void draw(const ImDrawList* list, const ImDrawCmd* command);
 
-  const Slot& slot_of(const PixelImage& image);
-  void fill(Slot& slot, const PixelImage& image);
-  bool paint_by_source(Slot& slot, const PixelImage& image);
-  void upload(Slot& slot, const PixelImage& image);
-  const GlTexture& table(bool diverging, Theme theme);
+  const Slot& slot_of(const ui::PixelImage& image);
+  void fill(Slot& slot, const ui::PixelImage& image);
+  bool paint_by_source(Slot& slot, const ui::PixelImage& image);
+  void upload(Slot& slot, const ui::PixelImage& image);
+  const GlTexture& table(bool diverging, ui::Theme theme);
   int uniform(const char* name) const;
 
   GlProgram program_;
   GlVertexArray vertex_array_;
   std::vector<Slot> slots_;
-  std::array<GlTexture, 2 * theme_names.size()> tables_;
+  std::array<GlTexture, 2 * ui::theme_names.size()> tables_;
   ShareTexture share_;
   bool shares_ = true;  ///< false after sharing failed
   std::string remark_;
   int limit_ = 0;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

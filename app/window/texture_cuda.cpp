@@ -16,7 +16,7 @@
 #include "kernels/gpu/device_matrices.h"
 #include "kernels/gpu/gpu.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// GPUs on which CUDA sees the current GL context; none for a software renderer.
@@ -115,16 +115,16 @@ class CudaTexture final : public SharedTexture {
     stream_.reset();
   }
 
-  bool serves(const CellSource& source) const override { return source.on_device && source.on_device->device == device_; }
+  bool serves(const ui::CellSource& source) const override { return source.on_device && source.on_device->device == device_; }
 
-  void paint(const CellSource& source, int width, int height) override {
+  void paint(const ui::CellSource& source, int width, int height) override {
     use_device(device_);
     check(cudaStreamSynchronize(stream_.get()));  // the last picture is finished: its surface can be deleted
     surface_.reset();
     painted_ = source.on_device;
     Mapping mapping(resource_.get(), stream_.get());
     surface_.emplace(mapping.array());
-    sample_on_device(*source.on_device, source.field, source.cells, width, height, PixelImage::nothing, surface_->get(),
+    sample_on_device(*source.on_device, source.field, source.cells, width, height, ui::PixelImage::nothing, surface_->get(),
                      stream_.get());
     mapping.end();
   }
@@ -141,7 +141,7 @@ class CudaTexture final : public SharedTexture {
 
 ShareTexture cuda_sharing() {
   return [devices = std::optional<std::vector<int>>()](unsigned texture,
-                                                       const CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
+                                                       const ui::CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
     if (!source.on_device) return nullptr;
     if (!devices) {
       ignore(cudaSetDevice(source.on_device->device));  // another device would get a new context by the query
@@ -152,16 +152,16 @@ ShareTexture cuda_sharing() {
   };
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 #else
 
-namespace attoscope {
+namespace attoscope::app {
 
 ShareTexture cuda_sharing() {
-  return [](unsigned, const CellSource&) { return nullptr; };
+  return [](unsigned, const ui::CellSource&) { return nullptr; };
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 #endif

@@ -13,7 +13,7 @@
 #include "imgui_impl_opengl3.h"
 #include "imgui_internal.h"  // queue of input events
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
@@ -146,4 +146,4 @@ void MainWindow::repeat(std::function<bool()> turn) {
   while (turn()) continue;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

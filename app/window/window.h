@@ -13,7 +13,7 @@
 
 struct GLFWwindow;
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// A window with a current OpenGL 3.3 core context and Dear ImGui. Used on the main thread, except `wake`.
 class MainWindow {
@@ -72,4 +72,4 @@ class MainWindow {
   std::atomic<bool> stirred_{true};
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -6,7 +6,7 @@
 #include "app/words/numbers.h"
 #include "kernels/gpu/device.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// Index of the GPU that a word names; -1: none.
@@ -64,11 +64,11 @@ UsableDevice usable_device(const std::string& spec) {
   }
 }
 
-std::vector<DeviceEntry> device_entries(const std::string& cpu) {
-  std::vector<DeviceEntry> entries{{"cpu", cpu, ""}};
+std::vector<ui::DeviceEntry> device_entries(const std::string& cpu) {
+  std::vector<ui::DeviceEntry> entries{{"cpu", cpu, ""}};
   for (const DeviceInfo& d : cuda_devices()) entries.push_back({"cuda:" + std::to_string(d.index), d.name, ""});
   if (cuda_devices().empty()) entries.push_back({"cuda", "an NVIDIA GPU", why_no_cuda()});
   return entries;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

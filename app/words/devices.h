@@ -7,7 +7,7 @@
 
 #include "ui/frame/entries.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 inline constexpr std::string_view device_specs = "auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1";
 
@@ -22,6 +22,6 @@ struct UsableDevice {
 UsableDevice usable_device(const std::string& spec);
 
 /// The CPU, called `cpu`, and every GPU of this machine, or the reason why there is none.
-std::vector<DeviceEntry> device_entries(const std::string& cpu);
+std::vector<ui::DeviceEntry> device_entries(const std::string& cpu);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

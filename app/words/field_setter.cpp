@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::app {
 
 void set_field(const std::string& label, const Settings& settings, std::string_view path, const std::string& value) {
   constexpr std::string_view steps = "precision.";
@@ -14,7 +14,7 @@ void set_field(const std::string& label, const Settings& settings, std::string_v
     found |= at == path;
     known.push_back(std::move(at));
   });
-  if (!found) throw std::invalid_argument(label + ": " + in_quotes(path) + " is unknown, expected " + listed(known));
+  if (!found) throw std::invalid_argument(label + ": " + in_quotes(path) + " is unknown, expected " + attoscope::listed(known));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Throws "LABEL is 'VALUE', expected EXPECTED".
 [[noreturn]] inline void refuse(const std::string& label, std::string_view value, const std::string& expected) {
@@ -38,4 +38,4 @@ auto of_option(const std::string& option, F read) {
 /// one sentence that begins with `label`.
 void set_field(const std::string& label, const Settings& settings, std::string_view path, const std::string& value);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

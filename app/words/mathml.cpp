@@ -6,7 +6,7 @@
 
 #include "kernels/experiment/letters.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// A command for a sign, and its MathML element.
@@ -160,4 +160,4 @@ std::string mathml(std::string_view formula, bool displayed) {
   return std::string(displayed ? "<math display=\"block\">" : "<math>") + content + "</math>";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

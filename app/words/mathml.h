@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// "<math>...</math>" of a formula. Throws std::invalid_argument with one sentence on commands that lessons do not use.
 std::string mathml(std::string_view formula, bool displayed);
@@ -12,4 +12,4 @@ std::string mathml(std::string_view formula, bool displayed);
 /// Text with &, <, > and quotes escaped for HTML.
 std::string html_escaped(std::string_view text);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

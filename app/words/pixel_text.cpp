@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr std::string_view signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -36,4 +36,4 @@ std::vector<std::int8_t> parse_pixels(std::string_view text, int size) {
   return pixels;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -23,7 +23,7 @@
 #include "kernels/questions/scores.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 template <class T>
@@ -133,4 +133,4 @@ TEST(Bytes, CutOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

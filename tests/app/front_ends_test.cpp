@@ -11,7 +11,7 @@
 #include "kernels/experiment/rules.h"
 #include "ui/session/settings.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// One thing that is changed, as each front end writes it.
@@ -154,4 +154,4 @@ TEST(FrontEnds, AFreshRunHasTheUsualPolicyOfItsAlgorithm) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -17,7 +17,7 @@
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using testing::TemporaryDirectory;
@@ -205,4 +205,4 @@ TEST(Tikz, LatexDrawsThePicture) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "tests/reference/plain_scaling.h"
 #include "tests/support/support.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct Output {
@@ -136,7 +136,8 @@ std::vector<SweepAnswer> plain_answers(const Sweep& sweep) {
 class NamedFigures : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(NamedFigures, HaveTheNumbersOfThePlainReference) {
-  const FigureSettings settings{.policy = "eager", .all_policies = false, .n = 32, .d = 8, .seeds = testing::sanitized ? 1 : 2};
+  const ui::FigureSettings settings{
+      .policy = "eager", .all_policies = false, .n = 32, .d = 8, .seeds = testing::sanitized ? 1 : 2};
   const FromSweeps make = std::get<FromSweeps>(named_figure(GetParam()).made);
   const auto ours = csv_lines(figure_csv(make(settings, [](const Sweep& s) { return run_sweep(s, {}); })));
   const auto plain = csv_lines(figure_csv(make(settings, plain_answers)));
@@ -167,4 +168,4 @@ INSTANTIATE_TEST_SUITE_P(All, NamedFigures, ::testing::ValuesIn(swept()), [](con
 });
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

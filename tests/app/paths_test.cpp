@@ -10,7 +10,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 /// An environment variable as long as this lives.
@@ -80,4 +80,4 @@ TEST(PathCompletion, HomeIsATilde) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

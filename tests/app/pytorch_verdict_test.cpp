@@ -11,7 +11,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct Case {
@@ -102,4 +102,4 @@ TEST(PyTorch, UnderAnotherMaskIsWrongByName) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

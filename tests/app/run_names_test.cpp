@@ -6,7 +6,7 @@
 
 #include "app/model/captured_run.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Part = RunName::Part;
@@ -74,4 +74,4 @@ TEST(RunNames, OthersAreNotGuessed) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -8,7 +8,7 @@
 #include "kernels/experiment/csv_text.h"
 #include "tests/support/matchers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct Row {
@@ -58,4 +58,4 @@ TEST(Table, JsonHasTheKeysOfFiles) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

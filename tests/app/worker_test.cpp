@@ -18,7 +18,7 @@
 #include "tests/support/eventually.h"
 #include "ui/frame/side_list.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using namespace std::chrono_literals;
@@ -487,4 +487,4 @@ TEST(JobQueue, DestroyedWhileOneRunsAndOthersWait) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -25,7 +25,7 @@
 #include "ui/ui.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 constexpr double goal_ms = 3;
@@ -282,7 +282,7 @@ void add_all() {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);

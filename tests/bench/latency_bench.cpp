@@ -27,7 +27,7 @@
 #include "ui/ui.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -177,7 +177,7 @@ void report(int width, int height, int n, bool loaded) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 int main(int argc, char** argv) try {
   const int width = argc > 2 ? std::atoi(argv[1]) : 1280, height = argc > 2 ? std::atoi(argv[2]) : 800;

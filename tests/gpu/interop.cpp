@@ -24,7 +24,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 struct Size {
@@ -258,7 +258,7 @@ int run() {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 int main() try {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // keeps the output if the time runs out

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/support/rooms.h"
+
 namespace attoscope::testing {
 
 /// Longest time that a test waits for work of milliseconds: other programs and sanitizers share the cores.

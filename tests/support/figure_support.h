@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/rooms.h"
+
 namespace attoscope::testing {
 
 inline bool has_gnuplot() {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/rooms.h"
+
 namespace attoscope::testing {
 
 using ::testing::AllOf;

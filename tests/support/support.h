@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
+#include "tests/support/rooms.h"
 
 namespace attoscope::testing {
 

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/rooms.h"
+
 namespace attoscope::testing {
 
 /// An empty directory, removed with all that is in it.

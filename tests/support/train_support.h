@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/train/plan/plan.h"
+#include "tests/support/rooms.h"
 
 namespace attoscope::testing {
 

@@ -13,7 +13,7 @@
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 TEST(Chronicle, IsTheSameTextEverywhere) {
@@ -77,4 +77,4 @@ TEST(Chronicle, SaysAgainWhatItSaidBefore) {
 }
 
 }  // namespace
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -13,6 +13,7 @@
 #include "app/window/gui.h"
 #include "app/window/offscreen.h"
 #include "app/window/texture.h"
+#include "tests/support/rooms.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/train_answer.h"
 #include "ui/ui.h"

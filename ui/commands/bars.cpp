@@ -19,7 +19,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -319,4 +319,4 @@ void draw_status_bar(const Session& session, const PanelInput& input, Requests& 
   ImGui::End();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The top bar.
 void draw_top_bar(const Frame& frame);
@@ -79,4 +79,4 @@ inline constexpr std::array workspaces{
 };
 static_assert(workspaces.size() == workspace_names.size());
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

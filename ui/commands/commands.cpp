@@ -25,7 +25,7 @@
 #include "ui/sweep/panels.h"
 #include "ui/widgets/path_prompt.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -439,4 +439,4 @@ void add_offers(const Frame& target, std::vector<PaletteCommand>& all) {
   add_plans_and_figures(target.input, all);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 
 #include "ui/frame/frame.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Scope of a key. presenting: a lesson fills the window. steps: Explore and Learn.
 enum class KeyScope { everywhere, explore, train, learn, presenting, steps };
@@ -76,4 +76,4 @@ std::vector<PaletteCommand> found(std::string_view query, const std::vector<Pale
 /// sweeps, figures.
 void add_offers(const Frame& target, std::vector<PaletteCommand>& all);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

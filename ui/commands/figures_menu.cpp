@@ -7,7 +7,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -133,4 +133,4 @@ void figures_button(View& view, const PanelInput& input, Requests& requests) {
   ImGui::EndPopup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

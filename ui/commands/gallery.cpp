@@ -19,7 +19,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -223,4 +223,4 @@ void draw_gallery(const Frame& frame) {
   ImGui::EndPopup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -22,7 +22,7 @@
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -416,4 +416,4 @@ void draw_panel_focus() {
                                           px(1.5f));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

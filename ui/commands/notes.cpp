@@ -7,7 +7,7 @@
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -82,4 +82,4 @@ void draw_drop_target(const PanelInput& input) {
       "takes a text or tokens.");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -95,4 +95,4 @@ void draw_palette(const Frame& frame) {
   ImGui::EndPopup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -130,4 +130,4 @@ void draw_questions(const Frame& frame) {
   ImGui::EndPopup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

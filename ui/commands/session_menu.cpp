@@ -7,7 +7,7 @@
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -217,4 +217,4 @@ void draw_remarks(const PanelInput& input, Requests& requests) {
   ImGui::End();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

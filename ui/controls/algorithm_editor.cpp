@@ -13,7 +13,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -182,4 +182,4 @@ bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
   return presets_combo(m, kernel.empty() ? preview_of(m, width) : std::string(kernel), colour, width, choose, explain_closed);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -96,4 +96,4 @@ void draw_controls(const Frame& frame) {
   ImGui::PopStyleVar();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,8 +8,11 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
-
 struct CallJudgement;
+}  // namespace attoscope
+
+namespace attoscope::ui {
+
 struct PathPrompt;
 struct Popups;
 struct ProbeEntry;
@@ -119,4 +122,4 @@ void draw_pins(const Frame& frame);
 /// All tensors of a file as a tree, the parts of a call that they are taken as, and buttons that take others.
 void draw_tensors(const Frame& frame);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -143,4 +143,4 @@ bool edit_format(const char* id, Format& f) {
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -23,7 +23,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -319,4 +319,4 @@ bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requ
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -6,7 +6,7 @@
 #include "kernels/experiment/experiment.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The backward pass of a, or of b.
 struct GradTarget {
@@ -26,4 +26,4 @@ bool edit_gradient_scales(const GradTarget& target, Colour colour, float width, 
 /// A button with a popup: tiles, orders and rules, all that is no rounding, sum or storage.
 bool edit_gradient_options(const GradTarget& target, float width, float height);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

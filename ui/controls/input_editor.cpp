@@ -19,7 +19,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -409,4 +409,4 @@ bool edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& r
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -5,7 +5,7 @@
 
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -63,4 +63,4 @@ void draw_no_cell(const MatrixPlace& place, std::size_t column, float height, st
   draw_text({place.left[column] + place.width / 2, y}, Face::small, colours().faint, text, 0.5f);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "imgui.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 inline constexpr float matrix_head_height = 22;  ///< of combos and buttons above the cells, at UI scale 1
 
@@ -40,4 +40,4 @@ bool matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, co
 /// Text in a column of a row that has no cell there.
 void draw_no_cell(const MatrixPlace& place, std::size_t column, float height, std::string_view text);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

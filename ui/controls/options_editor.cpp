@@ -17,7 +17,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -246,4 +246,4 @@ bool edit_problem_options(Problem& p, float width) {
                       [&] { return edit_scores(p); });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

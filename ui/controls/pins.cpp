@@ -19,7 +19,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -319,4 +319,4 @@ void draw_pins(const Frame& frame) {
   handle(request, frame.session, marks, frame.requests);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

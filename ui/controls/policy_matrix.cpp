@@ -11,7 +11,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -155,4 +155,4 @@ bool edit_precision(Experiment& e, const PanelInput& input, std::string& typed) 
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

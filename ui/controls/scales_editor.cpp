@@ -17,7 +17,7 @@
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -215,4 +215,4 @@ bool edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::
   });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

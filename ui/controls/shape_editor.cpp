@@ -17,7 +17,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -308,4 +308,4 @@ bool edit_device(std::string& device, const PanelInput& input, float width) {
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

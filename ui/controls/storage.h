@@ -10,7 +10,7 @@
 #include "kernels/experiment/scaling.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A tensor whose storage is edited.
 struct StorageField {
@@ -39,4 +39,4 @@ std::string storage_preview(std::span<const StorageField> fields);
 /// One line for each tensor.
 std::string storage_text(std::span<const StorageField> fields);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/rounding_cell.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -365,4 +365,4 @@ std::string storage_text(std::span<const StorageField> fields) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -19,7 +19,7 @@
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -244,4 +244,4 @@ bool edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
                     width);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

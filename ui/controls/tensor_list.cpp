@@ -14,7 +14,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -210,4 +210,4 @@ void draw_tensors(const Frame& frame) {
   draw_tree(tree);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// A text and its colour.
@@ -153,4 +153,4 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
   ImGui::SetCursorScreenPos({at.x, at.y + height + px(4)});
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -15,7 +15,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -229,4 +229,4 @@ float first_wrong_button(Session& session, const PanelInput& input) {
   return ImGui::GetItemRectMax().x + px(8) - left;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

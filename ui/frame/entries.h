@@ -13,7 +13,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/input.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A layer of a tensor file, or one call.
 struct LayerEntry {
@@ -139,4 +139,4 @@ struct GalleryPicture {
   std::string problem{};                 ///< one sentence why there is none, or empty
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -14,7 +14,7 @@
 #include "kernels/experiment/text.h"
 #include "kernels/questions/backward_row.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr std::size_t most_blanks = 4, most_mistakes = 8, most_formats = 8;
@@ -371,4 +371,4 @@ Exercise exercise_of(const LessonView& view) {
   return x;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

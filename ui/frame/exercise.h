@@ -11,7 +11,7 @@
 #include "kernels/questions/stepper.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// One evaluation of a blank.
 struct BlankCase {
@@ -102,4 +102,4 @@ inline std::vector<CodeLine> pseudo_code(Algorithm algorithm) {
   return lines;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

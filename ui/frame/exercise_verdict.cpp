@@ -11,7 +11,7 @@
 #include "kernels/questions/expression.h"
 #include "ui/frame/exercise.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr double tolerance = 1e-9;  ///< relative tolerance between two ways to compute a number in double
@@ -168,4 +168,4 @@ std::vector<Format> least_formats(const Exercise& x) {
   return least;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Colours with a meaning, as in the window's light theme; then six for other series, distinguishable under colour-vision
 /// deficiencies and by their marks; text: the reference.
@@ -90,4 +90,4 @@ inline const Series* find_series(const FigurePanel& panel, std::string_view labe
   return nullptr;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

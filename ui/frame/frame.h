@@ -6,7 +6,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A panel shows `input`, edits `session`, keeps in `state` what it needs in the next frame, and asks by `requests`. Colours,
 /// fonts and scale are those of the window: `colours()`, `fonts()`, `px()`.
@@ -17,4 +17,4 @@ struct Frame {
   Requests& requests;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -6,7 +6,7 @@
 #include <array>
 #include <functional>
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Measures that show a head that stands apart; causes first.
@@ -101,4 +101,4 @@ std::string outlier_words(const HeadOutlier& outlier, std::string_view name, con
                      number(outlier.value), number(outlier.next));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 
 #include "ui/frame/heads_answer.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Sets `unusual` of every row: the largest of its errors, its largest score and its largest |V|, each over the largest one of
 /// all heads but the first twentieth, at least one. NaN if there is no other head.
@@ -29,4 +29,4 @@ std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows);
 /// "layer 17, head 4: largest score 154, the next has 26"
 std::string outlier_words(const HeadOutlier& outlier, std::string_view name, const MethodNames& names = {"a", "b", "b"});
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

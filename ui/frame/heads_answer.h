@@ -16,7 +16,7 @@
 #include "kernels/questions/kv_cache.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// One head: its numbers, and its deviation of a as a small picture.
 struct HeadRow {
@@ -162,4 +162,4 @@ inline HeadVerdicts verdicts_of(const JudgedView& heads) {
   return found;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

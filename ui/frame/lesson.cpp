@@ -7,7 +7,7 @@
 #include "kernels/experiment/setting.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Languages of blocks that are plain code.
@@ -251,4 +251,4 @@ std::string_view written(const LessonView& view, std::string_view key) {
   return found == view.parameters.end() ? std::string_view() : std::string_view(found->value);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -14,7 +14,7 @@
 #include "ui/frame/sweep_answer.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The languages of fenced blocks that are live views.
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
@@ -119,4 +119,4 @@ std::string_view trimmed(std::string_view text);
 /// The value of a key as written; empty where it is not.
 std::string_view written(const LessonView& view, std::string_view key);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

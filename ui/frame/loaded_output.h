@@ -13,7 +13,7 @@
 #include "ui/frame/panel_input.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The experiment reduced to what the verdict on its loaded output depends on: without the other method and the traced row.
 inline Experiment verdict_question(Experiment e) {
@@ -122,4 +122,4 @@ inline std::shared_ptr<const Result> recurrence_answer(const PanelInput& input) 
   return followed != nullptr && follows_another(input.answer.result->experiment) ? followed->answer : input.answer.result;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

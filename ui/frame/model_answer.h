@@ -12,9 +12,11 @@
 #include "ui/session/session.h"
 
 namespace attoscope {
-
 struct ModelAnswer;
 enum class ModelPart : std::uint8_t;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// A checkpoint and a text as they were read, without the weights.
 struct ModelReading {
@@ -83,4 +85,4 @@ struct ModelRequest {
   friend bool operator==(const ModelRequest&, const ModelRequest&) = default;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

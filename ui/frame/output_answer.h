@@ -13,7 +13,7 @@
 #include "kernels/slips/slips.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The answer whose a is followed, `followed_beside` the output, and where the output's row may end early.
 struct FollowedRow {
@@ -70,4 +70,4 @@ struct HeadVerdict {
   std::optional<HeadLse> lse{};                 ///< none: no log-sum-exp lies beside the output; `call` has its sentences
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 #include "kernels/train/record.h"
 #include "ui/frame/figure_panel.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The colour of the i-th comparison of a record.
 inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
@@ -24,4 +24,4 @@ inline bool is_dashed(const PairPlan& pair, std::size_t i) {
   return pair.role == Role::initialisation || (pair.role == Role::format && i % 2 == 0);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Takes what the axis can show.
@@ -85,4 +85,4 @@ std::string tick_text(double value) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

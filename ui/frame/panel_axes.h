@@ -9,7 +9,7 @@
 
 #include "ui/frame/figure_panel.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The least and the greatest finite number.
 struct NumberSpan {
@@ -32,4 +32,4 @@ std::vector<double> axis_ticks(double y0, double y1, bool log, double most);
 /// The shortest text of a tick that tells its number.
 std::string tick_text(double value);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -19,14 +19,17 @@ struct ImDrawList;
 struct ImVec2;
 
 namespace attoscope {
+struct Experiment;
+struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 struct Colouring;
-struct Experiment;
 struct Lesson;
 struct LessonAnswer;
 struct PixelImage;
 struct ProbeEntry;
-struct Result;
 
 /// Sets a parameter of an experiment as `attoscope sweep --vary` does. Returns one sentence on failure, else "".
 using Vary = std::function<std::string(Experiment& experiment, std::string_view key, const std::string& value)>;
@@ -111,4 +114,4 @@ struct PanelInput {
   bool exporting = false;  ///< this frame is kept as a picture
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,8 +10,10 @@
 #include "ui/session/session.h"
 
 namespace attoscope {
-
 class DeviceMatrices;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// Cells of a matrix that become pixels when they are painted; on the GPU that holds them if it also draws the window.
 struct CellSource {
@@ -50,4 +52,4 @@ inline constexpr std::array<std::uint32_t, 7> light_diverging{0x0a4310, 0x2b9a35
 /// Magnitudes.
 inline constexpr std::array<std::uint32_t, 6> light_ramp{0xffffff, 0xbfe3ae, 0x55b08f, 0x2a7a8c, 0x33487f, 0x1f1440};
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -21,7 +21,7 @@
 #include "ui/frame/train_answer.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The place that a file is asked for.
 enum class FileUse : std::uint8_t {
@@ -134,4 +134,4 @@ struct Requests {
   bool quit = false;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

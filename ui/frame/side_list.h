@@ -5,27 +5,15 @@
 #include <vector>
 
 namespace attoscope {
-
 struct Attribution;
 struct Clipping;
 struct Experiment;
-template <class Row>
-struct FoundHeads;
-struct FollowedRow;
-struct GalleryPicture;
-struct GalleryQuestion;
 struct GpuCheck;
 struct GradAttribution;
 struct GradientTrace;
 struct GradientTraceQuestion;
 struct GradientWindow;
-struct HeadRow;
-struct HeadsOfFile;
-struct HeadVerdict;
 struct Invariance;
-struct JudgedHead;
-struct KernelGradientsAnswer;
-struct KernelGradientsQuestion;
 struct KvRow;
 struct OrderSpread;
 struct ProductSum;
@@ -33,6 +21,21 @@ struct ProductSumQuestion;
 struct SameBits;
 struct ScoreQuestion;
 struct ScoreWindow;
+}  // namespace attoscope
+
+namespace attoscope::ui {
+
+template <class Row>
+struct FoundHeads;
+struct FollowedRow;
+struct GalleryPicture;
+struct GalleryQuestion;
+struct HeadRow;
+struct HeadsOfFile;
+struct HeadVerdict;
+struct JudgedHead;
+struct KernelGradientsAnswer;
+struct KernelGradientsQuestion;
 struct SlipOutput;
 struct SlipQuestion;
 struct TensorList;
@@ -91,4 +94,4 @@ void for_each_side(F f, Lists&&... lists) {
   f(lists.gallery...);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

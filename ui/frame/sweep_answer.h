@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A parameter that a sweep can vary.
 struct SweepParameter {
@@ -90,4 +90,4 @@ enum class SweepRequest : std::uint8_t { none, run, pause, cancel };
 /// A combination, as indices of its axes' values.
 using SweepPlace = std::array<int, 2>;
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

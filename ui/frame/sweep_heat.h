@@ -9,7 +9,7 @@
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/sweep_lines.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Means with the first parameter across and the second down; a combination without an answer is empty.
 inline FigurePanel sweep_heat_panel(const SweepTable& table) {
@@ -42,4 +42,4 @@ inline FigurePanel sweep_heat_panel(const SweepTable& table) {
   return panel;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

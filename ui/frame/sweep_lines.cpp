@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// The first parameter's values in ascending order; names keep theirs.
@@ -105,4 +105,4 @@ SweepLines sweep_lines(const SweepTable& t, const SweepAxes& axes) {
   return lines;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

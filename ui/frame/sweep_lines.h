@@ -8,7 +8,7 @@
 #include "ui/frame/sweep_answer.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 inline constexpr std::size_t most_lines = 64;
 
@@ -37,4 +37,4 @@ struct SpreadEnds {
 };
 SpreadEnds spread_ends(const SweepCell& cell, SeedSpread spread);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,8 +7,10 @@
 #include <vector>
 
 namespace attoscope {
-
 struct TrainRecord;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// |x - y| of one tensor of a pair at its newest measured step, row-major.
 struct WeightGap {
@@ -63,4 +65,4 @@ struct TrainRequest {
   friend bool operator==(const TrainRequest&, const TrainRequest&) = default;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

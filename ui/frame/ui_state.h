@@ -22,9 +22,11 @@
 #include "ui/session/history.h"
 
 namespace attoscope {
-
 struct GradientWindow;
 struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// A matrix shown as a picture, and its axes.
 struct CellPicture {
@@ -360,4 +362,4 @@ struct UiState {
   std::string typed_format;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr float list_width = 252, bar_height = 40, presented_bar_height = 30;
@@ -230,4 +230,4 @@ void draw_learn(const Frame& frame) {
   if (is_presenting(frame.session) && !ImGui::IsMousePosValid()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

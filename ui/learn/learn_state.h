@@ -14,7 +14,7 @@
 #include "ui/learn/markdown.h"
 #include "ui/learn/views/views.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A part of a step that stays whole while it is presented: the title, a paragraph, a question or a view.
 struct ScreenItem {
@@ -88,4 +88,4 @@ int other_screen(const PresentedStep& step);
 float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,
                 ImVec2 size);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::string live_text(std::string_view written, double value) {
   return text.append(n.unit);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -3,7 +3,7 @@
 
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The open lesson and its step, clamped to those that exist.
 struct LessonPlace {
@@ -35,4 +35,4 @@ double shown_scale(const Session& session, double width, double height);
 /// True while a lesson fills the window.
 bool is_presenting(const Session& session);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

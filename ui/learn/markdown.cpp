@@ -18,7 +18,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr float reading_size = 16;     ///< em of the text at UI scale 1
@@ -307,4 +307,4 @@ bool draw_in_line(const std::string& text, Colour colour, std::string_view what,
   return pressed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A formula within Markdown: `$...$`, or `$$...$$` where it is displayed.
 struct FormulaPlace {
@@ -43,4 +43,4 @@ class MarkdownText {
 /// it was pressed.
 bool draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -5,7 +5,7 @@
 #include "ui/learn/learn_state.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// The least page width (at scale 1) for a view beside the text, and the largest width of a single column.
@@ -379,4 +379,4 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
   return beyond;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -3,7 +3,7 @@
 
 #include "ui/learn/learn_state.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -90,4 +90,4 @@ void go_on(LessonState& lesson, const Lessons* lessons, LearnState& state, int b
   turn_page(lesson, lessons, by);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

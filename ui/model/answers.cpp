@@ -15,7 +15,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -302,4 +302,4 @@ void draw_model_targets(const ModelScene& s, const Box& box) {
   offer_table(s, "tokens", box, table);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

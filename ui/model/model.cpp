@@ -9,7 +9,7 @@
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -187,4 +187,4 @@ void draw_model(const Frame& frame) {
     });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

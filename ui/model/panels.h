@@ -9,7 +9,7 @@
 #include "ui/frame/model_answer.h"
 #include "ui/picture/picture_frame.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Typed texts, and places under the mouse.
 struct ModelPanelState {
@@ -56,4 +56,4 @@ ModelRequest::Act next_model_act(const ModelView& model);
 /// Everything between the bars.
 void draw_model(const Frame& frame);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -19,7 +19,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -242,4 +242,4 @@ void draw_model_plan(const ModelScene& s) {
   edit_against(s, width);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

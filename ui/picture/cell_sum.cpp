@@ -15,7 +15,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -202,4 +202,4 @@ void draw_cell_sum(const Frame& frame) {
   ImGui::PopStyleVar(3);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

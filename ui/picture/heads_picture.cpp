@@ -18,7 +18,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -431,4 +431,4 @@ const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, 
   return clicked ? heads.kv.shown[*clicked] : nullptr;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -16,7 +16,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 int matrix_row_at(const CellPicture& picture, double row) {
   return std::clamp(static_cast<int>((row - picture.first_row) * picture.per_row), 0, std::max(0, picture.rows - 1));
@@ -419,4 +419,4 @@ void draw_thumbnail(ImVec2 at, float length, std::span<const std::int8_t> pixels
     }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

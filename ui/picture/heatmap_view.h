@@ -12,6 +12,10 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
+struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// Row of the matrix at row `row` of Q.
 int matrix_row_at(const CellPicture& picture, double row);
@@ -143,8 +147,6 @@ void take_marks(RescaleState& state);
 /// Updates `visible` from the image, after masked pixels were cleared.
 void take_visible(RescaleState& state);
 
-struct Result;
-
 /// pin_width x pin_height pixels from the top, in the format of `Pin::thumbnail`: each the colour-map position of the largest
 /// |value| below it, with the heat map's default colours.
 std::vector<std::int8_t> thumbnail_of(const Result& result);
@@ -156,4 +158,4 @@ ThumbnailShades thumbnail_shades();
 /// Draws the picture, each pixel `side` at UI scale 1; an empty field without pixels.
 void draw_thumbnail(ImVec2 at, float side, std::span<const std::int8_t> pixels, const ThumbnailShades& shades);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

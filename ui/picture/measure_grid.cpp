@@ -12,7 +12,7 @@
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -160,4 +160,4 @@ int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
   return clicked;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -19,7 +19,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -562,4 +562,4 @@ void draw_output(const Frame& frame, const Box& room) {
   frame.requests.animate |= view.comparison == Comparison::flicker && !view.reduced_motion;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 Box between_bars() {
   const ImGuiViewport* view = ImGui::GetMainViewport();
@@ -359,4 +359,4 @@ void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& stat
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A rectangle on screen.
 struct Box {
@@ -101,4 +101,4 @@ void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::
 /// Lines of one pixel at the left of a panel, and at its top if it is below another panel.
 void draw_edges(const Box& box, bool top);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -13,7 +13,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -125,4 +125,4 @@ void draw_picture_title(const Frame& frame) {
   ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "ui/widgets/theme.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A field of the tensor on show by rows and head dimension, alone or against a second one.
 void draw_output(const Frame& frame, const Box& room);
@@ -137,4 +137,4 @@ struct Extremes {
 };
 std::vector<Extremes> extremes(std::span<const float> values, double from, double to, int pixels);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

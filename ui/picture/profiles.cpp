@@ -9,7 +9,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -198,4 +198,4 @@ void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& pi
   draw_text({(box.min.x + box.max.x) / 2, box.max.y + px(4)}, Face::small, colours().secondary, title, 0.5f);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -155,4 +155,4 @@ Box draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, I
   return {from, {from.x + l.width, from.y + l.height}};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -17,7 +17,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -172,4 +172,4 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   draw_note(p.box(), ImGui::GetIO().MousePos, note(m, frame.input.side.clipping.get(), tile, row));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

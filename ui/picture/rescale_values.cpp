@@ -5,7 +5,7 @@
 
 #include "ui/picture/heatmap_view.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -153,4 +153,4 @@ void take_visible(RescaleState& m) {
   m.visible = rectangles(m.image, [](float value) { return value != PixelImage::nothing && value != PixelImage::masked; });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -15,7 +15,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -175,4 +175,4 @@ void draw_scores(const Frame& frame, const Box& room) {
   draw_window(frame.session, frame.input, frame.state, p, rect);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -5,7 +5,7 @@
 
 #include "ui/picture/heatmap_view.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -113,4 +113,4 @@ void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& win
   measure(m);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

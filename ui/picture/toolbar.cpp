@@ -16,7 +16,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 Colour field_colour(Field field) {
   if (field == Field::golden) return colours().golden;
@@ -352,4 +352,4 @@ void draw_range_lock(View& view, const UiState& state, const Places& p, const Co
       "mark beside the bar points at the largest |value|.");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

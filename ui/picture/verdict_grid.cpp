@@ -8,7 +8,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -232,4 +232,4 @@ std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// A plotted number of a tile of a query, and of a key.
@@ -224,4 +224,4 @@ std::string gradient_note(const GradientTrace& t, bool of_key, int i) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

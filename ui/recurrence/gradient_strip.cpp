@@ -10,7 +10,7 @@
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Title of a plot, and what it shows; of a query and of a key.
@@ -212,4 +212,4 @@ float draw_gradient_strip(const Frame& frame) {
   return all.x;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/frame/frame.h"
 #include "ui/recurrence/recurrence.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// True if the strip shows the backward pass.
 bool follows_gradients(const Session& session);
@@ -73,4 +73,4 @@ void draw_pass_switch(Session& session, const PanelInput& input);
 /// The backward pass in the room that is left; asks for what it does not know. Returns the width of its plots together.
 float draw_gradient_strip(const Frame& frame);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

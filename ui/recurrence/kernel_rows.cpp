@@ -8,7 +8,7 @@
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -159,4 +159,4 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   end_plot();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Removes points outside the shown tiles, except from dashed lines.
@@ -159,4 +159,4 @@ FigurePanel row_move_panel(const StripState& m) {
   return p;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

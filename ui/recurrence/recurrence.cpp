@@ -14,7 +14,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 StripSteps::StripSteps(const Result& result)
     : of_(&result), count_(static_cast<int>(result.trace.tiles.size())), all_(all_tiles(result)) {}
@@ -259,4 +259,4 @@ void scrub_to_event(View& view, const Result* r, TileEvent event, int by) {
   if (const int index = tile_with(*r, view, event, by); index >= 0) scrub(view, r, index - scrubbed(*r, view));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -15,6 +15,12 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
+struct Experiment;
+struct Result;
+struct TraceTile;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// Updates the series, and fits the axes to the curves that are not `hidden` (see View::hidden_curves). `of_b`: a and b are
 /// exchanged in `result`.
@@ -111,10 +117,6 @@ void draw_worked(const Result& result, int index, ImVec2 at, float width, int li
 /// The bottom panel; returns the width of its plots together.
 float draw_recurrence(const Frame& frame);
 
-struct Experiment;
-struct Result;
-struct TraceTile;
-
 /// Range of all tiles of an answer, from edge to edge.
 TileRange all_tiles(const Result& result);
 /// The view's range within the answer's tiles; all tiles if they do not overlap.
@@ -172,4 +174,4 @@ std::string kernel_rows_csv(const HeadJudgement& found);
 /// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

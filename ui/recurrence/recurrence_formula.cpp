@@ -8,7 +8,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -138,4 +138,4 @@ void draw_worked(const Result& result, int index, ImVec2 at, float width, int li
               width, lines);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -14,7 +14,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -217,4 +217,4 @@ float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<Lege
   return height_of_legend(width, names, lines);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

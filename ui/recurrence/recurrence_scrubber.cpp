@@ -9,7 +9,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -144,4 +144,4 @@ void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, I
   draw_scrubber(view, playback, r, tile_text(r, scrubbed(r, view)), say, at, size, zooms);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 
 #include "ui/recurrence/recurrence.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -173,4 +173,4 @@ void show_axes(StripState& m, TileRange tiles) {
   fit_P(m, tiles);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -87,4 +87,4 @@ bool History::redo(Session& session) {
   return true;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

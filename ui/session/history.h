@@ -6,7 +6,7 @@
 
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The sessions of this window, oldest first.
 class History {
@@ -40,4 +40,4 @@ class History {
   std::size_t at_ = 0;  ///< index of the entry that the session last equalled
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

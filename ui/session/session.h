@@ -13,7 +13,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A part of the window that can be saved. `window` is a picture alone; `strip` is all plots of the strip at the bottom, of
 /// which running_max, rescales and row_sum are the recurrence's, the last three the backward pass's, and the others of what the
@@ -432,4 +432,4 @@ struct Session {
   friend bool operator==(const Session&, const Session&) = default;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

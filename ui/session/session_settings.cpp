@@ -1,7 +1,7 @@
 #include "kernels/train/plan/plan_settings.h"
 #include "ui/session/settings.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 static Settings settings(CellRect& rect) {
   constexpr RealRange far{.min = -4.0 * max_n, .max = 4.0 * max_n};
@@ -197,4 +197,4 @@ Settings settings(Session& session) {
           Setting{"model", settings(session.model)}.kept_if(session.model != ModelPlan())};
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

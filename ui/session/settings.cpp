@@ -6,7 +6,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::vector<Difference> differences(const Experiment& x, const Experiment& y) {
   return found;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 #include "kernels/experiment/settings.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 Settings settings(Session& session);
 Settings settings(FigureSettings& figure);
@@ -32,4 +32,4 @@ struct Difference {
 };
 std::vector<Difference> differences(const Experiment& x, const Experiment& y);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

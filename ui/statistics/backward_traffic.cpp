@@ -11,7 +11,7 @@
 #include "ui/statistics/traffic.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// "Q in      1.05 MB = 524288 x 2 B", a line for each tensor, then the sum.
@@ -82,4 +82,4 @@ std::vector<TrafficOf> traffic_of_passes(const Result& r) {
   return all;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -18,7 +18,7 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -212,4 +212,4 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input, const S
   return histogram_csv(shown);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

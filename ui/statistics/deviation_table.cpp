@@ -16,7 +16,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 using Form = DeviationMeasure::Form;
@@ -276,4 +276,4 @@ void draw_deviations(const Frame& frame) {
   ImGui::EndChild();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -18,7 +18,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -144,4 +144,4 @@ void draw_gradients(const Frame& frame) {
   ImGui::Dummy({0, px(4)});
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

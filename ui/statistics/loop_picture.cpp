@@ -9,7 +9,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr long long most_cells = 1 << 14;
@@ -285,4 +285,4 @@ bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, dou
   return at != before;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

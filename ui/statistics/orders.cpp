@@ -12,7 +12,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// The question of the orders: it depends neither on a's own order nor on b.
@@ -95,4 +95,4 @@ void draw_orders(Session& session, const PanelInput& input, Requests& requests) 
   if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.order_spread = spread_question(session.experiment);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

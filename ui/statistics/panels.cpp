@@ -16,7 +16,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Histogram bins per drawn bin. Outputs are doubles, so errors in ulps of fp64 are whole numbers, and quarter-ulp bins would
@@ -145,4 +145,4 @@ void draw_histogram(const ShownTensor& shown) {
   end_plot();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

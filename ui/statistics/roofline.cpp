@@ -13,7 +13,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -136,4 +136,4 @@ void draw_roofline(View& view, std::span<const TrafficOf> all) {
       "min(peak, bandwidth * flop/B)\n" + bounds_table(all, machine));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -19,7 +19,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -275,4 +275,4 @@ void draw_schedules(Session& session, const PanelInput& input, Requests& request
   if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = invariance_question(session.experiment);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

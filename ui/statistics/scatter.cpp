@@ -18,7 +18,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -304,4 +304,4 @@ void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& reque
   end_plot();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -20,7 +20,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -345,4 +345,4 @@ void draw_statistics(const Frame& frame) {
   dim_if_stale(frame.input);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

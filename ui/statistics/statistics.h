@@ -18,11 +18,17 @@
 #include "ui/statistics/traffic.h"
 
 namespace attoscope {
-
 struct Experiment;
 struct MethodsApart;
 struct OrderRun;
 struct Result;
+struct GradAttribution;
+struct GradShare;
+struct NamedShare;
+}  // namespace attoscope
+
+namespace attoscope::ui {
+
 struct ScatterState;
 struct TrafficState;
 
@@ -129,10 +135,6 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input, const S
 /// The same, of O.
 std::string detail_csv(const NumbersView& view, const PanelInput& input);
 
-struct GradAttribution;
-struct GradShare;
-struct NamedShare;
-
 /// Smallest share of elements in the histogram of ulps.
 inline constexpr double least_share = 1e-6;
 /// Histogram of signed errors: shares of the bins, each at its middle.
@@ -159,4 +161,4 @@ FigurePanel bytes_panel(std::span<const TrafficOf> all);
 /// Roofline of a machine, with one point for each algorithm.
 FigurePanel roofline_panel(std::span<const TrafficOf> all, const DataSheet& machine);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -18,7 +18,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -355,4 +355,4 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
   ImGui::PopStyleVar();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

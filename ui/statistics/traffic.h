@@ -14,9 +14,11 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
-
 struct Experiment;
 struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// Traffic of an algorithm, ready to draw.
 struct TrafficOf {
@@ -79,4 +81,4 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
 /// Buttons and a track for the step. True if the step changed. The caller keeps `playing` and `next`.
 bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

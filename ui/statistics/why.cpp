@@ -19,7 +19,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -300,4 +300,4 @@ std::string suspects_csv(const CallJudgement& call) {
   return text;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

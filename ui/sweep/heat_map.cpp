@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -141,4 +141,4 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   if (under) point_at(s, SweepPlace{under->column, static_cast<int>(p.rows) - 1 - under->row}, true, pressed, map);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -15,7 +15,7 @@
 #include "ui/session/session.h"
 #include "ui/sweep/series.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Drawing of the sweep, and typed texts.
 struct SweepState {
@@ -83,4 +83,4 @@ SweepRequest next_request(const SweepProgress& progress);
 /// Everything between the bars.
 void draw_sweep(const Frame& frame);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

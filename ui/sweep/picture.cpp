@@ -16,7 +16,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -165,4 +165,4 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   draw_text({middle, box.max.y - px(16)}, Face::small, colours().faint, caption, 0.5f);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -17,7 +17,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -348,4 +348,4 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

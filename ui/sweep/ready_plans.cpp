@@ -6,7 +6,7 @@
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -68,4 +68,4 @@ void ready_plans_button(const SweepScene& s, float width) {
   ImGui::EndPopup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "kernels/experiment/csv_text.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string sweep_csv(const SweepTable& table) {
   return csv.take();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

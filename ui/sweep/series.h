@@ -12,7 +12,7 @@
 #include "ui/frame/sweep_lines.h"  // IWYU pragma: export
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Cells with the smallest and the largest mean, and counts.
 struct SweepExtremes {
@@ -47,4 +47,4 @@ const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place);
 /// The table as CSV with numbers in full.
 std::string sweep_csv(const SweepTable& table);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

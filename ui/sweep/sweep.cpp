@@ -14,7 +14,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -194,4 +194,4 @@ void draw_sweep_rows(const SweepScene& s) {
   if (clicked && t.cells[*clicked].count > 0) s.requests.open_point = place(*clicked);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

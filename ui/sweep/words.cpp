@@ -14,7 +14,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -191,4 +191,4 @@ std::string without(const std::vector<std::string>& values, std::size_t removed)
   return listed(rest);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "ui/session/session.h"
 #include "ui/sweep/series.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Headline and sentence of a sweep's result.
 struct SweepWords {
@@ -36,4 +36,4 @@ std::string in_form(ValueForm form, const std::vector<std::string>& values);
 /// A list without one of its values.
 std::string without(const std::vector<std::string>& values, std::size_t removed);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

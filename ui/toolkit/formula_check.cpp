@@ -5,7 +5,7 @@
 #include "core/formula.h"
 #include "core/parser.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 std::string formula_error(const std::string& latex) {
   try {
@@ -17,4 +17,4 @@ std::string formula_error(const std::string& latex) {
   }
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

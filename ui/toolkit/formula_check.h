@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The parser's message on a formula; empty: valid. The fonts of formulas must be loaded before.
 std::string formula_error(const std::string& latex);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

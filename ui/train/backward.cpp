@@ -11,7 +11,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -185,4 +185,4 @@ void edit_exact_heads(const TrainScene& s, const std::array<MethodColumn, 2>& co
   ImGui::SetCursorScreenPos({at.x, at.y + std::max(row * static_cast<float>(layers), px(16)) + px(6)});
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -16,7 +16,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -309,4 +309,4 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
       s.session.view, s.requests);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -13,7 +13,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -222,4 +222,4 @@ void draw_train_invitation(const TrainScene& s, const Box& box) {
   ImGui::EndGroup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -14,7 +14,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -149,4 +149,4 @@ void edit_train_methods(const TrainScene& s, float width) {
   complain(s, PlanPart::methods, width);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -17,7 +17,7 @@
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The part of an earlier record that is no longer in the present one.
 struct TrainBranch {
@@ -132,4 +132,4 @@ int kept_step(const TrainProgress& progress, const TrainLook& look);
 /// Plan, curves, picture of the weights and numbers, between the bars.
 void draw_train(const Frame& frame);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -14,7 +14,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -238,4 +238,4 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   offer_export({Plot::train_weights, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.requests);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -13,7 +13,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -223,4 +223,4 @@ void draw_train_plan(const TrainScene& s) {
   edit_text(s, width);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -14,7 +14,7 @@
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/plot.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -455,4 +455,4 @@ FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
   return p;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

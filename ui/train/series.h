@@ -10,7 +10,7 @@
 #include "ui/frame/train_answer.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A measure of a pair at a point: of tensor `tensor`, or over all where that is -1 or unknown.
 double measure_of(const PairPoint& point, TrainMeasure measure, int tensor);
@@ -86,4 +86,4 @@ FigurePanel deviation_panel(const TrainDrawing& drawing, const TrainLook& look);
 /// The same of a number of each run.
 FigurePanel run_panel(const TrainDrawing& drawing, const TrainLook& look);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

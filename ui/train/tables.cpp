@@ -23,7 +23,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -392,4 +392,4 @@ std::string health_csv(const TrainRecord& r) {
   return table.take();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

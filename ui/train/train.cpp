@@ -10,7 +10,7 @@
 #include "ui/train/panels.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -135,4 +135,4 @@ void draw_train(const Frame& frame) {
   note_beginning(m, frame.input.train, frame.requests.train.act);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

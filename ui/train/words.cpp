@@ -14,7 +14,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::string short_name(const ParameterTensor& t) {
   return t.layer >= 0 && t.name.starts_with(prefix) ? std::to_string(t.layer) + " " + t.name.substr(prefix.size()) : t.name;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "ui/session/session.h"
 #include "ui/train/series.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The answer in one sentence, and what it means.
 struct TrainWords {
@@ -65,4 +65,4 @@ std::string tensors_csv(const TrainRecord& record, int pair, int step);
 std::string heads_csv(const TrainRecord& record, int step);
 std::string health_csv(const TrainRecord& record);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

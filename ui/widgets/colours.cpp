@@ -6,7 +6,7 @@
 
 #include "ui/frame/pixel_image.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// Lightness and two opponent axes (Ottosson 2020, "A perceptual color space for image processing").
@@ -168,4 +168,4 @@ float bar_value(float position, const Colouring& c) {
   return c.log ? std::sinh(share / m.factor) / m.inverse_knee : share / m.factor;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

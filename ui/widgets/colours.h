@@ -6,7 +6,7 @@
 #include "ui/frame/pixel_image.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Entries of a colour table: the map from its low to its high end, then marker colours outside the map.
 namespace entry {
@@ -39,4 +39,4 @@ float bar_position(float value, const Mapping& mapping);
 float bar_position(float value, const Colouring& colouring);
 float bar_value(float position, const Colouring& colouring);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

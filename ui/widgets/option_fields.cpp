@@ -11,7 +11,7 @@
 #include "kernels/experiment/text.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 void begin_option(const char* name, bool differs) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -115,4 +115,4 @@ bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   return changed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

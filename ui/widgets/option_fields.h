@@ -10,7 +10,7 @@
 #include "kernels/experiment/setting.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// At UI scale 1, in pixels.
 inline constexpr float option_name_width = 118, option_field_width = 196;
@@ -34,4 +34,4 @@ bool edit_setting(const Setting& s, bool differs, const SettingLook& look = {});
 /// A number; values out of range are ignored. True if it changed.
 bool real_field(const char* id, double& value, const RealRange& range, double step, float width = option_field_width);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// The limit on the points of all curves together, which bounds the time of a frame.
@@ -320,4 +320,4 @@ PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size) 
   return mouse;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/plot.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Part of an x axis.
 struct PanelRange {
@@ -61,4 +61,4 @@ void draw_vertical(double x, Colour colour, float weight, const std::string& tex
 /// Shades [from, to] of the current plot's x axis.
 void shade_range(double from, double to, Colour colour);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

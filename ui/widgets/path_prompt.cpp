@@ -12,7 +12,7 @@
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr const char* held_files = "files";  ///< payload: the place of the field under them
@@ -188,4 +188,4 @@ void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, con
   ImGui::EndPopup();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -6,7 +6,7 @@
 
 #include "ui/frame/requests.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 struct PanelInput;
 struct PathPrompt;
@@ -57,4 +57,4 @@ bool path_suggestions(PathPrompt& prompt, const PanelInput& input, FileUse use, 
 /// Error of the last try, in lines of `width`; nothing if it did not fail.
 void path_error(const PathPrompt& prompt, const PanelInput& input, float width);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

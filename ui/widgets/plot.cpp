@@ -8,7 +8,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -299,4 +299,4 @@ int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, int
   return clicked;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

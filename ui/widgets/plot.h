@@ -12,7 +12,7 @@
 #include "ui/frame/panel_axes.h"  // IWYU pragma: export
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Axes and ticks of a plot.
 struct PlotFrame {
@@ -73,4 +73,4 @@ float height_of_legend(float width, std::span<const LegendName> entries, int mos
 /// clicked one, or -1.
 int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, int most = 1);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 std::string time_left(double seconds) {
   if (seconds < 0) return "          ";
@@ -92,4 +92,4 @@ void judging_button(const HeadVerdicts& found, const Experiment& e, HeadsState& 
   explain(stopped ? "Judges the heads that are missing." : "Stops; the heads that were judged stay.");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,6 +9,10 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
+struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// Work shorter than this shows no progress, in seconds.
 inline constexpr double shown_after = 0.5;
@@ -25,8 +29,6 @@ void draw_bar(ImVec2 at, float width, float thick, double share);
 /// A bar, the time left and a button that stops the work, in a line of `height`; nothing until `shown_after`. Its width is
 /// `progress_width`.
 void draw_progress(const PanelInput& input, float height, Requests& requests);
-
-struct Result;
 
 /// True if the result is a first answer, with fewer rows than its question asks for.
 bool is_first_answer(const Result& result);
@@ -48,4 +50,4 @@ bool judging_stopped(const HeadsState& heads, const Experiment& experiment);
 void judging_button(const HeadVerdicts& found, const Experiment& experiment, HeadsState& heads, float width,
                     Requests& requests);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -176,4 +176,4 @@ int hovered_bit(int columns, ImVec2 at, ImVec2 size) {
   return place ? place->column : -1;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "kernels/arithmetic/precision.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Appearance of a cell.
 struct CellLook {
@@ -54,4 +54,4 @@ void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVe
 /// none.
 int hovered_bit(int columns, ImVec2 at, ImVec2 size);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 #include "ui/frame/requests.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A plot that can be saved.
 struct Exportable {
@@ -25,4 +25,4 @@ struct Exportable {
 /// request. Takes no room in the layout.
 void offer_export(const Exportable& plot, View& view, Requests& requests);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

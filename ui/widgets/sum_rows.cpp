@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 std::uint64_t magnitude_of(std::int64_t x) { return static_cast<std::uint64_t>(x < 0 ? -x : x); }
@@ -232,4 +232,4 @@ void draw_chain_table(const SumTable& table, float width) {
       "lost = sum + a * b - round(fma(a, b, sum))");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "kernels/arithmetic/fma_chain.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A number in binary: magnitude * 2^unit.
 struct SumRow {
@@ -60,4 +60,4 @@ void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float w
 /// Draws the rows of a chain the same way; each has its own lost digits.
 void draw_chain_table(const SumTable& table, float width);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "imgui_internal.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr float bar_height = 3, most_bar_height = 14, cell_padding = 3, row_padding = 2;
@@ -231,4 +231,4 @@ std::optional<std::size_t> draw_table(const char* id, const Table& table, const 
   return clicked;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 #include "kernels/experiment/table.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A row beside its cells.
 struct TableRow {
@@ -30,4 +30,4 @@ struct TableLook {
 /// clicked, by its place in the table.
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

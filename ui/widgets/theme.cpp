@@ -5,7 +5,7 @@
 #include "imgui_internal.h"  // ImFontLoader
 #include "implot.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 /// 0xRRGGBB in ImGui's packing.
@@ -281,4 +281,4 @@ void apply_theme(Theme theme, double ui_scale, double dpi_scale) {
   if (ImPlot::GetCurrentContext() != nullptr) style_plots(p, scale);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

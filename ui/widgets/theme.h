@@ -8,7 +8,7 @@
 
 struct ImFont;
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Colours of a theme by their role.
 struct Palette {
@@ -67,4 +67,4 @@ inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono 
 /// both scales, by which all lengths are multiplied.
 void apply_theme(Theme theme, double ui_scale, double dpi_scale = 1);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -9,7 +9,7 @@
 
 #include "imgui_internal.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -500,4 +500,4 @@ bool mark_button(const char* id, bool forward, Colour mark) {
   return pressed;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "imgui.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// Pixels of a length at UI scale 1.
 float px(float length);
@@ -210,4 +210,4 @@ bool mark_button(const char* id, bool forward, Colour mark);
 /// Width of such a button, in pixels.
 float transport_width();
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

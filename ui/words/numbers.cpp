@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <limits>
 
-namespace attoscope {
+namespace attoscope::ui {
 
 std::string scientific(double x, int digits) {
   if (std::isnan(x)) return "NaN";
@@ -124,4 +124,4 @@ std::string three_digits(double x) {
 std::string bytes_text(double bytes) { return with_unit(bytes, {"B", "kB", "MB", "GB", "TB", "PB"}); }
 std::string seconds_text(double seconds) { return with_unit(seconds * 1e9, {"ns", "µs", "ms", "s"}); }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -6,7 +6,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/text.h"  // IWYU pragma: export
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// "3.05e-2", "-4.8e-8", "0", "inf", "NaN": `digits` significant digits, no zeros in the exponent.
 std::string scientific(double x, int digits = 3);
@@ -43,4 +43,4 @@ std::string bytes_text(double bytes);
 /// Seconds as "2.19 µs": three digits.
 std::string seconds_text(double seconds);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "kernels/experiment/rules.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -267,4 +267,4 @@ std::string shown_file(const std::string& files) {
   return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

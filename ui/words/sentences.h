@@ -9,9 +9,11 @@
 #include "kernels/experiment/method.h"
 
 namespace attoscope {
-
 struct Experiment;
 struct Result;
+}  // namespace attoscope
+
+namespace attoscope::ui {
 
 /// Name of the last of some files, without folders and scales: "qkv.safetensors" of "/a/qkv.safetensors,k_scale=/b/s.npy".
 std::string shown_file(const std::string& files);
@@ -66,4 +68,4 @@ std::string hardware_lines(const Result& result);
 /// "512 of 16384 rows".
 std::string rows_text(const Result& result);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -13,7 +13,7 @@
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/all_heads.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 using Kinds = std::map<std::string, const FarWork*>;
@@ -79,7 +79,7 @@ double largest_of_file(const std::string& file, int head, ScaledTensor t, const 
   return input.tensors->all_heads ? input.tensors->all_heads->largest(t, stop) : 0;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 /// Answers a question of a kind by Module.tell, in a Web Worker.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const char* question, std::size_t size) {

@@ -12,8 +12,10 @@
 #include "kernels/experiment/scaling.h"
 
 namespace attoscope {
-
 struct StopSign;
+}  // namespace attoscope
+
+namespace attoscope::app {
 
 /// One kind of questions. In the page it asks, in the Web Worker it answers; there is one object of each kind in either.
 class FarWork {
@@ -50,4 +52,4 @@ class FarWork {
 /// The largest magnitude over all heads of a file.
 double largest_of_file(const std::string& file, int head, ScaledTensor t, const StopSign& stop);
 
-}  // namespace attoscope
+}  // namespace attoscope::app

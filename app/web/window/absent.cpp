@@ -7,9 +7,9 @@
 #include "app/window/fonts.h"
 #include "app/window/offscreen.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
-FontFiles find_fonts() {
+ui::FontFiles find_fonts() {
   return {.sans = "/fonts/Inter-Regular.otf",
           .sans_semibold = "/fonts/Inter-SemiBold.otf",
           .mono = "/fonts/JetBrainsMono-Regular.ttf",
@@ -17,9 +17,9 @@ FontFiles find_fonts() {
           .sans_italic = "/fonts/Inter-Italic.otf"};
 }
 
-FontFace find_font_with(const MissingCharacters&) { return {}; }
+FontFace find_font_with(const ui::MissingCharacters&) { return {}; }
 
-std::string missing_fonts(const FontFiles&) { return ""; }
+std::string missing_fonts(const ui::FontFiles&) { return ""; }
 
 DragWatch::DragWatch(std::function<void()> changed) : changed_(std::move(changed)) {}
 DragWatch::~DragWatch() = default;
@@ -33,4 +33,4 @@ Offscreen::~Offscreen() = default;
 std::string Offscreen::renderer() const { return ""; }
 Picture Offscreen::read() const { return {}; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 FileDialog* open_dialog = nullptr;  ///< the window's
@@ -24,7 +24,7 @@ FileDialog::~FileDialog() { open_dialog = nullptr; }
 void FileDialog::ask(FileQuestion question) {
   question_ = std::move(question);
   if (question_->saves) return choose({download(*question_)});
-  EM_ASM({ Module.choose($0); }, static_cast<int>(question_->use == FileUse::tensors));
+  EM_ASM({ Module.choose($0); }, static_cast<int>(question_->use == ui::FileUse::tensors));
 }
 
 std::optional<FileAnswer> FileDialog::take() { return std::exchange(answer_, std::nullopt); }
@@ -35,12 +35,12 @@ void FileDialog::choose(std::vector<std::string> files) {
   answered_();
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 /// Takes the paths of the chosen files, one a line; none where the chooser was closed.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_chosen(const char* lines) {
   std::vector<std::string> files;
   std::istringstream in(lines);
   for (std::string file; std::getline(in, file);) files.push_back(std::move(file));
-  if (attoscope::open_dialog != nullptr) attoscope::open_dialog->choose(std::move(files));
+  if (attoscope::app::open_dialog != nullptr) attoscope::app::open_dialog->choose(std::move(files));
 }

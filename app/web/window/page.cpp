@@ -15,7 +15,7 @@
 #include "app/session/session.h"
 #include "app/session/session_store.h"
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 std::optional<LinkMessage> told;
@@ -49,7 +49,7 @@ std::optional<LinkMessage> LiveLink::take() { return std::exchange(told, std::nu
 
 bool send_to_window(const std::string&, const LinkMessage&) { return false; }
 
-}  // namespace attoscope
+}  // namespace attoscope::app
 
 /// Tells the window to open what a link says, as `attoscope open` does. Returns half a sentence where it makes no sense, else
 /// "", valid until the next call.
@@ -57,7 +57,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
   static std::string why;
   why.clear();
   try {
-    attoscope::tell_window(attoscope::parse_link_url(url));
+    attoscope::app::tell_window(attoscope::app::parse_link_url(url));
   } catch (const std::exception& error) {
     why = error.what();
   }
@@ -65,20 +65,20 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
 }
 
 /// Sets the text that the next paste gets.
-extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_paste(const char* text) { attoscope::set_pasted(text); }
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_paste(const char* text) { attoscope::app::set_pasted(text); }
 
 /// Shows a new user's session, whose example is there.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_show_example() {
-  attoscope::tell_window({.files = {}, .session = attoscope::short_session_text(attoscope::first_session())});
+  attoscope::app::tell_window({.files = {}, .session = attoscope::app::short_session_text(attoscope::app::first_session())});
 }
 
 /// Causes a frame, as files that the window waits for have come.
-extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_fetched() { attoscope::wake_page(); }
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_fetched() { attoscope::app::wake_page(); }
 
 /// Starts the window; the page calls for its frames.
 int main() {
   try {
-    attoscope::open_kept_session();
+    attoscope::app::open_kept_session();
   } catch (const std::exception& error) {
     std::cerr << error.what() << std::endl;
     return 1;

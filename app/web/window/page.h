@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// Sets the text that the next paste gets.
 void set_pasted(std::string text);
 /// Causes a frame.
 void wake_page();
 
-}  // namespace attoscope
+}  // namespace attoscope::app

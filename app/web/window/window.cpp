@@ -14,7 +14,7 @@
 #include "imgui_impl_opengl3.h"
 #include "imgui_internal.h"  // queue of input events
 
-namespace attoscope {
+namespace attoscope::app {
 namespace {
 
 bool woken = true;
@@ -146,4 +146,4 @@ void MainWindow::repeat(std::function<bool()> turn) {
   emscripten_set_main_loop(turn_if_due, 0, false);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -299,7 +299,7 @@ CASE(statistics, verdicts) {
     r.experiment.a.algorithm = a;
     r.a_error.mean_abs = r.a_error.max_abs = error;
     r.b_error.mean_abs = r.b_error.max_abs = 1;
-    return verdict(r);
+    return ui::verdict(r);
   };
   using Tone = Verdict::Tone;
   for (const Algorithm a : {Algorithm::flash2, Algorithm::hardware, Algorithm::loaded}) {

@@ -504,7 +504,7 @@ CASE(train, seeds) {
   std::vector<std::shared_ptr<const TrainRecord>> shown = hand.stage.panel_input().train.seeds;
   shown.insert(shown.begin(), hand.stage.panel_input().train.record);
   std::vector<TrainRecord> records;
-  for (int i = 0; i < 3; ++i) records.push_back(attoscope::trained(at_seed(shown[0]->plan, i)).record);
+  for (int i = 0; i < 3; ++i) records.push_back(app::trained(at_seed(shown[0]->plan, i)).record);
   const Json json = seeds_json(records);
   check_seed_rows(hand, shown, json);
   const TrainDrawing& d = hand.stage.state->train->drawing;

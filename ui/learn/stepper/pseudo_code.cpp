@@ -7,7 +7,7 @@
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -130,4 +130,4 @@ std::string draw_code_view(LessonScene& scene) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -271,4 +271,4 @@ std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -274,4 +274,4 @@ void draw_step_choices(LessonScene& scene, RecurrenceViewState& state) {
   tell_refusal(scene, state);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

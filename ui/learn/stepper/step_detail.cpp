@@ -8,7 +8,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -219,4 +219,4 @@ void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   take_room(at, {scene.width, y - at.y});
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

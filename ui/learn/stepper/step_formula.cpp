@@ -8,7 +8,7 @@
 #include "ui/learn/stepper/stepper.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -299,4 +299,4 @@ std::string state_number(double x) {
   return fmt::format("{:.6f}", x);
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -170,4 +170,4 @@ void draw_step_transport(LessonScene& scene, const StepperData& stepped, int tic
   if (to != tick) change(scene, "at", std::to_string(to));
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

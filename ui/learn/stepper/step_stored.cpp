@@ -8,7 +8,7 @@
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -226,4 +226,4 @@ float draw_stored(const StepperData& s, ImVec2 at, float width) {
   return at.y + height;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

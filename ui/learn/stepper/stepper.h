@@ -13,7 +13,7 @@
 #include "ui/learn/views/views.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The position of every algorithm at each tick of a shared clock: the scores taken in, then the lines done with them.
 /// [tick][algorithm] is an index into its steps.
@@ -119,4 +119,4 @@ ImVec2 pseudo_code_size(std::span<const CodeLine> lines, Face face, std::size_t 
 /// The mark of what belongs to the step: the line that runs, the numbers put in, the state that changes.
 void draw_step_mark(ImVec2 from, ImVec2 to);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -15,7 +15,7 @@
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 struct ExerciseViewState {
   std::optional<Exercise> exercise;
@@ -221,4 +221,4 @@ std::string draw_exercise_view(LessonScene& scene) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

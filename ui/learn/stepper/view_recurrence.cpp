@@ -8,7 +8,7 @@
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -49,7 +49,7 @@ std::string draw_recurrence_view(LessonScene& scene) {
   if (state.rows.empty()) return state.problem;
   const int last = static_cast<int>(state.clock.size()) - 1, shown = shown_step(scene, at, last),
             start = std::clamp(to_number<int>(written(scene.view, "at")).value_or(0), 0, last),
-            tick = attoscope::stepped(scene, shown, start, last);
+            tick = ui::stepped(scene, shown, start, last);
   if (tick != shown) change(scene, "at", std::to_string(tick));
   const StepperData stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
@@ -64,4 +64,4 @@ std::string draw_recurrence_view(LessonScene& scene) {
   return problem;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

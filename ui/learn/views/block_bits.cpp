@@ -13,7 +13,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::string draw_block_bits(LessonScene& scene) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -168,4 +168,4 @@ void draw_ranges(std::span<const Format> formats, double x, bool upper, float wi
       "2^(2 - 2^(E-1) - M)  ..  2^(2 - 2^(E-1))  ..  (2 - 2^-M) 2^(2^(E-1) - 1)");
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

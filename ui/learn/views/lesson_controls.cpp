@@ -14,7 +14,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -260,4 +260,4 @@ std::string draw_lesson_controls(LessonScene& scene) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

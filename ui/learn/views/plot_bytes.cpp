@@ -17,7 +17,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -183,4 +183,4 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -192,4 +192,4 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -11,7 +11,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 namespace {
 
 constexpr int heap_bins = 32;
@@ -137,4 +137,4 @@ std::string draw_heaps_plot(LessonScene& scene, float height) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -10,7 +10,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -159,4 +159,4 @@ std::string draw_sweep_plot(LessonScene& scene, float height) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::string draw_bits_view(LessonScene& scene) {
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -20,7 +20,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 namespace {
 
@@ -212,4 +212,4 @@ void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to) {
   });
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -16,7 +16,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// A number as lessons and readers write it: a formula without names, such as "0.1", "-1/3" or "exp(11)"; a power of two such
 /// as "2^-14"; "inf", "nan".
@@ -135,4 +135,4 @@ std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string& pro
 /// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

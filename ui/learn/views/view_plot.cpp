@@ -13,7 +13,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -227,4 +227,4 @@ std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::share
   return "";
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -12,7 +12,7 @@
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 struct PolicyViewState {
   std::string typed_format;
@@ -137,4 +137,4 @@ std::string draw_policy_view(LessonScene& scene) {
   return problem;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

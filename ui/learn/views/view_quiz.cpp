@@ -11,7 +11,7 @@
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The number that is being typed.
 struct QuizViewState {
@@ -178,4 +178,4 @@ std::string draw_quiz_view(LessonScene& scene) {
   return problem;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -7,7 +7,7 @@
 #include "imgui.h"
 #include "kernels/experiment/text.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 bool is_on_page(const LessonScene& scene) { return scene.input.learn.page_part > 0; }
 
@@ -123,4 +123,4 @@ LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot
   return latest;
 }
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -13,7 +13,7 @@
 #include "ui/frame/frame.h"
 #include "ui/frame/lesson.h"
 
-namespace attoscope {
+namespace attoscope::ui {
 
 /// The stepper that keys move, the first one on screen, and the one that plays.
 struct Stepping {
@@ -126,4 +126,4 @@ std::string draw_quiz_view(LessonScene& scene);
 std::string draw_sum_view(LessonScene& scene);
 std::string draw_exercise_view(LessonScene& scene);
 
-}  // namespace attoscope
+}  // namespace attoscope::ui

@@ -8,7 +8,7 @@
 
 #include "app/threads/job.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The class of app/threads/job_queue.h for a page. Nothing interrupts a job.
 class JobQueue {
@@ -36,4 +36,4 @@ class JobQueue {
   std::deque<Job> jobs_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

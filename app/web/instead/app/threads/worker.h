@@ -19,7 +19,7 @@
 #include "app/threads/effort.h"
 #include "app/web/far/far.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The class of app/threads/worker.h for a page, which ends the Web Worker of work that runs longer than `patience` while
 /// a newer question waits, and of work that is cancelled.
@@ -27,7 +27,7 @@ template <class Question, class Answer>
 class Worker {
  public:
   using Poll = std::function<bool()>;
-  using Publish = attoscope::Publish<Answer>;
+  using Publish = app::Publish<Answer>;
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
@@ -110,4 +110,4 @@ class Worker {
   const FarWork far_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -12,7 +12,7 @@
 #include "app/threads/worker.h"
 #include "app/train/ordered_training.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The class of app/train/train_thread.h for a page. Nothing interrupts a step.
 class TrainThread {
@@ -90,4 +90,4 @@ class TrainThread {
   Worker<Turn, Turned> turns_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -9,7 +9,7 @@
 
 #include "app/window/file_question.h"
 
-namespace attoscope {
+namespace attoscope::app {
 
 /// The class of app/window/file_dialog.h for a page.
 class FileDialog {
@@ -29,4 +29,4 @@ class FileDialog {
   std::optional<FileAnswer> answer_;
 };
 
-}  // namespace attoscope
+}  // namespace attoscope::app

@@ -1,0 +1,14 @@
+/// Tests look at several rooms at once: what uses `testing` sees the names of `app` and `ui`, too.
+#pragma once
+
+namespace attoscope {
+
+namespace app {}
+namespace ui {}
+
+namespace testing {
+using namespace app;
+using namespace ui;
+}  // namespace testing
+
+}  // namespace attoscope
