@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "app/session/session.h"
 #include "kernels/experiment/arithmetic_version.h"

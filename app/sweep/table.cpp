@@ -43,14 +43,14 @@ bool read(const std::string& text, std::uint64_t& digest) {
   return value.has_value();
 }
 
-std::vector<std::string> points_head(const Sweep& sweep) {
-  std::vector<std::string> head{"point"};
-  for (const Axis& axis : sweep.axes) head.push_back(axis.key);
-  head.emplace_back(name(sweep.over.kind));
+std::vector<std::string> points_header(const Sweep& sweep) {
+  std::vector<std::string> header{"point"};
+  for (const Axis& axis : sweep.axes) header.push_back(axis.key);
+  header.emplace_back(name(sweep.over.kind));
   const PointSummary s = empty_summary(has_backward(sweep));
-  visit_summary(s, [&](const std::string& name, auto) { head.push_back(name); });
-  head.emplace_back("error");
-  return head;
+  visit_summary(s, [&](const std::string& name, auto) { header.push_back(name); });
+  header.emplace_back("error");
+  return header;
 }
 
 std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answer) {
@@ -72,7 +72,7 @@ std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answe
 }
 
 SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line, std::size_t number) {
-  const std::size_t width = points_head(sweep).size(), first = sweep.axes.size() + 2;
+  const std::size_t width = points_header(sweep).size(), first = sweep.axes.size() + 2;
   if (line.size() != width) refuse_line(number, std::to_string(width) + " fields");
   const auto index = to_number<std::size_t>(line[0]);
   if (!index || *index >= point_count(sweep))
@@ -159,14 +159,14 @@ std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span
 }
 
 std::string points_csv(const Sweep& sweep, std::span<const SweepAnswer> answers) {
-  std::string text = csv_line(points_head(sweep));
+  std::string text = csv_line(points_header(sweep));
   for (const SweepAnswer& answer : answers) text += csv_line(point_line(sweep, answer));
   return text;
 }
 
 std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string& text) {
   const std::vector<std::vector<std::string>> lines = csv_lines(text);
-  if (lines.empty() || lines[0] != points_head(sweep)) refuse_line(1, "the head of this sweep's points");
+  if (lines.empty() || lines[0] != points_header(sweep)) refuse_line(1, "the header of this sweep's points");
   std::vector<SweepAnswer> answers;
   for (std::size_t i = 1; i < lines.size(); ++i) answers.push_back(parse_point(sweep, lines[i], i + 1));
   return answers;

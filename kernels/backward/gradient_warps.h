@@ -37,7 +37,7 @@ enum class KeysPart : std::uint8_t { sums, finish };
 template <class T, class Observer>
 class GradientRow : private RowPairs<T, Observer> {
   using Base = RowPairs<T, Observer>;
-  using Base::at, Base::buffers, Base::tiles, Base::of_ds, Base::step;
+  using Base::at, Base::buffers, Base::tiles, Base::of_ds, Base::if_due;
   using Base::job_, Base::block_, Base::group_, Base::cursor_, Base::rows_, Base::scratch_, Base::rule_, Base::task_;
   using typename Base::Array;
 
@@ -61,7 +61,7 @@ class GradientRow : private RowPairs<T, Observer> {
 
  private:
   ATTOSCOPE_HOST_DEVICE void queries() {
-    step(tiles(), [&] {
+    if_due(tiles(), [&] {
       for (int b = 0; b < buffers(); ++b) holds_[b] = 0;
       if (group_.leads() && rule_.order == GradOrder::shuffled)
         shuffle_tiles(order_, tiles(), task_.query_tile, rule_.order_seed);
@@ -71,10 +71,10 @@ class GradientRow : private RowPairs<T, Observer> {
     const int end_tile = task_.end_tile < tiles() ? task_.end_tile : tiles();
     for (int i = task_.first_tile; i < end_tile; ++i) add_tile(tile_at(i));
     for (int b = 1; b < buffers(); ++b)
-      step(job_.d, [&] {
+      if_due(job_.d, [&] {
         if (holds_[b] != 0) add_column_sums(buffers_ + std::ptrdiff_t{b} * job_.d, -1 - b, 0);
       });
-    step(job_.d, [&] { store(); });
+    if_due(job_.d, [&] { store(); });
   }
   ATTOSCOPE_HOST_DEVICE int tile_at(int i) const {
     if (rule_.order == GradOrder::shuffled) return order_[i];
@@ -97,9 +97,9 @@ class GradientRow : private RowPairs<T, Observer> {
     if (k0 >= high || k1 <= low) return;
     for (int first = k0; first < k1; first += key_chunk) {
       const int end = k1 - first < key_chunk ? k1 : first + key_chunk;
-      step(static_cast<std::int64_t>(end - first) * (rule_.width + 8), [&] { multiply(first, end, first > k0); });
+      if_due(static_cast<std::int64_t>(end - first) * (rule_.width + 8), [&] { multiply(first, end, first > k0); });
     }
-    step(job_.d, [&] {
+    if_due(job_.d, [&] {
       const Keys seen = seen_of(k0, k1);
       if (seen.empty()) return;
       if (rule_[GradStep::dq_tile].rounds()) fill_columns(sums_, GradStep::dq_tile, tile, [this](int c) { return sums_[c]; });

@@ -16,7 +16,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   using Base::job_, Base::block_, Base::group_, Base::observer_, Base::cursor_, Base::costs_, Base::rows_, Base::tile_,
       Base::state_, Base::scratch_;
   using Base::R, Base::vectors, Base::infinity;
-  using Base::vec, Base::random, Base::keys, Base::step;
+  using Base::vec, Base::random, Base::keys, Base::if_due;
   using typename Base::Array, typename Base::V;
 
   ATTOSCOPE_HOST_DEVICE RowPairs(const GradientRule<T>& rule, const RowsTask<T>& task, const LaneGroup& group,
@@ -35,7 +35,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     if (rule_.finds_state) find_state();
     if (rule_.is_merged && job_.mask_tensor.terms != nullptr) sum_lowest();
     find_delta();
-    step(1, [&] { store_statistics(); });
+    if_due(1, [&] { store_statistics(); });
     each_chunk(task_.keys, [&](int i, int first, int end) {
       const Array p = task_.p != nullptr ? Array(task_.p) + at(i) : p_, ds = of_ds() + at(i);
       if (!is_held()) find_weights(first, end, p, ds);
@@ -108,7 +108,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE_NOINLINE void sum_lowest() {
     const auto m = vec(state_.m), l = vec(state_.l);
     const auto of_lowest = [&](int r, V x, V otherwise) { return lowest(r) < V{} ? x : otherwise; };
-    step(1, [&] {
+    if_due(1, [&] {
       for (int r = 0; r < vectors; ++r) l[r] = of_lowest(r, job_.has_sink ? exponential(job_.sink - m[r]) : V{}, l[r]);
     });
     each_chunk(KeyList{nullptr, job_.n}, [&](int, int first, int end) {
@@ -123,7 +123,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       });
       group_.sync();  // before they change
     });
-    step(1, [&] {
+    if_due(1, [&] {
       this->hand_over(state_.l);
       find_log_sums();
     });
@@ -132,7 +132,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   /// m, l and L of golden, and P, in place of S.
   ATTOSCOPE_HOST_DEVICE void find_state() {
     const auto m = vec(state_.m), l = vec(state_.l);
-    step(1, [&] {
+    if_due(1, [&] {
       for (int r = 0; r < vectors; ++r) m[r] = splat<V>(job_.has_sink ? job_.sink : -infinity);
     });
     each_chunk(task_.keys, [&](int i, int first, int end) {
@@ -145,7 +145,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       each_number_of_rows(keys(), m, [&](V x, int j) { return kept[j] > x ? kept[j] : x; });
       group_.sync();  // before they change
     });
-    step(1, [&] {
+    if_due(1, [&] {
       this->hand_over(state_.m);
       for (int r = 0; r < vectors; ++r) l[r] = job_.has_sink ? exponential(job_.sink - m[r]) : V{};
     });
@@ -156,7 +156,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       each_number_of_rows(end - first, l, [&](V x, int j) { return x + p[j]; });
       group_.sync();  // before they change
     });
-    step(1, [&] {
+    if_due(1, [&] {
       this->hand_over(state_.l);
       for (int r = 0; r < vectors; ++r) vec(lse_)[r] = m[r] + logarithm(l[r]);
     });
@@ -231,7 +231,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   }
 
   ATTOSCOPE_HOST_DEVICE void delta_of_output() {
-    step(job_.d_v, [&] {
+    if_due(job_.d_v, [&] {
       with_rounder(rule_[GradStep::delta_step], random_step(GradStep::delta_step), random(), [&](auto rounder) {
         for (int r = 0; r < vectors; ++r) {
           V sum{};
@@ -245,7 +245,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   }
 
   ATTOSCOPE_HOST_DEVICE void delta_of_probabilities() {
-    step(1, [&] {
+    if_due(1, [&] {
       for (int r = 0; r < vectors; ++r) vec(delta_)[r] = V{};
     });
     each_chunk(KeyList{nullptr, job_.n}, [&](int i, int first, int end) {
@@ -265,7 +265,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       });
       group_.sync();  // before they make place for the next ones
     });
-    step(1, [&] {
+    if_due(1, [&] {
       this->hand_over(delta_);
       finish_delta();
     });
@@ -296,7 +296,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       const int key = list[i], chunk = (key / key_chunk + 1) * key_chunk,
                 whole = list.keys != nullptr ? key + 1 : (chunk < job_.n ? chunk : job_.n);
       const int first = key > low ? key : low, end = whole < high ? whole : high;
-      if (first < end) step((end - first) * cost_of_key(), [&] { f(i + first - key, first, end); });
+      if (first < end) if_due((end - first) * cost_of_key(), [&] { f(i + first - key, first, end); });
       i += whole - key;
       observer_.check();
     }

@@ -18,7 +18,7 @@ std::vector<std::vector<std::string>> csv_lines(const std::string& text);
 /// A text that grows field by field.
 class CsvText {
  public:
-  explicit CsvText(std::string_view head) : text_(head) { text_ += '\n'; }
+  explicit CsvText(std::string_view header) : text_(header) { text_ += '\n'; }
 
   CsvText& add(std::string_view field) {
     line_.emplace_back(field);

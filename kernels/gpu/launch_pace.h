@@ -9,7 +9,7 @@ namespace attoscope {
 
 /// Thread blocks are counted in rounds of one block per multiprocessor, which take as long as one block. The first launch is
 /// small, the next ones follow the measured time. A launch should stay below the limit; it can exceed it only where a single
-/// step of one round takes longer.
+/// work item of one round takes longer.
 class LaunchPace {
  public:
   /// About a millisecond of double on a GPU with few units for it.
@@ -35,11 +35,11 @@ class LaunchPace {
   /// Blocks of the next slice of rows: as many as can finish in one launch, or as a GPU holds at a time.
   int blocks() const {
     const std::int64_t all_the_way = work_ / estimate_.whole,
-                       some_steps = std::min<std::int64_t>(held_, work_ / estimate_.step);
-    return static_cast<int>(std::clamp<std::int64_t>(std::max(all_the_way, some_steps), 1, most_rounds)) * multiprocessors_;
+                       some_items = std::min<std::int64_t>(held_, work_ / estimate_.item);
+    return static_cast<int>(std::clamp<std::int64_t>(std::max(all_the_way, some_items), 1, most_rounds)) * multiprocessors_;
   }
   /// Work of each block in the next launch of that many blocks.
-  std::int64_t distance(int blocks) const { return std::max(estimate_.step, work_ / rounds(blocks)); }
+  std::int64_t distance(int blocks) const { return std::max(estimate_.item, work_ / rounds(blocks)); }
 
   /// Records that a launch of that many blocks, each doing `distance` of its work, took `ms`. The work per launch grows at most
   /// fourfold at a time, and a launch that had little to do cannot reduce it.
@@ -51,7 +51,7 @@ class LaunchPace {
 
  private:
   static constexpr std::int64_t most_rounds = 10000;
-  /// Share of the limit, since one step takes longer than another.
+  /// Share of the limit, since one work item takes longer than another.
   static constexpr double aim = 0.5;
 
   std::int64_t rounds(int blocks) const { return (blocks - 1) / multiprocessors_ + 1; }

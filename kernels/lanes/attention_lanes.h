@@ -11,7 +11,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   using Base = TileSteps<T, Observer>;
   using Base::job_, Base::block_, Base::cursor_, Base::rows_, Base::tile_, Base::state_, Base::scratch_;
   using Base::R, Base::vectors, Base::infinity;
-  using Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns, Base::step,
+  using Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns, Base::if_due,
       Base::tile_max, Base::tile_sum;
   using typename Base::Array, typename Base::L, typename Base::V;
 
@@ -35,9 +35,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
     cursor_.begin();
     this->load_rows();
-    step(job_.d_v, [&] { this->clear_state(); });
+    if_due(job_.d_v, [&] { this->clear_state(); });
     if (this->sees_keys()) run_algorithm();
-    step(1, [&] { store_output(out); });
+    if_due(1, [&] { store_output(out); });
     return cursor_.end();
   }
 
@@ -83,10 +83,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   ATTOSCOPE_HOST_DEVICE void flash2_tile() {
     advance_max();
-    step(2 * job_.d_v, [&] { rescale_O(); });
+    if_due(2 * job_.d_v, [&] { rescale_O(); });
     const Array sums = job_.flush == 0 ? state_.O : job_.flush == 1 ? scratch_.PV : state_.pending;
     this->sweep_keys(state_.m, {.sums = true, .sums_P = sums_P(), .rounds_P = true, .multiplies = true}, sums, job_.flush != 1);
-    step(2 * job_.d_v, [&] {
+    if_due(2 * job_.d_v, [&] {
       update_l();
       update_O();
       report_tile();
@@ -96,7 +96,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// Computes S of the tile, the running max, and the factors that rescale the state.
   ATTOSCOPE_HOST_DEVICE void advance_max() {
     this->scores();
-    step(16, [&] {
+    if_due(16, [&] {
       this->running_max();
       this->rescale_factors();
     });
@@ -105,7 +105,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has its own max and sum, and O is kept normalised.
   ATTOSCOPE_HOST_DEVICE void flash1_tile() {
     this->scores();
-    step(16, [&] {
+    if_due(16, [&] {
       fill_rows(scratch_.m_tile, Step::m, [&](int r) { return vec(tile_max())[r]; });
       for (int r = 0; r < vectors; ++r) {
         const V old = vec(scratch_.m_old)[r] = vec(state_.m)[r], tile = vec(scratch_.m_tile)[r];
@@ -114,7 +114,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       this->rescale_factors();
     });
     this->sweep_keys(scratch_.m_tile, {.sums = true, .sums_P = sums_P(), .rounds_P = true, .multiplies = true}, scratch_.PV);
-    step(8 * job_.d_v, [&] {
+    if_due(8 * job_.d_v, [&] {
       round_columns(scratch_.PV, Step::PV, tile_.index);
       merge_tile();
       this->report();
@@ -126,12 +126,12 @@ class AttentionBlock : private TileSteps<T, Observer> {
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     advance_max();
     this->sweep_keys(state_.m, {.sums = true});
-    step(16, [&] {
+    if_due(16, [&] {
       fill_rows(state_.l, Step::l, [&](int r) { return vec(tile_sum())[r]; });
       add_sink();
     });
     this->sweep_keys(state_.m, {.normalises = true, .multiplies = true}, state_.O);
-    step(2 * job_.d_v, [&] {
+    if_due(2 * job_.d_v, [&] {
       round_normalised_O();
       this->report();
     });
@@ -142,25 +142,25 @@ class AttentionBlock : private TileSteps<T, Observer> {
     each_tile(0, tiles(), [&] {
       advance_max();
       this->sweep_keys(state_.m, {.sums = true, .e_is_P = true});
-      step(16, [&] {
+      if_due(16, [&] {
         update_l();
         this->report();
       });
     });
-    step(16, [&] { add_sink(); });
+    if_due(16, [&] { add_sink(); });
     each_tile(0, tiles(), [&] { this->sweep_keys(state_.m, {.normalises = true, .multiplies = true}, state_.O, true); });
     this->enter(0, 0, rows_.any.first, rows_.any.end);
-    step(2 * job_.d_v, [&] { round_normalised_O(); });
+    if_due(2 * job_.d_v, [&] { round_normalised_O(); });
   }
 
   /// Computes each run of tiles as if it were alone, then merges them.
   ATTOSCOPE_HOST_DEVICE void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
-      step(job_.d_v, [&] { this->clear_state(); });
+      if_due(job_.d_v, [&] { this->clear_state(); });
       run_first_ = run * per_run;
       each_tile(run_first_, run_first_ + per_run, [&] { flash2_tile(); });
-      step(2 * job_.d_v, [&] {
+      if_due(2 * job_.d_v, [&] {
         flush_rest();
         save_run(run);
       });
@@ -171,10 +171,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   /// Adds the sink to l, and rescales O where the algorithm keeps it normalised.
   ATTOSCOPE_HOST_DEVICE void finish() {
-    if (job_.flush > 1 && runs_ == 0) step(2 * job_.d_v, [&] { flush_rest(); });
+    if (job_.flush > 1 && runs_ == 0) if_due(2 * job_.d_v, [&] { flush_rest(); });
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = !divides_at_the_end(job_.method.algorithm);
-    step(2 * job_.d_v, [&] {
+    if_due(2 * job_.d_v, [&] {
       const Array l_before = tile_sum();  // memory that no tile needs any more
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
@@ -384,14 +384,14 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// several, m is the largest log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending
   /// order of the runs; by sigmoid m is the log-sum-exp, l 1 and O the output.
   ATTOSCOPE_HOST_DEVICE void merge_runs() {
-    step(32 * runs_ + job_.d_v, [&] { begin_merge(); });
+    if_due(32 * runs_ + job_.d_v, [&] { begin_merge(); });
     for (int run = 0; run < runs_; ++run)
-      step(8 * job_.d_v, [&] {
+      if_due(8 * job_.d_v, [&] {
         merges_one_by_one() ? blend_run(run) : add_run(run);
         if (run + 1 == runs_) end_merge();
       });
     for (int run = 0; run < runs_; ++run)
-      step(job_.d_v, [&] {
+      if_due(job_.d_v, [&] {
         if (!job_.partial.rounds()) restore_single(run);
       });
   }

@@ -158,21 +158,21 @@ class BlockRows {
   /// True if any row of the block sees any key.
   ATTOSCOPE_HOST_DEVICE bool sees_keys() const { return rows_.any.first < rows_.any.end; }
 
-  /// Calls work() if that step, of about `cost` fma per row, is due in this launch.
+  /// Calls work() if that work item, of about `cost` fma per row, is due in this launch.
   template <class Work>
-  ATTOSCOPE_HOST_DEVICE void step(std::int64_t cost, Work work) {
+  ATTOSCOPE_HOST_DEVICE void if_due(std::int64_t cost, Work work) {
     if (cursor_.due(cost)) work();
   }
 
   /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache, or in a GPU's
-  /// shared memory, between the steps; inside work(), the tile is that piece. Pieces end where whole chunks of the tile do.
+  /// shared memory, between the items; inside work(), the tile is that piece. Pieces end where whole chunks of the tile do.
   /// `cost` is the cost of one key. Returns whether this launch did all pieces.
   template <class Work>
   ATTOSCOPE_HOST_DEVICE bool each_piece(std::int64_t cost, Work work) {
     const Tiles s = scratch_.S;
     const int j0 = tile_.j0, j1 = tile_.j1, begin = j0 - (j0 - tile_.first_key) % key_chunk,
               count = j0 < j1 ? (j1 - begin - 1) / key_chunk + 1 : 0;
-    const Steps due = cursor_.due_of(count, cost * key_chunk);
+    const DueItems due = cursor_.due_of(count, cost * key_chunk);
     for (int i = due.first; i < due.end; ++i) {
       observer_.check();
       const int first = begin + i * key_chunk;

@@ -77,7 +77,7 @@ class DoubleDoubleBlock {
   /// `cost` is the cost of one key.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_chunk(std::int64_t cost, F f) {
-    const Steps due = cursor_.due_of(chunks(), cost * chunk());
+    const DueItems due = cursor_.due_of(chunks(), cost * chunk());
     for (int i = due.first; i < due.end; ++i) f(begin_ + i * chunk(), end_of(i));
   }
   ATTOSCOPE_HOST_DEVICE int chunk() const { return Cursor::is_partial || stop_ <= begin_ ? key_chunk : stop_ - begin_; }
@@ -175,7 +175,7 @@ class DoubleDoubleBlock {
   /// Computes one column of the output after the other, each chunk by chunk.
   ATTOSCOPE_HOST_DEVICE void weighted_columns(double* out) {
     const int count = chunks();
-    const Steps due = cursor_.due_of(job_.d_v * count, dd_cost * chunk());
+    const DueItems due = cursor_.due_of(job_.d_v * count, dd_cost * chunk());
     for (int i = due.first; i < due.end; ++i) {
       const int column = i / count, piece = i % count;
       observer_.check();

@@ -157,9 +157,9 @@ struct WorkRange {
   std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Work of a warp, in units of about one fma per row: in all, and in its longest step, which no launch can split.
+/// Work of a warp, in units of about one fma per row: in all, and in its longest work item, which no launch can split.
 struct WorkEstimate {
-  std::int64_t whole = 1, step = 1;
+  std::int64_t whole = 1, item = 1;
 };
 
 /// The state after a tile, as a recorder sees it.

@@ -62,13 +62,13 @@ class Scores : protected BlockRows<T, Observer> {
   using Base::job_, Base::group_, Base::observer_, Base::costs_, Base::rows_, Base::tile_, Base::scratch_, Base::held_,
       Base::kept_;
   using Base::R, Base::vectors, Base::infinity, Base::tile_max, Base::tie_counts;
-  using Base::vec, Base::random, Base::keys, Base::keep, Base::fill_keys, Base::all_visible, Base::step, Base::each_piece;
+  using Base::vec, Base::random, Base::keys, Base::keep, Base::fill_keys, Base::all_visible, Base::if_due, Base::each_piece;
   using typename Base::Array, typename Base::L, typename Base::V;
 
   /// Computes S of the tile, -infinity where a row does not see the key, and its max in tile_max; a NaN score never becomes the
   /// max. If the method mitigates ties, a tied max is replaced.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void scores() {
-    step(1, [&] {
+    if_due(1, [&] {
       for (int r = 0; r < vectors; ++r) vec(tile_max())[r] = splat<V>(-infinity);
     });
     const bool all = each_piece(costs_.score(), [&] {
@@ -260,7 +260,7 @@ class Scores : protected BlockRows<T, Observer> {
   /// tile_max becomes beta*m where it is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
   ATTOSCOPE_HOST_DEVICE void move_from_ties() {
     const V one = splat<V>(1), beta = splat<V>(static_cast<T>(job_.method.tie_beta));
-    step(1, [&] {
+    if_due(1, [&] {
       for (int r = 0; r < vectors; ++r) vec(tie_counts())[r] = V{};
     });
     each_piece(2 + again(), [&] {
@@ -274,7 +274,7 @@ class Scores : protected BlockRows<T, Observer> {
       };
       join_ranges(tie_counts(), count_ties, [](V x, V y) { return x + y; });
     });
-    step(1, [&] {
+    if_due(1, [&] {
       for (int r = 0; r < vectors; ++r) {
         const V m = vec(tile_max())[r];
         const V moved = m > T{0} ? beta * m : (m > -infinity ? (m < T{0} ? V{} : m) : m);  // hidden keys are -infinity too

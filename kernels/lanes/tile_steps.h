@@ -1,5 +1,5 @@
 /// The steps that all algorithms are made of, for one block of query rows; every result is rounded as the job says. Results
-/// pass from one step to the next in the lanes' arrays, so that a launch may end between any two steps or pieces of keys.
+/// pass from one work item to the next in the lanes' arrays, so that a launch may end between any two items or pieces of keys.
 #pragma once
 
 #include "kernels/lanes/scores.h"
@@ -20,7 +20,7 @@ class TileSteps : protected Scores<T, Observer> {
   using Base::scores_again, Base::hide, Base::again, Base::accumulate, Base::known_ranges;
   using Base::tile_max, Base::tile_sum;
   using Base::vec, Base::active, Base::random, Base::keys, Base::keep, Base::with, Base::fill_rows, Base::fill_keys,
-      Base::fill_columns, Base::round_keys, Base::step, Base::each_piece;
+      Base::fill_columns, Base::round_keys, Base::if_due, Base::each_piece;
   using typename Base::Array, typename Base::L, typename Base::V, typename Base::Cursor;
 
   // --- the running max ------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class TileSteps : protected Scores<T, Observer> {
   /// computed again if they are no longer held.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void sweep_keys(Array m, const Sweep& sweep, Array target = {}, bool resume = false) {
     if (sweep.sums)
-      step(1, [&] {
+      if_due(1, [&] {
         for (int r = 0; r < vectors; ++r) vec(tile_sum())[r] = vec(scratch_.sum_lost)[r] = V{};
       });
     const Array sums = resume ? scratch_.PV : target;
@@ -212,7 +212,7 @@ class TileSteps : protected Scores<T, Observer> {
     held_.S = false;
     held_.e = held_.has_room && all && !sweep.rounds_P && !sweep.normalises;
     if (sweep.sums)
-      step(1, [&] {
+      if_due(1, [&] {
         hand_over(tile_sum());
         fill_rows(tile_sum(), Step::tile_sum, [&](int r) { return vec(tile_sum())[r]; });
       });
@@ -349,7 +349,7 @@ class TileSteps : protected Scores<T, Observer> {
       ordered_product<false>(pv, job_[Step::pv_step], order_from(tile_.j0), [](int) { return 0; });
     }
     const auto add = [t = vec(target), p = vec(scratch_.PV)](int i, int) { return t[i] + p[i]; };
-    step(job_.d_v, [&] {
+    if_due(job_.d_v, [&] {
       if (resume) fill_columns(target, Step::pv_step, add, -1 - tile_.index);
     });
   }

@@ -49,12 +49,12 @@ class StepCosts {
   const Job<T>& job_;
 };
 
-/// Steps [first, end) of a series of equal ones.
-struct Steps {
+/// Work items [first, end) of a series of equal ones.
+struct DueItems {
   int first = 0, end = 0;
 };
 
-/// All of the work at once, as a CPU does it: every step is due, and nothing is counted.
+/// All of the work at once, as a CPU does it: every item is due, and nothing is counted.
 class WholeWork {
  public:
   static constexpr bool is_partial = false;
@@ -64,14 +64,14 @@ class WholeWork {
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_new() const { return true; }
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t end() const { return 0; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool due(std::int64_t) const { return true; }
-  ATTOSCOPE_HOST_DEVICE_INLINE Steps due_of(int count, std::int64_t) const { return {0, count}; }
+  ATTOSCOPE_HOST_DEVICE_INLINE DueItems due_of(int count, std::int64_t) const { return {0, count}; }
   ATTOSCOPE_HOST_DEVICE_INLINE int first_tile(int tile) const { return tile; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int) const { return true; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() const { return true; }
 };
 
-/// The steps that begin within one range. Each step is done in the launch in whose range it begins. To find them, a launch adds
-/// up the costs of all steps since the last tile that the launch before began.
+/// The work items that begin within one range. Each is done in the launch in whose range it begins. To find them, a launch adds
+/// up the costs of all items since the last tile that the launch before began.
 class PartialWork {
  public:
   static constexpr bool is_partial = true;
@@ -93,15 +93,15 @@ class PartialWork {
     return is_left_ ? range_.to + 1 : (at_ < range_.to ? at_ : range_.to);
   }
 
-  /// True if the next step, of that cost, is due.
+  /// True if the next item, of that cost, is due.
   ATTOSCOPE_HOST_DEVICE_INLINE bool due(std::int64_t cost) { return due_of(1, cost).end > 0; }
-  /// The steps, of the next `count` with that cost each, that are due.
-  ATTOSCOPE_HOST_DEVICE_INLINE Steps due_of(int count, std::int64_t cost) {
+  /// The items, of the next `count` with that cost each, that are due.
+  ATTOSCOPE_HOST_DEVICE_INLINE DueItems due_of(int count, std::int64_t cost) {
     if (is_past()) return {};
-    const Steps steps{before(range_.from, count, cost), before(range_.to, count, cost)};
+    const DueItems items{before(range_.from, count, cost), before(range_.to, count, cost)};
     at_ += count * cost;
-    is_left_ |= steps.end < count;
-    return steps.first < steps.end ? steps : Steps{};
+    is_left_ |= items.end < count;
+    return items.first < items.end ? items : DueItems{};
   }
 
   /// Called before a loop over tiles that would begin with `tile`: the tile to begin with.
@@ -118,25 +118,25 @@ class PartialWork {
     mark_ = {loop_, tile, at_};
     return true;
   }
-  /// Called where more steps follow; false: none of them is due in this launch, and the steps before may not be done.
+  /// Called where more items follow; false: none of them is due in this launch, and the items before may not be done.
   ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() {
     is_left_ |= at_ >= range_.to;
     return at_ < range_.to;
   }
 
  private:
-  /// The latest tile that was begun: the number of its loop over tiles, and the cost of all steps before it.
+  /// The latest tile that was begun: the number of its loop over tiles, and the cost of all items before it.
   struct Mark {
     std::int64_t loop = 0, tile = 0, at = 0;
   };
 
-  /// True if an earlier launch did these steps: they come before the marked loop.
+  /// True if an earlier launch did these items: they come before the marked loop.
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_past() const { return loop_ < mark_.loop; }
-  /// Number of the next steps that begin before `limit`.
+  /// Number of the next items that begin before `limit`.
   ATTOSCOPE_HOST_DEVICE_INLINE int before(std::int64_t limit, int count, std::int64_t cost) const {
     if (limit <= at_) return 0;
-    const std::int64_t steps = (limit - at_ - 1) / cost + 1;
-    return steps < count ? static_cast<int>(steps) : count;
+    const std::int64_t items = (limit - at_ - 1) / cost + 1;
+    return items < count ? static_cast<int>(items) : count;
   }
 
   WorkRange range_;

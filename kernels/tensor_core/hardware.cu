@@ -115,7 +115,7 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
                         cuts.first_work > 0 ? cuts.first_work : LaunchPace::usual_first_work};
   in_launches(rows, block_q, most_tiles, pace, CheckOnly(stop), [&](const LaunchPart& part) {
     const auto keys_before = [&](std::int64_t place) {
-      return static_cast<int>((std::min(place, work.whole) + work.step - 1) / work.step);
+      return static_cast<int>((std::min(place, work.whole) + work.item - 1) / work.item);
     };
     arguments.first_keys = keys_before(part.range.from);
     arguments.end_keys = keys_before(part.range.to);

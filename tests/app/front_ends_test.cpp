@@ -78,16 +78,17 @@ Experiment by_lesson(Experiment e, const Change& c) {
 }
 
 Experiment by_window(const Experiment& e, const Change& c) {
-  Session session;
+  ui::Session session;
   session.experiment = e;
-  for (const std::string& path : c.paths) EXPECT_EQ(set_setting(session, path, c.text.empty() ? c.value : c.text), "") << path;
+  for (const std::string& path : c.paths)
+    EXPECT_EQ(ui::set_setting(session, path, c.text.empty() ? c.value : c.text), "") << path;
   return session.experiment;
 }
 
 /// Differences of two experiments, for the message.
 std::string told_apart(const Experiment& x, const Experiment& y) {
   std::string text;
-  for (const Difference& d : differences(x, y)) text += d.path + " " + d.x + " | " + d.y + "  ";
+  for (const ui::Difference& d : ui::differences(x, y)) text += d.path + " " + d.x + " | " + d.y + "  ";
   return text;
 }
 

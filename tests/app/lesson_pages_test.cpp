@@ -264,7 +264,7 @@ std::vector<PageView> pictures_of(const Lesson& lesson) {
   std::vector<PageView> all;
   for (const LessonBlock& block : lesson.steps[0].blocks)
     for (const LessonView& view : block.view)
-      for (const PageView& picture : attoscope::pictures_of(view)) all.push_back(picture);
+      for (const PageView& picture : app::pictures_of(view)) all.push_back(picture);
   return all;
 }
 

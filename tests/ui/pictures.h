@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/files/png.h"
+#include "tests/support/rooms.h"
 
 namespace attoscope::testing {
 

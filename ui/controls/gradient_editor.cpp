@@ -55,9 +55,10 @@ std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in,
   ImGui::PushID(x.title);
   const float name = text_width(Face::label, x.title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(matrix_head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, x.title);
+  draw_text({at.x, at.y + (px(matrix_header_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
+            x.title);
   ImGui::SetCursorScreenPos({at.x + name, at.y});
-  const WithField f(Face::label, matrix_head_height);
+  const WithField f(Face::label, matrix_header_height);
   if (begin_combo("##incoming", fitted(Face::label, now, width - name - px(36)), width - name)) {
     for (std::size_t i = 0; i < of_file; ++i) {
       if (ImGui::Selectable(std::string(x.others[i].label).c_str(), i == x.chosen)) chosen = i;
@@ -108,7 +109,7 @@ bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& 
   const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests));
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
   const bool drops = edit_incoming(of_lse, room - gap - left, in, requests) == 0 && of_lse.chosen != 0;
-  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_head_height + 2)});
+  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_header_height + 2)});
   const bool changed = std::exchange(b.d_o, d_o) != d_o;
   if (drops) b.d_lse_file = {};
   return changed || drops;
@@ -273,7 +274,7 @@ void edit_kernel_gradients(const Frame& frame) {
        {FileUse::dv, "dV", "Reads the file: its dV is shown in the place of a's.", files.dv, popups.dv}}};
   const float gap = px(8), width = std::floor((ImGui::GetContentRegionAvail().x - 2 * gap) / 3);
   ImVec2 at = ImGui::GetCursorScreenPos();
-  const float below = at.y + px(matrix_head_height + 2), left = at.x;
+  const float below = at.y + px(matrix_header_height + 2), left = at.x;
   for (const One& one : all) {
     const Incoming x{one.title,
                      one.file,
@@ -299,14 +300,15 @@ bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requ
     return GradColumn{target, id, colour, nearest_gradient(target)};
   };
   const std::array<GradColumn, 2> columns{column("a", false, colours().a), column("b", true, colours().b)};
-  const auto head = [&](const char* title, const std::function<bool(const GradColumn&)>& edit) {
-    return matrix_head(place, title, [&](std::size_t i) { return in_column(columns[i], [&] { return edit(columns[i]); }); });
+  const auto header = [&](const char* title, const std::function<bool(const GradColumn&)>& edit) {
+    return matrix_header(place, title, [&](std::size_t i) { return in_column(columns[i], [&] { return edit(columns[i]); }); });
   };
-  changed |= head("kernel", [&](const GradColumn& c) { return kernel_combo(c, place.width); });
-  changed |= head("options",
-                  [&](const GradColumn& c) { return edit_gradient_options(c.target, place.width, px(matrix_head_height)); });
-  changed |= head("sums", [&](const GradColumn& c) { return edit_gradient_sums(c.target, c.colour, place.width); });
-  changed |= head("scales", [&](const GradColumn& c) { return edit_gradient_scales(c.target, c.colour, place.width, typed); });
+  changed |= header("kernel", [&](const GradColumn& c) { return kernel_combo(c, place.width); });
+  changed |= header(
+      "options", [&](const GradColumn& c) { return edit_gradient_options(c.target, place.width, px(matrix_header_height)); });
+  changed |= header("sums", [&](const GradColumn& c) { return edit_gradient_sums(c.target, c.colour, place.width); });
+  changed |=
+      header("scales", [&](const GradColumn& c) { return edit_gradient_scales(c.target, c.colour, place.width, typed); });
   const float height = matrix_row_height(grad_step_count);
   for (const GradStepInfo& row : grad_step_infos)
     changed |= matrix_row(place, {row.name, row.what, ""}, height, [&](std::size_t i) {

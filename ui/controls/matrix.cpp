@@ -29,11 +29,11 @@ float matrix_row_height(int rows) {
   return even < px(16) ? px(17) : std::min(even, px(control_height));
 }
 
-bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
+bool matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const WithField f(Face::mono_small, matrix_head_height);
+  const WithField f(Face::mono_small, matrix_header_height);
   ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-  draw_text({at.x, at.y + (px(matrix_head_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
+  draw_text({at.x, at.y + (px(matrix_header_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
   bool changed = false;
   for (const std::size_t column : {0, 1}) {
     go_to(place, column, at);

@@ -11,7 +11,7 @@
 
 namespace attoscope::ui {
 
-inline constexpr float matrix_head_height = 22;  ///< of combos and buttons above the cells, at UI scale 1
+inline constexpr float matrix_header_height = 22;  ///< of combos and buttons above the cells, at UI scale 1
 
 /// Places of the columns, in pixels.
 struct MatrixPlace {
@@ -28,7 +28,7 @@ float matrix_row_height(int rows);
 using DrawColumn = std::function<bool(std::size_t column)>;
 
 /// A line of combos and buttons with its title. True if one of them changed something.
-bool matrix_head(const MatrixPlace& place, const char* title, const DrawColumn& draw);
+bool matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw);
 
 /// A row of cells: its name, and the name's tooltip.
 struct MatrixRow {

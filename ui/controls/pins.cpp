@@ -194,7 +194,7 @@ void draw_comparison(Session& session, const Frame& frame) {
   ImGui::EndPopup();
 }
 
-void draw_head(Session& session, const PanelInput& input, PinState& state, Requests& requests) {
+void draw_header(Session& session, const PanelInput& input, PinState& state, Requests& requests) {
   const float width = ImGui::GetContentRegionAvail().x;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   section(fmt::format("PINS {}", static_cast<int>(session.pins.size())));
@@ -294,7 +294,7 @@ void draw_pins(const Frame& frame) {
   PinState& marks = frame.state.pins;
   const int count = static_cast<int>(frame.session.pins.size());
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) marks.complaint.clear();
-  draw_head(frame.session, frame.input, marks, frame.requests);
+  draw_header(frame.session, frame.input, marks, frame.requests);
   if (std::exchange(marks.compared, false)) {
     marks.table = pins_table(frame.session.pins);
     ImGui::OpenPopup("compared pins");

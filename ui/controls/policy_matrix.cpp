@@ -95,20 +95,20 @@ bool flag_cell(const Column& c, const FlagRow& row, float height) {
 
 bool edit_heads(const MatrixPlace& place, const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input,
                 std::string& typed) {
-  const auto head = [&](const char* title, const std::function<bool(const Column&)>& edit) {
-    return matrix_head(place, title, [&](std::size_t i) {
+  const auto header = [&](const char* title, const std::function<bool(const Column&)>& edit) {
+    return matrix_header(place, title, [&](std::size_t i) {
       ImGui::PushID(columns[i].id);
       const bool changed = edit(columns[i]);
       ImGui::PopID();
       return changed;
     });
   };
-  bool changed = head("algorithm", [&](const Column& c) { return edit_algorithm(c.method, e, input, c.colour, c.width); });
-  changed |= head("options",
-                  [&](const Column& c) { return edit_method_options(c.method, e.format, c.width, px(matrix_head_height)); });
-  changed |= head("preset", [&](const Column& c) { return edit_preset(e, c.id[0] == 'b', c.colour, c.width); });
-  changed |= head("sums", [&](const Column& c) { return edit_sums(e, c.method, c.colour, c.width); });
-  return head("scales", [&](const Column& c) { return edit_scales(e, c.method, c.colour, c.width, typed); }) || changed;
+  bool changed = header("algorithm", [&](const Column& c) { return edit_algorithm(c.method, e, input, c.colour, c.width); });
+  changed |= header(
+      "options", [&](const Column& c) { return edit_method_options(c.method, e.format, c.width, px(matrix_header_height)); });
+  changed |= header("preset", [&](const Column& c) { return edit_preset(e, c.id[0] == 'b', c.colour, c.width); });
+  changed |= header("sums", [&](const Column& c) { return edit_sums(e, c.method, c.colour, c.width); });
+  return header("scales", [&](const Column& c) { return edit_scales(e, c.method, c.colour, c.width, typed); }) || changed;
 }
 
 /// One row for each rounding step.

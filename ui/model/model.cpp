@@ -146,7 +146,7 @@ ModelRequest::Act next_model_act(const ModelView& m) {
   return m.reading && !m.progress.reads && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;
 }
 
-void draw_model_head(const ModelScene& s) {
+void draw_model_header(const ModelScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const ModelWords words = words_of(s);
@@ -174,7 +174,7 @@ void draw_model(const Frame& frame) {
     });
   panel("Model", at.middle, ImGuiWindowFlags_None, [&] {
     draw_edges(at.middle, false);
-    draw_model_head(scene);
+    draw_model_header(scene);
     draw_against(scene);
     const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     draw_answers(scene, {from, {from.x + room.x, from.y + room.y}});

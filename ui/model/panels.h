@@ -35,7 +35,7 @@ struct ModelScene {
 /// Checkpoint, text, methods, surroundings.
 void draw_model_plan(const ModelScene& scene);
 /// The conclusion in a sentence, buttons and progress.
-void draw_model_head(const ModelScene& scene);
+void draw_model_header(const ModelScene& scene);
 /// The measures of all runs, as high as the table is.
 void draw_model_runs(const ModelScene& scene, const Box& box);
 /// The difference from the exact model after each layer.

@@ -31,7 +31,7 @@ struct HeadGrid {
   const TensorFileInfo& info;
   const HeadGridLook& look;
   int across = 1;               ///< cells of the longest layer
-  float names = 0, head = 0;    ///< width of the layer names, height of the column labels
+  float names = 0, header = 0;  ///< width of the layer names, height of the column labels
   float width = 1, height = 1;  ///< of a cell
 };
 
@@ -50,10 +50,10 @@ HeadGrid grid_of(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 ro
   }
   if (grid.names > 0) grid.names = std::max(grid.names, text_width(Face::small, axes_of(info)));
   grid.names = std::min(grid.names, px(110)) + (grid.names > 0 ? px(8) : 0);
-  grid.head = line_height(Face::mono_small) + px(4);
+  grid.header = line_height(Face::mono_small) + px(4);
   const auto rows = static_cast<float>(std::max<std::size_t>(1, info.layers.size()));
   grid.width = std::floor(std::clamp((room.x - grid.names) / static_cast<float>(grid.across), px(least_cell), px(widest_cell)));
-  grid.height = std::floor(std::clamp((room.y - grid.head) / rows, px(least_height), px(highest_cell)));
+  grid.height = std::floor(std::clamp((room.y - grid.header) / rows, px(least_height), px(highest_cell)));
   return grid;
 }
 
@@ -122,7 +122,7 @@ int draw_layers(const HeadGrid& grid, ImVec2 at) {
   int clicked = -1;
   for (std::size_t i = 0; i < grid.info.layers.size(); ++i) {
     const LayerEntry& layer = grid.info.layers[i];
-    const float y = at.y + grid.head + static_cast<float>(i) * grid.height;
+    const float y = at.y + grid.header + static_cast<float>(i) * grid.height;
     if (y + grid.height < seen.y || y > seen.y + size.y) continue;
     if (static_cast<int>(i) % step == 0)
       draw_text({at.x, y + (grid.height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
@@ -195,7 +195,7 @@ int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 
     draw_head_numbers(grid, first);
     clicked = draw_layers(grid, first);
     take_room(first, {grid.names + static_cast<float>(grid.across) * grid.width,
-                      grid.head + static_cast<float>(info.layers.size()) * grid.height});
+                      grid.header + static_cast<float>(info.layers.size()) * grid.height});
   }
   ImGui::EndChild();
   return clicked;

@@ -67,7 +67,7 @@ void refresh_gradients(GradientStrip& strip, const std::shared_ptr<const Gradien
 /// The steps of the strip on screen.
 StripSteps strip_steps(const Session& session, const PanelInput& input);
 
-/// The switch between forward pass, query and key at the strip's head, and its height; 0 without a backward pass.
+/// The switch between forward pass, query and key at the top of the strip, and its height; 0 without a backward pass.
 float pass_switch_height(const Session& session);
 void draw_pass_switch(Session& session, const PanelInput& input);
 /// The backward pass in the room that is left; asks for what it does not know. Returns the width of its plots together.

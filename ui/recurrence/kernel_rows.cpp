@@ -126,20 +126,20 @@ std::string kernel_rows_csv(const HeadJudgement& found) {
 }
 
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size) {
-  const float head = px(18), names = px(21);
-  take_room(at, {size.x, head});
+  const float header = px(18), names = px(21);
+  take_room(at, {size.x, header});
   explain(
       "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed), and every wrong row "
       "as a mark. A click traces the first wrong row of its tile.",
       "max |O - golden| / tolerance of the tile's rows");
   const std::string words = words_of(rows);
   draw_text(at, Face::label, colours().text, fitted(Face::label, "Your kernel by rows", size.x));
-  draw_text({at.x, at.y + head}, Face::small,
+  draw_text({at.x, at.y + header}, Face::small,
             !rows.bad.empty()     ? colours().bad
             : rows.others_unknown ? colours().secondary
                                   : colours().good,
             fitted(Face::small, words, size.x));
-  const ImVec2 from{at.x, at.y + head + names}, room{size.x, size.y - head - names};
+  const ImVec2 from{at.x, at.y + header + names}, room{size.x, size.y - header - names};
   ImGui::SetCursorScreenPos(from);
   ImGui::SetNextItemAllowOverlap();
   ImGui::InvisibleButton("kernel rows", room);

@@ -62,16 +62,16 @@ struct StripTexts {
 /// Title, legend and plot in `size`, from the cursor down.
 void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const StripTexts& texts) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float head = px(18), unit = text_width(Face::small, texts.unit);
-  ImGui::Dummy({size.x, head});
+  const float header = px(18), unit = text_width(Face::small, texts.unit);
+  ImGui::Dummy({size.x, header});
   explain(texts.what, texts.formula);
   const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, texts.title, size.x));
   const bool alone = texts.legend.size() == 0;  // the line of names is free
   if (alone || used + px(8) + unit < size.x)
-    draw_text({at.x + size.x, at.y + px(1) + (alone ? head : 0)}, Face::small, texts.unit_colour,
+    draw_text({at.x + size.x, at.y + px(1) + (alone ? header : 0)}, Face::small, texts.unit_colour,
               fitted(Face::small, texts.unit, size.x), 1);
-  const float names = draw_legend(s.view, {at.x, at.y + head}, size.x, texts.legend) + px(5);
-  ImGui::SetCursorScreenPos({at.x, at.y + head + names});
+  const float names = draw_legend(s.view, {at.x, at.y + header}, size.x, texts.legend) + px(5);
+  ImGui::SetCursorScreenPos({at.x, at.y + header + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);
   const TileRange all = all_tiles(s.result());
   panel.x.min = all.from, panel.x.max = all.to;
@@ -79,7 +79,7 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   TileRange& tiles = s.view.tiles;
   if (s.zooms) look.shown = {&tiles.from, &tiles.to, 1};
   look.behind = [&] { draw_behind(s, plot == StripPlot::running_max); };
-  const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - head - names});
+  const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - header - names});
   if (mouse.clicked) scrub_to(s.view, s.result(), std::round(mouse.x));
   if (plot == StripPlot::rescales) draw_row_moves(s, mouse.from, mouse.to);
 }

@@ -24,9 +24,9 @@ namespace {
 
 /// "row,0,1,2": the first word, then `count` numbers from `from`.
 std::string numbered(std::string_view first, int from, int count) {
-  std::string head(first);
-  for (int i = 0; i < count; ++i) head.append(",").append(std::to_string(from + i));
-  return head;
+  std::string header(first);
+  for (int i = 0; i < count; ++i) header.append(",").append(std::to_string(from + i));
+  return header;
 }
 
 std::string field_csv(const View& view, const HeatState& heat) {
@@ -110,9 +110,9 @@ std::vector<Field> scatter_fields(const Result& r) {
 std::string scatter_csv(const ShownTensor& shown) {
   const Result& r = *shown.result;
   const std::vector<Field> fields = scatter_fields(r);
-  std::string head = shown.keys_down ? "key,column" : "row,column";
-  for (const Field f : fields) head.append(",").append(about_tensor(shown, std::string(text(f).name), "_"));
-  CsvText csv(head);
+  std::string header = shown.keys_down ? "key,column" : "row,column";
+  for (const Field f : fields) header.append(",").append(about_tensor(shown, std::string(text(f).name), "_"));
+  CsvText csv(header);
   for (int i = 0; i < r.golden->rows; ++i)
     for (int j = 0; j < r.golden->cols; ++j) {
       csv.add(r.rows[static_cast<std::size_t>(i)]).add(j);
@@ -158,9 +158,9 @@ std::string detail_csv(const NumbersView& view, const PanelInput& input) {
 }
 
 std::string recurrence_csv(const Result& r) {
-  std::string head;
-  visit_tile({}, [&](const char* key, auto) { head.append(key).append(","); });
-  CsvText csv(head + "rows_moved,rows_moved_expected");
+  std::string header;
+  visit_tile({}, [&](const char* key, auto) { header.append(key).append(","); });
+  CsvText csv(header + "rows_moved,rows_moved_expected");
   for (const TraceTile& t : r.trace.tiles) {
     const auto at = static_cast<std::size_t>(t.tile);
     visit_tile(t, [&](const char*, auto number) { csv.add(+number); });  // flags as 0 or 1

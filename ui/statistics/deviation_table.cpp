@@ -234,15 +234,15 @@ void draw_deviations(const Frame& frame) {
   const float width = ImGui::GetContentRegionAvail().x;
   const Edges x = edges_of(width);
   const float height = row_height();
-  const PanelLine head = panel_line(height);
-  const float y = head.at.y + (height - line_height(Face::small)) / 2;
+  const PanelLine header = panel_line(height);
+  const float y = header.at.y + (height - line_height(Face::small)) / 2;
   const float about =
-      r.backward ? draw_text({head.at.x, y}, Face::small, colours().faint, fmt::format("of {}", tensor.name)) : 0;
-  draw_text({head.at.x + x.a, y}, Face::small, colours().a, fitted(Face::small, names.a, x.a - about - (about > 0 ? px(6) : 0)),
-            1);
-  draw_text({head.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
-  draw_text({head.at.x + x.ratio, y}, Face::small, colours().secondary, "ratio", 1);
-  draw_text({head.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
+      r.backward ? draw_text({header.at.x, y}, Face::small, colours().faint, fmt::format("of {}", tensor.name)) : 0;
+  draw_text({header.at.x + x.a, y}, Face::small, colours().a,
+            fitted(Face::small, names.a, x.a - about - (about > 0 ? px(6) : 0)), 1);
+  draw_text({header.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
+  draw_text({header.at.x + x.ratio, y}, Face::small, colours().secondary, "ratio", 1);
+  draw_text({header.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
   explain(
       about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
                                " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the truth "

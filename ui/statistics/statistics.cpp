@@ -55,8 +55,8 @@ Verdict verdict_of(const Frame& frame) {
 }
 
 void draw_no_answer(const PanelInput& input) {
-  const PanelLine head = panel_line(px(28)), second = panel_line(px(24));
-  draw_text(head.at, Face::headline, colours().text, input.answer.computing ? "Computing" : "No answer yet");
+  const PanelLine header = panel_line(px(28)), second = panel_line(px(24));
+  draw_text(header.at, Face::headline, colours().text, input.answer.computing ? "Computing" : "No answer yet");
   draw_text(second.at, Face::label, colours().secondary,
             input.answer.computing         ? "the first rows are being computed"
             : input.messages.error.empty() ? ""
@@ -65,13 +65,13 @@ void draw_no_answer(const PanelInput& input) {
 
 /// Headline in the largest face that fits one line.
 void draw_verdict_headline(const Verdict& v) {
-  const PanelLine head = panel_line(px(28));
+  const PanelLine header = panel_line(px(28));
   const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
   Face face = Face::headline;
   for (const Face smaller : {Face::body, Face::label, Face::small})
-    if (text_width(face, v.headline) > head.width) face = smaller;
-  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
-            fitted(face, v.headline, head.width));
+    if (text_width(face, v.headline) > header.width) face = smaller;
+  draw_text({header.at.x, header.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
+            fitted(face, v.headline, header.width));
 }
 
 /// "512 of 16384 rows"; of dK and dV keys.
@@ -133,7 +133,7 @@ struct Bars {
 };
 
 /// The badge of the bits at the left, and names of the lines at 2 b and 5 b.
-void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked) {
+void draw_bar_names(View& view, const PanelInput& input, const Experiment& asked) {
   const PanelLine line = panel_line(px(17));
   const Bars bars(line);
   for (const auto& [factor, name] : {std::pair{2.0, "2×"}, std::pair{5.0, "5×"}})
@@ -178,7 +178,7 @@ void draw_answer_of_methods(const Frame& frame, float air) {
   draw_verdict_headline(v);
   draw_verdict_sentence(v, shown, frame.input);
   ImGui::Dummy({0, air});
-  draw_bar_heads(frame.session.view, frame.input, frame.session.experiment);
+  draw_bar_names(frame.session.view, frame.input, frame.session.experiment);
   draw_pair(shown, "mean", result.a_error.mean_abs, result.b_error.mean_abs);
   draw_pair(shown, "max", result.a_error.max_abs, result.b_error.max_abs);
 }
@@ -186,16 +186,16 @@ void draw_answer_of_methods(const Frame& frame, float air) {
 /// Number of wrong heads of a loaded output, a button that shows them, and one that stops judging.
 void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& heads, Requests& requests) {
   const HeadVerdicts found = shown_verdicts(session.experiment, input);
-  const PanelLine head = panel_line(px(28));
+  const PanelLine header = panel_line(px(28));
   const float button = px(56), gap = px(6), taken = (button + gap) * (found.complete() ? 1.0f : 2.0f);
   const HeadVerdict* const own = shown_head_verdict(input);
   const bool has_wrong_lse = own != nullptr && own->lse && !own->lse->judged.rounded;
   const std::string words = heads_words(found) + (has_wrong_lse ? ", this L wrong" : "");
-  const Face face = text_width(Face::headline, words) <= head.width - taken ? Face::headline : Face::body;
-  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face,
-            has_wrong_lse ? colours().bad : heads_tone(found), fitted(face, words, head.width - taken));
+  const Face face = text_width(Face::headline, words) <= header.width - taken ? Face::headline : Face::body;
+  draw_text({header.at.x, header.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face,
+            has_wrong_lse ? colours().bad : heads_tone(found), fitted(face, words, header.width - taken));
   const ImVec2 next = ImGui::GetCursorScreenPos();
-  ImGui::SetCursorScreenPos({head.at.x + head.width - taken + gap, head.at.y});
+  ImGui::SetCursorScreenPos({header.at.x + header.width - taken + gap, header.at.y});
   const bool shown = session.view.picture == PictureKind::heads && session.view.heads_show == HeadsShow::verdict;
   if (push_button("heads###verdicts", shown, {button, 0})) {
     session.view.picture = shown ? PictureKind::output : PictureKind::heads;

@@ -65,7 +65,7 @@ void ready_plans_button(const SweepScene& scene, float width);
 bool pick_parameter(const SweepScene& scene, const char* label, VariedParameter& varied, bool may_be_none, float width);
 
 /// Result in words, progress, and buttons that run, pause and cancel.
-void draw_sweep_head(const SweepScene& scene);
+void draw_sweep_header(const SweepScene& scene);
 /// The picture of the plan, in the rest of the panel.
 void draw_sweep_picture(const SweepScene& scene);
 /// The two kinds of picture, each in a box.

@@ -135,8 +135,8 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const SweepDrawing& d = s.state.drawing;
   const SweepTable& t = *d.table;
   const bool names = has_categories(t), named = d.panel.series.size() > 1;
-  const float width = box.max.x - box.min.x, head = names && named ? px(20) : 0;
-  if (head > 0) draw_line_names(s, box.min, width);
+  const float width = box.max.x - box.min.x, header = names && named ? px(20) : 0;
+  if (header > 0) draw_line_names(s, box.min, width);
   PanelLook look{.id = "points"};
   if (!names) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
@@ -151,8 +151,8 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   std::optional<SweepPlace> under;
   look.behind = [&] { draw_equal(d); };
   look.above = [&] { draw_pointed(s), under = nearest(d); };
-  const float below = px(20), room = box.max.y - box.min.y - below - head;
-  ImGui::SetCursorScreenPos({box.min.x, box.min.y + head});
+  const float below = px(20), room = box.max.y - box.min.y - below - header;
+  ImGui::SetCursorScreenPos({box.min.x, box.min.y + header});
   if (names)
     ImGui::BeginChild("lines", {width, room}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);  // it scrolls
   const float tall = names ? px(40) + px(14) * static_cast<float>(t.axes[0].names.size()) : 0;

@@ -70,9 +70,9 @@ const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place) {
 }
 
 std::string sweep_csv(const SweepTable& table) {
-  std::string head;
-  for (const SweepValues& axis : table.axes) head += axis.key + ",";
-  CsvText csv(head + "mean,std,min,max,seeds,error");
+  std::string header;
+  for (const SweepValues& axis : table.axes) header += axis.key + ",";
+  CsvText csv(header + "mean,std,min,max,seeds,error");
   for (std::size_t i = 0; i < table.cells.size(); ++i) {
     const SweepCell& c = table.cells[i];
     if (c.count == 0 && c.error < 0) continue;

@@ -136,7 +136,7 @@ void draw_sweep(const Frame& frame) {
   panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
   panel("Sweep picture", at.picture, still, [&] {
     draw_edges(at.picture, false);
-    draw_sweep_head(scene);
+    draw_sweep_header(scene);
     draw_sweep_picture(scene);
   });
   panel("Sweep rows", at.rows, still, [&] {
@@ -151,7 +151,7 @@ SweepRequest next_request(const SweepProgress& p) {
   return (p.state == State::done && p.failed == 0) || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
 }
 
-void draw_sweep_head(const SweepScene& s) {
+void draw_sweep_header(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);

@@ -97,7 +97,7 @@ PlanPart part_of(std::string_view wrong);
 void complain(const TrainScene& scene, PlanPart part, float width);
 
 /// The conclusion from the record, the buttons, the progress, the kept states.
-void draw_train_head(const TrainScene& scene);
+void draw_train_header(const TrainScene& scene);
 /// The common look of plots over steps: their shown steps, and room for numbers at the right.
 PanelLook step_look(TrainPanelState& state, const char* id);
 /// The measured step of the panel's first curve under the mouse, which a click selects; -1: there is none.

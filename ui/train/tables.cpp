@@ -130,9 +130,9 @@ void pick_run(const TrainScene& s, float width) {
   ImGui::EndCombo();
 }
 
-/// The head of a table: `first`, then the names of numbers, then `last`.
+/// The header of a table: `first`, then the names of numbers, then `last`.
 template <class Numbers>
-std::string head_of(std::string first, const Numbers& numbers, std::string_view last = "") {
+std::string header_of(std::string first, const Numbers& numbers, std::string_view last = "") {
   for (const auto& [key, member] : numbers) first.append(",").append(key);
   return first.append(last);
 }
@@ -143,7 +143,7 @@ void add_numbers(CsvText& table, const WeightDeviation& d) {
   for (const auto& [key, member] : weight_columns) table.add(in_full(d.*member));
 }
 
-std::string health_head() { return head_of("run,step,layer,head,delta_bias,query_norm", head_counts); }
+std::string health_header() { return header_of("run,step,layer,head,delta_bias,query_norm", head_counts); }
 
 void add_health(CsvText& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
   const int heads = r.plan.model.heads;
@@ -326,7 +326,7 @@ void draw_train_explore(const TrainScene& s) {
 }
 
 std::string deviation_csv(const TrainRecord& r) {
-  CsvText table(head_of("pair,step,tensor", weight_columns, ",loss_difference"));
+  CsvText table(header_of("pair,step,tensor", weight_columns, ",loss_difference"));
   for (const PairRecord& pair : r.pairs)
     for (const PairPoint& point : pair.points)
       for (std::size_t t = 0; t < point.deviations.size(); ++t) {
@@ -353,7 +353,7 @@ std::string seeds_csv(const TrainDrawing& d) {
 }
 
 std::string runs_csv(const TrainRecord& r) {
-  CsvText table(head_of("run,step", step_numbers, ",skipped"));
+  CsvText table(header_of("run,step", step_numbers, ",skipped"));
   for (const RunRecord& run : r.runs)
     for (const StepReport& s : run.steps) {
       table.add(run.run.name).add(s.step);
@@ -364,7 +364,7 @@ std::string runs_csv(const TrainRecord& r) {
 }
 
 std::string tensors_csv(const TrainRecord& r, int pair, int step) {
-  CsvText table(head_of("tensor,rows,cols", weight_columns));
+  CsvText table(header_of("tensor,rows,cols", weight_columns));
   const PairPoint* const point =
       static_cast<std::size_t>(pair) < r.pairs.size() ? point_at(r.pairs[static_cast<std::size_t>(pair)], step) : nullptr;
   for (std::size_t t = 0; point != nullptr && t < point->deviations.size(); ++t) {
@@ -379,14 +379,14 @@ std::string tensors_csv(const TrainRecord& r, int pair, int step) {
 }
 
 std::string heads_csv(const TrainRecord& r, int step) {
-  CsvText table(health_head());
+  CsvText table(health_header());
   for (const RunRecord& run : r.runs)
     if (const RunHealth* const health = health_at(run, step)) add_health(table, r, run, *health);
   return table.take();
 }
 
 std::string health_csv(const TrainRecord& r) {
-  CsvText table(health_head());
+  CsvText table(health_header());
   for (const RunRecord& run : r.runs)
     for (const RunHealth& health : run.health) add_health(table, r, run, health);
   return table.take();

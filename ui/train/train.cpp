@@ -123,7 +123,7 @@ void draw_train(const Frame& frame) {
     });
   panel("Train", at.middle, ImGuiWindowFlags_None, [&] {
     draw_edges(at.middle, false);
-    draw_train_head(scene);
+    draw_train_header(scene);
     draw_pictures(scene);
   });
   if (!at.narrow || numbers)

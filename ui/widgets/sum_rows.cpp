@@ -122,7 +122,7 @@ void draw_row(const SumRow& row, const SumTable& table, const Grid& grid, ImVec2
 }
 
 /// "2^3" over the first column, and "2^-22" over the last kept one.
-void draw_head(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y) {
+void draw_header(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y) {
   const auto power = [&](int p, Colour colour) {
     if (p <= table.top && p >= table.bottom)
       draw_text({grid.x(p) + grid.column / 2, y}, Face::mono_small, colour, fmt::format("2^{}", p), 0.5f);
@@ -184,7 +184,7 @@ void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float w
   const float labels = px(label_width), line = px(table.rows.size() > 20 ? 17 : 20);
   const int columns = table.top - table.bottom + 2;
   const Grid grid{at.x + labels, std::min(px(16), std::floor((width - labels) / static_cast<float>(columns))), table.top};
-  draw_head(block, table, grid, at.y);
+  draw_header(block, table, grid, at.y);
   float y = at.y + line;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (i == table.terms) {

@@ -230,17 +230,17 @@ float wrapped_height(Face face, std::string_view text, float width) {
 }
 
 bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width) {
-  const float pad = px(8), inner = width - 2 * pad, head = wrapped_height(Face::body, title, inner) + px(4);
+  const float pad = px(8), inner = width - 2 * pad, header = wrapped_height(Face::body, title, inner) + px(4);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool pressed = ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0,
-                                         {width, head + wrapped_height(Face::small, sentence, inner) + 2 * pad});
+                                         {width, header + wrapped_height(Face::small, sentence, inner) + 2 * pad});
   const auto draw = [&](Face face, float y, Colour colour, std::string_view text) {
     const WithFace f(face);
     ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + y}, colour, text.data(), text.data() + text.size(),
                                         inner);
   };
   draw(Face::body, pad - px(2), chosen ? colours().accent : colours().text, title);
-  draw(Face::small, pad + head, colours().secondary, sentence);
+  draw(Face::small, pad + header, colours().secondary, sentence);
   return pressed;
 }
 

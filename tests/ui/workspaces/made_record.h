@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/train/plan/plan.h"
+#include "tests/support/rooms.h"
 #include "ui/frame/train_answer.h"
 
 namespace attoscope::testing {

@@ -17,12 +17,12 @@ constexpr float state_line = 20, lost_line = 20, mark_margin = 8;
 constexpr std::size_t all_roundings = 3, presented_roundings = 1;
 constexpr const char* subscripts[] = {"O₁", "O₂", "O₃", "O₄"};
 
-void head(ImVec2 at, std::string_view text) { draw_text(at, Face::section, colours().faint, text); }
+void section(ImVec2 at, std::string_view text) { draw_text(at, Face::section, colours().faint, text); }
 
 // --- formula and state ------------------------------------------------------------------------------------------------
 
 float draw_formula(const StepperData& s, ImVec2 at, float width, Face face) {
-  head(at, "WITH THE NUMBERS PUT IN");
+  section(at, "WITH THE NUMBERS PUT IN");
   float y = at.y + px(18);
   const std::vector<std::string> lines = step_formula(s.row(), s.index());
   draw_step_mark({at.x - px(mark_margin), y - px(2)}, {at.x + width, y + px(3 * state_line - 2)});
@@ -72,7 +72,7 @@ float draw_state(const StepperData& s, ImVec2 at, float width) {
   column(after, at.y, Face::section, colours().faint, "AFTER");
   column(exact, at.y, Face::section, colours().golden, "EXACT");
   column(error, at.y, Face::section, colours().faint, "ERROR");
-  head(at, "STATE");
+  section(at, "STATE");
   float y = at.y + px(18);
   for (const StateLine& line : state_lines(s)) {
     ImGui::GetWindowDrawList()->AddLine({at.x, y - px(3)}, {right, y - px(3)}, colours().line);
@@ -167,7 +167,7 @@ float draw_lost(const StepperData& s, ImVec2 at, float width, std::size_t shown_
   const RowStep& step = s.step();
   const auto rounds = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds; });
   const auto lost = std::ranges::count_if(step.numbers, [](const RoundedNumber& m) { return m.rounds && m.before != m.after; });
-  head(at, "BITS LOST IN THIS STEP");
+  section(at, "BITS LOST IN THIS STEP");
   const bool same = s.row().same_bits;
   draw_text({at.x + width, at.y}, Face::small, same ? colours().good : colours().bad,
             same ? "the kernel's own run has these bits" : "the kernel's own run has other bits", 1);
@@ -200,7 +200,7 @@ void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 code = pseudo_code_size(lines, face, presented ? 0 : most_code_lines);
   const bool beside = scene.width >= code.x + px(24 + 300);
   const float code_width = beside ? std::max(code.x, std::floor(scene.width * 0.42f)) : scene.width;
-  head(at, "CODE");
+  section(at, "CODE");
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
   draw_pseudo_code(lines, RunningLine{stepped.step().kind, stepped.step().pass}, code_width, face);
   explain(

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float line_step = 20, name_width = 64;
 constexpr int shown_keys = 4;
-static_assert(stored_height == 18 + line_step * (shown_keys + 1));  // a head, q and the keys
+static_assert(stored_height == 18 + line_step * (shown_keys + 1));  // a heading, q and the keys
 /// Numbers of a vector that are written out.
 constexpr std::size_t most_numbers = 6;
 

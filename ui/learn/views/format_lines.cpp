@@ -149,10 +149,10 @@ void draw_neighbours(const Rounded& n, float width) {
 
 void draw_ranges(std::span<const Format> formats, double x, bool upper, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float row = px(24), head = px(20), rows = row * static_cast<float>(formats.size());
-  ImGui::InvisibleButton("range", {width, head + rows + px(20)});
+  const float row = px(24), header = px(20), rows = row * static_cast<float>(formats.size());
+  ImGui::InvisibleButton("range", {width, header + rows + px(20)});
   const Axis axis = range_axis(formats, std::abs(x), upper, at.x + px(names), at.x + width);
-  const float top = at.y + head, bottom = top + rows;
+  const float top = at.y + header, bottom = top + rows;
   draw_decades(axis, top, bottom);
   const auto y_of = [&](std::size_t i) { return top + row * static_cast<float>(i) + px(5); };
   for (std::size_t i = 0; i < formats.size(); ++i) {

@@ -135,7 +135,7 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M));
   draw_view_summary(scene, colours().secondary, summary(over, value, now));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_plot_head(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
+  draw_plot_header(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
   draw_plot(scene, state, over, now, value, height);
   offer_own_figure(scene, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});
   ImGui::Dummy({0, px(4)});

@@ -153,9 +153,9 @@ std::string draw_staircase(LessonScene& scene, float height) {
   if (!problem.empty()) return problem;
   draw_view_summary(scene, colours().secondary, summary(s));
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_plot_head(scene, "round(" + name(s.format) + ", x) and x", "over x");
+  draw_plot_header(scene, "round(" + name(s.format) + ", x) and x", "over x");
   draw_panel(rounded_panel(s), {.id = "##staircase"}, {scene.width, std::floor(height * 0.62f)});
-  draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
+  draw_plot_header(scene, "round(x) − x, between half an ulp below and above", "error");
   draw_panel(rounding_error_panel(s), {.id = "##rounding error"}, {scene.width, std::floor(height * 0.38f)});
   offer_own_figure(scene, at, {at.x + scene.width, ImGui::GetCursorScreenPos().y});
   return "";
@@ -177,7 +177,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   }
   draw_view_summary(scene, colours().secondary, summary(formats, score));
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
+  draw_plot_header(scene, "exp(x) and the limits of the formats", "over x");
   PanelLook look{.id = "##exp", .label_width = px(96)};
   for (const Series& s : panel.series)
     if (s.dashed) look.label_width = std::max(look.label_width, text_width(Face::mono, s.label) + px(10));

@@ -117,8 +117,8 @@ std::string draw_heaps_plot(LessonScene& scene, float height) {
   draw_view_summary(scene, colours().secondary,
                     fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
                                 scientific(state.distance, 3)));
-  draw_plot_head(scene, fmt::format("weights from seed {} above, from seed {} below", state.seed, state.seed + 1),
-                 "sorted values are joined");
+  draw_plot_header(scene, fmt::format("weights from seed {} above, from seed {} below", state.seed, state.seed + 1),
+                   "sorted values are joined");
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const double low = std::min(state.x.front(), state.y.front()), high = std::max(state.x.back(), state.y.back());
   const float text = line_height(Face::small), margin = px(12);

@@ -109,7 +109,7 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   const std::string sentence = summary(*d.table, d.extremes);
   draw_view_summary(scene, colours().secondary, sentence);
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
-  draw_plot_head(scene, measure_title(*d.table), "over " + d.table->axes[0].title + second);
+  draw_plot_header(scene, measure_title(*d.table), "over " + d.table->axes[0].title + second);
   if (has_categories(*d.table)) height = bars_height(*d.table);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);

@@ -133,6 +133,6 @@ std::vector<FigurePanel> exp_panels(const LessonScene& scene, std::string& probl
 std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string& problem);
 
 /// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
-void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);
+void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit);
 
 }  // namespace attoscope::ui

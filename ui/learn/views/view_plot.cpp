@@ -15,7 +15,7 @@
 
 namespace attoscope::ui {
 
-void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
+void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({scene.width, px(18)});
   const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, title, scene.width));

@@ -188,7 +188,7 @@ int kept_step(const TrainProgress& p, const TrainLook& look) {
   return beyond == p.kept.begin() ? p.kept.front() : *(beyond - 1);
 }
 
-void draw_train_head(const TrainScene& s) {
+void draw_train_header(const TrainScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const TrainWords words = train_words(s.input.train);
