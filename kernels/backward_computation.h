@@ -75,7 +75,7 @@ class BackwardComputation {
   /// known.
   BackwardResult answer(const Tensors& inputs, const Operands<T>& x, const ForwardAnswer<T>& a, const ForwardAnswer<T>& b,
                         BackwardTiming& timing) {
-    if (!known_.truth) timing.golden = part(golden_work, [&] { find_truth(inputs); });
+    if (!known_.truth) timing.golden = part(golden_work, [&] { find_golden(inputs); });
     if (!known_.a) timing.a = part(method_work, [&] { known_.a = found(e_.a, e_.backward.a, x, a); });
     if (!known_.b) timing.b = part(method_work, [&] { known_.b = found(e_.b, e_.backward.b, x, b); });
     BackwardResult r;
@@ -98,8 +98,8 @@ class BackwardComputation {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
-  void find_truth(const Tensors& inputs) {
-    GradientTruth t;
+  void find_golden(const Tensors& inputs) {
+    KnownGoldenGradients t;
     t.incoming = std::make_shared<const OutputGradients>(output_gradients(e_, part_));
     t.golden = std::make_shared<const Gradients>(
         golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_, device_));
@@ -174,7 +174,7 @@ class BackwardComputation {
     return d;
   }
 
-  static std::array<TensorNumbers, 4> tensor_numbers(const GradientTruth& t, const MeasuredGradients& a,
+  static std::array<TensorNumbers, 4> tensor_numbers(const KnownGoldenGradients& t, const MeasuredGradients& a,
                                                      const MeasuredGradients& b) {
     const auto of = [](const Measured& golden, const Measured& x, const Measured& y) {
       return TensorNumbers{golden.rms, golden.nonfinite, {golden.digest, x.digest, y.digest}};
@@ -185,19 +185,19 @@ class BackwardComputation {
   }
 
   /// Compares a method with golden, as far as that is not known.
-  void compare(KnownGradients& m, GradientTruth& truth) const {
+  void compare(KnownGradients& m, KnownGoldenGradients& truth) const {
     if (ordered_) {
-      sort(truth.measured);
+      sort(known.measured);
       sort(m.measured);
     }
     if (m.compared && (m.ordered || !ordered_)) return;
-    m.error = deviations(m.measured, truth.measured);
+    m.error = deviations(m.measured, known.measured);
     m.compared = true, m.ordered = ordered_;
   }
 
   BackwardResult measured() {
     KnownGradients &a = *known_.a, &b = *known_.b;
-    GradientTruth& truth = *known_.truth;
+    KnownGoldenGradients& truth = *known_.truth;
     compare(a, truth);
     compare(b, truth);
     const DeltaDeviation a_delta = delta_deviation(a.gradients), b_delta = delta_deviation(b.gradients);
@@ -206,7 +206,7 @@ class BackwardComputation {
     return {.keys = computed_keys(e_.problem),
             .incoming = truth.incoming,
             .d_o = truth.d_o,
-            .golden = truth.golden,
+            .golden = known.output,
             .a = handed_on(a.gradients),
             .b = handed_on(b.gradients),
             .a_error = a.error,
@@ -215,7 +215,7 @@ class BackwardComputation {
             .a_delta = a_delta,
             .b_delta = b_delta,
             .tensors = tensor_numbers(truth, a.measured, b.measured),
-            .golden_digest = truth.measured.digest,
+            .golden_digest = known.measured.digest,
             .a_digest = a.measured.digest,
             .b_digest = b.measured.digest};
   }

@@ -43,7 +43,7 @@ class Computation {
     t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
     if (backward) {
       p_.result.backward =
-          backward->answer(*p_.held.truth->inputs, p_.operands_of_all(), p_.forward_of(p_.result.a, p_.states_a),
+          backward->answer(*p_.held.golden->inputs, p_.operands_of_all(), p_.forward_of(p_.result.a, p_.states_a),
                            p_.forward_of(p_.result.b, p_.states_b), t.backward);
       p_.result.remark = backward->remark();
       t.total += whole.lap();

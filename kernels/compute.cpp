@@ -35,7 +35,7 @@ namespace {
 /// The engine of these GPUs, of which there is at least one.
 Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeCache::Held& held) {
   if (!held.engine || held.gpus != gpus) {
-    held.truth.reset();
+    held.golden.reset();
     held.engine.reset();
     held.engine = options.engine ? options.engine() : gpu_engine(gpus);
     held.gpus = gpus;
@@ -61,7 +61,7 @@ void compute_on(Engine* engine, const Experiment& experiment, const Options& opt
     Clock clock;
     PhaseTimer drawing;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
-      held.truth.reset();
+      held.golden.reset();
       const StopToken stop(options.cancelled, options.isa);
       drawing.follow(stop);
       held.raw = raw_inputs(experiment.problem, drawing);
@@ -99,7 +99,7 @@ Answerer with_computation(const Experiment& experiment, const Options& options, 
       return {engine.name(), ""};
     }
   } catch (const DeviceFailure& failure) {
-    held.truth.reset();
+    held.golden.reset();
     held.engine.reset();
     remark = cpu_took_over(failure);
   }

@@ -38,17 +38,17 @@ class CpuAnswer {
   void answer(bool fresh) {
     Found a, b;
     const bool golden_first = !is_one_block();
-    const auto find_truth = [&] {
+    const auto find_golden = [&] {
       if (fresh) p_.result.timing.golden = ms_of([&] { compute_golden(); });
     };
     if (golden_first) {
       p_.stop.set_row_work(PendingAnswer<T>::golden_work);
-      find_truth();
+      find_golden();
     }
     p_.stop.set_row_work(1);
     parallel_invoke(
         [&] {
-          if (!golden_first) find_truth();
+          if (!golden_first) find_golden();
           if (fresh) measure_golden();
         },
         [&] {
@@ -71,7 +71,7 @@ class CpuAnswer {
   /// Deviation from golden of a method, run in place of a.
   Deviation error_of(const Method& m) {
     const Matrix output = is_emulated(m.algorithm) ? emulated(m) : given(m, false);
-    return deviation(meter(output, false), p_.held.truth->measured, p_.e.format, p_.stop);
+    return deviation(meter(output, false), p_.held.golden->measured, p_.e.format, p_.stop);
   }
 
  private:
@@ -88,15 +88,15 @@ class CpuAnswer {
     const StopSign& stop = p_.part(UpdatePart::golden);
     RowStates<double> states;
     auto computed = std::make_shared<Matrix>(run(p_.golden, p_.result.rows, nullptr, stop, &states));
-    p_.held.truth->lse = log_sum_exps(p_.golden, p_.result.rows, states);
+    p_.held.golden->lse = log_sum_exps(p_.golden, p_.result.rows, states);
     if (PendingAnswer<T>::precise) *computed = run_double_double(p_.golden, p_.result.rows, stop);
-    p_.held.truth->golden = std::move(computed);
+    p_.held.golden->output = std::move(computed);
   }
 
   void measure_golden() {
-    Truth& truth = *p_.held.truth;
-    truth.measured = meter(*truth.golden, p_.wanted.wasserstein);
-    truth.key = golden_key(p_.e, nullptr);  // last, so that a run that is stopped before leaves no valid key
+    KnownGolden& known = *p_.held.golden;
+    known.measured = meter(*known.output, p_.wanted.wasserstein);
+    known.key = golden_key(p_.e, nullptr);  // last, so that a run that is stopped before leaves no valid key
   }
 
   // --- a and b ---
@@ -226,12 +226,12 @@ class CpuAnswer {
   /// The errors of a and b, and how far a is from b.
   void compare(Measured& a, Measured& b) {
     p_.stop.check();
-    Measured& golden = p_.held.truth->measured;
+    Measured& golden = p_.held.golden->measured;
     find_deviations(golden, a, b);
     if (!known_a_) p_.measure_parts(p_.result.a_parts, a);
     if (!known_b_) p_.measure_parts(p_.result.b_parts, b);
     p_.result.holds.wasserstein = golden.sorts && a.sorts && b.sorts;
-    p_.take_truth(a, b);
+    p_.take_golden(a, b);
   }
 
   /// Unsorted values are sorted, if wanted, while the sums that need no order are computed.

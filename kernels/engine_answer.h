@@ -98,26 +98,26 @@ class EngineAnswer {
     const Measured* measured;
     Output output;
   };
-  Side golden() const { return {&p_.held.truth->measured, Output::golden}; }
+  Side golden() const { return {&p_.held.golden->measured, Output::golden}; }
 
   /// `shared`: the job's inputs are those of all methods, not some made for this job alone.
   void ask(const Job<T>& j, Output output, RunRecorder<T>* recorder, RowStates<T>* states, bool shared) {
-    engine_.run(j, shared ? p_.held.truth->generation : 0, p_.result.rows, output, recorder, states, p_.stop);
+    engine_.run(j, shared ? p_.held.golden->generation : 0, p_.result.rows, output, recorder, states, p_.stop);
   }
 
   void ask_golden() {
-    const std::uint64_t generation = p_.held.truth->generation;
+    const std::uint64_t generation = p_.held.golden->generation;
     engine_.run(p_.golden, generation, p_.result.rows, Output::golden, nullptr, &states_golden_, p_.stop);
     if constexpr (PendingAnswer<T>::precise) engine_.run_double_double(p_.golden, generation, p_.result.rows, p_.stop);
     engine_.measure(Output::golden, p_.stop);
     engine_.send(Output::golden);
   }
   void take_golden() {
-    Truth& truth = *p_.held.truth;
-    truth.lse = log_sum_exps(p_.golden, p_.result.rows, states_golden_);
-    truth.golden = std::make_shared<Matrix>(engine_.output(Output::golden));
-    truth.measured = measured(truth.golden.get(), Output::golden);
-    truth.key = golden_key(p_.e, &engine_);
+    KnownGolden& known = *p_.held.golden;
+    known.lse = log_sum_exps(p_.golden, p_.result.rows, states_golden_);
+    known.output = std::make_shared<Matrix>(engine_.output(Output::golden));
+    known.measured = measured(known.output.get(), Output::golden);
+    known.key = golden_key(p_.e, &engine_);
   }
 
   void take_a(AskedA& a) {
@@ -206,7 +206,7 @@ class EngineAnswer {
     p_.measure_parts(r.a_parts, a);
     p_.measure_parts(r.b_parts, b);
     r.holds.wasserstein = p_.wanted.wasserstein;
-    p_.take_truth(a, b);
+    p_.take_golden(a, b);
     r.on_device = engine_.matrices(p_.e.format, r.golden_rms);
   }
 

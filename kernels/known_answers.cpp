@@ -33,7 +33,7 @@ GradientKey gradient_key(const Experiment& e) {
 }
 
 bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine) {
-  return !held.truth || !(held.truth->key == golden_key(e, engine));
+  return !held.golden || !(held.golden->key == golden_key(e, engine));
 }
 
 }  // namespace attoscope

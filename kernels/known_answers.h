@@ -32,12 +32,12 @@ struct GoldenKey {
 GoldenKey golden_key(const Experiment& e, const Engine* engine);
 
 /// The inputs as rounded for all methods, and the golden value on them.
-struct Truth {
+struct KnownGolden {
   GoldenKey key;
   std::uint64_t generation = 0;  ///< of `inputs` and `operands`: new whenever these change, never 0
   std::shared_ptr<const Tensors> inputs;
-  std::shared_ptr<const Matrix> golden;
-  std::vector<double> lse;  ///< of golden's rows; empty: a GPU computed it
+  std::shared_ptr<const Matrix> output;
+  std::vector<double> lse;  ///< of its's rows; empty: a GPU computed it
   Measured measured;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
@@ -92,18 +92,18 @@ struct MeasuredGradients {
 };
 
 /// The golden gradients and what they come from.
-struct GradientTruth {
+struct KnownGoldenGradients {
   GradientKey key;
   std::shared_ptr<const OutputGradients> incoming;
   std::shared_ptr<const Matrix> d_o;  ///< of `incoming`: the computed rows
   Measured measured_d_o;
-  std::shared_ptr<const Gradients> golden;
+  std::shared_ptr<const Gradients> gradients;
   MeasuredGradients measured;
 };
 
 /// The gradients of a method with their errors.
 struct KnownGradients {
-  GradientKey truth;
+  GradientKey golden;
   OutputKey output;
   GradMethod method{};
   Gradients gradients;
@@ -114,7 +114,7 @@ struct KnownGradients {
 
 /// The last backward pass.
 struct KnownBackward {
-  std::optional<GradientTruth> truth;
+  std::optional<KnownGoldenGradients> golden;
   std::unique_ptr<KnownGradients> a, b;
 };
 
@@ -128,11 +128,11 @@ struct KnownPasses {
 struct ComputeCache::Held {
   std::shared_ptr<const Tensors> raw;
   Problem raw_of;
-  std::optional<Truth> truth;
+  std::optional<KnownGolden> golden;
   KnownAnswer known;
   KnownBackward backward;
   KnownPasses passes;
-  std::uint64_t generations = 0;   ///< `Truth::generation`s given out so far
+  std::uint64_t generations = 0;   ///< `KnownGolden::generation`s given out so far
   std::vector<int> gpus;           ///< of `engine`
   std::unique_ptr<Engine> engine;  ///< of the GPUs that answered last
 };

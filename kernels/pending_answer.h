@@ -84,23 +84,23 @@ struct PendingAnswer {
   /// Makes the job of golden. `fresh`: the inputs are rounded for all methods before, and golden on them is not computed yet.
   void prepare(bool fresh) {
     if (fresh) round_inputs();
-    const Tensors& inputs = *held.truth->inputs;
+    const Tensors& inputs = *held.golden->inputs;
     golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
     golden.q = inputs.q.data(), golden.k = inputs.k.data(), golden.v = inputs.v.data();
   }
   void round_inputs() {
     const StopSign& rounded = part(UpdatePart::rounded);
     Operands<T> x = operands<T>(*held.raw, e.a.precision[Step::input], e.format, e.problem.seed, rounded);
-    held.truth.reset();
-    Truth t;
+    held.golden.reset();
+    KnownGolden t;
     t.generation = ++held.generations;
     t.inputs = as_tensors(x, shape_of(e.problem), rounded);
     t.operands = std::move(x);
-    held.truth = std::move(t);
+    held.golden = std::move(t);
   }
 
   /// The rounded inputs.
-  const Operands<T>& operands_of_all() const { return std::get<Operands<T>>(held.truth->operands); }
+  const Operands<T>& operands_of_all() const { return std::get<Operands<T>>(held.golden->operands); }
   MethodOperands<T> operands_of(const Method& m) const { return {e.problem, m, e.format, operands_of_all(), stop}; }
   Job<T> job_of(const Method& m, const MethodOperands<T>& own) const { return job(e.problem, m, e.format, own.get()); }
   /// Records job a's running max and rescales; the trace of `traced` alone, or none of -1.
@@ -115,7 +115,7 @@ struct PendingAnswer {
     const RounderPlan<T> common = plan<T>(e.a.precision[Step::input], e.format);
     const bool same = !own.rounds() || (common.rounds() && own.format == common.format);
     Operands<T> rounded;
-    if (!same) rounded = operands<T>(*held.truth->inputs, e.b.precision[Step::input], e.format, e.problem.seed, stop);
+    if (!same) rounded = operands<T>(*held.golden->inputs, e.b.precision[Step::input], e.format, e.problem.seed, stop);
     const MethodOperands<T> stored(e.problem, e.b, e.format, same ? operands_of_all() : rounded, stop);
     f(stored, same && stored.shared());
   }
@@ -135,7 +135,7 @@ struct PendingAnswer {
     if (method.algorithm == Algorithm::loaded) return loaded_rows();
     if (const std::string why = why_no_hardware(device, e.problem.d, e.format); !why.empty()) throw std::runtime_error(why);
     const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), devices_of(device).front(), &DeviceInfo::index);
-    HardwareRun real = run_hardware(e.problem, e.format, method, *held.truth->inputs, result.rows, gpu.index, stop);
+    HardwareRun real = run_hardware(e.problem, e.format, method, *held.golden->inputs, result.rows, gpu.index, stop);
     if (checks && !result.hardware) {
       const Method emulation = emulation_of(method, hardware_sums(e.format, gpu.major, gpu.minor));
       result.hardware = hardware_check(real, emulated(emulation), e.format, stop);
@@ -165,19 +165,19 @@ struct PendingAnswer {
   void measure_parts(std::optional<ErrorParts>& both, const Measured& output) const {
     if (!both) return;
     const Measured stored = unsorted(*both->stored_golden, stop);
-    both->storage = deviation(stored, held.truth->measured, e.format, stop);
+    both->storage = deviation(stored, held.golden->measured, e.format, stop);
     both->arithmetic = deviation(output, stored, e.format, stop);
   }
 
   /// Puts inputs, golden and digests into the result, once all is measured.
-  void take_truth(const Measured& a, const Measured& b) {
-    const Truth& truth = *held.truth;
-    result.digests = {truth.measured.digest, a.digest, b.digest};
-    result.inputs = truth.inputs;
-    result.golden = truth.golden;
-    result.golden_lse = truth.lse;
-    result.golden_rms = truth.measured.rms;
-    result.golden_nonfinite = truth.measured.nonfinite;
+  void take_golden(const Measured& a, const Measured& b) {
+    const KnownGolden& known = *held.golden;
+    result.digests = {known.measured.digest, a.digest, b.digest};
+    result.inputs = known.inputs;
+    result.golden = known.output;
+    result.golden_lse = known.lse;
+    result.golden_rms = known.measured.rms;
+    result.golden_nonfinite = known.measured.nonfinite;
   }
 
   /// A method's forward pass, known if this answer computed it with the states of all rows.
