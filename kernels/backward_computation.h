@@ -49,7 +49,7 @@ class BackwardComputation {
         stop_(stop),
         part_(stop),
         device_(device) {
-    if (known.truth && !(known.truth->key == key_)) known = {};
+    if (known.golden && !(known.golden->key == key_)) known = {};
     if (known.a && !is_known(*known.a, e.a, e.backward.a)) known.a.reset();
     if (known.b && !is_known(*known.b, e.b, e.backward.b)) known.b.reset();
   }
@@ -57,7 +57,7 @@ class BackwardComputation {
   /// Work of each row that is to be done, in rows of a or b.
   double work() const {
     const double methods = (known_.a ? 0 : method_work) + (known_.b ? 0 : method_work);
-    return (known_.truth ? 0 : golden_work) + methods;
+    return (known_.golden ? 0 : golden_work) + methods;
   }
 
   /// One sentence that says which backward passes the device leaves to the CPU, and why; empty without any.
@@ -75,7 +75,7 @@ class BackwardComputation {
   /// known.
   BackwardResult answer(const Tensors& inputs, const Operands<T>& x, const ForwardAnswer<T>& a, const ForwardAnswer<T>& b,
                         BackwardTiming& timing) {
-    if (!known_.truth) timing.golden = part(golden_work, [&] { find_golden(inputs); });
+    if (!known_.golden) timing.golden = part(golden_work, [&] { find_golden(inputs); });
     if (!known_.a) timing.a = part(method_work, [&] { known_.a = found(e_.a, e_.backward.a, x, a); });
     if (!known_.b) timing.b = part(method_work, [&] { known_.b = found(e_.b, e_.backward.b, x, b); });
     BackwardResult r;
@@ -86,7 +86,7 @@ class BackwardComputation {
 
  private:
   bool is_known(const KnownGradients& last, const Method& m, const GradMethod& g) const {
-    return last.truth == key_ && last.output == output_key(e_, m) && last.method == g;
+    return last.golden == key_ && last.output == output_key(e_, m) && last.method == g;
   }
 
   /// Milliseconds that f takes, which counts all queries; their work is that of the computed rows.
@@ -101,13 +101,13 @@ class BackwardComputation {
   void find_golden(const Tensors& inputs) {
     KnownGoldenGradients t;
     t.incoming = std::make_shared<const OutputGradients>(output_gradients(e_, part_));
-    t.golden = std::make_shared<const Gradients>(
+    t.gradients = std::make_shared<const Gradients>(
         golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_, device_));
-    t.measured = measured_of(*t.golden);
+    t.measured = measured_of(*t.gradients);
     t.d_o = std::make_shared<const Matrix>(computed_rows_of(t.incoming->d_o));
     t.measured_d_o = unsorted(*t.d_o, stop_);
     t.key = key_;
-    known_.truth = std::move(t);
+    known_.golden = std::move(t);
   }
 
   /// The computed rows of a tensor with the columns of V.
@@ -126,10 +126,10 @@ class BackwardComputation {
   std::unique_ptr<KnownGradients> found(const Method& m, const GradMethod& g, const Operands<T>& x,
                                         const ForwardAnswer<T>& forward) const {
     auto k = std::make_unique<KnownGradients>();
-    k->truth = key_;
+    k->golden = key_;
     k->output = output_key(e_, m);
     k->method = g;
-    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.truth->incoming, part_, forward, device_);
+    k->gradients = gradients<T>(e_.problem, m, g, e_.format, x, *known_.golden->incoming, part_, forward, device_);
     k->measured = measured_of(k->gradients);
     return k;
   }
@@ -161,7 +161,7 @@ class BackwardComputation {
 
   /// delta against golden's, over the queries with keys in which both are finite.
   DeltaDeviation delta_deviation(const Gradients& g) const {
-    const Gradients& golden = *known_.truth->golden;
+    const Gradients& golden = *known_.golden->gradients;
     DeltaDeviation d;
     double squares = 0, sum = 0, count = 0;
     for (std::size_t i = 0; i < golden.delta.size(); ++i) {
@@ -185,7 +185,7 @@ class BackwardComputation {
   }
 
   /// Compares a method with golden, as far as that is not known.
-  void compare(KnownGradients& m, KnownGoldenGradients& truth) const {
+  void compare(KnownGradients& m, KnownGoldenGradients& known) const {
     if (ordered_) {
       sort(known.measured);
       sort(m.measured);
@@ -197,16 +197,16 @@ class BackwardComputation {
 
   BackwardResult measured() {
     KnownGradients &a = *known_.a, &b = *known_.b;
-    KnownGoldenGradients& truth = *known_.truth;
-    compare(a, truth);
-    compare(b, truth);
+    KnownGoldenGradients& known = *known_.golden;
+    compare(a, known);
+    compare(b, known);
     const DeltaDeviation a_delta = delta_deviation(a.gradients), b_delta = delta_deviation(b.gradients);
     const GradientDeviations a_minus_b = deviations(a.measured, b.measured);
     const auto handed_on = [&](Gradients& g) { return remembers_ ? g : std::move(g); };
     return {.keys = computed_keys(e_.problem),
-            .incoming = truth.incoming,
-            .d_o = truth.d_o,
-            .golden = known.output,
+            .incoming = known.incoming,
+            .d_o = known.d_o,
+            .golden = known.gradients,
             .a = handed_on(a.gradients),
             .b = handed_on(b.gradients),
             .a_error = a.error,
@@ -214,7 +214,7 @@ class BackwardComputation {
             .a_minus_b = a_minus_b,
             .a_delta = a_delta,
             .b_delta = b_delta,
-            .tensors = tensor_numbers(truth, a.measured, b.measured),
+            .tensors = tensor_numbers(known, a.measured, b.measured),
             .golden_digest = known.measured.digest,
             .a_digest = a.measured.digest,
             .b_digest = b.measured.digest};

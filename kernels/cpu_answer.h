@@ -38,17 +38,17 @@ class CpuAnswer {
   void answer(bool fresh) {
     Found a, b;
     const bool golden_first = !is_one_block();
-    const auto find_golden = [&] {
+    const auto golden_if_fresh = [&] {
       if (fresh) p_.result.timing.golden = ms_of([&] { compute_golden(); });
     };
     if (golden_first) {
       p_.stop.set_row_work(PendingAnswer<T>::golden_work);
-      find_golden();
+      golden_if_fresh();
     }
     p_.stop.set_row_work(1);
     parallel_invoke(
         [&] {
-          if (!golden_first) find_golden();
+          if (!golden_first) golden_if_fresh();
           if (fresh) measure_golden();
         },
         [&] {

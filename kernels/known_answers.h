@@ -37,7 +37,7 @@ struct KnownGolden {
   std::uint64_t generation = 0;  ///< of `inputs` and `operands`: new whenever these change, never 0
   std::shared_ptr<const Tensors> inputs;
   std::shared_ptr<const Matrix> output;
-  std::vector<double> lse;  ///< of its's rows; empty: a GPU computed it
+  std::vector<double> lse;  ///< of its rows; empty: a GPU computed it
   Measured measured;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };

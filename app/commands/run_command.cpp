@@ -158,7 +158,7 @@ void declare(OptionList& c, RunArguments& x) {
 }  // namespace
 
 Command run_command() {
-  return command<RunArguments>("run", "Compute one experiment and print how far a and b are from the truth", declare,
+  return command<RunArguments>("run", "Compute one experiment and print how far a and b are from golden", declare,
                                run_experiment);
 }
 

@@ -34,12 +34,12 @@ std::size_t place_in(int i, int count, int places) {
   return static_cast<std::size_t>(static_cast<std::int64_t>(i) * places / std::max(count, 1));
 }
 
-void paint(ui::HeadRow& row, const Matrix& x, const Matrix& truth) {
+void paint(ui::HeadRow& row, const Matrix& x, const Matrix& golden) {
   std::size_t at = 0;
   for (int i = 0; i < x.rows; ++i) {
     const std::size_t line = place_in(i, x.rows, ui::HeadRow::down) * ui::HeadRow::across;
     for (int j = 0; j < x.cols; ++j, ++at) {
-      const auto error = static_cast<float>(std::abs(x.values[at] - truth.values[at]));
+      const auto error = static_cast<float>(std::abs(x.values[at] - golden.values[at]));
       float& cell = row.picture[line + place_in(j, x.cols, ui::HeadRow::across)];
       if (!(error <= cell)) cell = error;  // keeps NaN
     }

@@ -119,7 +119,7 @@ std::string worst_elements_html(const CallJudgement& call) {
   const std::size_t shown = std::min(most, all.size());
   std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(shown));
   std::string html =
-      "<h2>Furthest off</h2>\n<table><tr><th>row</th><th>column</th><th>O</th><th>truth</th><th>tolerance</th><th>error / "
+      "<h2>Furthest off</h2>\n<table><tr><th>row</th><th>column</th><th>O</th><th>golden</th><th>tolerance</th><th>error / "
       "tolerance</th></tr>\n";
   for (const auto& [share, i] : std::span(all).first(shown)) {
     const int row = i / call.shape.d_v, c = i % call.shape.d_v;

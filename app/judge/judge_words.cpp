@@ -138,7 +138,7 @@ std::string element_text(const CallJudgement& call) {
   if (row < 0) return "";
   const double o =
       call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.shape.d_v) + static_cast<std::size_t>(c)];
-  const std::string text = fmt::format("; the first such row is {}, where O is {} in column {}, the truth {}", row,
+  const std::string text = fmt::format("; the first such row is {}, where O is {} in column {}, golden {}", row,
                                        number_text(o, 6), c, number_text(t.golden(row, c), 6));
   return std::isfinite(t.golden(row, c)) ? fmt::format("{}, and {} is tolerated", text, number_text(t.of(row, c, o), 2)) : text;
 }
@@ -254,8 +254,7 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
   const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
   std::vector<std::string> steps{
       fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
-      fmt::format("The truth is attention of Q, K and V in fp64{}.",
-                  significand_bits(call.claim.format) > 24 ? " and more" : ""),
+      fmt::format("Golden is attention of Q, K and V in fp64{}.", significand_bits(call.claim.format) > 24 ? " and more" : ""),
       fmt::format("{} kernels that {} were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
                   call.family.size(),
                   call.claim.declared ? "round as " + question.declared_name + " does"

@@ -71,7 +71,7 @@ void set(Experiment& e, const std::string& setting) {
   }
 }
 
-/// RMS error of a against the truth for the inputs before they were rounded or stored.
+/// RMS error of a against golden for the inputs before they were rounded or stored.
 double error_from_given(const Experiment& e) {
   const Result rounded = compute(e);
   Experiment given = e;
@@ -80,10 +80,10 @@ double error_from_given(const Experiment& e) {
     m->scaling = {};
     m->accumulator = {};
   }
-  const Matrix truth = *compute(given).golden;
+  const Matrix golden = *compute(given).golden;
   double squares = 0;
-  for (std::size_t i = 0; i < truth.values.size(); ++i) squares += std::pow(rounded.a.values[i] - truth.values[i], 2);
-  return std::sqrt(squares / static_cast<double>(truth.values.size()));
+  for (std::size_t i = 0; i < golden.values.size(); ++i) squares += std::pow(rounded.a.values[i] - golden.values[i], 2);
+  return std::sqrt(squares / static_cast<double>(golden.values.size()));
 }
 
 /// Mean and standard deviation over seeds.

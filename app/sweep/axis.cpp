@@ -111,7 +111,7 @@ const Parameter* swept(std::string_view key) {
   return found != nullptr && !found->sweep.group.empty() ? found : nullptr;
 }
 
-AxisKey about(const Parameter& p) { return {p.key, p.label, p.what, p.sweep.numeric, p.sweep.moves_truth, p.sweep.rank}; }
+AxisKey about(const Parameter& p) { return {p.key, p.label, p.what, p.sweep.numeric, p.sweep.moves_golden, p.sweep.rank}; }
 
 bool of_a_method(std::string_view key) { return key.size() > 2 && (key.starts_with("a.") || key.starts_with("b.")); }
 

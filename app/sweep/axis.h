@@ -20,9 +20,9 @@ struct Axis {
 /// A parameter that sweeps can vary.
 struct AxisKey {
   std::string_view key, title, what;
-  bool numeric;      ///< values are numbers with an order, not names
-  bool moves_truth;  ///< the golden value depends on it
-  int rank = 0;      ///< the one of lower rank is set first
+  bool numeric;       ///< values are numbers with an order, not names
+  bool moves_golden;  ///< the golden value depends on it
+  int rank = 0;       ///< the one of lower rank is set first
 };
 /// The named parameters. Every field of a method can be varied too: "a.O", "b.tau".
 std::vector<AxisKey> axis_keys();

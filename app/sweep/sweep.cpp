@@ -213,9 +213,9 @@ PointPlace place_of(const Sweep& s, std::size_t index) {
     return i;
   };
   // innermost: axes that keep the golden value, then seeds, then axes that change it
-  const auto take_axes = [&](bool moves_truth) {
+  const auto take_axes = [&](bool moves_golden) {
     for (std::size_t i = s.axes.size(); i-- > 0;)
-      if (axis_key(s.axes[i].key).moves_truth == moves_truth) p.at[i] = take(s.axes[i].values.size());
+      if (axis_key(s.axes[i].key).moves_golden == moves_golden) p.at[i] = take(s.axes[i].values.size());
   };
   take_axes(false);
   p.seed = take(static_cast<std::size_t>(s.seeds));

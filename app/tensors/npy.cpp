@@ -52,7 +52,7 @@ class HeaderReader {
     if (key == "descr") {
       header_.descr = text();
     } else if (key == "fortran_order") {
-      header_.fortran_order = truth();
+      header_.fortran_order = boolean();
     } else if (key == "shape") {
       header_.shape = tuple();
     } else {
@@ -71,7 +71,7 @@ class HeaderReader {
     return result;
   }
 
-  bool truth() {
+  bool boolean() {
     skip_space();
     for (const std::string_view word : {std::string_view("True"), std::string_view("False")}) {
       if (!rest_.starts_with(word)) continue;

@@ -185,7 +185,7 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
          "Tensor cores do not show their running state: choose an emulated method for a to follow it tile by tile."},
     {.algorithm = Algorithm::loaded,
      .name = "loaded",
-     .what = "Not computed: the output of your own kernel, read from a file and compared with the truth for the same Q, K, V.",
+     .what = "Not computed: the output of your own kernel, read from a file and compared with golden for the same Q, K, V.",
      .formula = "",
      .is_emulated = false,
      .no_recurrence = "A loaded output has no recurrence: only a method computed here can be followed tile by tile."},

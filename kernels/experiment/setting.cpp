@@ -124,9 +124,9 @@ Setting Setting::with_option(std::string_view o, std::string_view u) const {
   return s;
 }
 
-Setting Setting::swept(int rank, std::string_view group, std::string_view example, bool numeric, bool moves_truth) const {
+Setting Setting::swept(int rank, std::string_view group, std::string_view example, bool numeric, bool moves_golden) const {
   Setting s = *this;
-  s.sweep = {rank, group, example, numeric, moves_truth};
+  s.sweep = {rank, group, example, numeric, moves_golden};
   return s;
 }
 

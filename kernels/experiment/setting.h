@@ -101,7 +101,7 @@ struct Sweeping {
   std::string_view group{};    ///< group that offers the parameter; empty: sweeps do not know it by this name
   std::string_view example{};  ///< values to begin with
   bool numeric = true;         ///< the values are numbers with an order, not names
-  bool moves_truth = false;    ///< the golden value changes with it
+  bool moves_golden = false;   ///< the golden value changes with it
 };
 
 /// A named place of a value, its range and its texts in all front ends. Texts have no full stop but for `sentence`.
@@ -126,7 +126,7 @@ struct Setting {
                     std::string_view formula = {}, std::string_view alias = {}) const;
   Setting with_option(std::string_view option, std::string_view usual = {}) const;
   Setting swept(int rank, std::string_view group, std::string_view example, bool numeric = true,
-                bool moves_truth = false) const;
+                bool moves_golden = false) const;
   Setting where(bool (*matters)(const Method&)) const;
   Setting called(std::string_view name) const;
   Setting kept_if(bool kept) const;

@@ -29,26 +29,26 @@ class ErrorSign {
   bool found() {
     for (int row = 0; row < golden_.rows; ++row) add_row(row);
     const auto has_sign = [](const SignedSum& s) { return s.has_sign(); };
-    return infinite_ || of_truth_.has_sign() || of_place_.has_sign() || std::ranges::any_of(of_key_, has_sign);
+    return infinite_ || of_golden_.has_sign() || of_place_.has_sign() || std::ranges::any_of(of_key_, has_sign);
   }
 
  private:
   void add_row(int row) {
     const auto columns = static_cast<std::size_t>(golden_.cols);
-    const double* truth = golden_.values.data() + static_cast<std::size_t>(row) * columns;
+    const double* exact = golden_.values.data() + static_cast<std::size_t>(row) * columns;
     std::vector<double> error(columns);
     double square = 0, product = 0;
     for (std::size_t c = 0; c < columns; ++c) {
-      error[c] = o_[static_cast<std::size_t>(row) * columns + c] - truth[c];
-      if (!std::isfinite(truth[c])) {
+      error[c] = o_[static_cast<std::size_t>(row) * columns + c] - exact[c];
+      if (!std::isfinite(exact[c])) {
         error[c] = 0;
         continue;
       }
-      square += error[c] * error[c], product += error[c] * truth[c];
+      square += error[c] * error[c], product += error[c] * exact[c];
     }
     if (!std::isfinite(square)) infinite_ = true;
     if (infinite_ || square == 0) return;
-    of_truth_.add(product);
+    of_golden_.add(product);
     of_place_.add(product * (2.0 * row / golden_.rows - 1));
     add_keys(row, error, product);
   }
@@ -69,7 +69,7 @@ class ErrorSign {
   const Matrix& golden_;
   SoftmaxVariant variant_;
   VariantHead head_;
-  SignedSum of_truth_, of_place_;
+  SignedSum of_golden_, of_place_;
   std::vector<SignedSum> of_key_;
   bool infinite_ = false;
 };

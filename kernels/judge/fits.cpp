@@ -81,7 +81,7 @@ class NumberFits {
   RoundedRow times_of_row(std::function<double(int row)> factor) const {
     return [&wrong = wrong_, factor = std::move(factor)](int row, double* out, double*) {
       const double f = factor(row);
-      for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.truth(row)[c];
+      for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.golden_row(row)[c];
     };
   }
 
@@ -163,7 +163,7 @@ class NumberFits {
                        [right](double x) { return "a soft cap of " + number_text(x) + " instead of " + number_text(right); });
   }
 
-  /// l + x instead of l in every row: O (l + x) = truth l.
+  /// l + x instead of l in every row: O (l + x) = golden l.
   NamedSlip offset_of_l() const {
     const auto l_of = [this](int row) { return sum_of_exp(*wrong_.head(), right_, row); };
     double along = 0, square = 0;
@@ -171,7 +171,7 @@ class NumberFits {
       const double l = l_of(row);
       for (int c = 0; c < columns_; ++c) {
         const double o = wrong_.output(row)[c], slope = o / l;
-        along += slope * (wrong_.truth(row)[c] - o), square += slope * slope;
+        along += slope * (wrong_.golden_row(row)[c] - o), square += slope * slope;
       }
     }
     const double x = along / square;
@@ -221,18 +221,19 @@ class NumberFits {
     double along = 0, square = 0;
     for (const int row : rows_)
       for (int c = 0; c < columns_; ++c)
-        along += wrong_.output(row)[c] * wrong_.truth(row)[c], square += wrong_.truth(row)[c] * wrong_.truth(row)[c];
+        along += wrong_.output(row)[c] * wrong_.golden_row(row)[c],
+            square += wrong_.golden_row(row)[c] * wrong_.golden_row(row)[c];
     const double f = along / square;
     if (!std::isfinite(f) || f == 0) return {};
-    return times_the_truth(f, right_, "");
+    return times_golden(f, right_, "");
   }
   /// The tolerance grows with the output.
-  NamedSlip times_the_truth(double f, const SoftmaxVariant& softmax, const std::string& before) const {
+  NamedSlip times_golden(double f, const SoftmaxVariant& softmax, const std::string& before) const {
     MistakenKernel kernel = wrong_.right_kernel();
     kernel.softmax = softmax;
     kernel.in_O = [f](int, int, double e) { return f * e; };
     return wrong_.named(before.empty() ? Kind::row_factor : Kind::number,
-                        before + "the output is " + number_text(f) + " times the truth", wrong_.rows_of(std::move(kernel)));
+                        before + "the output is " + number_text(f) + " times golden", wrong_.rows_of(std::move(kernel)));
   }
 
   NamedSlip scale_and_factor() const {
@@ -240,9 +241,9 @@ class NumberFits {
     if (!found || !(found->x > 0)) return {};
     SoftmaxVariant softmax = right_;
     softmax.scale = found->x;
-    return times_the_truth(found->factor, softmax,
-                           "scores were multiplied by " + number_text(found->x) + " instead of " + number_text(right_.scale) +
-                               ", and with such scores ");
+    return times_golden(found->factor, softmax,
+                        "scores were multiplied by " + number_text(found->x) + " instead of " + number_text(right_.scale) +
+                            ", and with such scores ");
   }
 
   /// S is a sum over groups of columns of a q.k, where the factors a should be 1: as Gauss and Newton find them.
@@ -373,7 +374,7 @@ NamedSlip NumberFits::bound() const {
 double factor_of(const WrongOutput& wrong, int row) {
   double along = 0, square = 0;
   for (int c = 0; c < wrong.golden().cols; ++c)
-    along += wrong.output(row)[c] * wrong.truth(row)[c], square += wrong.truth(row)[c] * wrong.truth(row)[c];
+    along += wrong.output(row)[c] * wrong.golden_row(row)[c], square += wrong.golden_row(row)[c] * wrong.golden_row(row)[c];
   return square > 0 ? along / square : 1;
 }
 
@@ -463,17 +464,17 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
     const double f = (*factors)[at(row)] = factor_of(wrong, row);
     least = std::min(least, f), most = std::max(most, f);
     for (int c = 0; c < wrong.golden().cols; ++c) {
-      const double o = wrong.output(row)[c], y = wrong.truth(row)[c];
+      const double o = wrong.output(row)[c], y = wrong.golden_row(row)[c];
       error += (o - y) * (o - y), left += (o - f * y) * (o - f * y);
     }
   }
   if (9 * left > error) return {};  // a factor for each row takes something of any rounding
   return wrong.named(Kind::row_factor,
-                     "each wrong row is the truth times a number, " + number_text(least) + " to " + number_text(most) +
+                     "each wrong row is golden times a number, " + number_text(least) + " to " + number_text(most) +
                          ": its l is wrong, or belongs to another row",
                      [&wrong, factors](int row, double* out, double* slack) {
                        const double f = (*factors)[at(row)];
-                       for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.truth(row)[c];
+                       for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.golden_row(row)[c];
                        if (slack) std::fill_n(slack, wrong.golden().cols, 0.0);
                      });
 }

@@ -13,7 +13,7 @@ namespace attoscope {
 /// - place: elements, rows or columns that were never written or hold what belongs elsewhere;
 /// - place: pages and sequences whose keys are those of others, bounds that are off by one, padding that is seen;
 /// - number: the scale, the sink, the slope, the soft cap, a bound of scores or of P; columns of q.k that count c times;
-/// - row_factor: l is off by so many exp(0) in every row, or the output is the truth times a number;
+/// - row_factor: l is off by so many exp(0) in every row, or the output is golden times a number;
 /// - key_counts: keys count c times (0: left out, 2: twice; hidden keys may count), in O and in l, or in one of them;
 /// - mask: each row sees another run of keys;
 /// - a slip that `diagnose` knows, in the wrong rows alone;
@@ -21,7 +21,7 @@ namespace attoscope {
 /// - rescale: steps of the online softmax that are skipped, or use another row's numbers;
 /// - rounding: a step rounded to another format, or exp by a polynomial;
 /// - number: each key's scores are multiplied by a number of its own;
-/// - row_factor: each row is a multiple of the truth.
+/// - row_factor: each row is a multiple of golden.
 /// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. `fit` is the one
 /// to try, negative for all, and becomes the one that is found. Throws Stopped when cancelled, and what `heads.read` throws.
 std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,

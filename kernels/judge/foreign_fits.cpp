@@ -94,7 +94,7 @@ class ForeignKeys {
   }
   double error_of(const Equation& e) const {
     double square = 0;
-    for (int c = 0; c < columns_; ++c) square += std::pow(e.l * (wrong_.output(e.row)[c] - wrong_.truth(e.row)[c]), 2);
+    for (int c = 0; c < columns_; ++c) square += std::pow(e.l * (wrong_.output(e.row)[c] - wrong_.golden_row(e.row)[c]), 2);
     return square;
   }
 
@@ -121,7 +121,7 @@ class ForeignKeys {
 
   void expect(int row, double* out) const {
     Equation e = equation(row);
-    std::copy_n(wrong_.truth(row), columns_, out);
+    std::copy_n(wrong_.golden_row(row), columns_, out);
     if (!std::ranges::binary_search(wrong_.wrong(), row)) return;
     solve(e);
     std::vector<double> sum(at(columns_));

@@ -56,23 +56,23 @@ double usual_of(std::vector<double> x) {
 }
 
 /// Raises bounds by the errors of a rival; returns its largest error over the one expected, and the root mean square of all.
-void take_errors(const Matrix& rival, const Matrix& truth, const Matrix& error, const Format& stored, GradientBounds& bounds,
+void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error, const Format& stored, GradientBounds& bounds,
                  RivalError& found) {
   double sum = 0;
-  for (int i = 0; i < truth.rows; ++i) {
+  for (int i = 0; i < golden.rows; ++i) {
     double row = 0;
-    for (int c = 0; c < truth.cols; ++c) {
-      const double y = rival(i, c), w = error(i, c) + 1e-300, step = ulp(stored, truth(i, c));
-      const double off = std::abs(y - truth(i, c));
+    for (int c = 0; c < golden.cols; ++c) {
+      const double y = rival(i, c), w = error(i, c) + 1e-300, step = ulp(stored, golden(i, c));
+      const double off = std::abs(y - golden(i, c));
       bounds.factor[at(i)] = std::max(bounds.factor[at(i)], off / w);
-      const double z = (round(stored, y) - truth(i, c)) / (std::sqrt(w * w + step * step / 12) + 1e-300);
+      const double z = (round(stored, y) - golden(i, c)) / (std::sqrt(w * w + step * step / 12) + 1e-300);
       row += z * z;
       found.max_abs = std::max(found.max_abs, off);
     }
-    bounds.row[at(i)] = std::max(bounds.row[at(i)], std::sqrt(row / truth.cols));
+    bounds.row[at(i)] = std::max(bounds.row[at(i)], std::sqrt(row / golden.cols));
     sum += row;
   }
-  const double whole = std::sqrt(sum / std::max<double>(1, static_cast<double>(truth.values.size())));
+  const double whole = std::sqrt(sum / std::max<double>(1, static_cast<double>(golden.values.size())));
   found.whole = std::max(found.whole, whole), found.rms = found.whole;
   bounds.whole = std::max(bounds.whole, gradient_whole * whole);
 }
@@ -109,7 +109,7 @@ void GradientGroup::round_like(const GradientFamily::Form& form) {
                                           given_.d_lse.empty() ? std::vector<double>{} : given_.d_lse[h]));
     rows_.push_back(gradient_rows(operands_.back(), problems_[h], rounding_, stop_));
   }
-  changed({}, truth_, false);
+  changed({}, golden_, false);
 }
 
 bool GradientGroup::has(GradientTensor t) const {
@@ -160,14 +160,14 @@ void GradientGroup::store_tiles(int head, const Matrix& dk_before, const Matrix&
   v.dk_before = &dk_before, v.dv_before = &dv_before;
   ExactGradients stored;
   exact_gradients(operands(head), v, rows(head), rounding_, stored, stop_);
-  const ExactGradients& exact = truth_.heads[at(head)];
+  const ExactGradients& exact = golden_.heads[at(head)];
   for (std::size_t i = 0; i < g.dk.values.size(); ++i) g.dk.values[i] += stored.dk.values[i] - exact.dk.values[i];
   for (std::size_t i = 0; i < g.dv.values.size(); ++i) g.dv.values[i] += stored.dv.values[i] - exact.dv.values[i];
 }
 
 void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& found) {
   const Format &stored_dk = given_.dk.stored, &stored_dv = given_.dv.stored;
-  Matrix dk = truth_.dk, dv = truth_.dv;
+  Matrix dk = golden_.dk, dv = golden_.dv;
   std::ranges::fill(dk.values, 0.0), std::ranges::fill(dv.values, 0.0);
   for (int h = 0; h < heads(); ++h) {
     const GradientOperands& x = operands(h);
@@ -181,11 +181,11 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
       for (double& y : g.dk.values) y = round(stored_dk, y);
       for (double& y : g.dv.values) y = round(stored_dv, y);
     }
-    take_errors(g.dq, truth_.heads[at(h)].dq, truth_.heads[at(h)].dq_error, given_.dq.stored, of_dq_[at(h)], found);
+    take_errors(g.dq, golden_.heads[at(h)].dq, golden_.heads[at(h)].dq_error, given_.dq.stored, of_dq_[at(h)], found);
     add(dk, g.dk), add(dv, g.dv);
   }
-  take_errors(dk, truth_.dk, truth_.dk_error, stored_dk, of_dk_, found);
-  take_errors(dv, truth_.dv, truth_.dv_error, stored_dv, of_dv_, found);
+  take_errors(dk, golden_.dk, golden_.dk_error, stored_dk, of_dk_, found);
+  take_errors(dv, golden_.dv, golden_.dv_error, stored_dv, of_dv_, found);
 }
 
 std::vector<RivalError> GradientGroup::bound_by(const GradientFamily& family) {

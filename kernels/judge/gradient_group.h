@@ -51,10 +51,10 @@ using GradientChange = std::function<void(GradientVariant& variant, int head)>;
 /// A group with all that its judgement needs.
 class GradientGroup {
  public:
-  /// Computes the truth. `given` and `stop` must outlive the group.
+  /// Computes golden. `given` and `stop` must outlive the group.
   GradientGroup(const JudgedGradients& given, const GradientFamily::Form& form, const StopSign& stop);
 
-  /// Computes the truth of kernels that round like this; the bounds stay.
+  /// Computes golden of kernels that round like this; the bounds stay.
   void round_like(const GradientFamily::Form& form);
 
   /// Derives bounds from rivals; returns the largest of each rival's errors over those expected.
@@ -68,7 +68,7 @@ class GradientGroup {
   const Problem& problem(int head) const { return problems_[static_cast<std::size_t>(head)]; }
   const GradientRows& rows(int head) const { return rows_[static_cast<std::size_t>(head)]; }
   const GradientRounding& rounding() const { return rounding_; }
-  const GroupGradients& truth() const { return truth_; }
+  const GroupGradients& golden() const { return golden_; }
   const StopSign& stop() const { return stop_; }
   GradientVariant right(int head) const { return right_gradient(problem(head), rows(head)); }
   /// dSink of a head, with what other sequences add.
@@ -87,7 +87,7 @@ class GradientGroup {
 
   /// A given tensor held to these gradients.
   TensorJudgement judged(GradientTensor tensor, const GroupGradients& expected) const;
-  /// All given ones of dQ, dK and dV, and dSink held to the truth.
+  /// All given ones of dQ, dK and dV, and dSink held to golden.
   std::vector<TensorJudgement> judged_all(const GroupGradients& expected) const;
 
  private:
@@ -105,7 +105,7 @@ class GradientGroup {
   std::vector<Problem> problems_;
   std::vector<GradientOperands> operands_;
   std::vector<GradientRows> rows_;
-  GroupGradients truth_;
+  GroupGradients golden_;
   std::vector<GradientBounds> of_dq_;
   GradientBounds of_dk_, of_dv_;
 };

@@ -68,11 +68,11 @@ GroupJudgement judged_group(const JudgedGradients& given, const Options& options
   double least = 0;
   each_form(given, stop, [&](const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals) {
     const bool is_usual = as.empty();
-    if (!all_finite(group.truth())) {
+    if (!all_finite(group.golden())) {
       if (is_usual) judged.incomparable = "the gradient of its Q, K, V and dO is NaN or infinite even in fp64";
       return is_usual;
     }
-    std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
+    std::vector<TensorJudgement> tensors = group.judged_all(group.golden());
     const std::ptrdiff_t wrong = count_wrong(tensors);
     const double left = rest(tensors);
     if (!is_usual && (wrong > fewest || (wrong == fewest && (wrong > 0 || left >= least)))) return false;

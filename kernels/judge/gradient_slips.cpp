@@ -39,13 +39,13 @@ struct Candidate {
 /// Changes what a head computes to what it would be with a mistake.
 using HeadChange = std::function<void(const GradientGroup& group, GradientVariant& variant, int head)>;
 
-/// True if the given tensors are as far from the truth as these gradients, and in the same direction.
+/// True if the given tensors are as far from golden as these gradients, and in the same direction.
 bool lies_along(const GradientGroup& group, const GroupGradients& x) {
   for (const GradientTensor t : {dq, dk, dv}) {
     if (!group.has(t)) continue;
     const JudgedGradients& g = group.given();
     const Matrix& wrong = t == dq ? x.heads[0].dq : t == dk ? x.dk : x.dv;
-    const Matrix& right = t == dq ? group.truth().heads[0].dq : t == dk ? group.truth().dk : group.truth().dv;
+    const Matrix& right = t == dq ? group.golden().heads[0].dq : t == dk ? group.golden().dk : group.golden().dv;
     const std::vector<double>& values = *(t == dq ? g.dq : t == dk ? g.dk : g.dv).values[0];
     double along = 0, apart = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -115,11 +115,11 @@ class SlipCandidates {
                       }});
     }
   }
-  /// A change of the truth itself.
+  /// A change of golden itself.
   void add_edit(std::string kind, std::string text, Affected affects, std::function<void(GroupGradients&)> edit) {
     all_.push_back(
         {{std::move(kind), std::move(text)}, affects, [edit = std::move(edit)](const GradientGroup& g, GroupGradients& out) {
-           out = g.truth();
+           out = g.golden();
            edit(out);
            return true;
          }});
@@ -150,7 +150,7 @@ class SlipCandidates {
   }
   template <class Factor>
   static bool multiplied(const GradientGroup& g, Affected where, const Factor& f, GroupGradients& out) {
-    out = g.truth();
+    out = g.golden();
     for (int h = 0; h < g.heads(); ++h) {
       ExactGradients& x = out.heads[at(h)];
       const double by = f.factor * std::pow(scale_of(g.problem(h)), f.scale);
@@ -524,7 +524,7 @@ void search(const JudgedGradients& given, GroupJudgement& judged, const Options&
                                              const std::vector<RivalError>& rivals) {
     const bool is_long = !group.has(dq) && std::int64_t{group.shape().n} * group.shape().n_k * group.heads() > many_scores;
     if (is_long && known.empty() && !as.empty() && as != fitting) return false;
-    std::vector<TensorJudgement> tensors = group.judged_all(group.truth());
+    std::vector<TensorJudgement> tensors = group.judged_all(group.golden());
     name_wrong(group, known, tensors);
     if (const std::ptrdiff_t unnamed = std::ranges::count_if(tensors, is_unnamed); unnamed < fewest)
       judged.tensors = std::move(tensors), judged.as = as, judged.family = rivals, fewest = unnamed;

@@ -151,7 +151,7 @@ class Judge {
     if (inputs_ != p_.input.tensors) given_ = p_.input.tensors;
   }
 
-  /// A row held to what a kernel is expected to give, or to the truth where there is none, or the row sees no key.
+  /// A row held to what a kernel is expected to give, or to golden where there is none, or the row sees no key.
   RowFinding row_finding(int row, const RoundedRow& expected) const {
     std::vector<double> centre(at(cols_), std::nan("")), slack(at(cols_));
     if (expected) expected(row, centre.data(), slack.data());

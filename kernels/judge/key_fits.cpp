@@ -249,8 +249,8 @@ class KeyChanges {
     double far = 0, size = 0, effect = 0;
     for (int c = 0; c < columns(); ++c) {
       const double y = wrong_.output(row_)[c];
-      far += std::pow(y - o[at(c)] / l, 2), size += std::pow(y - wrong_.truth(row_)[c], 2);
-      effect += std::pow(o[at(c)] / l - wrong_.truth(row_)[c], 2);
+      far += std::pow(y - o[at(c)] / l, 2), size += std::pow(y - wrong_.golden_row(row_)[c], 2);
+      effect += std::pow(o[at(c)] / l - wrong_.golden_row(row_)[c], 2);
     }
     return effect > 0 && far < 0.04 * size;
   }

@@ -189,11 +189,11 @@ class LoopFits {
     for (const int row : wrong_.wrong()) {
       const double f = factor[at(row)] = part(row) / sums_.l(row);
       square += f * f;
-      for (int c = 0; c < columns; ++c) first[at(c)] += f * (wrong_.output(row)[c] - wrong_.truth(row)[c]);
+      for (int c = 0; c < columns; ++c) first[at(c)] += f * (wrong_.output(row)[c] - wrong_.golden_row(row)[c]);
     }
     for (double& x : first) x /= square;
     return wrong_.named(Kind::rescale, text, [this, columns, first, factor](int row, double* out, double*) {
-      for (int c = 0; c < columns; ++c) out[c] = wrong_.truth(row)[c] + factor[at(row)] * first[at(c)];
+      for (int c = 0; c < columns; ++c) out[c] = wrong_.golden_row(row)[c] + factor[at(row)] * first[at(c)];
     });
   }
 

@@ -27,7 +27,7 @@ double longest_row(const std::vector<double>& x, int d, std::vector<double>* len
   return most;
 }
 
-/// A form of correct kernels: their truth on operands of their own, rivals, and the error that is expected of each row.
+/// A form of correct kernels: golden on operands of their own, rivals, and the error that is expected of each row.
 struct LseForm {
   std::string as{};
   Problem problem;
@@ -168,27 +168,27 @@ class LseJudge {
       bound_by<double>(form, bounds);
     else
       bound_by<float>(form, bounds);
-    return {held_to_truth(form, bounds, LseBase::e), held_to_truth(form, bounds, LseBase::two)};
+    return {held_to_golden(form, bounds, LseBase::e), held_to_golden(form, bounds, LseBase::two)};
   }
 
-  LseJudgement held_to_truth(const LseForm& form, LseJudgement j, LseBase base) const {
+  LseJudgement held_to_golden(const LseForm& form, LseJudgement j, LseBase base) const {
     const double unit = unit_of(base);
     const std::size_t count = given_.values.size();
     j.wrong.resize(count), j.errors.resize(count), j.shares.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const double x = given_.values[i], truth = form.rows.lse[i], error = std::abs(x - truth * unit);
+      const double x = given_.values[i], golden = form.rows.lse[i], error = std::abs(x - golden * unit);
       double ratio = error / lse_tolerance(lse_margin * j.kappa * form.rows.error[i], unit, given_.stored, x);
-      if (!std::isfinite(truth)) {  // without keys either infinity; where the scores are not finite anything that is not
-        ratio = (truth < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : no_limit;
+      if (!std::isfinite(golden)) {  // without keys either infinity; where the scores are not finite anything that is not
+        ratio = (golden < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : no_limit;
       } else if (!std::isfinite(x)) {
         ratio = no_limit;
       } else {
         j.max_abs = std::max(j.max_abs, error);
       }
       j.wrong[i] = !(ratio <= 1), j.suspects += j.wrong[i];
-      j.errors[i] = std::isfinite(error) ? x - truth * unit : std::nan(""), j.shares[i] = ratio;
+      j.errors[i] = std::isfinite(error) ? x - golden * unit : std::nan(""), j.shares[i] = ratio;
       if (j.worst_row >= 0 && !(ratio > j.ratio)) continue;
-      j.ratio = ratio, j.worst_row = static_cast<int>(i), j.held = x, j.expected = truth * unit;
+      j.ratio = ratio, j.worst_row = static_cast<int>(i), j.held = x, j.expected = golden * unit;
     }
     j.rounded = j.suspects == 0;
     j.where = error_places(j.wrong, {true}, all_rows_, static_cast<int>(all_rows_.size()));

@@ -40,7 +40,7 @@ struct LseJudgement {
   std::string as;                    ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
   double ratio = 0;                  ///< largest error over its tolerance, infinite for NaN
   std::vector<bool> wrong;           ///< of each query: beyond its tolerance
-  std::vector<double> errors;        ///< of each query: L less the truth, in the base; NaN where one of them is not finite
+  std::vector<double> errors;        ///< of each query: L less golden, in the base; NaN where one of them is not finite
   std::vector<double> shares;        ///< of each query: |error| over its tolerance, infinite where L is wrongly NaN or infinite
   int suspects = 0;                  ///< number of those
   int worst_row = -1;                ///< of the largest ratio; -1: there is no row

@@ -58,10 +58,10 @@ class NonfinitePlaces {
     bool leaks = false, lost = false, by_v = true;
     const Keys seen = visible_keys(problem_, row);
     for (int c = 0; c < golden().cols; ++c) {
-      const double o = output(row, c), truth = golden()(row, c);
-      if (judged_.tolerance.is_due(row, c, o, truth)) continue;
-      if (std::isfinite(o) && std::isfinite(truth)) {
-        const double ratio = std::abs(o - truth) / judged_.tolerance.of(row, c, o);
+      const double o = output(row, c), exact = golden()(row, c);
+      if (judged_.tolerance.is_due(row, c, o, exact)) continue;
+      if (std::isfinite(o) && std::isfinite(exact)) {
+        const double ratio = std::abs(o - exact) / judged_.tolerance.of(row, c, o);
         ratio_ = std::max(ratio_, ratio);
         if (!(ratio <= 1)) return false;
       } else if (std::isnan(o)) {

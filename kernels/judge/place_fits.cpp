@@ -44,9 +44,9 @@ NamedSlip unwritten(const WrongOutput& wrong) {
 }
 
 /// The exact output of all heads that there is time for; the other heads' row by row behind this one's.
-class Truths {
+class GoldenHeads {
  public:
-  explicit Truths(const WrongOutput& wrong) : own_(wrong.problem().input.index) {
+  explicit GoldenHeads(const WrongOutput& wrong) : own_(wrong.problem().input.index) {
     const AttentionShape shape = shape_of(wrong.problem());
     rows_ = shape.n;
     all_[own_] = wrong.golden().values;
@@ -58,9 +58,9 @@ class Truths {
       const std::shared_ptr<const Tensors> t = others.read(h);
       if (!t || !(t->shape() == shape)) continue;
       const MistakenKernel kernel = wrong.kernel_of(*t);
-      std::vector<double>& truth = all_[h];
-      truth.resize(at(shape.n) * at(shape.d_v));
-      for (int i = 0; i < shape.n; ++i) attend(*kernel.head, wrong.right(), i, &truth[at(i) * at(shape.d_v)]);
+      std::vector<double>& one = all_[h];
+      one.resize(at(shape.n) * at(shape.d_v));
+      for (int i = 0; i < shape.n; ++i) attend(*kernel.head, wrong.right(), i, &one[at(i) * at(shape.d_v)]);
     }
   }
 
@@ -78,14 +78,14 @@ struct Source {
   int head = 0, row = 0;
 };
 
-/// The row of any head's truth that is nearest to a row of the output.
-Source nearest(const Truths& truths, const double* x, int columns) {
+/// The row of any head's golden output that is nearest to a row of the output.
+Source nearest(const GoldenHeads& golden, const double* x, int columns) {
   Source found;
   double best = std::numeric_limits<double>::infinity();
-  for (const auto& [head, truth] : truths.all())
-    for (int r = 0; r < truths.rows(); ++r) {
+  for (const auto& [head, one] : golden.all())
+    for (int r = 0; r < golden.rows(); ++r) {
       double distance = 0;
-      for (int c = 0; c < columns && distance < best; ++c) distance += std::pow(x[c] - truth[at(r) * at(columns) + at(c)], 2);
+      for (int c = 0; c < columns && distance < best; ++c) distance += std::pow(x[c] - one[at(r) * at(columns) + at(c)], 2);
       if (distance < best) best = distance, found = {head, r};
     }
   return found;
@@ -116,35 +116,35 @@ std::string moved_rows_text(const std::map<int, Source>& from, int own) {
   return text;
 }
 
-NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const Truths& truths) {
+NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const GoldenHeads& golden) {
   const int columns = wrong.golden().cols;
   if (columns < 4) return {};
   std::map<int, Source> from;
   const auto row_of = [&](int row, double* out, double* slack) {
     const auto found = from.find(row);
-    const Source source = found == from.end() ? Source{truths.own(), row} : found->second;
-    std::copy_n(truths.all().at(source.head).begin() + static_cast<std::ptrdiff_t>(source.row) * columns, columns, out);
+    const Source source = found == from.end() ? Source{golden.own(), row} : found->second;
+    std::copy_n(golden.all().at(source.head).begin() + static_cast<std::ptrdiff_t>(source.row) * columns, columns, out);
     if (slack)  // the tolerance is that of another row
       for (int c = 0; c < columns; ++c) slack[c] = 0x1p-10 * std::abs(out[c]);
   };
   for (const bool all : {false, true})
     for (const int row : all ? wrong.wrong() : wrong.some(4)) {
-      from[row] = nearest(truths, wrong.output(row), columns);
+      from[row] = nearest(golden, wrong.output(row), columns);
       if (!wrong.fits(row, row_of)) return {};
     }
-  const std::string text = moved_rows_text(from, truths.own());
+  const std::string text = moved_rows_text(from, golden.own());
   return text.empty() ? std::nullopt : wrong.named(Kind::place, text, row_of);
 }
 
-NamedSlip mean_of_heads(const WrongOutput& wrong, const Truths& truths) {
+NamedSlip mean_of_heads(const WrongOutput& wrong, const GoldenHeads& golden) {
   const int columns = wrong.golden().cols;
-  for (const auto& [head, truth] : truths.all()) {
-    if (head == truths.own()) continue;
-    const RoundedRow mean = [&wrong, columns, &truth = truth](int row, double* out, double*) {
-      for (int c = 0; c < columns; ++c) out[c] = (wrong.truth(row)[c] + truth[at(row) * at(columns) + at(c)]) / 2;
+  for (const auto& [head, one] : golden.all()) {
+    if (head == golden.own()) continue;
+    const RoundedRow mean = [&wrong, columns, &one = one](int row, double* out, double*) {
+      for (int c = 0; c < columns; ++c) out[c] = (wrong.golden_row(row)[c] + one[at(row) * at(columns) + at(c)]) / 2;
     };
     if (NamedSlip slip =
-            wrong.named(Kind::head, "the mean of heads " + std::to_string(truths.own()) + " and " + std::to_string(head), mean))
+            wrong.named(Kind::head, "the mean of heads " + std::to_string(golden.own()) + " and " + std::to_string(head), mean))
       return slip;
   }
   return {};
@@ -155,9 +155,9 @@ NamedSlip mean_of_heads(const WrongOutput& wrong, const Truths& truths) {
 NamedSlip place_fit(const WrongOutput& wrong) {
   if (NamedSlip slip = unwritten(wrong)) return slip;
   if (wrong.found().nonfinite + wrong.found().due > 0) return {};
-  const Truths truths(wrong);
-  if (NamedSlip slip = rows_from_elsewhere(wrong, truths)) return slip;
-  return mean_of_heads(wrong, truths);
+  const GoldenHeads golden(wrong);
+  if (NamedSlip slip = rows_from_elsewhere(wrong, golden)) return slip;
+  return mean_of_heads(wrong, golden);
 }
 
 NamedSlip suspect_fit(const WrongOutput& wrong) {

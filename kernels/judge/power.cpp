@@ -15,10 +15,10 @@ constexpr double small_change = 0x1p-10, margin = 1.5;
 double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
   double largest = 0, square = 0;
   for (int c = 0; c < t.golden.cols; ++c) {
-    const double truth = t.golden(row, c), error = std::abs(out[static_cast<std::size_t>(c)] - truth);
-    if (!std::isfinite(truth)) continue;
+    const double golden = t.golden(row, c), error = std::abs(out[static_cast<std::size_t>(c)] - golden);
+    if (!std::isfinite(golden)) continue;
     const double z = error / t.expected(row, c);
-    largest = std::max(largest, error / t.of(row, c, truth)), square += z * z;
+    largest = std::max(largest, error / t.of(row, c, golden)), square += z * z;
   }
   const double whole = std::sqrt(square / t.golden.cols) / std::max(t.row[static_cast<std::size_t>(row)], 1e-300);
   return std::max(largest, whole) / margin;

@@ -52,7 +52,7 @@ NamedSlip other_bounds(const WrongOutput& wrong, const StoredKeys& stored) {
     const RoundedRow seen = [&wrong, parts](int row, double* out, double* slack) {
       for (const auto& [rows, expected] : parts)
         if (row >= rows.first && row < rows.end) return expected(row, out, slack);
-      std::copy_n(wrong.truth(row), wrong.golden().cols, out);
+      std::copy_n(wrong.golden_row(row), wrong.golden().cols, out);
     };
     if (NamedSlip slip = wrong.named(Kind::place, bounds.text, seen)) return slip;
   }
@@ -137,8 +137,8 @@ class PageChanges {
     }
     double far = 0, size = 0, effect = 0;
     for (int c = 0; c < columns(); ++c) {
-      const double y = wrong_.output(row_)[c], truth = wrong_.truth(row_)[c], x = o[at(c)] / l;
-      far += (y - x) * (y - x), size += (y - truth) * (y - truth), effect += (x - truth) * (x - truth);
+      const double y = wrong_.output(row_)[c], golden = wrong_.golden_row(row_)[c], x = o[at(c)] / l;
+      far += (y - x) * (y - x), size += (y - golden) * (y - golden), effect += (x - golden) * (x - golden);
     }
     return effect > 0 && far < 0.04 * size;
   }

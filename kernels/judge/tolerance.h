@@ -22,7 +22,7 @@ namespace attoscope {
 
 struct Tensors;
 
-/// One rival's distance from the truth.
+/// One rival's distance from golden.
 struct RivalError {
   std::string name;
   double max_abs = 0, rms = 0;

@@ -114,7 +114,7 @@ WrongOutput::WrongOutput(const WrongOutput& same, const Options& options)
       wrong_(same.wrong_) {}
 
 const double* WrongOutput::output(int row) const { return values().data() + index(row) * index(golden().cols); }
-const double* WrongOutput::truth(int row) const { return golden().values.data() + index(row) * index(golden().cols); }
+const double* WrongOutput::golden_row(int row) const { return golden().values.data() + index(row) * index(golden().cols); }
 
 std::vector<int> WrongOutput::some(int count) const {
   const std::size_t all = wrong_.size(), most = std::min(all, index(count));
@@ -125,8 +125,8 @@ std::vector<int> WrongOutput::some(int count) const {
 
 bool WrongOutput::is_wrong(int row, int c) const {
   const double o = output(row)[c];
-  return !judged_.tolerance.is_due(row, c, o, truth(row)[c]) &&
-         !(std::abs(o - truth(row)[c]) <= judged_.tolerance.of(row, c, o));
+  return !judged_.tolerance.is_due(row, c, o, golden_row(row)[c]) &&
+         !(std::abs(o - golden_row(row)[c]) <= judged_.tolerance.of(row, c, o));
 }
 
 void WrongOutput::check() const {
@@ -146,7 +146,7 @@ RoundedRow WrongOutput::as_stored(const RoundedRow& expected) const {
 bool WrongOutput::fits(int row, const RoundedRow& expected) const {
   std::vector<double> out(index(golden().cols)), slack(out.size());
   as_stored(expected)(row, out.data(), slack.data());
-  if (std::isnan(out[0]) && std::isfinite(*output(row))) std::copy_n(truth(row), golden().cols, out.begin());
+  if (std::isnan(out[0]) && std::isfinite(*output(row))) std::copy_n(golden_row(row), golden().cols, out.begin());
   return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
 }
 
@@ -192,7 +192,7 @@ bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
     for (int c = 0; c < golden().cols; ++c) {
       const double o = output(row)[c], x = expected[index(row) * index(golden().cols) + index(c)];
       if (!std::isfinite(o) || !std::isfinite(x)) continue;
-      square += o * o, error += std::pow(o - truth(row)[c], 2), left += std::pow(o - x, 2);
+      square += o * o, error += std::pow(o - golden_row(row)[c], 2), left += std::pow(o - x, 2);
     }
   return 16 * left <= square && least_drop * least_drop * left <= error;
 }
@@ -228,7 +228,7 @@ std::optional<Slip> WrongOutput::named_in_rows(Slip::Kind kind, const std::strin
   if (first != rows.front()) rows.insert(rows.begin(), first);
   const RoundedRow there = [expected, this](int row, double* out, double* slack) {
     if (std::ranges::binary_search(wrong_, row)) return expected(row, out, slack);
-    std::copy_n(truth(row), golden().cols, out);
+    std::copy_n(golden_row(row), golden().cols, out);
   };
   return named(kind, text + ", in " + rows_text(rows) + " alone", there);
 }

@@ -52,7 +52,7 @@ class WrongOutput {
   const std::shared_ptr<const VariantHead>& head() const { return head_; }
   const SoftmaxVariant& right() const { return right_; }
   const double* output(int row) const;
-  const double* truth(int row) const;
+  const double* golden_row(int row) const;
   /// Rows with an element beyond its tolerance, and at most `count` of them, spread over all.
   const std::vector<int>& wrong() const { return wrong_; }
   std::vector<int> some(int count) const;
@@ -78,7 +78,7 @@ class WrongOutput {
 
  private:
   bool leaves_little(const std::vector<double>& expected) const;
-  /// With what is lost when such a row is stored, where it is larger than the truth.
+  /// With what is lost when such a row is stored, where it is larger than golden.
   RoundedRow as_stored(const RoundedRow& expected) const;
 
   const JudgedOutput& output_;

@@ -38,18 +38,18 @@ Architecture with_frequencies(Architecture a, double factor) {
 std::vector<ModelProgram> programs_of(const RunQuestion& q) {
   const Architecture& a = q.model->architecture;
   const Format format = format_of(q.around);
-  const bool golden = q.around.in_double;
-  ModelProgram expected{.around = q.around, .architecture = a, .heads = q.a, .golden = golden, .format = format};
-  ModelProgram truth{.architecture = a, .golden = true};
-  for (const AroundStep step : {AroundStep::weights, AroundStep::norm_weight}) truth.around[step] = q.around[step];
-  truth.around.pairs = q.around.pairs;
+  const bool precise = q.around.in_double;
+  ModelProgram expected{.around = q.around, .architecture = a, .heads = q.a, .golden = precise, .format = format};
+  ModelProgram golden{.architecture = a, .golden = true};
+  for (const AroundStep step : {AroundStep::weights, AroundStep::norm_weight}) golden.around[step] = q.around[step];
+  golden.around.pairs = q.around.pairs;
   ModelProgram eager = expected, fused = expected;
-  const double unit = golden ? 0x1p-52 : 0x1p-23;
+  const double unit = precise ? 0x1p-52 : 0x1p-23;
   eager.around.sum_pieces = 8, eager.architecture = with_frequencies(a, 1 + unit);
   eager.heads = method_of(Algorithm::three_pass, "base_eager");
   fused.around.sum_pieces = 3, fused.architecture = with_frequencies(a, 1 - unit);
   fused.heads = method_of(Algorithm::flash2, "hw");
-  return {truth, expected, eager, fused};
+  return {golden, expected, eager, fused};
 }
 
 double mean_abs(const std::vector<double>& x, const std::vector<double>& y) {

@@ -158,7 +158,7 @@ class WindowMaker {
     parallel_for_single(0, window_.question.rows, [&](int i) {
       stop_.check();
       fill_a(i);
-      fill_truth(i);
+      fill_golden(i);
     });
   }
 
@@ -185,7 +185,7 @@ class WindowMaker {
       }
   }
 
-  void fill_truth(int i) {
+  void fill_golden(int i) {
     constexpr bool precise = std::is_same_v<T, double>;
     using G = std::conditional_t<precise, DD<double>, double>;
     const int row = window_.question.first_row + i, first = golden_.job().keys_of(row).first;

@@ -88,9 +88,9 @@ class RunRecorder<T>::Tracer {
   /// Forgets everything: a new run of tiles begins.
   void restart() {
     if (precise_) {
-      truth_ = PrefixGolden<DD<double>>(job_.d_v);
+      prefix_ = PrefixGolden<DD<double>>(job_.d_v);
     } else {
-      truth_ = PrefixGolden<double>(job_.d_v);
+      prefix_ = PrefixGolden<double>(job_.d_v);
     }
     started_ = false;
     at_max_ = tied_ = 0;
@@ -133,19 +133,20 @@ class RunRecorder<T>::Tracer {
     const double* q = golden_.q + static_cast<std::ptrdiff_t>(row_) * golden_.d;
     const auto row_of_key = [&](int j) { return static_cast<std::ptrdiff_t>(job_.reversed ? job_.n - 1 - j : j); };
     std::visit(
-        [&](auto& truth) {
+        [&](auto& prefix) {
           constexpr int together = 4;  // each product is a chain that waits for itself
           for (int j = begin; j < end; j += together) {
             const double* k[together];
             for (int i = 0; i < together; ++i) k[i] = golden_.k + row_of_key(std::min(j + i, end - 1)) * golden_.d;
-            const auto products = truth.template products<together>(q, k, golden_.d);
+            const auto products = prefix.template products<together>(q, k, golden_.d);
             for (int i = 0; i < together && j + i < end; ++i) {
               const std::ptrdiff_t key = row_of_key(j + i);
-              truth.add(truth.score(products[i], q, k[i], golden_, row_, static_cast<int>(key)), golden_.v + key * golden_.d_v);
+              prefix.add(prefix.score(products[i], q, k[i], golden_, row_, static_cast<int>(key)),
+                         golden_.v + key * golden_.d_v);
             }
           }
         },
-        truth_);
+        prefix_);
   }
 
   /// The output of the present state.
@@ -168,8 +169,8 @@ class RunRecorder<T>::Tracer {
       const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane * view.lane_stride];
       square += o * o;
       const T y = steps_.rounded(Step::output, output(view, lane, c, l), c, 0);
-      const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
-      const double error = std::fabs(static_cast<double>(y) - truth);
+      const double exact = std::visit([&](const auto& g) { return g.value(c, golden_); }, prefix_);
+      const double error = std::fabs(static_cast<double>(y) - exact);
       if (error > t.error || error != error) t.error = t.error == t.error ? error : t.error;
     }
     t.o_norm = std::sqrt(square);
@@ -184,7 +185,7 @@ class RunRecorder<T>::Tracer {
   bool started_ = false;
   double max_true_ = 0;
   int at_max_ = 0, tied_ = 0;
-  std::variant<PrefixGolden<double>, PrefixGolden<DD<double>>> truth_{PrefixGolden<double>(0)};
+  std::variant<PrefixGolden<double>, PrefixGolden<DD<double>>> prefix_{PrefixGolden<double>(0)};
 };
 
 template <class T>

@@ -20,7 +20,7 @@ namespace attoscope {
 struct Fit {
   /// Sums of squares over the rows in which the expectation can be told from the golden value: the output's distance from the
   /// golden value and from the expectation, the expectation's from the golden value, and the product of both of the latter.
-  double truth_square = 0, square = 0, apart_square = 0, along = 0;
+  double golden_square = 0, square = 0, apart_square = 0, along = 0;
   std::int64_t telling = 0;  ///< elements in these rows
   /// Sums of squares over all rows: of the output, of its distance from the golden value, and of its distance from the
   /// expectation.
@@ -33,7 +33,7 @@ struct Fit {
 
   void add(const Fit& x);
   /// Factor by which the root mean square becomes smaller.
-  double drop() const { return telling > 0 ? std::sqrt(truth_square / std::max(square, 1e-300)) : 0; }
+  double drop() const { return telling > 0 ? std::sqrt(golden_square / std::max(square, 1e-300)) : 0; }
   /// Share of the expected difference that is in the output: 1 if it is all there.
   double share() const { return along / std::max(apart_square, 1e-300); }
   /// True if the distance from the expectation is small against the output itself.

@@ -42,7 +42,7 @@ int common_shift(const std::vector<Move>& moves, int size) {
 
 std::string shifted_text(const char* what, int by) {
   const std::string distance = std::to_string(std::abs(by));
-  return what + distance + (by > 0 ? " (O[i] is the truth's i + " : " (O[i] is the truth's i - ") + distance + ")";
+  return what + distance + (by > 0 ? " (O[i] is golden's i + " : " (O[i] is golden's i - ") + distance + ")";
 }
 
 /// The row of the golden value that is nearest to a row of the output.
@@ -101,7 +101,7 @@ int tile_of(const std::vector<Move>& moves) {
   return 0;
 }
 
-/// "rows 0 to 63 are the truth's 64 to 127, ..." for moves in order, if they are a few runs; else "".
+/// "rows 0 to 63 are golden's 64 to 127, ..." for moves in order, if they are a few runs; else "".
 std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
   std::string text;
   int runs = 0;
@@ -114,7 +114,7 @@ std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
     if (moves[i].to != moves[i].from) {
       const bool many = end - i > 1;
       text += (++runs > 1 ? ", " : "") + what + (many ? "s " : " ") + place(moves[i].to, moves[end - 1].to) +
-              (many ? " are" : " is") + " the truth's " + place(moves[i].from, moves[end - 1].from);
+              (many ? " are" : " is") + " golden's " + place(moves[i].from, moves[end - 1].from);
     }
     i = end;
   }
@@ -256,7 +256,7 @@ void add_multiplied(std::vector<Suspect>& suspects, const Result& r, const Matri
   const double best = yy > 0 ? xy / yy : 1;
   for (const Factor& f : usual_factors(r.experiment.problem))
     if (std::abs(best - f.value) <= 0.01 * std::abs(f.value) && std::abs(f.value - 1) > 0.02)
-      return suspects.push_back(multiplied_by(r, f.value, "an output that is " + f.text + " times the truth"));
+      return suspects.push_back(multiplied_by(r, f.value, "an output that is " + f.text + " times golden"));
 }
 
 }  // namespace

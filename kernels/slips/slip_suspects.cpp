@@ -100,7 +100,7 @@ void add_formats(SuspectList& list) {
     e.a.precision[Step::input] = to_format(f);
     e.problem.rows = 1;
     const std::string text =
-        "inputs in " + name(f) + ", where the truth saw them " + (is_exact ? "as they are" : "in " + name(seen));
+        "inputs in " + name(f) + ", where golden saw them " + (is_exact ? "as they are" : "in " + name(seen));
     Suspect suspect{Kind::format, text, {}};
     suspect.begin = [e, variant = list.right()]() -> ExpectedRow {
       const auto made = std::make_shared<const VariantHead>(variant_head(compute(e).inputs));

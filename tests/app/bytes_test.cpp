@@ -53,16 +53,16 @@ Result answer() {
 }
 
 TEST(Bytes, EveryKindOfQuestionAndAnswerComesBack) {
-  for_each_side(
+  ui::for_each_side(
       [](auto question) {
         using Both = decltype(question);
         expect_same_bytes(typename Both::first_type{});
         expect_same_bytes(typename Both::second_type{});
       },
-      SideList<std::pair>{});
-  expect_same_bytes(LessonAnswer{});
+      ui::SideList<std::pair>{});
+  expect_same_bytes(ui::LessonAnswer{});
   expect_same_bytes(SweepAnswer{});
-  expect_same_bytes(ModelFound{});
+  expect_same_bytes(ui::ModelFound{});
   expect_same_bytes(TrainRecord{});
 }
 
@@ -83,17 +83,17 @@ TEST(Bytes, AnAnswerKeepsItsNumbers) {
 
 TEST(Bytes, SharedValuesAreSharedAgain) {
   const auto shown = std::make_shared<const Result>(answer());
-  const KernelGradientsQuestion asked{shown, {}};
+  const ui::KernelGradientsQuestion asked{shown, {}};
   SharedValues here;
   ByteWriter question(here);
   question.write(asked);
   const std::string sent = question.take();
 
   SharedValues there;
-  const auto arrived = ByteReader(sent, there).read<KernelGradientsQuestion>();
-  const std::string back = bytes_of(KernelGradientsAnswer{arrived, arrived.answer}, there);
+  const auto arrived = ByteReader(sent, there).read<ui::KernelGradientsQuestion>();
+  const std::string back = bytes_of(ui::KernelGradientsAnswer{arrived, arrived.answer}, there);
   EXPECT_LT(back.size(), sent.size() / 10) << "the answer names what the question holds";
-  const auto told = from<KernelGradientsAnswer>(back, here);
+  const auto told = from<ui::KernelGradientsAnswer>(back, here);
   EXPECT_EQ(told.question.answer, shown);
   EXPECT_EQ(told.answer, shown);
 }

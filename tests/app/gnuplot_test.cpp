@@ -94,27 +94,27 @@ double lightness(std::uint32_t rgb) {
 TEST(Print, SixSeriesStayApartInGrey) {
   for (int i = 0; i < 6; ++i)
     for (int k = 0; k < i; ++k) {
-      const PrintLook x = print_look(static_cast<Ink>(static_cast<int>(Ink::one) + i)),
-                      y = print_look(static_cast<Ink>(static_cast<int>(Ink::one) + k));
+      const PrintLook x = print_look(static_cast<ui::Ink>(static_cast<int>(ui::Ink::one) + i)),
+                      y = print_look(static_cast<ui::Ink>(static_cast<int>(ui::Ink::one) + k));
       EXPECT_GT(std::abs(lightness(x.colour) - lightness(y.colour)), 5) << i << " " << k;
       EXPECT_NE(x.mark, y.mark) << i << " " << k;
       EXPECT_STRNE(x.dash, y.dash) << i << " " << k;
       EXPECT_LT(lightness(x.colour), 80) << "on white paper";
     }
-  const PrintLook a = print_look(Ink::a), b = print_look(Ink::b);
+  const PrintLook a = print_look(ui::Ink::a), b = print_look(ui::Ink::b);
   EXPECT_GT(lightness(b.colour) - lightness(a.colour), 15) << "dots and bars have nothing else";
   EXPECT_NE(a.mark, b.mark);
-  EXPECT_NE(b.mark, print_look(Ink::three).mark) << "the exact model beside a and b";
+  EXPECT_NE(b.mark, print_look(ui::Ink::three).mark) << "the exact model beside a and b";
   EXPECT_STRNE(a.dash, b.dash);
 }
 
 /// A figure of these series, each of three points.
 Figure figure_of(std::vector<std::string> labels, double y, double step) {
   Figure f{.name = "f", .caption = {}, .panels = {{}}};
-  f.panels[0].x = number_axis("x_1 & 50 % of #2"), f.panels[0].y = number_axis("mean |error| × 10² ≤ α");
+  f.panels[0].x = ui::number_axis("x_1 & 50 % of #2"), f.panels[0].y = ui::number_axis("mean |error| × 10² ≤ α");
   for (std::size_t i = 0; i < labels.size(); ++i)
-    f.panels[0].series.push_back(series_of(labels[i], static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i),
-                                           Shape::line_and_marks, {1, 2, 3}, {y, y + step, y + 2 * step}));
+    f.panels[0].series.push_back(ui::series_of(labels[i], static_cast<ui::Ink>(static_cast<std::size_t>(ui::Ink::one) + i),
+                                               ui::Shape::line_and_marks, {1, 2, 3}, {y, y + step, y + 2 * step}));
   return f;
 }
 
@@ -187,8 +187,8 @@ TEST(Tikz, LatexDrawsThePicture) {
                        1.1e-4, 1e-6);
   f.panels.push_back(f.panels[0]);
   f.panels[1].x.categories = {"a_b", "50 %", "σ"};
-  for (Series& s : f.panels[1].series) s.x = {0, 1, 2};
-  FigureHeat& heat = f.panels.emplace_back().heat.emplace();
+  for (ui::Series& s : f.panels[1].series) s.x = {0, 1, 2};
+  ui::FigureHeat& heat = f.panels.emplace_back().heat.emplace();
   heat.width = heat.height = 2, heat.values = {1, -1, 0.5, NAN}, heat.label = "P − true_weight";
   write_bundle(scratch / "f.tex", f, Json::object());
   EXPECT_EQ(scratch.count(), 6) << "the picture, its data, script and JSON, and two style files";

@@ -424,8 +424,8 @@ template <class, class>
 using OneByte = char;
 
 TEST(SideList, EveryQuestionIsVisitedOnce) {
-  SideList<OneByte> list{};
-  for_each_side([](char& visits) { ++visits; }, list);
+  ui::SideList<OneByte> list{};
+  ui::for_each_side([](char& visits) { ++visits; }, list);
   const auto* const bytes = reinterpret_cast<const char*>(&list);
   EXPECT_EQ(std::string(bytes, sizeof list), std::string(sizeof list, 1));
 }

@@ -26,6 +26,9 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope::app {
+
+using namespace ui;
+
 namespace {
 
 constexpr double goal_ms = 3;
@@ -100,7 +103,7 @@ class Scene {
     LessonAnswers answers = input.learn.answers ? *input.learn.answers : LessonAnswers();
     for (const LessonQuestion& q : requests.lesson)
       if (std::ranges::none_of(answers, [&](const LessonAnswerPtr& a) { return a->question == q; }))
-        answers.push_back(std::make_shared<const LessonAnswer>(attoscope::answer(q, {})));
+        answers.push_back(std::make_shared<const LessonAnswer>(app::answer(q, {})));
     input.learn.answers = std::make_shared<const LessonAnswers>(std::move(answers));
     if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
     if (requests.side.clipping) input.side.clipping = std::make_shared<const Clipping>(clipping(e, 256));
@@ -287,7 +290,7 @@ void add_all() {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  attoscope::add_all();
+  attoscope::app::add_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -28,6 +28,9 @@
 #include "ui/widgets/theme.h"
 
 namespace attoscope::app {
+
+using namespace ui;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -184,7 +187,7 @@ int main(int argc, char** argv) try {
   std::printf("medians at %d x %d, in ms\n     N         first rows  frames   all rows  frames  a frame's panels  its OpenGL\n",
               width, height);
   for (const int n : {1024, 2048, 4096})
-    for (const bool loaded : {false, true}) attoscope::report(width, height, n, loaded);
+    for (const bool loaded : {false, true}) attoscope::app::report(width, height, n, loaded);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

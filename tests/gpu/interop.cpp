@@ -25,6 +25,9 @@
 #include "kernels/gpu/device.h"
 
 namespace attoscope::app {
+
+using namespace ui;
+
 namespace {
 
 struct Size {
@@ -262,7 +265,7 @@ int run() {
 
 int main() try {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // keeps the output if the time runs out
-  return attoscope::run();
+  return attoscope::app::run();
 } catch (const std::exception& error) {
   std::printf("FAILED: %s\n0 passed, 1 failed\n", error.what());
   return 1;

@@ -74,9 +74,9 @@ TEST_P(JudgeFits, ASumThatIsOff) {
   const Problem p = problem(200, 64, {});
   const auto more = [](int, double l, double m) { return l + 20.5 * std::exp(-m); };
   expect(p, {.sum = more}, Slip::Kind::row_factor, "l is too large by 20.");
-  expect(p, {.sum = [](int, double l, double) { return 4 * l; }}, Slip::Kind::row_factor, "the output is 0.25 times the truth");
+  expect(p, {.sum = [](int, double l, double) { return 4 * l; }}, Slip::Kind::row_factor, "the output is 0.25 times golden");
   expect(p, {.sum = [](int i, double l, double) { return i % 16 < 8 ? l * (1.5 + 0.1 * (i % 5)) : l; }}, Slip::Kind::row_factor,
-         "each wrong row is the truth times a number");
+         "each wrong row is golden times a number");
 }
 
 TEST_P(JudgeFits, KeysThatCountOtherwise) {

@@ -26,10 +26,10 @@ std::vector<PlantedFault> faults_of_numbers() {
          x.S = [&x](int i, int j) { return 1.3 * x.right_S(i, j); };
          x.value = [&x](int, int j, int c) { return x.t.v[at(j * x.t.d_v + c)] / 1.3; };
        })},
-      {"V's FP8 scale forgotten", "output .* times the truth|V's scale", "", call_of(one_head),
+      {"V's FP8 scale forgotten", "output .* times golden|V's scale", "", call_of(one_head),
        written([](Values& o, const Call&) { std::ranges::for_each(o, [](double& x) { x *= 3.5; }); })},
       {"FP8 scale of K of another head", "scores were multiplied", "", call_of(masked_by(causal)), scaled(1.3)},
-      {"FP8 scale of V of another head", "output .* times the truth", "", call_of(masked_by(causal)),
+      {"FP8 scale of V of another head", "output .* times golden", "", call_of(masked_by(causal)),
        written([](Values& o, const Call&) { std::ranges::for_each(o, [](double& x) { x *= 0.8; }); })},
       {"MLA's scale", "1/sqrt\\((d_v|64)\\)", "", call_of({.d = 96, .d_v = 64}), scaled(std::sqrt(96.0 / 64))},
       {"scale 5 % too large", "scores were multiplied by 0.13", "", call_of(one_head), scaled(1.05)},

@@ -193,10 +193,9 @@ TEST(Slips, LayoutsOfTheOutput) {
     return x;
   };
   const auto same = [](int i) { return i; };
-  expect_found(p, moved([](int i) { return (i + 1) % 200; }, same), Kind::layout,
-               "rows shifted by 1 (O[i] is the truth's i + 1)");
+  expect_found(p, moved([](int i) { return (i + 1) % 200; }, same), Kind::layout, "rows shifted by 1 (O[i] is golden's i + 1)");
   expect_found(p, moved([](int i) { return std::max(i - 1, 0); }, same), Kind::layout,
-               "rows shifted by 1 (O[i] is the truth's i - 1)");
+               "rows shifted by 1 (O[i] is golden's i - 1)");
   expect_found(p, moved([](int i) { return 199 - i; }, same), Kind::layout, "from the last to the first");
   expect_found(p, moved([](int i) { return i / 8 * 8 + (i % 8 * 3) % 8; }, same), Kind::layout, "permuted within tiles of 8");
   expect_found(p, moved([](int i) { return i >= 40 && i < 60 ? 39 : i; }, same), Kind::layout, "copies of row 39");
@@ -220,13 +219,13 @@ TEST(Slips, MultiplesOfTheTruth) {
     for (double& y : x) y = y * factor + noise * dice.normal();
     return x;
   };
-  expect_found(p, times(-1), Kind::scale, "-1 times the truth");
-  expect_found(p, times(2), Kind::scale, "2 times the truth");
-  expect_found(p, times(std::sqrt(32.0)), Kind::scale, "sqrt(d) = 5.657 times the truth");
-  expect_found(p, times(1 / 32.0), Kind::scale, "1/d = 0.03125 times the truth");
-  expect_found(p, times(std::log2(std::exp(1.0))), Kind::scale, "log2 e = 1.443 times the truth");
+  expect_found(p, times(-1), Kind::scale, "-1 times golden");
+  expect_found(p, times(2), Kind::scale, "2 times golden");
+  expect_found(p, times(std::sqrt(32.0)), Kind::scale, "sqrt(d) = 5.657 times golden");
+  expect_found(p, times(1 / 32.0), Kind::scale, "1/d = 0.03125 times golden");
+  expect_found(p, times(std::log2(std::exp(1.0))), Kind::scale, "log2 e = 1.443 times golden");
   expect_found(p, Values(o.size()), Kind::scale, "an output that is 0");
-  for (const double factor : {-3.0, 0.3}) expect_found(p, times(factor), Kind::row_factor, " times the truth");
+  for (const double factor : {-3.0, 0.3}) expect_found(p, times(factor), Kind::row_factor, " times golden");
   // A factor that leaves nearly all of the output explains nothing.
   for (const Values& x : {times(0.002, 0.05), times(1e-5, 1e-4), times(1 / 32.0, 0.1)})
     for (const Format& f : {bf16, fp16, fp32}) {
@@ -253,7 +252,7 @@ TEST(Slips, InputsInAnotherFormat) {
     loaded.format = asked;
     const std::optional<Slip> slip = find_slips(compute(loaded)).found;
     ASSERT_TRUE(slip) << name(own) << " " << name(asked);
-    EXPECT_EQ(slip->text, "inputs in " + name(own) + ", where the truth saw them in " + name(asked));
+    EXPECT_EQ(slip->text, "inputs in " + name(own) + ", where golden saw them in " + name(asked));
   }
 }
 

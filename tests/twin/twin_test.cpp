@@ -410,8 +410,8 @@ TEST(LaunchPace, StaysBelowTheLimitOnceItKnows) {
         const int blocks = pace.blocks();
         const std::int64_t distance = pace.distance(blocks);
         ASSERT_GE(blocks, 132) << "as many as the GPU runs at once cost no more than one";
-        ASSERT_GE(distance, estimate.step);
-        if (launch > 25 && taken(ms, 1, estimate.step) < 5) {
+        ASSERT_GE(distance, estimate.item);
+        if (launch > 25 && taken(ms, 1, estimate.item) < 5) {
           EXPECT_LE(taken(ms, blocks, std::min(distance, estimate.whole)), 5) << ms << " " << estimate.whole;
         }
         pace.took(blocks, std::min(distance, estimate.whole), taken(ms, blocks, std::min(distance, estimate.whole)));

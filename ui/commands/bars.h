@@ -67,7 +67,7 @@ void draw_gallery(const Frame& frame);
 
 /// The tabs of the top bar, in the order of `Workspace`.
 inline constexpr std::array workspaces{
-    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
+    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from golden."},
     Choice{"Sweep",
            "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
     Choice{"Train",

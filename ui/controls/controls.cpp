@@ -51,7 +51,7 @@ void edit_roundings(const Frame& frame) {
   if (e.backward.on && !forward) {
     explained_section(
         "BACKWARD PASS",
-        "a (orange) and b (blue) compute dQ, dK and dV in these ways; each is compared with golden, the truth in fp64.",
+        "a (orange) and b (blue) compute dQ, dK and dV in these ways; each is compared with golden, the same in fp64.",
         "dP = dO V^T\ndS = P (dP - delta)\ndQ = scale dS K, dK = scale dS^T Q, dV = P^T dO");
     choose();
     edit_gradients(e, frame.input, frame.state.popups, frame.requests, frame.state.typed_format);
@@ -59,7 +59,7 @@ void edit_roundings(const Frame& frame) {
   }
   explained_section(
       "WHERE ROUNDING HAPPENS",
-      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in fp64. A "
+      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the same in fp64. A "
       "preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest in fp32.",
       "error of a = a - golden");
   choose();

@@ -20,7 +20,7 @@ struct Piece {
 /// The sentence before its button, in two parts: the comparison, and the first steps. `loaded`: an output is loaded already.
 std::array<std::array<Piece, 4>, 2> sentence(bool loaded) {
   return {{{Piece{"a (orange)", colours().a}, Piece{" against ", colours().text}, Piece{"b (blue)", colours().b},
-            Piece{", both against the truth in fp64: ", colours().text}},
+            Piece{", both against golden, the same in fp64: ", colours().text}},
            {Piece{"drag ", colours().text}, Piece{"mantissa", colours().accent},
             Piece{loaded ? ", or begin with" : ", drop your kernel's O, or begin with", colours().text},
             Piece{"", colours().text}}}};

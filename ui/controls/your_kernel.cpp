@@ -32,7 +32,7 @@ std::string title_of(const KernelOutput& o) {
 
 constexpr PathTexts path_of_output{FileUse::output, "FILE.npy or FILE.safetensors, :INDEX for another head than 0",
                                    "The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
-                                   "O = softmax(scale Q K^T) V", "Reads the file: it is compared with the truth."};
+                                   "O = softmax(scale Q K^T) V", "Reads the file: it is compared with golden."};
 
 /// Choice of the output's head, for a file with several.
 bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
@@ -79,7 +79,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   } else {
     takes_files(FileUse::output);
     explain(
-        "The output of your own kernel on the same Q, K, V, in the place of a or b. It is compared with the truth as it is "
+        "The output of your own kernel on the same Q, K, V, in the place of a or b. It is compared with golden as it is "
         "stored.",
         none ? "O - golden" : e.loaded.file);
   }
@@ -115,9 +115,8 @@ void slip_button(Session& session, const PanelInput& input) {
       view.field = view.second_field =
           input.answer.result->experiment.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
   }
-  explain(
-      "A swipe: left of the divider how far your kernel's output is from the truth, right of it how far the exact output of " +
-      slip->text + " is. Where this is the slip, both halves are the same picture.");
+  explain("A swipe: left of the divider how far your kernel's output is from golden, right of it how far the exact output of " +
+          slip->text + " is. Where this is the slip, both halves are the same picture.");
 }
 
 /// Reason for the choice of this row: "The first of 447 wrong rows."

@@ -270,7 +270,7 @@ Blank code_blank(Exercise& x, const std::vector<CodeLine>& code, const std::stri
   if (line.blank >= 0) refuse("blank", target, "one blank in a line");
   line = {code[s->line].text.substr(0, s->first), code[s->line].text.substr(s->first + s->size),
           static_cast<int>(x.blanks.size())};
-  Blank blank{.target = target, .solution = code[s->line].text.substr(s->first, s->size), .truth = "the code"};
+  Blank blank{.target = target, .solution = code[s->line].text.substr(s->first, s->size), .of_right = "the code"};
   add_code_cases(blank, s->kind, x.row);
   return blank;
 }
@@ -281,9 +281,9 @@ Blank equation_blank(Exercise& x, std::string_view text, std::string_view of) {
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
   Blank blank{.target = std::string(trimmed(text.substr(0, equals))),
               .solution = std::string(trimmed(text.substr(equals + 1))),
-              .truth = of == "merge"      ? "the whole row"
-                       : of == "backward" ? "the backward pass"
-                                          : "the recurrence"};
+              .of_right = of == "merge"      ? "the whole row"
+                          : of == "backward" ? "the backward pass"
+                                             : "the recurrence"};
   x.lines.push_back({blank.target + " = ", "", static_cast<int>(x.blanks.size())});
   if (of == "backward") {
     add_backward_cases(blank, x.row);

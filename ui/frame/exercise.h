@@ -29,7 +29,7 @@ struct Mistake {
 struct Blank {
   std::string target;
   std::string solution;              ///< a right expression
-  std::string truth;                 ///< subject of the right value: "the recurrence"
+  std::string of_right;              ///< subject of the right value: "the recurrence"
   std::vector<std::string> names{};  ///< names that may be used
   std::vector<Mistake> mistakes{};
   std::vector<BlankCase> cases{};  ///< in the order of the run

@@ -32,7 +32,7 @@ std::string number(double x, int digits) {
 std::string both_numbers(const Blank& blank, double mine, double right) {
   int digits = 4;
   while (digits < 17 && number(mine, digits) == number(right, digits)) ++digits;
-  return fmt::format("yours gives {} = {}, {} {}", blank.target, number(mine, digits), blank.truth, number(right, digits));
+  return fmt::format("yours gives {} = {}, {} {}", blank.target, number(mine, digits), blank.of_right, number(right, digits));
 }
 
 std::vector<double> values_of(const Blank& blank, std::string_view expression) {

@@ -245,7 +245,7 @@ void draw_deviations(const Frame& frame) {
   draw_text({header.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
   explain(
       about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
-                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the truth "
+                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the answer "
                                "that both are held to: the same attention of the same rounded inputs, computed in fp64 or "
                                "better."),
       tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");

@@ -29,7 +29,7 @@ constexpr EnumArray<ValueForm, Choice> forms{{
 constexpr EnumArray<SweepSubject, Choice> subjects{{
     {"a", "The error of method a, from golden; b is drawn beside it where one parameter is varied."},
     {"b", "The error of method b, from golden."},
-    {"a − b", "The difference of the two outputs, a - b, whatever the truth is."},
+    {"a − b", "The difference of the two outputs, a - b, whatever golden is."},
 }};
 constexpr EnumArray<SeedSpread, Choice> spreads{{
     {"std", "Bars reach one standard deviation over the seeds (n − 1); on a log axis never below the least seed."},

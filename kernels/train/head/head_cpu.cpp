@@ -99,12 +99,12 @@ class CpuHeads {
     requires std::same_as<T, float>
   {
     std::vector<HeadStatistics> places(at(batch_.sequences * batch_.heads));
-    const Job<double> truth = exact_job();
+    const Job<double> golden = exact_job();
     each_head(
         [this](const HeadRule<T>& rule) {
           return code_.statistics_scratch(of_backward(rule, 0, {.width = padded_width<T>(d_)}));
         },
-        [&](int place, const HeadMemory<T>& x) { places[at(place)] = count(take(gradient, place, x), x, truth); });
+        [&](int place, const HeadMemory<T>& x) { places[at(place)] = count(take(gradient, place, x), x, golden); });
     return places;
   }
 
@@ -238,7 +238,7 @@ class CpuHeads {
     return job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
   }
 
-  HeadStatistics count(const GradientRule<T>& rule, const HeadMemory<T>& x, Job<double> truth) const {
+  HeadStatistics count(const GradientRule<T>& rule, const HeadMemory<T>& x, Job<double> golden) const {
     HeadStatistics counted;
     std::vector<double> delta(at(n_)), lse(at(n_));
     for (int row = 0; row < n_; row += gradients_.rows) {
@@ -246,7 +246,7 @@ class CpuHeads {
       code_.count_rows(rule, {.block = block, .keys = {nullptr, n_}, .delta = delta.data(), .lse = lse.data()}, x.lanes,
                        counted);
     }
-    exact_output(truth, x);
+    exact_output(golden, x);
     for (int row = 0; row < n_; ++row) {
       double exact_delta = 0;
       for (int c = 0; c < d_; ++c)
@@ -258,19 +258,19 @@ class CpuHeads {
     return counted;
   }
   /// O without rounding, in `x`.
-  void exact_output(Job<double>& truth, const HeadMemory<T>& x) const {
+  void exact_output(Job<double>& golden, const HeadMemory<T>& x) const {
     const std::size_t count = attoscope::place(n_, d_);
     std::vector<double> q(count), k(count), v(count);
     copy_rows(x.q, x.width, n_, d_, q.data(), d_);
     copy_rows(x.k, x.width, n_, d_, k.data(), d_);
     copy_rows(x.v, x.width, n_, d_, v.data(), d_);
-    truth.q = q.data();
-    truth.k = k.data();
-    truth.v = v.data();
+    golden.q = q.data();
+    golden.k = k.data();
+    golden.v = v.data();
     AlignedBuffer scratch;
     HeadMemory<T> own = x;
-    own.lanes = static_cast<char*>(scratch.at_least(forward_bytes(truth)));
-    attend(truth, CpuObserver<double>{nullptr, never_}, own);
+    own.lanes = static_cast<char*>(scratch.at_least(forward_bytes(golden)));
+    attend(golden, CpuObserver<double>{nullptr, never_}, own);
   }
 
   const HeadBatch<T>& batch_;

@@ -167,7 +167,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   int count = count_of(state);
   if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", count))
     change(scene, "scores", word + ":" + std::to_string(count) + seed);
-  explain("The number of scores in the row. The truth changes with it.", "l = Σ exp(S_j - m), j = 1 .. N");
+  explain("The number of scores in the row. Golden changes with it.", "l = Σ exp(S_j - m), j = 1 .. N");
   ImGui::EndDisabled();
   const float width = px(others_width);
   flow.next(width);
