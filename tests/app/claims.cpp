@@ -11,6 +11,7 @@
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "kernels/experiment/scaled_kernels.h"
+#include "tests/support/rooms.h"
 
 namespace attoscope::testing {
 namespace {

@@ -6,6 +6,7 @@
 #include "app/tensors/call_files.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
+#include "tests/support/rooms.h"
 
 namespace attoscope::testing {
 namespace {

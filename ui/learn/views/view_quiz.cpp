@@ -27,7 +27,7 @@ struct Quiz {
   bool least = true;                          ///< the best choice has the least value
   double tolerance = 0;                       ///< share of the right number that a number may be off
   std::optional<double> equals;               ///< the number, where it is found by hand
-  LessonQuestion question;
+  LessonQuestion solution;
 };
 
 /// A share: "5%" or "0.05".
@@ -44,10 +44,10 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
             .explanation = value_of(scene, "explanation"),
             .answer = value_of(scene, "answer"),
             .equals = {},
-            .question = {}};
+            .solution = {}};
   quiz.number = !value_of(scene, "ask").empty();
-  quiz.question = {.experiment = scene.experiment, .measure = value_of(scene, "measure")};
-  quiz.question.seeds = whole_of(scene, "seeds", 1, 1, 1000, problem);
+  quiz.solution = {.experiment = scene.experiment, .measure = value_of(scene, "measure")};
+  quiz.solution.seeds = whole_of(scene, "seeds", 1, 1, 1000, problem);
   const std::string vary = value_of(scene, "vary"), best = value_of(scene, "best", "least"),
                     tolerance = value_of(scene, "tolerance", "5%");
   if (quiz.question.empty()) problem = "question is missing, expected a sentence";
@@ -55,7 +55,7 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
   quiz.equals = real_of(equals);
   if (!equals.empty() && !quiz.equals)
     problem = refusal("equals", equals, "a number");
-  else if (quiz.question.measure.empty() && !quiz.equals)
+  else if (quiz.solution.measure.empty() && !quiz.equals)
     problem = "measure is missing, expected one such as rescales or a.mean_abs, or equals and a number";
   if (quiz.number) {
     const std::optional<double> share = share_of(tolerance);
@@ -67,7 +67,7 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
   if (best != "least" && best != "greatest") problem = refusal("best", best, "least or greatest");
   if (vary.empty()) problem = "vary is missing, expected the choices, such as block_k=1,16,64; or ask: number";
   quiz.least = best == "least";
-  quiz.question.vary = {vary};
+  quiz.solution.vary = {vary};
   return quiz;
 }
 
@@ -107,7 +107,7 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
     if (card_button((choices[i] + "###choice " + choices[i]).c_str(), chosen, {button, px(28)}))
       change(scene, "answer", choices[i]);
     explain("Your answer: " + answer.table.axes[0].title + " " + choices[i] + ". The right one is computed, not stored.",
-            quiz.question.measure + (quiz.least ? ", least" : ", greatest"));
+            quiz.solution.measure + (quiz.least ? ", least" : ", greatest"));
     const ImVec2 from = ImGui::GetItemRectMin(), to = ImGui::GetItemRectMax();
     if (answered && (right || chosen))
       ImGui::GetWindowDrawList()->AddRect(from, to, right ? colours().good : colours().bad, px(3), px(2));
@@ -138,7 +138,7 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double right_number, const
     if (ImGui::IsItemDeactivatedAfterEdit() && real_of(state.typed)) change(scene, "answer", state.typed);
     ImGui::PopStyleColor();
   }
-  explain("Your number; Enter compares it with the right one.", quiz.question.measure);
+  explain("Your number; Enter compares it with the right one.", quiz.solution.measure);
   const std::optional<double> given = real_of(quiz.answer);
   if (!given || std::isnan(right_number)) return;
   const bool right = std::abs(*given - right_number) <= quiz.tolerance * std::abs(right_number);
@@ -152,7 +152,7 @@ std::string draw_answer(LessonScene& scene, const Quiz& quiz, float width) {
     draw_field(scene, quiz, *quiz.equals, "the number", width);
     return "";
   }
-  const LessonAnswerPtr answer = ask(scene, quiz.question);
+  const LessonAnswerPtr answer = ask(scene, quiz.solution);
   if (!answer)
     label(Face::label, colours().faint, "computing the right answer");
   else if (!answer->problem.empty())
