@@ -55,6 +55,16 @@ std::string in_quotes(std::string_view text) {
   return std::string("'").append(printable(text.substr(0, shown))).append(text.size() > shown ? "...'" : "'");
 }
 
+std::string with_full_stop(std::string text) {
+  if (!text.ends_with('.')) text += '.';
+  return text;
+}
+
+std::string without_full_stop(std::string text) {
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string shown_key(std::string_view key) {
   const bool word = !key.empty() && key.size() <= longest && key.find(' ') == std::string_view::npos && printable(key) == key;
   return word ? std::string(key) : in_quotes(key);

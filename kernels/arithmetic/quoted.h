@@ -22,6 +22,10 @@ std::string printable(std::string_view text);
 /// `text` in single quotes, printable and no longer than a line, for a message.
 std::string in_quotes(std::string_view text);
 
+/// `text` with a full stop at its end, and without.
+std::string with_full_stop(std::string text);
+std::string without_full_stop(std::string text);
+
 /// A key as it is where it can be read as one word, else in quotes.
 std::string shown_key(std::string_view key);
 

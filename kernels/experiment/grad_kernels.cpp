@@ -260,7 +260,7 @@ std::string_view usual_grad_kernel(const Method& method) {
 std::string grad_kernels_text() {
   std::string text;
   for (const Known& k : all()) {
-    text.append(k.kernel.name).append(": ").append(k.kernel.what).append(k.kernel.what.ends_with('.') ? "" : ".");
+    text.append(k.kernel.name).append(": ").append(with_full_stop(std::string(k.kernel.what)));
     text.append("\n  Rounds");
     for (const GradStepInfo& step : grad_step_infos)
       if (k.method.precision[step.step] != exact) text.append(" ").append(step.name);

@@ -55,7 +55,7 @@ constexpr std::string_view fa2_source =
 constexpr std::string_view fa3_source =
     "Dao-AILab/flash-attention, hopper/tile_size.h, mainloop_fwd_sm90_tma_gmma_ws.hpp, softmax.h";
 
-constexpr std::array<Kernel, 6> table{{
+constexpr std::array<Kernel, 6> plain_kernels{{
     {{"fa2_a100",
       "FlashAttention-2 on an A100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the first, "
       "which is not emulated",
@@ -101,7 +101,7 @@ constexpr std::array<Kernel, 6> table{{
 const std::vector<KernelPreset>& all_presets() {
   static const std::vector<KernelPreset> presets = [] {
     std::vector<KernelPreset> all;
-    for (const Kernel& k : table) all.push_back(k.preset);
+    for (const Kernel& k : plain_kernels) all.push_back(k.preset);
     for (const ScaledKernel& k : scaled_kernels()) all.push_back({k.name, k.what, k.source});
     return all;
   }();
@@ -110,8 +110,8 @@ const std::vector<KernelPreset>& all_presets() {
 
 /// The kernel of that name; null: it is one of the scaled kernels.
 const Kernel* plain_kernel(std::string_view name) {
-  const auto found = std::ranges::find(table, name, [](const Kernel& k) { return k.preset.name; });
-  return found == table.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(plain_kernels, name, [](const Kernel& k) { return k.preset.name; });
+  return found == plain_kernels.end() ? nullptr : &*found;
 }
 /// The method of a scaled kernel, made once: it depends on neither the problem nor the main format.
 const Method& scaled_method(std::string_view name) {

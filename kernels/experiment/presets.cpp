@@ -10,8 +10,6 @@
 namespace attoscope {
 namespace {
 
-using enum Step;
-
 constexpr Precision rounded(std::initializer_list<Step> steps, bool accumulate_in_O = false) {
   Precision p;
   for (const Step s : steps) p[s] = to_main;
@@ -26,32 +24,34 @@ constexpr Precision everything(bool accumulate_in_O) {
   return p;
 }
 
-constexpr Policy table[] = {
-    {"hw", Algorithm::flash2, "what FlashAttention-2 and 3 do: state and sums in fp32, P and the output rounded",
-     rounded({input, P, output}, true)},
-    {"tile", Algorithm::flash2, "the state is stored in D between tiles", rounded({input, m, l, O, output})},
-    {"eager", Algorithm::flash2, "operation by operation on D tensors, as PyTorch would",
-     rounded({input, S, m, shifted, e, P, tile_sum, alpha, rescaled, l, PV, O, output})},
-    {"all_tile", Algorithm::flash2, "every operation is rounded", everything(false)},
-    {"all_direct", Algorithm::flash2, "every operation is rounded, P.V straight into O", everything(true)},
-    {"exact", Algorithm::flash2, "only the inputs are rounded", rounded({input})},
-    {"base_eager", Algorithm::three_pass, "PyTorch's eager attention: softmax fused in fp32, tensors in D",
-     rounded({input, S, P, output})},
-    {"base_hw", Algorithm::three_pass, "scores stay in fp32; P and the output are rounded", rounded({input, P, output})},
-    {"base_ops", Algorithm::three_pass, "every tensor of an unfused softmax is rounded",
-     rounded({input, S, m, shifted, e, P, tile_sum, l, output})},
-    {"base_all", Algorithm::three_pass, "every operation is rounded", everything(false)},
-    {"base_floor", Algorithm::three_pass, "only inputs and output are rounded: the smallest error that D allows",
-     rounded({input, output})},
-};
-
 }  // namespace
 
-std::span<const Policy> policies() { return table; }
+std::span<const Policy> policies() {
+  using enum Step;
+  static constexpr Policy all[] = {
+      {"hw", Algorithm::flash2, "what FlashAttention-2 and 3 do: state and sums in fp32, P and the output rounded",
+       rounded({input, P, output}, true)},
+      {"tile", Algorithm::flash2, "the state is stored in D between tiles", rounded({input, m, l, O, output})},
+      {"eager", Algorithm::flash2, "operation by operation on D tensors, as PyTorch would",
+       rounded({input, S, m, shifted, e, P, tile_sum, alpha, rescaled, l, PV, O, output})},
+      {"all_tile", Algorithm::flash2, "every operation is rounded", everything(false)},
+      {"all_direct", Algorithm::flash2, "every operation is rounded, P.V straight into O", everything(true)},
+      {"exact", Algorithm::flash2, "only the inputs are rounded", rounded({input})},
+      {"base_eager", Algorithm::three_pass, "PyTorch's eager attention: softmax fused in fp32, tensors in D",
+       rounded({input, S, P, output})},
+      {"base_hw", Algorithm::three_pass, "scores stay in fp32; P and the output are rounded", rounded({input, P, output})},
+      {"base_ops", Algorithm::three_pass, "every tensor of an unfused softmax is rounded",
+       rounded({input, S, m, shifted, e, P, tile_sum, l, output})},
+      {"base_all", Algorithm::three_pass, "every operation is rounded", everything(false)},
+      {"base_floor", Algorithm::three_pass, "only inputs and output are rounded: the smallest error that D allows",
+       rounded({input, output})},
+  };
+  return all;
+}
 
 const Policy& policy(std::string_view name) {
   std::string known;
-  for (const Policy& p : table) {
+  for (const Policy& p : policies()) {
     if (p.name == name) return p;
     known += (known.empty() ? "" : ", ") + std::string(p.name);
   }
@@ -59,7 +59,7 @@ const Policy& policy(std::string_view name) {
 }
 
 std::string_view policy_name(const Precision& precision, Algorithm algorithm) {
-  for (const Policy& p : table)
+  for (const Policy& p : policies())
     if (p.precision == precision && same_family(p.algorithm, algorithm)) return p.name;
   return {};
 }

@@ -37,10 +37,10 @@ std::string whole_range_text(T min, T max) {
 
 /// "none, causal or window"
 template <class Names>
-std::string listed(const Names& names) {
+std::string listed(const Names& names, const char* before_last = " or ") {
   std::string text;
   const std::size_t count = std::size(names);
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : i + 1 == count ? " or " : ", ") + std::string(names[i]);
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : i + 1 == count ? before_last : ", ") + std::string(names[i]);
   return text;
 }
 

@@ -12,6 +12,11 @@ constexpr std::string_view stochastically = "/stochastic", aligned_top_left = ":
 
 }  // namespace
 
+std::string four_digits(double x) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, x, std::chars_format::general, 4).ptr};
+}
+
 std::string hex16(std::uint64_t x) {
   std::string text(16, '0');
   for (int i = 15; i >= 0; --i, x >>= 4) text[static_cast<std::size_t>(i)] = "0123456789abcdef"[x & 15];

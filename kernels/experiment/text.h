@@ -34,6 +34,9 @@ std::string shortest(T x, Base... base) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, base...).ptr};
 }
 
+/// x in four digits, as "0.1443" or "1.2e-05".
+std::string four_digits(double x);
+
 /// 16 hexadecimal digits, and back.
 std::string hex16(std::uint64_t x);
 std::optional<std::uint64_t> from_hex16(std::string_view text);

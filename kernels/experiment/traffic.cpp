@@ -1,12 +1,11 @@
 #include "kernels/experiment/traffic.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <utility>
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 
@@ -103,9 +102,7 @@ std::string stored_bytes_text(const Experiment& e) {
   std::string text;
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V}) {
     if (!e.a.scaling[t].is_on()) continue;
-    std::array<char, 32> number{};
-    std::snprintf(number.data(), number.size(), " %.4g", stored_bytes(e, t));
-    text.append(text.empty() ? "" : ", ").append(scaled_tensor_names[t]).append(number.data());
+    text.append(text.empty() ? "" : ", ").append(scaled_tensor_names[t]).append(" " + four_digits(stored_bytes(e, t)));
   }
   return text;
 }

@@ -27,9 +27,7 @@ int gpu_of(std::string_view word, std::string_view device) {
 }  // namespace
 
 std::string cpu_took_over(const DeviceFailure& failure, const std::string& after) {
-  std::string told = failure.what();
-  if (told.ends_with('.')) told.pop_back();
-  return told + after + ". The CPU took over.";
+  return without_full_stop(failure.what()) + after + ". The CPU took over.";
 }
 
 std::vector<int> devices_of(std::string_view device) {

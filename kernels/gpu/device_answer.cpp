@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/arithmetic/quoted.h"
+
 namespace attoscope {
 namespace {
 
@@ -59,10 +61,6 @@ void each_architecture(std::string_view architectures, F f) {
   }
 }
 
-std::string without_period(std::string_view message) {
-  return std::string(message.ends_with('.') ? message.substr(0, message.size() - 1) : message);
-}
-
 }  // namespace
 
 std::string architectures_text(std::string_view architectures) {
@@ -90,7 +88,7 @@ std::string why_no_list(CudaError error, const CudaVersions& versions, std::stri
     case CudaError::system_driver_mismatch:
       return "The NVIDIA driver of this machine was changed while it ran; a GPU can be used after a restart.";
     default:
-      return "CUDA does not work here: " + without_period(message) + ".";
+      return "CUDA does not work here: " + without_full_stop(std::string(message)) + ".";
   }
 }
 
@@ -121,10 +119,10 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
       return gpu + " refused this program's PTX (" + built + ") with a driver that knows CUDA " +
              cuda_version(versions.driver) + "; it needs a build on this machine.";
     case CudaError::devices_unavailable:
-      return gpu + " is busy, or kept for other programs: " + without_period(answer.message) + ".";
+      return gpu + " is busy, or kept for other programs: " + without_full_stop(answer.message) + ".";
     default:
       return gpu + " did not take this program's code (" + built + "; " + driver_text(versions) +
-             "): " + without_period(answer.message) + ".";
+             "): " + without_full_stop(answer.message) + ".";
   }
 }
 

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/experiment/text.h"
 #include "kernels/judge/key_counts.h"
 #include "kernels/judge/wrong_output.h"
 #include "kernels/parallel/parallel.h"
@@ -20,12 +21,6 @@ namespace {
 using Kind = Slip::Kind;
 
 constexpr int most_rows = 48, most_steps = 24, whole_roots = 4096, most_scaled_keys = 384;
-
-std::string number_text(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", x);
-  return text;
-}
 
 /// " = 1/sqrt(96)", " = the right one times log2 e"; "" where the number says nothing.
 std::string meaning_of(double scale, double right) {
@@ -138,8 +133,8 @@ class NumberFits {
     SoftmaxVariant softmax = right_;
     softmax.scale = found->x;
     return wrong_.named(Kind::number,
-                        "scores were multiplied by " + number_text(found->x) + meaning_of(found->x, right_.scale) +
-                            " instead of " + number_text(right_.scale),
+                        "scores were multiplied by " + four_digits(found->x) + meaning_of(found->x, right_.scale) +
+                            " instead of " + four_digits(right_.scale),
                         rows_with(softmax));
   }
 
@@ -149,8 +144,8 @@ class NumberFits {
     const auto text = [right](double x) {
       int exponent = 0;
       const bool power = std::frexp(x, &exponent) == 0.5;
-      return "an ALiBi slope of " + number_text(x) + (power && x < 1 ? " = 2^" + std::to_string(exponent - 1) : "") +
-             (right == 0 ? ", where none is wanted" : " instead of " + number_text(right));
+      return "an ALiBi slope of " + four_digits(x) + (power && x < 1 ? " = 2^" + std::to_string(exponent - 1) : "") +
+             (right == 0 ? ", where none is wanted" : " instead of " + four_digits(right));
     };
     return with_number(fitted(right == 0 ? 0.02 : right, 0.5, set), set, text);
   }
@@ -160,7 +155,7 @@ class NumberFits {
     if (right == 0) return {};
     const SetNumber set = [](SoftmaxVariant& v, double x) { v.softcap = x; };
     return with_number(fitted(right, 0.5, set), set,
-                       [right](double x) { return "a soft cap of " + number_text(x) + " instead of " + number_text(right); });
+                       [right](double x) { return "a soft cap of " + four_digits(x) + " instead of " + four_digits(right); });
   }
 
   /// l + x instead of l in every row: O (l + x) = golden l.
@@ -178,7 +173,7 @@ class NumberFits {
     if (!std::isfinite(x) || x == 0) return {};
     if (right_.sink)
       if (NamedSlip slip = other_sink(*right_.sink, std::log(std::exp(*right_.sink) + x))) return slip;
-    const std::string text = "l is too " + std::string(x > 0 ? "large" : "small") + " by " + number_text(std::abs(x)) +
+    const std::string text = "l is too " + std::string(x > 0 ? "large" : "small") + " by " + four_digits(std::abs(x)) +
                              " exp(0), the same in all rows" +
                              (x > 0 ? ", as so many keys of score 0 and value 0 make it" : "");
     return wrong_.named(Kind::row_factor, text, times_of_row([l_of, x](int row) {
@@ -204,17 +199,17 @@ class NumberFits {
                                                                  {1 / right_.scale, "1 over the scale"},
                                                                  {std::numbers::log2e, "log2 e"},
                                                                  {std::numbers::ln2, "ln 2"}}};
-    const std::string instead = " instead of " + number_text(right);
+    const std::string instead = " instead of " + four_digits(right);
     for (const auto& [factor, text] : factors)
       if (std::abs(sink / right / factor - 1) < 0.01) {
         SoftmaxVariant softmax = right_;
         softmax.sink = right * factor;
         if (NamedSlip slip = wrong_.named(
-                Kind::number, "a sink of " + number_text(right * factor) + " = the right one times " + text + instead,
+                Kind::number, "a sink of " + four_digits(right * factor) + " = the right one times " + text + instead,
                 rows_with(softmax)))
           return slip;
       }
-    return with_number(Fitted{.x = sink}, set, [instead](double x) { return "a sink of " + number_text(x) + instead; });
+    return with_number(Fitted{.x = sink}, set, [instead](double x) { return "a sink of " + four_digits(x) + instead; });
   }
 
   NamedSlip factor() const {
@@ -233,7 +228,7 @@ class NumberFits {
     kernel.softmax = softmax;
     kernel.in_O = [f](int, int, double e) { return f * e; };
     return wrong_.named(before.empty() ? Kind::row_factor : Kind::number,
-                        before + "the output is " + number_text(f) + " times golden", wrong_.rows_of(std::move(kernel)));
+                        before + "the output is " + four_digits(f) + " times golden", wrong_.rows_of(std::move(kernel)));
   }
 
   NamedSlip scale_and_factor() const {
@@ -242,8 +237,8 @@ class NumberFits {
     SoftmaxVariant softmax = right_;
     softmax.scale = found->x;
     return times_golden(found->factor, softmax,
-                        "scores were multiplied by " + number_text(found->x) + " instead of " + number_text(right_.scale) +
-                            ", and with such scores ");
+                           "scores were multiplied by " + four_digits(found->x) + " instead of " + four_digits(right_.scale) +
+                               ", and with such scores ");
   }
 
   /// S is a sum over groups of columns of a q.k, where the factors a should be 1: as Gauss and Newton find them.
@@ -310,7 +305,7 @@ NamedSlip NumberFits::columns_of_scores() const {
     while (end < groups && a[end] == a[g]) ++end;
     if (a[g] != 1)
       text += (text.empty() ? "columns " : ", columns ") + std::to_string(g * at(width)) + " to " +
-              std::to_string(std::min(at(t.d), end * at(width)) - 1) + " of Q and K count " + number_text(a[g]) +
+              std::to_string(std::min(at(t.d), end * at(width)) - 1) + " of Q and K count " + four_digits(a[g]) +
               " times in q.k";
     g = end;
   }
@@ -351,7 +346,7 @@ NamedSlip NumberFits::bound() const {
     };
     constexpr int grid = 32;
     int best = 0;
-    double nearest = std::numeric_limits<double>::infinity();
+    double nearest = infinity;
     for (int i = 0; i <= grid; ++i)
       if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < nearest) nearest = x, best = i;
     double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
@@ -365,7 +360,7 @@ NamedSlip NumberFits::bound() const {
     for (const double x : rounder((low + high) / 2)) {
       MistakenKernel kernel = wrong_.right_kernel();
       b.set(kernel, x);
-      if (NamedSlip slip = wrong_.named(Kind::number, b.text + number_text(x), wrong_.rows_of(std::move(kernel)))) return slip;
+      if (NamedSlip slip = wrong_.named(Kind::number, b.text + four_digits(x), wrong_.rows_of(std::move(kernel)))) return slip;
     }
   }
   return {};
@@ -449,8 +444,8 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
   }
   const auto [least, most] = std::ranges::minmax(a);
   return wrong.named(Kind::number,
-                     "the scores of each key are multiplied by a number of its own, " + number_text(least) + " to " +
-                         number_text(most) + ", as by K's scale of another token",
+                     "the scores of each key are multiplied by a number of its own, " + four_digits(least) + " to " +
+                         four_digits(most) + ", as by K's scale of another token",
                      wrong.rows_of(std::move(kernel)));
 }
 
@@ -458,7 +453,7 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
 NamedSlip row_factor_fit(const WrongOutput& wrong) {
   if (wrong.wrong().size() < 2 || wrong.golden().cols < 8) return {};
   auto factors = std::make_shared<std::vector<double>>(at(wrong.golden().rows), 1.0);
-  double least = std::numeric_limits<double>::infinity(), most = -least;
+  double least = infinity, most = -least;
   double error = 0, left = 0;
   for (const int row : wrong.wrong()) {
     const double f = (*factors)[at(row)] = factor_of(wrong, row);
@@ -470,7 +465,7 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
   }
   if (9 * left > error) return {};  // a factor for each row takes something of any rounding
   return wrong.named(Kind::row_factor,
-                     "each wrong row is golden times a number, " + number_text(least) + " to " + number_text(most) +
+                     "each wrong row is golden times a number, " + four_digits(least) + " to " + four_digits(most) +
                          ": its l is wrong, or belongs to another row",
                      [&wrong, factors](int row, double* out, double* slack) {
                        const double f = (*factors)[at(row)];

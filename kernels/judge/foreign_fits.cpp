@@ -1,7 +1,6 @@
 // Keys that are not the call's: their K and V are nowhere in its tensors, but they leave a mark in all rows that see them.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/judge/wrong_output.h"
 
@@ -9,8 +8,6 @@ namespace attoscope {
 namespace {
 
 using Kind = Slip::Kind;
-
-constexpr int most_steps = 60, most_rows = 256;
 
 /// `rank` orthonormal vectors of `columns` numbers that span most of the rows of x, by powers of its products.
 std::vector<double> main_directions(const std::vector<double>& x, int columns, int rank, std::vector<double> start) {
@@ -69,6 +66,8 @@ class ForeignKeys {
   }
 
  private:
+  static constexpr int most_steps = 60, most_rows = 256;
+
   /// y = O l - T, where x is known as far as the rows were solved.
   struct Equation {
     int row = 0;
@@ -79,7 +78,7 @@ class ForeignKeys {
   Equation equation(int row) const {
     const std::vector<double> s = scores(*wrong_.head(), wrong_.right(), row);
     const Keys keys = wrong_.right().keys(row);
-    double m = -std::numeric_limits<double>::infinity();
+    double m = -infinity;
     for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)]);
     Equation e{.row = row, .y = std::vector<double>(at(columns_))};
     for (int j = keys.first; j < keys.end; ++j) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 
@@ -13,12 +12,11 @@
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/slip_suspects.h"
 #include "kernels/slips/slips.h"
+#include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// One row compared with the expected one.
 struct RowFinding {
@@ -87,7 +85,7 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
 }
 
 /// True if the output is rounded from what that kernel computes.
-bool fits(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
+bool all_fit(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
   return std::ranges::none_of(all, [](const RowFinding& f) { return f.nonfinite > 0 || f.is_bad(); }) &&
          whole_of(all, tolerance.golden.cols) <= tolerance.whole;
 }
@@ -125,7 +123,7 @@ class Judge {
     tolerance_ = &judged.tolerance;
     if (!may_fit(expected)) return infinity;
     const std::vector<RowFinding> all = findings(expected);
-    return fits(all, *tolerance_) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
+    return all_fit(all, *tolerance_) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
   }
 
  private:
@@ -183,7 +181,7 @@ class Judge {
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       const std::vector<RowFinding> all = findings(expected);
-      if (!fits(all, *tolerance_)) continue;
+      if (!all_fit(all, *tolerance_)) continue;
       HeadJudgement fitted;
       fitted.elements = h.elements;
       sum_up(fitted, all, *tolerance_);

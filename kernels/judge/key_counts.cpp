@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-constexpr int run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
+constexpr int shortest_run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
 constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
 
 /// exp(S - m) of all keys, as if none were hidden; m is the visible keys' largest score. `sink` is the sink's weight.
@@ -187,7 +187,7 @@ class CountFits {
 
   /// As they are fitted, and all as whole numbers.
   std::vector<KeyCounts> of_runs() const {
-    const int length = std::max(run, (2 * n_k_ + most_unknowns - 1) / most_unknowns);
+    const int length = std::max(shortest_run, (2 * n_k_ + most_unknowns - 1) / most_unknowns);
     std::vector<Part> runs, keys;
     for (const bool hidden : {false, true})
       for (int j = 0; j < n_k_; j += length) runs.push_back(part_of(j, std::min(n_k_, j + length), hidden));

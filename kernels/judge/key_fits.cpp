@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <set>
 
 #include "kernels/judge/wrong_output.h"
@@ -57,7 +56,7 @@ class RunningSums {
   Keys nearest(Keys firsts, Keys lasts) const {
     const double* const o = wrong_.output(row_);
     Keys found{};
-    double best = std::numeric_limits<double>::infinity();
+    double best = infinity;
     for (int first = firsts.first; first < firsts.end; ++first)
       for (int end = std::max(first, lasts.first) + 1; end <= lasts.end; ++end) {
         double distance = 0;

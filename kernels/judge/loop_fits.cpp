@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "kernels/judge/wrong_output.h"
@@ -14,7 +13,6 @@ namespace {
 
 using Kind = Slip::Kind;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int smallest_tile = 16;
 
 /// The largest score of every row in each tile of 16 keys, and the sum of exp(S - m).

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/slips/slips.h"
+#include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
 
-constexpr double lse_margin = 2, no_limit = std::numeric_limits<double>::infinity();
+constexpr double lse_margin = 2;
 
 double longest_row(const std::vector<double>& x, int d, std::vector<double>* lengths = nullptr) {
   double most = 0;
@@ -179,9 +179,9 @@ class LseJudge {
       const double x = given_.values[i], golden = form.rows.lse[i], error = std::abs(x - golden * unit);
       double ratio = error / lse_tolerance(lse_margin * j.kappa * form.rows.error[i], unit, given_.stored, x);
       if (!std::isfinite(golden)) {  // without keys either infinity; where the scores are not finite anything that is not
-        ratio = (golden < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : no_limit;
+        ratio = (golden < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : infinity;
       } else if (!std::isfinite(x)) {
-        ratio = no_limit;
+        ratio = infinity;
       } else {
         j.max_abs = std::max(j.max_abs, error);
       }

@@ -1,18 +1,18 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/lse_judge.h"
 #include "kernels/slips/slips.h"
+#include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
 
-constexpr double log2_of_e = std::numbers::log2e, no_number = std::numeric_limits<double>::infinity();
+constexpr double log2_of_e = std::numbers::log2e;
 constexpr std::size_t most_tile_states = std::size_t{1} << 22;
 
 /// The log-sum-exp of each row's keys so far, after every tile of keys.
@@ -20,7 +20,7 @@ class PrefixSums final : public Recorder<double> {
  public:
   PrefixSums(const Problem& p, const Tensors& t, const Format& format, int tile, const StopSign& stop)
       : tiles_(static_cast<std::size_t>((key_count(p) - 1) / tile + 1)),
-        lse_(tiles_ * static_cast<std::size_t>(p.n), -no_number),
+        lse_(tiles_ * static_cast<std::size_t>(p.n), -infinity),
         max_(lse_) {
     const Method method{.algorithm = Algorithm::flash2, .block_k = tile};
     Job<double> j = job(p, method, format, Operands<double>{});
@@ -29,7 +29,7 @@ class PrefixSums final : public Recorder<double> {
     for (int i = 0; i < p.n; ++i) rows.push_back(i);
     run(j, rows, this, stop);
     for (std::size_t i = 0; i < lse_.size(); ++i)
-      if (i % tiles_ > 0 && lse_[i] == -no_number) lse_[i] = lse_[i - 1], max_[i] = max_[i - 1];
+      if (i % tiles_ > 0 && lse_[i] == -infinity) lse_[i] = lse_[i - 1], max_[i] = max_[i - 1];
   }
   int kept_lane(const RowBlock&) const override { return -1; }
   void tile(const RowBlock& block, const TileView<double>& view) override {
@@ -85,7 +85,7 @@ class LseSlips {
       const double x = given_.values[i];
       const double off =
           std::abs(x - expected[i]) / lse_tolerance(2 * judged_.kappa * error[i], unit_of(LseBase::two), given_.stored, x);
-      if (judged_.wrong[i]) ratio = std::max(ratio, std::isfinite(off) ? off : no_number);
+      if (judged_.wrong[i]) ratio = std::max(ratio, std::isfinite(off) ? off : infinity);
       elsewhere |= !judged_.wrong[i] && !(off <= 1) && std::isfinite(right_.lse[i]);
     }
     const double with_place = ratio + (elsewhere ? 0.5 : 0);
@@ -110,10 +110,10 @@ class LseSlips {
 
   /// Rows without keys alone are wrong.
   void try_empty_rows() {
-    double found = no_number;
+    double found = infinity;
     for (std::size_t i = 0; i < right_.lse.size(); ++i) {
       if (!judged_.wrong[i]) continue;
-      if (right_.lse[i] != -no_number) return;
+      if (right_.lse[i] != -infinity) return;
       found = given_.values[i];
     }
     best_ratio_ = 0;
@@ -218,7 +218,7 @@ class LseSlips {
   StopToken stop_;
   std::shared_ptr<const Tensors> inputs_;
   LseRows right_;
-  double best_ratio_ = no_number;
+  double best_ratio_ = infinity;
   std::optional<LseSlip> best_{};
 };
 

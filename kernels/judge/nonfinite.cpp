@@ -11,8 +11,6 @@
 namespace attoscope {
 namespace {
 
-std::size_t wide(int i) { return static_cast<std::size_t>(i); }
-
 /// Wrong elements in which NaN or infinity plays a part.
 class NonfinitePlaces {
  public:
@@ -20,13 +18,13 @@ class NonfinitePlaces {
       : problem_(output.problem), o_(*output.values), judged_(judged) {
     const Tensors& t = *output.problem.input.tensors;
     const auto size_of = [](double x) { return std::isnan(x) ? 2 : std::isinf(x) ? 1 : 0; };
-    of_v_.resize(wide(t.d_v));
+    of_v_.resize(at(t.d_v));
     for (int j = 0; j < t.n_k; ++j) {
       int of_k = 0;
-      for (int c = 0; c < t.d; ++c) of_k = std::max(of_k, size_of(t.k[wide(j) * wide(t.d) + wide(c)]));
+      for (int c = 0; c < t.d; ++c) of_k = std::max(of_k, size_of(t.k[at(j) * at(t.d) + at(c)]));
       if (of_k > 0) of_k_.push_back({j, of_k == 2});
       for (int c = 0; c < t.d_v; ++c)
-        if (const int of_v = size_of(t.v[wide(j) * wide(t.d_v) + wide(c)]); of_v > 0) of_v_[wide(c)].push_back({j, of_v == 2});
+        if (const int of_v = size_of(t.v[at(j) * at(t.d_v) + at(c)]); of_v > 0) of_v_[at(c)].push_back({j, of_v == 2});
     }
   }
 
@@ -51,7 +49,7 @@ class NonfinitePlaces {
 
  private:
   const Matrix& golden() const { return judged_.tolerance.golden; }
-  double output(int row, int c) const { return o_[wide(row) * wide(golden().cols) + wide(c)]; }
+  double output(int row, int c) const { return o_[at(row) * at(golden().cols) + at(c)]; }
 
   /// False if an element of the row is wrong, and no NaN or infinity is why.
   bool take(int row) {
@@ -65,7 +63,7 @@ class NonfinitePlaces {
         ratio_ = std::max(ratio_, ratio);
         if (!(ratio <= 1)) return false;
       } else if (std::isnan(o)) {
-        leaks = true, by_v = by_v && hides(of_v_[wide(c)], seen);
+        leaks = true, by_v = by_v && hides(of_v_[at(c)], seen);
       } else if (std::isfinite(o)) {
         lost = true;
       } else {

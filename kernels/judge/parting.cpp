@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -9,8 +8,6 @@
 
 namespace attoscope {
 namespace {
-
-std::size_t place(int i) { return static_cast<std::size_t>(i); }
 
 /// Keys of one tile of a.
 int keys_of_a_tile(const Experiment& e) { return tile_keys(e.a, key_count(e.problem)); }
@@ -48,21 +45,21 @@ RowPrefix nearest_prefix(const Result& r) {
   const int columns = head.shape.d_v, tile = keys_of_a_tile(e);
   const double m = *std::max_element(s.begin() + keys.first, s.begin() + keys.end), *const output =
                                                                                         e.loaded.values->data() +
-                                                                                        place(nearest.row) * place(columns);
-  double l = right.sink ? std::exp(*right.sink - m) : 0, least = std::numeric_limits<double>::infinity();
-  std::vector<double> sum(place(columns));
+                                                                                        at(nearest.row) * at(columns);
+  double l = right.sink ? std::exp(*right.sink - m) : 0, least = infinity;
+  std::vector<double> sum(at(columns));
   for (int j = keys.first; j < keys.end; ++j) {
     if (j % tile == 0 && j > keys.first) {
       double square = 0;
-      for (int c = 0; c < columns; ++c) square += std::pow(sum[place(c)] / l - output[c], 2);
+      for (int c = 0; c < columns; ++c) square += std::pow(sum[at(c)] / l - output[c], 2);
       if (square < least) {
         least = square, nearest.tiles = j / tile, nearest.output = sum;
         for (double& x : nearest.output) x /= l;
       }
     }
-    const double P = std::exp(s[place(j)] - m);
+    const double P = std::exp(s[at(j)] - m);
     l += P;
-    for (int c = 0; c < columns; ++c) sum[place(c)] += P * head.v[place(j) * place(columns) + place(c)];
+    for (int c = 0; c < columns; ++c) sum[at(c)] += P * head.v[at(j) * at(columns) + at(c)];
   }
   return nearest;
 }
@@ -80,7 +77,7 @@ Parting parting_of(const CallJudgement& call, const Result& followed, const RowP
   }
   if (prefix.row != row || prefix.output.empty()) return {};
   const std::vector<double> slack(prefix.output.size());
-  const double* const output = call.output.data() + place(row) * place(call.shape.d_v);
+  const double* const output = call.output.data() + at(row) * at(call.shape.d_v);
   if (row_ratio(call.detail.tolerance, row, output, prefix.output.data(), slack.data()) > 1) return {};
   return {.by = Parting::By::prefix, .tile = prefix.tiles, .key = -1};
 }

@@ -1,7 +1,6 @@
 // Elements, rows and columns that were never written, or hold what belongs elsewhere; and slips in the wrong rows alone.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "kernels/experiment/result.h"
@@ -81,7 +80,7 @@ struct Source {
 /// The row of any head's golden output that is nearest to a row of the output.
 Source nearest(const GoldenHeads& golden, const double* x, int columns) {
   Source found;
-  double best = std::numeric_limits<double>::infinity();
+  double best = infinity;
   for (const auto& [head, one] : golden.all())
     for (int r = 0; r < golden.rows(); ++r) {
       double distance = 0;
@@ -166,7 +165,7 @@ NamedSlip suspect_fit(const WrongOutput& wrong) {
     if (suspect.kind == Kind::format) continue;
     const ExpectedRow row_of = suspect.begin();
     const RoundedRow expected = [row_of, columns = wrong.golden().cols](int row, double* out, double*) {
-      if (!row_of(row, out)) std::fill_n(out, columns, std::numeric_limits<double>::infinity());
+      if (!row_of(row, out)) std::fill_n(out, columns, infinity);
     };
     if (NamedSlip slip = wrong.named_in_rows(suspect.kind, suspect.text, expected)) return slip;
   }

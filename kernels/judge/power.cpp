@@ -9,9 +9,9 @@ namespace attoscope {
 namespace {
 
 constexpr int sampled_rows = 64;
-constexpr double small_change = 0x1p-10, margin = 1.5;
+constexpr double small_change = 0x1p-10;
 
-/// The distance of a mistaken kernel's row: 1 is just seen.
+/// The distance of a mistaken kernel's row: 1 is just seen, with a margin of 1.5.
 double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
   double largest = 0, square = 0;
   for (int c = 0; c < t.golden.cols; ++c) {
@@ -21,7 +21,7 @@ double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
     largest = std::max(largest, error / t.of(row, c, golden)), square += z * z;
   }
   const double whole = std::sqrt(square / t.golden.cols) / std::max(t.row[static_cast<std::size_t>(row)], 1e-300);
-  return std::max(largest, whole) / margin;
+  return std::max(largest, whole) / 1.5;
 }
 
 }  // namespace

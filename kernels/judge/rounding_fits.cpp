@@ -6,14 +6,13 @@
 #include <limits>
 #include <numbers>
 
+#include "kernels/experiment/text.h"
 #include "kernels/judge/wrong_output.h"
 
 namespace attoscope {
 namespace {
 
 using Kind = Slip::Kind;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Tiles of keys that a loop may have; the last one is all keys, whose max is known from the start.
 std::vector<int> tiles_of(int n_k) {
@@ -161,11 +160,9 @@ NamedSlip saturated_P(const WrongOutput& wrong) {
     const double best = static_cast<double>(std::ranges::min_element(square) - square.begin() + 1) / bounds;
     if (best == 1 || std::isnan(square[0])) continue;
     const RoundedLoop loop{.tile = tile, .P = wrong.claim().format, .largest_P = best};
-    char number[32];
-    std::snprintf(number, sizeof number, "%.4g", best);
     if (NamedSlip slip = wrong.named(
             Kind::rounding,
-            std::string("P saturates in P.V, not in l, at ") + number + " of its largest value" + tile_text(tile, n_k),
+            "P saturates in P.V, not in l, at " + four_digits(best) + " of its largest value" + tile_text(tile, n_k),
             rows_of(wrong, loop)))
       return slip;
   }

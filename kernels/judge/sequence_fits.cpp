@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-constexpr std::size_t most_keys = 4096, most_changes = std::size_t{1} << 18;
+constexpr std::size_t most_keys_of_sequence = 4096, most_changes = std::size_t{1} << 18;
 
 /// The head's tensors with the K and V of these stored tokens.
 Tensors with_tokens(const WrongOutput& wrong, const StoredKeys& stored, const std::vector<int>& of_k,
@@ -44,7 +44,8 @@ RoundedRow rows_seen(const WrongOutput& wrong, const StoredKeys& stored, const R
 NamedSlip other_bounds(const WrongOutput& wrong, const StoredKeys& stored) {
   for (const OtherBounds& bounds : stored.bounds) {
     wrong.check();
-    if (std::ranges::any_of(bounds.rows, [](const RowsOfSequence& r) { return r.keys.empty() || r.keys.size() > most_keys; }))
+    if (std::ranges::any_of(bounds.rows,
+                            [](const RowsOfSequence& r) { return r.keys.empty() || r.keys.size() > most_keys_of_sequence; }))
       continue;
     std::vector<std::pair<Keys, RoundedRow>> parts;
     for (const RowsOfSequence& rows : bounds.rows)
@@ -80,7 +81,7 @@ class PageChanges {
 
   NamedSlip slip() {
     const std::size_t all = stored_.holders.size(), own = at(pages_);
-    if (at(keys()) > most_keys || wrong_.problem().alibi != 0 || all * own > most_changes) return {};
+    if (at(keys()) > most_keys_of_sequence || wrong_.problem().alibi != 0 || all * own > most_changes) return {};
     const std::vector<int> rows = wrong_.some(3);
     for (const int row : {rows.back(), rows.front()}) {
       prepare(row);

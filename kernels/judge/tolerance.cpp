@@ -14,7 +14,7 @@
 namespace attoscope {
 namespace {
 
-constexpr double margin = 2, row_margin = 2, whole_margin = 1.25;
+constexpr double element_margin = 2, row_margin = 2, whole_margin = 1.25;
 
 /// A row of each 64th part of the rows, at places that steps of the golden ratio spread; every row where there are 64 at most.
 std::vector<int> spread_rows(std::int64_t n) {
@@ -63,14 +63,6 @@ bool all_finite(const double* x, int count) {
   return std::all_of(x, x + count, [](double y) { return std::isfinite(y); });
 }
 bool all_finite(const std::vector<double>& x) { return all_finite(x.data(), static_cast<int>(x.size())); }
-
-double square(double x) { return x * x; }
-
-double length_of(const double* x, int d) {
-  double square = 0;
-  for (int c = 0; c < d; ++c) square += x[c] * x[c];
-  return std::sqrt(square);
-}
 
 /// Runs rivals in the working type T.
 template <class T>
@@ -261,7 +253,7 @@ class RivalRuns {
     for (std::size_t i = 0; i < over.size(); ++i) over[i] /= found_.at_first_sight[i];
     const double usual = usual_of(with_numbers(over)), usual_row = usual_of(with_numbers(row_));
     for (std::size_t i = 0; i < over.size(); ++i) {
-      found_.factor.push_back(margin * std::max(over[i], usual) * found_.at_first_sight[i]);
+      found_.factor.push_back(element_margin * std::max(over[i], usual) * found_.at_first_sight[i]);
       found_.row.push_back(row_margin * std::max(row_[i], usual_row));
     }
     found_.whole = whole_margin;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr double least_drop = 1.5;  ///< of the error's root mean square in the wrong rows
 
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
 /// The weights of a row, those of hidden keys 0, as O and as l count them.
 struct Weights {
   std::vector<double> s, of_O, of_l;
@@ -25,20 +23,19 @@ Weights weights_of(const MistakenKernel& kernel, int row) {
   all.keys = [n_k](int) { return Keys{0, n_k}; };
   Weights w{.s = scores(*kernel.head, all, row), .of_O = {}, .of_l = {}};
   const Keys visible = kernel.softmax.keys(row);
-  double m = -std::numeric_limits<double>::infinity();
+  double m = -infinity;
   for (int j = 0; j < n_k; ++j) {
-    if (kernel.score) w.s[index(j)] = kernel.score(row, j, w.s[index(j)]);
-    if (kernel.sees ? !kernel.sees(row, j) : j < visible.first || j >= visible.end)
-      w.s[index(j)] = -std::numeric_limits<double>::infinity();
-    m = std::max(m, w.s[index(j)]);
+    if (kernel.score) w.s[at(j)] = kernel.score(row, j, w.s[at(j)]);
+    if (kernel.sees ? !kernel.sees(row, j) : j < visible.first || j >= visible.end) w.s[at(j)] = -infinity;
+    m = std::max(m, w.s[at(j)]);
   }
-  w.any = m > -std::numeric_limits<double>::infinity();
+  w.any = m > -infinity;
   if (!w.any) return w;
   for (const double s : w.s) w.of_O.push_back(std::exp(s - m));
   w.of_l = w.of_O;
   for (int j = 0; j < n_k; ++j) {
-    if (kernel.in_O) w.of_O[index(j)] = kernel.in_O(row, j, w.of_O[index(j)]);
-    if (kernel.in_l) w.of_l[index(j)] = kernel.in_l(row, j, w.of_l[index(j)]);
+    if (kernel.in_O) w.of_O[at(j)] = kernel.in_O(row, j, w.of_O[at(j)]);
+    if (kernel.in_l) w.of_l[at(j)] = kernel.in_l(row, j, w.of_l[at(j)]);
   }
   if (kernel.softmax.sink) w.sink = std::exp(*kernel.softmax.sink - m);
   if (kernel.weights) kernel.weights(row, w.s, w.of_O, w.of_l);
@@ -100,7 +97,7 @@ WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const
       head_(std::make_shared<const VariantHead>(variant_head(output.problem.input.tensors))),
       right_(right_softmax(output.problem)) {
   for (int i = 0; i < golden().rows; ++i)
-    if (judged.head.row_ratio[index(i)] > 1) wrong_.push_back(i);
+    if (judged.head.row_ratio[at(i)] > 1) wrong_.push_back(i);
 }
 
 WrongOutput::WrongOutput(const WrongOutput& same, const Options& options)
@@ -113,11 +110,11 @@ WrongOutput::WrongOutput(const WrongOutput& same, const Options& options)
       right_(same.right_),
       wrong_(same.wrong_) {}
 
-const double* WrongOutput::output(int row) const { return values().data() + index(row) * index(golden().cols); }
-const double* WrongOutput::golden_row(int row) const { return golden().values.data() + index(row) * index(golden().cols); }
+const double* WrongOutput::output(int row) const { return values().data() + at(row) * at(golden().cols); }
+const double* WrongOutput::golden_row(int row) const { return golden().values.data() + at(row) * at(golden().cols); }
 
 std::vector<int> WrongOutput::some(int count) const {
-  const std::size_t all = wrong_.size(), most = std::min(all, index(count));
+  const std::size_t all = wrong_.size(), most = std::min(all, at(count));
   std::vector<int> rows;
   for (std::size_t i = 0; i < most; ++i) rows.push_back(wrong_[(2 * i + 1) * all / (2 * most)]);
   return rows;
@@ -144,14 +141,14 @@ RoundedRow WrongOutput::as_stored(const RoundedRow& expected) const {
 }
 
 bool WrongOutput::fits(int row, const RoundedRow& expected) const {
-  std::vector<double> out(index(golden().cols)), slack(out.size());
+  std::vector<double> out(at(golden().cols)), slack(out.size());
   as_stored(expected)(row, out.data(), slack.data());
   if (std::isnan(out[0]) && std::isfinite(*output(row))) std::copy_n(golden_row(row), golden().cols, out.begin());
   return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
 }
 
 double WrongOutput::more_tolerated(int row, int c, double weight) const {
-  return judged_.tolerance.factor[index(row)] * std::max(0.0, weight - judged_.tolerance.weight(row, c));
+  return judged_.tolerance.factor[at(row)] * std::max(0.0, weight - judged_.tolerance.weight(row, c));
 }
 
 RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
@@ -162,17 +159,17 @@ RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
     if (!w.any) return;
     double l = w.sink;
     for (const double e : w.of_l) l += e;
-    std::vector<double> square(index(columns));
+    std::vector<double> square(at(columns));
     std::fill_n(out, columns, 0.0);
     for (std::size_t j = 0; j < w.of_O.size(); ++j) {
-      const double P = w.of_O[j] / l, *v = kernel.head->v.data() + j * index(columns);
+      const double P = w.of_O[j] / l, *v = kernel.head->v.data() + j * at(columns);
       if (P == 0) continue;
-      for (int c = 0; c < columns; ++c) out[c] += P * v[c], square[index(c)] += P * P * v[c] * v[c];
+      for (int c = 0; c < columns; ++c) out[c] += P * v[c], square[at(c)] += P * P * v[c] * v[c];
     }
     if (!slack) return;
     for (int c = 0; c < columns; ++c) {
-      const double weight = std::sqrt(square[index(c)]);
-      slack[c] = more_tolerated(row, c, weight) + judged_.tolerance.factor[index(row)] * kernel.slack * weight;
+      const double weight = std::sqrt(square[at(c)]);
+      slack[c] = more_tolerated(row, c, weight) + judged_.tolerance.factor[at(row)] * kernel.slack * weight;
     }
   };
 }
@@ -190,7 +187,7 @@ bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
   double square = 0, error = 0, left = 0;
   for (const int row : wrong_)
     for (int c = 0; c < golden().cols; ++c) {
-      const double o = output(row)[c], x = expected[index(row) * index(golden().cols) + index(c)];
+      const double o = output(row)[c], x = expected[at(row) * at(golden().cols) + at(c)];
       if (!std::isfinite(o) || !std::isfinite(x)) continue;
       square += o * o, error += std::pow(o - golden_row(row)[c], 2), left += std::pow(o - x, 2);
     }
@@ -204,7 +201,7 @@ std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text,
   const auto rows = std::make_shared<std::vector<double>>(values().size());
   const RoundedRow kept = [&](int row, double* out, double* slack) {
     expected(row, out, slack);
-    std::copy_n(out, columns, rows->data() + index(row) * index(columns));
+    std::copy_n(out, columns, rows->data() + at(row) * at(columns));
   };
   const double ratio = ratio_to(output_, judged_, as_stored(kept), options_);
   if (!std::isfinite(ratio)) return {};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/arithmetic/quoted.h"
+#include "kernels/experiment/letters.h"
 
 namespace attoscope {
 namespace {
@@ -15,10 +16,7 @@ namespace {
 constexpr std::string_view dot = "\xc2\xb7";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> spelled{{{"alpha", "α"}, {"beta", "β"}}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-}
+bool begins_name(char c) { return is_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 bool continues_name(char c) { return begins_name(c) || is_digit(c) || c == '\'' || c == '~'; }
 
 /// Computes an expression from its first character to its last, by recursive descent.

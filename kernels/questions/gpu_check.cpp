@@ -8,6 +8,7 @@
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -136,13 +137,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// "fp16, bf16 and tf32".
-std::string in_a_row(const Names& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return text;
-}
-
 std::string bits_text(float x) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", std::bit_cast<std::uint32_t>(x));
@@ -172,7 +166,7 @@ std::string missed_cases(const RuleAgreement& rule, const CaseCounts& count) {
   Names names;
   for (std::size_t i = 0; i < count.size(); ++i)
     if (rule.agree_of[i] < count[i]) names.emplace_back(product_case_names[i]);
-  return names.size() > 3 ? "" : ", the others all in " + in_a_row(names);
+  return names.size() > 3 ? "" : ", the others all in " + listed(names, " and ");
 }
 
 bool has_gpu(const ProductsCheck& check, TensorCore gpu) {
@@ -212,13 +206,13 @@ std::string fitting_sentence(const std::vector<const ProductsCheck*>& kinds) {
   if (const Names gpus = common_gpus(kinds); !gpus.empty()) {
     const Names all = names_where(kinds, [](const ProductsCheck&) { return true; });
     const Names converted = names_where(kinds, [](const ProductsCheck& k) { return fitting(k, true).empty(); });
-    return "This GPU adds as " + in_a_row(gpus) + ": " + share_text(kinds[0]->count, kinds[0]->count) + " products of " +
-           (all.size() > 1 ? "each of " : "") + in_a_row(all) +
-           (converted.empty() ? "" : "; it multiplies " + in_a_row(converted) + " as fp16") + ".";
+    return "This GPU adds as " + listed(gpus, " and ") + ": " + share_text(kinds[0]->count, kinds[0]->count) + " products of " +
+           (all.size() > 1 ? "each of " : "") + listed(all, " and ") +
+           (converted.empty() ? "" : "; it multiplies " + listed(converted, " and ") + " as fp16") + ".";
   }
   Names parts;
   for (const ProductsCheck* k : kinds) parts.push_back(name(k->kind) + " as " + names_of(*k));
-  return "This GPU adds by written rules, but not by those of one GPU: " + in_a_row(parts) + ".";
+  return "This GPU adds by written rules, but not by those of one GPU: " + listed(parts, " and ") + ".";
 }
 
 std::string products_sentence(const GpuCheck& check) {
@@ -229,8 +223,8 @@ std::string products_sentence(const GpuCheck& check) {
   if (unlike.empty()) return fitting_sentence(kinds);
   const Names alike = names_where(kinds, fits);
   const ProductsCheck& worst = **std::ranges::find_if(kinds, [&](const ProductsCheck* k) { return !fits(*k); });
-  return "No written rule gives this GPU's sums of " + in_a_row(unlike) +
-         (alike.empty() ? "" : ", though one does of " + in_a_row(alike)) + "; nearest of " + name(worst.kind) + " is " +
+  return "No written rule gives this GPU's sums of " + listed(unlike, " and ") +
+         (alike.empty() ? "" : ", though one does of " + listed(alike, " and ")) + "; nearest of " + name(worst.kind) + " is " +
          name(worst.best()->rule) + ", " + share_text(worst.best()->agree, worst.count) + ".";
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "kernels/parallel/parallel.h"
@@ -11,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity(), of_sums = 0x1p-24;
+constexpr double of_sums = 0x1p-24;
 constexpr int panel = 64;      ///< rows of Q that are computed before dK and dV take them
 constexpr int key_tile = 512;  ///< of PyTorch's kernel for CPUs, which stores its sums from tile to tile
 
@@ -20,8 +19,6 @@ int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
 
 const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
 double* row_of(std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
-double square(double x) { return x * x; }
-
 /// Adds `rows` rows of x, each times its factor, to `out`; rows are `stride` numbers apart.
 void add_rows(const double* x, const double* factor, int rows, int columns, std::ptrdiff_t stride, double* out) {
   int i = 0;

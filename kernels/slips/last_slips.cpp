@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "kernels/experiment/result.h"
 #include "kernels/slips/output_errors.h"
@@ -9,8 +8,6 @@
 
 namespace attoscope {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The rows beyond the line.
 struct BadRows {

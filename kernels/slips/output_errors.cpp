@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double largest_of(const Matrix& m) {
   double most = 0;

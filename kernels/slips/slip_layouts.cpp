@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <numbers>
 #include <set>
 
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/text.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/slip_suspects.h"
 
@@ -208,12 +208,6 @@ struct Factor {
   std::string text;
 };
 
-std::string number_text(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", x);
-  return text;
-}
-
 std::vector<Factor> usual_factors(const Problem& p) {
   const double d = p.d, scale = scale_of(p);
   std::vector<Factor> factors{{-1, "-1"},
@@ -228,7 +222,7 @@ std::vector<Factor> usual_factors(const Problem& p) {
                               {scale, "the scale"},
                               {1 / scale, "1 over the scale"}};
   for (Factor& f : factors)
-    if (f.text.find_first_not_of("-0123456789/") != std::string::npos) f.text += " = " + number_text(f.value);
+    if (f.text.find_first_not_of("-0123456789/") != std::string::npos) f.text += " = " + four_digits(f.value);
   return factors;
 }
 

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/output_errors.h"
 #include "kernels/slips/slip_suspects.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_ranked = 8;
 constexpr double most_left = 0.9;  ///< of the error by a suspect that is ranked
 

@@ -67,13 +67,7 @@ double alibi_bias(const SoftmaxVariant& variant, int row, int key) {
 double term_of(const SoftmaxVariant& variant, int row, int key) {
   return variant.mask && !variant.mask->terms.empty() ? variant.mask->view().term(row, key) : 0;
 }
-bool is_dropped(double term) { return term == -std::numeric_limits<double>::infinity(); }
-
-double length_of(const double* x, int count) {
-  double square = 0;
-  for (int c = 0; c < count; ++c) square += x[c] * x[c];
-  return std::sqrt(square);
-}
+bool is_dropped(double term) { return term == -infinity; }
 
 /// Adds `rows` rows of x, each times its factor, one after the other, to the numbers of `out`.
 void add_times(const double* x, const double* factor, int rows, int columns, double* out) {
@@ -148,7 +142,7 @@ double to_weights_of_differences(const SoftmaxVariant& variant, Keys keys, std::
 /// Replaces S by exp(S - m), each key with the max in use at that key; returns the last such max.
 double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vector<double>& s) {
   const int tile = stale && variant.stale_tile > 0 ? variant.stale_tile : keys.end;
-  double m = variant.subtracts_max ? -std::numeric_limits<double>::infinity() : 0;
+  double m = variant.subtracts_max ? -infinity : 0;
   for (int first = keys.first; first < keys.end;) {
     const int end = std::min(keys.end, (first / tile + 1) * tile);
     if (variant.subtracts_max)
@@ -167,7 +161,7 @@ class TileWeights {
  public:
   TileWeights(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s) : kind_(variant.stale_max) {
     const int tile = variant.stale_tile;
-    double m = -std::numeric_limits<double>::infinity();
+    double m = -infinity;
     for (int first = keys.first; first < keys.end; first = tiles_.back().end) {
       tiles_.push_back({first, std::min(keys.end, (first / tile + 1) * tile)});
       double top = kind_ == StaleMax::first && m_.size() > 1 ? m_.front() : m;
@@ -311,6 +305,12 @@ void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, d
 }
 
 }  // namespace
+
+double length_of(const double* x, int count) {
+  double square = 0;
+  for (int c = 0; c < count; ++c) square += x[c] * x[c];
+  return std::sqrt(square);
+}
 
 void VariantHead::set_k(const std::vector<double>& k) {
   constexpr std::size_t block = 8;  // of keys, whose columns are written side by side

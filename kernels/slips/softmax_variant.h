@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +12,13 @@
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
+
+/// -infinity is the score of a key that is not seen.
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+inline double square(double x) { return x * x; }
+/// The Euclidean norm.
+double length_of(const double* x, int count);
 
 /// Numbers that several heads share.
 class SharedNumbers {

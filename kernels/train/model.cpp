@@ -11,7 +11,7 @@ namespace attoscope {
 namespace {
 
 /// Stochastic rounding's seed for one layer of a step.
-std::uint64_t rounding_seed_of(std::uint64_t step_seed, int layer) {
+std::uint64_t layer_seed_of(std::uint64_t step_seed, int layer) {
   constexpr std::uint64_t stream = 0x6c617965;
   const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(layer), 0, stream, step_seed);
   return (p.x[0] << 32) | p.x[1];
@@ -219,7 +219,7 @@ struct Model<T>::Parts {
             .o = y.o.get(),
             .m = y.m.get(),
             .l = y.l.get(),
-            .rounding_seed = rounding_seed_of(rounding_seed, layer)};
+            .rounding_seed = layer_seed_of(rounding_seed, layer)};
   }
 
   CrossEntropy<T> cross_entropy(T scale, T* d_logits) const {

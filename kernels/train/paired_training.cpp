@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/added_time.h"
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/parallel/parallel.h"
@@ -17,8 +18,6 @@ namespace attoscope {
 namespace {
 
 constexpr std::size_t run_a = 0, run_b = 1;
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 const TrainPlan& checked(const TrainPlan& plan) {
   validate(plan);
@@ -42,7 +41,7 @@ void check_question(const TrainPlan& plan, const TrainPlan& recorded) {
 }
 
 bool is_direct(const std::vector<PairRecord>& pairs, std::size_t run) {
-  return std::ranges::any_of(pairs, [&](const PairRecord& p) { return p.pair.role == Role::direct && index(p.pair.x) == run; });
+  return std::ranges::any_of(pairs, [&](const PairRecord& p) { return p.pair.role == Role::direct && at(p.pair.x) == run; });
 }
 
 /// True if a run of a record had stopped when the state was taken.
@@ -70,7 +69,7 @@ void check_fits(const TrainPlan& plan, const TrainRecord& record, const PairedTr
                                 std::to_string(state.paths.size()) + " comparisons, expected those of its record: " +
                                 std::to_string(record.runs.size()) + " and " + std::to_string(record.pairs.size()));
   for (const auto& [pair, points] : record.pairs)
-    if (index(pair.x) >= record.runs.size() || index(pair.y) >= record.runs.size())
+    if (at(pair.x) >= record.runs.size() || at(pair.y) >= record.runs.size())
       throw std::invalid_argument("comparison " + pair.name + " is of runs " + std::to_string(pair.x) + " and " +
                                   std::to_string(pair.y) + ", expected two of " + std::to_string(record.runs.size()));
   check_steps(plan, record, state);
@@ -86,9 +85,7 @@ std::vector<T> until(const std::vector<T>& all, int step) {
 
 /// One sentence that says why nothing trains: both the device and its substitute failed.
 std::string no_takeover(const DeviceFailure& failure, const std::runtime_error& why) {
-  std::string told = failure.what();
-  if (!told.ends_with('.')) told += '.';
-  return told + " The CPU could not take over: " + why.what();
+  return with_full_stop(failure.what()) + " The CPU could not take over: " + why.what();
 }
 
 /// A state of `from` as the start of another run, with that run's own loss scale if `from` had none.
@@ -139,7 +136,7 @@ struct PairedTraining::Parts {
   /// A meter that starts from the present weights of the pair.
   DeviationMeter fresh_meter(const PairPlan& pair) const {
     DeviationMeter meter(record.parameters);
-    meter.follow(runs[index(pair.x)].now, runs[index(pair.y)].now);
+    meter.follow(runs[at(pair.x)].now, runs[at(pair.y)].now);
     return meter;
   }
 
@@ -172,7 +169,7 @@ struct PairedTraining::Parts {
 
   void take_over_pair(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
     PairRecord& known = record.pairs[i];
-    const auto name_in = [](const TrainRecord& r, int run) -> const std::string& { return r.runs[index(run)].run.name; };
+    const auto name_in = [](const TrainRecord& r, int run) -> const std::string& { return r.runs[at(run)].run.name; };
     const auto place = std::ranges::find_if(old.pairs, [&](const PairRecord& p) {
       return p.pair.name == known.pair.name && p.pair.role == known.pair.role &&
              name_in(old, p.pair.x) == name_in(record, known.pair.x) && name_in(old, p.pair.y) == name_in(record, known.pair.y);
@@ -182,8 +179,8 @@ struct PairedTraining::Parts {
       return;
     }
     known.points = until(place->points, state.step);
-    meters[i].restore(state.paths[static_cast<std::size_t>(place - old.pairs.begin())], runs[index(known.pair.x)].now,
-                      runs[index(known.pair.y)].now);
+    meters[i].restore(state.paths[static_cast<std::size_t>(place - old.pairs.begin())], runs[at(known.pair.x)].now,
+                      runs[at(known.pair.y)].now);
   }
 
   bool direct(std::size_t run) const { return is_direct(record.pairs, run); }
@@ -260,7 +257,7 @@ struct PairedTraining::Parts {
   void follow(const Attempt& attempt) {
     for (std::size_t i = 0; i < meters.size(); ++i) {
       const PairPlan& pair = record.pairs[i].pair;
-      const std::size_t x = index(pair.x), y = index(pair.y);
+      const std::size_t x = at(pair.x), y = at(pair.y);
       if (!attempt.reports[x] || !attempt.reports[y]) continue;
       if (pair.role == Role::direct) meters[i] = DeviationMeter(record.parameters);  // x started from y
       meters[i].follow(runs[x].now, runs[y].now);
@@ -271,7 +268,7 @@ struct PairedTraining::Parts {
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (attempt.reports[i]) record.runs[i].health.push_back(health(i, *attempt.reports[i]));
     for (std::size_t i = 0; i < meters.size(); ++i)
-      if (attempt.reports[index(record.pairs[i].pair.x)] && attempt.reports[index(record.pairs[i].pair.y)])
+      if (attempt.reports[at(record.pairs[i].pair.x)] && attempt.reports[at(record.pairs[i].pair.y)])
         record.pairs[i].points.push_back(point(i, attempt));
   }
 
@@ -283,7 +280,7 @@ struct PairedTraining::Parts {
   }
 
   PairPoint point(std::size_t pair, const Attempt& attempt) const {
-    const std::size_t x = index(record.pairs[pair].pair.x), y = index(record.pairs[pair].pair.y);
+    const std::size_t x = at(record.pairs[pair].pair.x), y = at(record.pairs[pair].pair.y);
     PairPoint p{.step = record.step,
                 .loss_difference = attempt.reports[x]->loss - attempt.reports[y]->loss,
                 .deviations = meters[pair].deviations(runs[x].now, runs[y].now, runs[x].before, runs[y].before),
@@ -423,10 +420,10 @@ PairedTrainingState PairedTraining::state() const {
   return surviving({}, [&] { return parts_->state(); });
 }
 
-const std::vector<float>& PairedTraining::weights(int run) const { return parts_->runs[index(run)].now; }
+const std::vector<float>& PairedTraining::weights(int run) const { return parts_->runs[at(run)].now; }
 
 CapturedHead PairedTraining::captured(int run, int layer, int head, int sequence) {
-  return surviving({}, [&] { return parts_->captured(index(run), layer, head, sequence); });
+  return surviving({}, [&] { return parts_->captured(at(run), layer, head, sequence); });
 }
 
 }  // namespace attoscope

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,13 +13,12 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/judge.h"
+#include "kernels/slips/softmax_variant.h"
 #include "tests/support/support.h"
 
 namespace attoscope::planted {
 
 using Values = std::vector<double>;
-
-inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The problem and tensors as the experiment rounds them for a kernel.
 struct Seen {
