@@ -11,6 +11,9 @@
 
 namespace attoscope::ui {
 
+/// Height of a line of the session's menu and of the palette at UI scale 1.
+inline constexpr float menu_line_height = 28;
+
 /// The top bar.
 void draw_top_bar(const Frame& frame);
 

@@ -11,7 +11,7 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr float menu_width = 608;
+constexpr float figures_width = 608;
 
 /// Finished share of a figure, 0 .. 1.
 double share_of(const FigureProgress& p) { return p.all == 0 ? 0 : static_cast<double>(p.done) / static_cast<double>(p.all); }
@@ -37,7 +37,7 @@ void edit_figure_policy(FigureSettings& s, float width) {
 
 void edit_figure_settings(FigureSettings& s) {
   constexpr int most_seeds = 20, most_n = 4096, most_d = 128;
-  const float half = px((menu_width - 16) / 2);
+  const float half = px((figures_width - 16) / 2);
   const auto column = [&](const auto& draw) {
     ImGui::BeginGroup();
     const WithWidth width(half);
@@ -72,12 +72,12 @@ bool entry(const FigureEntry& e) {
   const float pad = px(8), height = line_height(Face::body) + line_height(Face::small) + px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool pressed =
-      ImGui::Selectable(("##" + e.name).c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups, {px(menu_width), height});
+      ImGui::Selectable(("##" + e.name).c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups, {px(figures_width), height});
   explain("Draws the figure and saves it with its data, script and JSON in the pictures folder.", "attoscope figure " + e.name);
   const float used = draw_text({at.x + pad, at.y + px(3)}, Face::body, colours().text, e.title);
   draw_text({at.x + pad + used + px(12), at.y + px(5)}, Face::mono_small, colours().faint, e.name);
   draw_text({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours().secondary,
-            fitted(Face::small, e.what, px(menu_width) - 2 * pad));
+            fitted(Face::small, e.what, px(figures_width) - 2 * pad));
   return pressed;
 }
 
@@ -86,7 +86,7 @@ void draw_figure_progress(const PanelInput& input, Requests& requests) {
   const float height = px(control_height), bar = px(120), thick = px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (!input.figures.progress) {
-    ImGui::Dummy({px(menu_width), height});
+    ImGui::Dummy({px(figures_width), height});
     draw_text({at.x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
               "Finished points are kept and not computed again.");
     return;
@@ -98,8 +98,8 @@ void draw_figure_progress(const PanelInput& input, Requests& requests) {
             fmt::format("{:5} of {:5} {}  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
   const float numbers = text_width(Face::mono_small, "12345 of 12345 points  99.9 s left") + px(24);
   draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours().text,
-            fitted(Face::label, p.title, px(menu_width - 64) - bar - numbers));
-  ImGui::SetCursorScreenPos({at.x + px(menu_width - 56), at.y});
+            fitted(Face::label, p.title, px(figures_width - 64) - bar - numbers));
+  ImGui::SetCursorScreenPos({at.x + px(figures_width - 56), at.y});
   if (push_button("cancel###cancel figure", false, {px(56), height})) requests.exports.stop_figures = true;
   explain("Stops this figure and those that wait. Its finished points are kept.");
 }

@@ -15,7 +15,7 @@ namespace attoscope::ui {
 namespace {
 
 constexpr int shown_commands = 12;
-constexpr float row_height = 28, palette_width = 640;
+constexpr float palette_width = 640;
 
 /// Text field of the query; true on Enter. The arrow keys move `chosen`.
 bool type_query(PaletteState& state) {
@@ -39,7 +39,7 @@ bool type_query(PaletteState& state) {
 /// One line; true if it was clicked.
 bool draw_command(const PaletteCommand& command, int index, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, height = px(row_height), pad = px(8);
+  const float width = ImGui::GetContentRegionAvail().x, height = px(menu_line_height), pad = px(8);
   const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
   const float end = at.x + width - pad - text_width(Face::mono_small, command.keys) - px(12), left = at.x + pad;
   const std::string name = fitted(Face::body, command.name, end - left);
@@ -77,7 +77,7 @@ void draw_palette(const Frame& frame) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const float width = std::min(px(palette_width), view->Size.x - px(32));
   ImGui::SetNextWindowPos({view->Pos.x + (view->Size.x - width) / 2, view->Pos.y + px(48)});
-  ImGui::SetNextWindowSize({width, std::min(px(16 + 32 + 8 + shown_commands * row_height + 24), view->Size.y - px(56))});
+  ImGui::SetNextWindowSize({width, std::min(px(16 + 32 + 8 + shown_commands * menu_line_height + 24), view->Size.y - px(56))});
   if (!ImGui::BeginPopup("palette", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
   if (ImGui::IsWindowAppearing()) frame.requests.files.list_sessions = frame.requests.list_lessons = true;
   const bool entered = type_query(palette);

@@ -13,7 +13,7 @@ namespace {
 
 using Act = SessionRequest::Act;
 
-constexpr float menu_width = 440, row_height = 28;
+constexpr float menu_width = 440;
 constexpr std::string_view packed_ending = ".attoscope.zip";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
@@ -22,7 +22,7 @@ std::string file_of(const std::string& path) { return path.substr(path.find_last
 /// One line of the menu: the action at the left, a key or a folder at the right.
 bool menu_row(const char* id, std::string_view text, std::string_view aside, bool possible = true) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = px(row_height), pad = px(8), width = px(menu_width);
+  const float height = px(menu_line_height), pad = px(8), width = px(menu_width);
   ImGui::BeginDisabled(!possible);
   const bool pressed = ImGui::Selectable(id, false, 0, {width, height});
   ImGui::EndDisabled();

@@ -127,7 +127,7 @@ bool accumulator_line(const Sums& sums, Products products, Accumulator a, float 
   return changed;
 }
 
-constexpr std::array<Choice, 3> flushes{{
+constexpr std::array<Choice, 3> flush_choices{{
     {"as the policy", "Never where the policy has P.V continue in O, else after every tile."},
     {"never", "The sum of P.V is O: what a block cuts off grows with the number of tiles."},
     {"every n tiles", "After every n tiles the sum is added to O in fp32 and starts at 0 again."},
@@ -138,7 +138,7 @@ bool edit_flush(Method& m) {
   if (!matters(about, m)) return false;
   begin_option("flush", m.flush != flush_of_policy);
   int chosen = m.flush == flush_of_policy ? 0 : m.flush == 0 ? 1 : 2;
-  bool changed = segmented("flush", flushes, chosen, px(300));
+  bool changed = segmented("flush", flush_choices, chosen, px(300));
   if (changed) m.flush = chosen == 0 ? flush_of_policy : chosen == 1 ? 0 : std::max(m.flush, 4);
   if (m.flush < 1) return changed;
   begin_option("tiles", false);

@@ -114,7 +114,7 @@ void draw_scaled_bar(const UiState& all, View& view, const Places& p, const Colo
 }
 
 /// Marks the tiles that the traced row has consumed.
-void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
+void draw_consumed_tiles(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
   const int index = scrubbed(*input.answer.result, view);
   if (index < 0) return;
   const auto& tiles = input.answer.result->trace.tiles;
@@ -155,7 +155,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
     draw_row_lines(p, rect, tile_rows(mapped(m).a, m.n));
     draw_col_lines(p, rect, 1, 0);
   }
-  draw_progress(p, rect, frame.input, view);
+  draw_consumed_tiles(p, rect, frame.input, view);
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (is_stale(frame.input) || (counts && !current)) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
   list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);

@@ -71,7 +71,7 @@ std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell) {
 }
 
 /// Marks the keys that the traced row has consumed.
-void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
+void draw_consumed_keys(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
   const int index = input.answer.result ? scrubbed(*input.answer.result, view) : -1;
   if (index < 0) return;
   const Experiment& e = input.answer.result->experiment;
@@ -132,7 +132,7 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
     draw_row_lines(p, rect, tile_rows(e.a, e.problem.n));
     draw_col_lines(p, rect, block, e.a.reverse_keys ? n - std::floor(n / block) * block : 0);
   }
-  draw_progress(p, rect, input, view);
+  draw_consumed_keys(p, rect, input, view);
   if (is_stale(input) || !(e == scored(session.experiment))) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
   list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
   draw_row_axis(p, rect);

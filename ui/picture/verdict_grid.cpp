@@ -16,10 +16,6 @@ constexpr float least_cell = 9, least_height = 6, widest_cell = 280, highest_cel
 /// Ratios above have the same colour.
 constexpr double most_ratio = 100;
 
-Colour rgb(int r, int g, int b) {
-  return static_cast<Colour>(r) | static_cast<Colour>(g) << 8 | static_cast<Colour>(b) << 16 | 0xff000000u;
-}
-
 /// Position of a ratio on its side of the colour map, 0 .. 1: linear up to 1, logarithmic above.
 float place_of(double ratio) {
   if (ratio <= 1) return static_cast<float>(ratio);
@@ -78,7 +74,7 @@ GridCell cell_of(const std::string& name, const JudgedHead* found) {
 /// Black or white, whichever has more contrast on `ground`.
 Colour ink_on(Colour ground) {
   const auto part = [&](int shift) { return static_cast<float>(ground >> shift & 255); };
-  return 0.3f * part(0) + 0.59f * part(8) + 0.11f * part(16) > 140 ? rgb(0, 0, 0) : rgb(255, 255, 255);
+  return 0.3f * part(0) + 0.59f * part(8) + 0.11f * part(16) > 140 ? rgb(0x000000) : rgb(0xffffff);
 }
 
 /// Draws a cell; true if it was clicked.
@@ -167,10 +163,8 @@ void draw_verdict_legend(ImVec2 at, float width) {
 Colour verdict_colour(double ratio) {
   const float t = place_of(ratio);
   if (ratio <= 1)
-    return is_light(colours().theme) ? mixed(rgb(232, 238, 246), rgb(76, 120, 178), t)
-                                     : mixed(rgb(34, 44, 60), rgb(92, 142, 206), t);
-  return is_light(colours().theme) ? mixed(rgb(245, 150, 60), rgb(120, 0, 20), t)
-                                   : mixed(rgb(245, 160, 70), rgb(196, 12, 38), t);
+    return is_light(colours().theme) ? mixed(rgb(0xe8eef6), rgb(0x4c78b2), t) : mixed(rgb(0x222c3c), rgb(0x5c8ece), t);
+  return is_light(colours().theme) ? mixed(rgb(0xf5963c), rgb(0x780014), t) : mixed(rgb(0xf5a046), rgb(0xc40c26), t);
 }
 
 std::string brief_number(double x) {

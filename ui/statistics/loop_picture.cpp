@@ -16,10 +16,10 @@ constexpr long long most_cells = 1 << 14;
 constexpr double seconds_a_loop = 8;  ///< duration of the whole loop when played
 
 /// Sizes and counts of query blocks and key tiles.
-struct Grid {
+struct LoopBlocks {
   int n, n_k, rows, keys, blocks, tiles;
 
-  explicit Grid(const Experiment& e)
+  explicit LoopBlocks(const Experiment& e)
       : n(e.problem.n),
         n_k(key_count(e.problem)),
         rows(std::min(e.a.block_q, n)),
@@ -57,15 +57,15 @@ struct Box {
 float edge(float from, float size, int i, int length, int n) {
   return from + size * static_cast<float>(std::min(i * length, n)) / static_cast<float>(n);
 }
-Box rows_of(const Places& p, const Grid& g, int block, float x, float width) {
+Box rows_of(const Places& p, const LoopBlocks& g, int block, float x, float width) {
   return {{x, edge(p.grid.y, p.grid_size.y, block, g.rows, g.n)},
           {x + width, edge(p.grid.y, p.grid_size.y, block + 1, g.rows, g.n)}};
 }
-Box keys_of(const Places& p, const Grid& g, int tile, float y, float height) {
+Box keys_of(const Places& p, const LoopBlocks& g, int tile, float y, float height) {
   return {{edge(p.grid.x, p.grid_size.x, tile, g.keys, g.n_k), y},
           {edge(p.grid.x, p.grid_size.x, tile + 1, g.keys, g.n_k), y + height}};
 }
-Box cell_of(const Places& p, const Grid& g, const LoopStep& s) {
+Box cell_of(const Places& p, const LoopBlocks& g, const LoopStep& s) {
   const Box row = rows_of(p, g, s.query_block, p.grid.x, p.grid_size.x), column = keys_of(p, g, s.key_tile, p.grid.y, 0);
   return {{column.min.x, row.min.y}, {column.max.x, row.max.y}};
 }
@@ -77,7 +77,7 @@ void fill(const Box& b, Colour colour, float between = 1) {
 }
 
 /// The matrices in HBM: Q at the left, K and V above, O at the right; parts on chip are highlighted.
-void draw_matrices(const Places& p, const Grid& g, const LoopStep& s) {
+void draw_matrices(const Places& p, const LoopBlocks& g, const LoopStep& s) {
   const float right = p.grid.x + p.grid_size.x + p.gap, left = p.grid.x - p.gap - p.strip, V = p.grid.y - p.gap - p.strip,
               K = V - p.gap + px(2) - p.strip;
   for (const float x : {left, right}) {
@@ -99,7 +99,7 @@ void draw_matrices(const Places& p, const Grid& g, const LoopStep& s) {
 }
 
 /// The scores by block and tile: visited, on chip, or not yet visited. They never exist as a whole.
-void draw_cells(const LoopPicture& picture, int at, const Places& p, const Grid& g) {
+void draw_cells(const LoopPicture& picture, int at, const Places& p, const LoopBlocks& g) {
   ImGui::GetWindowDrawList()->AddRectFilled(p.grid, {p.grid.x + p.grid_size.x, p.grid.y + p.grid_size.y},
                                             mixed(colours().panel, colours().raised, 0.4f), px(1));
   for (std::size_t i = 0; i < picture.steps.size(); ++i)
@@ -124,7 +124,7 @@ struct OnChipPart {
 };
 
 /// The matrices on chip, to scale, one below the other.
-void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& g) {
+void draw_chip(const LoopPicture& picture, int at, const Places& p, const LoopBlocks& g) {
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
   const Problem& problem = picture.experiment.problem;
@@ -193,7 +193,7 @@ void refresh_loop(LoopPicture& picture, const Experiment& experiment, LoopOrder 
 std::string loop_sentence(const LoopPicture& picture, int at) {
   if (picture.steps.empty())
     return picture.too_many ? "There are too many tiles for a picture: make them larger." : "No query sees a key.";
-  const Grid g(picture.experiment);
+  const LoopBlocks g(picture.experiment);
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
   const char* const loads = queries ? (s.outer_begins ? "loads Q, K, V" : "loads K, V")
@@ -204,7 +204,7 @@ std::string loop_sentence(const LoopPicture& picture, int at) {
 }
 
 std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
-  const Grid g(picture.experiment);
+  const LoopBlocks g(picture.experiment);
   FigurePanel tiles, moved_bytes;
   tiles.title = loop_sentence(picture, at);
   tiles.x = number_axis("key tile"), tiles.y = number_axis("query block");
@@ -238,7 +238,7 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
     draw_text({from.x + size.x / 2, from.y + size.y / 2}, Face::label, colours().secondary, loop_sentence(picture, 0), 0.5f);
     return;
   }
-  const Grid g(picture.experiment);
+  const LoopBlocks g(picture.experiment);
   const Places p = places(from, size);
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const std::string_view outside = "Q, K, V, O in HBM; between them S, of which one tile exists at a time";

@@ -97,7 +97,7 @@ void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octav
 }
 
 /// Element with the largest error of each cell.
-class Grid {
+class WorstOfCells {
  public:
   void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors,
             std::int64_t& exact) {
@@ -133,7 +133,7 @@ struct ScatterWork {
   std::size_t at = 0;  ///< next element of the pass
   Octaves of_magnitudes, of_errors;
   Span magnitudes, errors;
-  Grid a, b;
+  WorstOfCells a, b;
 };
 
 namespace {

@@ -260,7 +260,7 @@ const SweepParameter* best_fit(const std::vector<SweepParameter>& all, const std
 }
 
 /// A parameter: key and title. True if it was clicked.
-bool entry(const SweepParameter& p, bool chosen) {
+bool parameter_entry(const SweepParameter& p, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), key_width = px(128), width = px(400);
   const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
@@ -338,7 +338,7 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
     for (const SweepParameter& p : s.sweep().offer->parameters) {
       if (!fits(p, search)) continue;
       if (group != p.group) section(in_capitals(group = p.group));
-      if (entry(p, varied.key == p.key) || taken == &p) changed |= choose(p, varied);
+      if (parameter_entry(p, varied.key == p.key) || taken == &p) changed |= choose(p, varied);
       first = false;
     }
   }

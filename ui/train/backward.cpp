@@ -15,7 +15,7 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr float field_height = 22, step_height = control_height;
+constexpr float step_height = control_height;
 
 /// The number of choices in which two roundings differ.
 int differences(const GradPrecision& x, const GradPrecision& y) {
@@ -62,7 +62,7 @@ void edit_delta_from(const MethodColumn& c) {
   DeltaFrom& from = c.method.gradient.delta_from;
   const bool output = from == DeltaFrom::output;
   ImGui::PushStyleColor(ImGuiCol_Text, colours().text);
-  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(field_height)}))
+  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(method_field_height)}))
     from = output ? DeltaFrom::probabilities : DeltaFrom::output;
   ImGui::PopStyleColor();
   explain(
@@ -166,7 +166,8 @@ void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& colum
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c); });
   const float width = columns[1].left + columns[1].width - from.x;
   bool& open = s.state.shows_gradient;
-  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false, {width, px(field_height)}))
+  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false,
+                  {width, px(method_field_height)}))
     open = !open;
   explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
   ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(control_height) + px(2)});

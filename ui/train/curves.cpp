@@ -5,12 +5,12 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <vector>
 
 #include "implot.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
+#include "ui/train/series.h"
 #include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
@@ -20,7 +20,6 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr float title_height = 24, legend_height = 18, combo_width = 150;
 
 template <class Measure, std::size_t N>

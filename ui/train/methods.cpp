@@ -18,8 +18,6 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr float field_height = 22;
-
 /// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
 struct TrainingContext {
   PanelInput input;
@@ -56,8 +54,8 @@ void edit_main_format(const MethodColumn& c) {
 
 /// The rounding of what an update stores.
 void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, Rounding& rounding, const char* what) {
-  edit_rounding(rounding, {name, c.colour, c.left, c.width, px(field_height), "fp32", Rounding{}, false, what}, c.method.format,
-                s.state.typed_format);
+  edit_rounding(rounding, {name, c.colour, c.left, c.width, px(method_field_height), "fp32", Rounding{}, false, what},
+                c.method.format, s.state.typed_format);
 }
 
 /// A change of the forward pass; the backward pass follows while it is the usual one.
@@ -106,9 +104,9 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
   for (std::size_t row = 0; row < names.size(); ++row, at.y += px(control_height)) {
-    const WithField f(Face::mono_small, field_height);
+    const WithField f(Face::mono_small, method_field_height);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    method_row(at, field_height, names[row]);
+    method_row(at, method_field_height, names[row]);
     for (const MethodColumn& c : columns) {
       ImGui::SetCursorScreenPos({c.left, at.y});
       ImGui::PushID(c.id);
@@ -136,7 +134,7 @@ void edit_train_methods(const TrainScene& s, float width) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
       edit_forward(c.method, [&] { return edit_algorithm(c.method.method, a.experiment, a.input, c.colour, c.width); });
-    if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(field_height));
+    if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(method_field_height));
     if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
     if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, c.colour, c.width);
     if (row == 5) edit_stored(s, c, rows[row], c.method.weights, "The weights, as an update stores them. Exact is fp32. ");

@@ -85,6 +85,8 @@ struct MethodColumn {
 void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
 /// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
 void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
+/// Height of a method's fields at UI scale 1.
+inline constexpr float method_field_height = 22;
 /// Draws the name of a row; its columns follow at the same y.
 void method_row(ImVec2 at, float height, const char* name);
 /// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.

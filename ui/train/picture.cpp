@@ -24,8 +24,6 @@ constexpr EnumArray<WeightPicture, Choice> pictures{{
      "one row each."},
     {"matrix", "Every element of the tensor at the newest measured step."},
 }};
-constexpr float title_height = 28;
-
 const PairRecord* shown_pair(const TrainScene& s) {
   const TrainRecord& r = *s.record();
   return r.pairs.empty() ? nullptr : &r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair))];
@@ -208,6 +206,7 @@ void paint(const TrainScene& s, const Colouring& how) {
 void draw_train_picture(const TrainScene& s, const Box& box) {
   const PairRecord* const pair = shown_pair(s);
   draw_title(s, box);
+  constexpr float title_height = 28;
   const ImVec2 at{box.min.x, box.min.y + px(title_height + 4)}, size{box.max.x - at.x, box.max.y - px(18) - at.y};
   if (pair == nullptr || size.x < px(160) || size.y < px(48)) return;
   refresh_picture(s, *pair);

@@ -18,7 +18,6 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_skipped = 4096;
 constexpr int most_columns = 768;
 

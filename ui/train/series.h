@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "ui/session/session.h"
 
 namespace attoscope::ui {
+
+/// A number that there is not, and a gap in a curve.
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// A measure of a pair at a point: of tensor `tensor`, or over all where that is -1 or unknown.
 double measure_of(const PairPoint& point, TrainMeasure measure, int tensor);

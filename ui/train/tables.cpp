@@ -27,12 +27,13 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr float row_height = 18, title_height = 20;
+constexpr float row_height = 18;
 
 /// A table under its title, `height` high with it; the button that saves it as a picture also saves `csv`. Returns the row
 /// that was clicked.
 std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, const std::string& title, float height,
                                        const Table& table, const TableLook& look, const std::function<std::string()>& csv) {
+  constexpr float title_height = 20;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   draw_text(at, Face::label, colours().text, fitted(Face::label, title, width));

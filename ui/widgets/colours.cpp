@@ -47,15 +47,12 @@ Colour to_colour(const OkLab& c) {
 }
 
 /// `from` at t = 0, `to` at t = 1, on a straight line in OKLab.
-Colour mixed(Colour from, Colour to, float t) {
+Colour mixed_in_oklab(Colour from, Colour to, float t) {
   if (t <= 0) return from;
   if (t >= 1) return to;
   const OkLab x = to_oklab(from), y = to_oklab(to);
   return to_colour({std::lerp(x.l, y.l, t), std::lerp(x.a, y.a, t), std::lerp(x.b, y.b, t)});
 }
-
-/// 0xRRGGBB in ImGui's packing.
-constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
 
 template <std::size_t N>
 constexpr std::array<Colour, N> packed(const std::array<std::uint32_t, N>& hex) {
@@ -97,7 +94,7 @@ Maps maps(Theme theme) {
 Colour map_colour(std::span<const Colour> anchors, float t) {
   const float place = t * static_cast<float>(anchors.size() - 1);
   const std::size_t i = std::min(static_cast<std::size_t>(place), anchors.size() - 2);
-  return mixed(anchors[i], anchors[i + 1], place - static_cast<float>(i));
+  return mixed_in_oklab(anchors[i], anchors[i + 1], place - static_cast<float>(i));
 }
 
 /// Colour of a table entry.
@@ -113,7 +110,7 @@ Colour entry_colour(int index, bool diverging, Theme theme) {
     case entry::nothing:
       return palette(theme).panel;
     case entry::hatch:
-      return mixed(palette(theme).panel, palette(theme).text, 0.3f);
+      return mixed_in_oklab(palette(theme).panel, palette(theme).text, 0.3f);
     default:
       return map_colour(diverging ? m.diverging : m.ramp, static_cast<float>(index) / (entry::map_size - 1));
   }

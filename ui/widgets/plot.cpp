@@ -22,8 +22,6 @@ void set_ticks(ImAxis axis, std::span<const double> ticks, std::span<const char*
     ImPlot::SetupAxisTicks(axis, ticks.data(), static_cast<int>(ticks.size()), labels.empty() ? nullptr : labels.data());
 }
 
-ImVec4 vec(Colour c, float alpha = 1) { return ImGui::ColorConvertU32ToFloat4(faded(c, alpha)); }
-
 /// Flags, limits and scales of both axes.
 void set_axes(const PlotFrame& frame) {
   constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
@@ -208,8 +206,8 @@ ImPlotSpec stroke(Colour colour, float weight) {
 
 ImPlotSpec fill(Colour colour, float alpha) {
   ImPlotSpec spec;
-  spec.FillColor = vec(colour, alpha);
-  spec.LineColor = vec(colour, 0);
+  spec.FillColor = vec(faded(colour, alpha));
+  spec.LineColor = vec(faded(colour, 0));
   spec.LineWeight = 0;
   return spec;
 }
@@ -220,7 +218,7 @@ ImPlotSpec dots(Colour colour, float radius, bool filled) {
   spec.MarkerSize = px(radius);
   spec.LineColor = spec.MarkerLineColor = vec(colour);
   spec.LineWeight = px(1.2f);
-  spec.MarkerFillColor = vec(colour, filled ? 1.0f : 0.0f);
+  spec.MarkerFillColor = vec(faded(colour, filled ? 1.0f : 0.0f));
   return spec;
 }
 

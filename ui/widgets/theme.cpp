@@ -8,9 +8,6 @@
 namespace attoscope::ui {
 namespace {
 
-/// 0xRRGGBB in ImGui's packing.
-constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
-
 constexpr Palette dark{.theme = Theme::dark,
                        .background = rgb(0x14171c),
                        .panel = rgb(0x1b1f26),
@@ -60,12 +57,6 @@ constexpr Palette contrast{.theme = Theme::high_contrast,
 
 /// Ascender to descender in ems: ImGui's sizes are of the whole line, ours of the em.
 constexpr float jetbrains_line = 1.32f, dejavu_line = 1.1641f;
-
-ImVec4 vec(Colour c, float alpha = 1) {
-  ImVec4 v = ImGui::ColorConvertU32ToFloat4(c);
-  v.w *= alpha;
-  return v;
-}
 
 ImFontConfig font_config(float line) {
   ImFontConfig config;
@@ -217,6 +208,12 @@ bool is_applied(const Palette& p, float scale) {
 }
 
 }  // namespace
+
+ImVec4 vec(Colour c, float alpha) {
+  ImVec4 v = ImGui::ColorConvertU32ToFloat4(c);
+  v.w *= alpha;
+  return v;
+}
 
 const Palette& palette(Theme theme) {
   switch (theme) {

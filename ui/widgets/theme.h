@@ -7,8 +7,15 @@
 #include "ui/session/session.h"
 
 struct ImFont;
+struct ImVec4;
 
 namespace attoscope::ui {
+
+/// 0xRRGGBB in ImGui's packing.
+constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
+
+/// A colour as styles hold it, with its alpha multiplied.
+ImVec4 vec(Colour c, float alpha = 1);
 
 /// Colours of a theme by their role.
 struct Palette {

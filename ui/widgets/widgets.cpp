@@ -38,8 +38,6 @@ FaceText face_text(Face face) {
   return {usual.font, std::max(usual.size, least_type)};
 }
 
-ImVec4 vec(Colour c) { return ImGui::ColorConvertU32ToFloat4(c); }
-
 int drawn_controls = 0;
 bool shows_tooltips = true;
 

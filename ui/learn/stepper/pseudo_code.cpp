@@ -11,7 +11,7 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr float line_step = 20, padding = 8, number_width = 26;
+constexpr float line_step = 20, padding = 8, line_number_width = 26;
 // --- with scales ------------------------------------------------------------------------------------------------------
 
 void replace(std::string& text, std::string_view what, std::string_view by) {
@@ -99,7 +99,7 @@ ImVec2 pseudo_code_size(std::span<const CodeLine> lines, Face face, std::size_t 
   float widest = 0;
   for (const CodeLine& line : lines) widest = std::max(widest, text_width(face, line.text));
   const float count = static_cast<float>(std::max(most, lines.size()));
-  return {widest + px(number_width + 3 * padding), count * px(line_step) + 2 * px(padding)};
+  return {widest + px(line_number_width + 3 * padding), count * px(line_step) + 2 * px(padding)};
 }
 
 void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width, Face face) {
@@ -113,10 +113,10 @@ void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine
     const bool runs = running && lines[i].kind == running->kind, loops = running && lines[i].pass == running->pass;
     if (runs) draw_step_mark({at.x, y}, {at.x + size.x, y + px(line_step)});
     const float text_y = y + (px(line_step) - line_height(face)) / 2;
-    draw_text({at.x + px(number_width), text_y}, Face::mono_small, colours().faint, std::to_string(i + 1), 1);
+    draw_text({at.x + px(line_number_width), text_y}, Face::mono_small, colours().faint, std::to_string(i + 1), 1);
     const Colour colour = runs || !running ? colours().text : loops ? colours().text : colours().secondary;
-    draw_text({at.x + px(number_width + padding), text_y}, face, colour,
-              fitted(face, lines[i].text, size.x - px(number_width + 2 * padding)));
+    draw_text({at.x + px(line_number_width + padding), text_y}, face, colour,
+              fitted(face, lines[i].text, size.x - px(line_number_width + 2 * padding)));
   }
   ImGui::Dummy(size);
 }

@@ -12,9 +12,9 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr float line_step = 20, name_width = 64;
+constexpr float stored_step = 20, operand_width = 64;
 constexpr int shown_keys = 4;
-static_assert(stored_height == 18 + line_step * (shown_keys + 1));  // a heading, q and the keys
+static_assert(stored_height == 18 + stored_step * (shown_keys + 1));  // a heading, q and the keys
 /// Numbers of a vector that are written out.
 constexpr std::size_t most_numbers = 6;
 
@@ -197,8 +197,8 @@ std::vector<StoredLine> stored_lines(const StepperData& s) {
 }
 
 float draw_stored(const StepperData& s, ImVec2 at, float width) {
-  const float column = (width - px(name_width)) / 4, height = px(stored_height);
-  const auto column_x = [&](int i) { return at.x + px(name_width) + column * static_cast<float>(i); };
+  const float column = (width - px(operand_width)) / 4, height = px(stored_height);
+  const auto column_x = [&](int i) { return at.x + px(operand_width) + column * static_cast<float>(i); };
   const bool ends = s.step().kind == StepKind::finish;
   const std::vector<StoredLine> lines = stored_lines(s);
   draw_text(at, Face::section, colours().faint, "STORED");
@@ -217,7 +217,7 @@ float draw_stored(const StepperData& s, ImVec2 at, float width) {
     cell(1, colours().a, line.elements);
     cell(2, colours().moved, line.scales);
     cell(3, colours().text, line.stands_for);
-    y += px(line_step);
+    y += px(stored_step);
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("###stored", {width, height - px(4)});

@@ -17,7 +17,7 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr std::size_t most_numbers = 32;
+constexpr std::size_t most_in_block = 32;
 constexpr std::string_view usual_storage = "e4m3/block:32/e8m0/ceil";
 
 std::string binary(std::uint64_t code, int bits) {
@@ -41,7 +41,7 @@ std::string float_digits(const Format& f, double x) {
 
 // --- what is asked ----------------------------------------------------------------------------------------------------
 
-struct Asked {
+struct AskedBlock {
   Scaling storage;
   std::vector<float> numbers;  ///< the outlier already in the first
   float head_amax = 0;         ///< largest magnitude of the head
@@ -49,15 +49,15 @@ struct Asked {
 
 std::vector<float> numbers_of(const std::vector<std::string>& words, std::string& problem) {
   std::vector<float> numbers;
-  for (const double x : reals_of("numbers", words, most_numbers, problem)) {
+  for (const double x : reals_of("numbers", words, most_in_block, problem)) {
     if (!std::isfinite(x)) problem = refusal("numbers", words[numbers.size()], real_expected);
     numbers.push_back(static_cast<float>(x));
   }
   return numbers;
 }
 
-Asked asked_of(const LessonScene& scene, std::string& problem) {
-  Asked q;
+AskedBlock asked_block(const LessonScene& scene, std::string& problem) {
+  AskedBlock q;
   try {
     q.storage = parse_scaling(value_of(scene, "storage", usual_storage));
     if (!q.storage.is_on()) problem = refusal("storage", "off", scalings_expected);
@@ -86,7 +86,7 @@ constexpr std::array<Choice, storages.size()> storage_choices{{
     {"NVFP4", "e2m1, 16 numbers with one e4m3 scale over one fp32 scale of the head."},
 }};
 
-void choose_storage(LessonScene& scene, const Asked& q) {
+void choose_storage(LessonScene& scene, const AskedBlock& q) {
   const auto* const now = std::ranges::find_if(storages, [&](std::string_view s) { return parse_scaling(s) == q.storage; });
   choose(scene, "storage", storage_choices, storages, now == storages.end() ? "" : *now, scene.width);
 }
@@ -130,7 +130,7 @@ std::string scale_text(double x) {
 }
 
 /// The scale: its bits, what they are, what they are multiplied by.
-void draw_scale(const LessonScene& scene, const Asked& q, const StoredBlock& block) {
+void draw_scale(const LessonScene& scene, const AskedBlock& q, const StoredBlock& block) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
   ImGui::InvisibleButton("scale", {scene.width, height});
@@ -172,7 +172,7 @@ void draw_element(ImVec2 at, float width, double x, double element, double value
     draw_text({at.x + width, text_y}, Face::mono, lost || saturates ? colours().bad : colours().faint, error, 1);
 }
 
-void draw_elements(const LessonScene& scene, const Asked& q, const StoredBlock& block) {
+void draw_elements(const LessonScene& scene, const AskedBlock& q, const StoredBlock& block) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const auto count = static_cast<int>(q.numbers.size());
   const int columns = count > 8 && scene.width > px(700) ? 2 : 1, rows = (count + columns - 1) / columns;
@@ -189,7 +189,7 @@ void draw_elements(const LessonScene& scene, const Asked& q, const StoredBlock& 
           "x -> scale * round(x / scale)");
 }
 
-std::string sentence(const Asked& q, const StoredBlock& block) {
+std::string sentence(const AskedBlock& q, const StoredBlock& block) {
   double error = 0;
   int zeros = 0, saturated = 0;
   for (std::size_t i = 0; i < q.numbers.size(); ++i) {
@@ -223,7 +223,7 @@ std::string scale_digits(ScaleFormat format, double x) {
 
 std::string draw_block_bits(LessonScene& scene) {
   std::string problem;
-  const Asked q = asked_of(scene, problem);
+  const AskedBlock q = asked_block(scene, problem);
   if (!problem.empty()) return problem;
   const StoredBlock block = stored_block(q.numbers, q.storage, q.head_amax);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});

@@ -18,10 +18,10 @@ namespace attoscope::ui {
 namespace {
 
 constexpr std::array<std::string_view, 5> format_names{"fp16", "bf16", "tf32", "e4m3", "e5m2"};
-constexpr std::size_t most_numbers = 64;
+constexpr std::size_t most_terms = 64;
 
 /// The requested sum, read from the view's keys.
-struct Asked {
+struct AskedSum {
   TensorCore gpu = TensorCore::h100;
   Format format = fp16;
   SumType sums = SumType::f32;
@@ -34,12 +34,12 @@ struct Asked {
 std::vector<float> numbers_of(std::string_view key, const std::vector<std::string>& words, const Format& f,
                               std::string& problem) {
   std::vector<float> numbers;
-  for (const double x : reals_of(key, words, most_numbers, problem)) numbers.push_back(static_cast<float>(round(f, x)));
+  for (const double x : reals_of(key, words, most_terms, problem)) numbers.push_back(static_cast<float>(round(f, x)));
   return numbers;
 }
 
-Asked asked_of(const LessonScene& scene, std::string& problem) {
-  Asked q;
+AskedSum asked_sum(const LessonScene& scene, std::string& problem) {
+  AskedSum q;
   try {
     q.gpu = parse_tensor_core(value_of(scene, "gpu", "h100"));
     q.format = parse_format(value_of(scene, "format", "fp16"));
@@ -52,13 +52,13 @@ Asked asked_of(const LessonScene& scene, std::string& problem) {
   q.a.resize(std::max(q.a.size(), q.b.size()));
   q.b.resize(q.a.size());
   q.c = static_cast<float>(round(q.sums == SumType::f16 ? fp16 : fp32, real_of(scene, "c", 0, problem)));
-  q.block = whole_of(scene, "block", 1, 1, static_cast<int>(most_numbers), problem);
+  q.block = whole_of(scene, "block", 1, 1, static_cast<int>(most_terms), problem);
   return q;
 }
 
 // --- what is chosen -----------------------------------------------------------------------------------------------------
 
-void choose_gpu(LessonScene& scene, const Asked& q) {
+void choose_gpu(LessonScene& scene, const AskedSum& q) {
   std::array<Choice, tensor_core_texts.size()> choices{};
   std::array<std::string_view, choices.size()> names{};
   for (std::size_t i = 0; i < choices.size(); ++i)
@@ -66,7 +66,7 @@ void choose_gpu(LessonScene& scene, const Asked& q) {
   choose(scene, "gpu", choices, names, name(q.gpu), scene.width);
 }
 
-void choose_types(LessonScene& scene, const Asked& q) {
+void choose_types(LessonScene& scene, const AskedSum& q) {
   std::array<Choice, format_names.size()> choices{};
   for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = {format_names[i], "The format of a and b."};
   const float sums = px(128), gap = px(16);
@@ -91,12 +91,12 @@ void type_numbers(LessonScene& scene, const std::string& key, std::string_view o
                   "a . b + c");
   if (!typed) return;
   const std::vector<std::string> words = listed_words(*typed);
-  reals_of(key, words, most_numbers, scene.state.complaint);
+  reals_of(key, words, most_terms, scene.state.complaint);
   if (scene.state.complaint.empty() && one && words.size() > 1) scene.state.complaint = refusal(key, *typed, "one number");
   if (scene.state.complaint.empty()) change(scene, key, *typed);
 }
 
-void choose_all(LessonScene& scene, const Asked& q) {
+void choose_all(LessonScene& scene, const AskedSum& q) {
   choose_gpu(scene, q);
   choose_types(scene, q);
   type_numbers(scene, "a", "1", scene.width);
@@ -117,7 +117,7 @@ void choose_block(LessonScene& scene, int shown, int count) {
 
 // --- the block ----------------------------------------------------------------------------------------------------------
 
-std::string sentence(const Asked& q, const TensorCoreBlock& block, const SumTable& table, double exact, int count) {
+std::string sentence(const AskedSum& q, const TensorCoreBlock& block, const SumTable& table, double exact, int count) {
   const std::string place = fmt::format("{}, block {} of {}: ", name(q.gpu), q.block, count);
   const std::string result = fmt::format("the result is {}", block.result);
   if (!std::isfinite(block.result)) return place + result + ".";
@@ -130,7 +130,7 @@ std::string sentence(const Asked& q, const TensorCoreBlock& block, const SumTabl
 }
 
 /// a . b + c of all blocks up to this one, in double: exact but for its last bits. Of a block's first half that half alone.
-double exact_up_to(const Asked& q, const TensorCoreRule& rule, const TensorCoreBlock& block, std::size_t end) {
+double exact_up_to(const AskedSum& q, const TensorCoreRule& rule, const TensorCoreBlock& block, std::size_t end) {
   double sum = 0;
   if (rule.carry == CarryPlace::after_the_halves && !block.added) {
     for (const TensorCoreTerm& t : block.terms()) sum += value(t);
@@ -140,7 +140,7 @@ double exact_up_to(const Asked& q, const TensorCoreRule& rule, const TensorCoreB
   return q.c + sum;
 }
 
-void draw_sum(LessonScene& scene, Asked q) {
+void draw_sum(LessonScene& scene, AskedSum q) {
   const TensorCoreRule rule = tensor_core_rule(q.gpu, q.format, q.sums);
   const std::vector<TensorCoreBlock> blocks = tensor_core_blocks(rule, q.a, q.b, q.c);
   const int count = static_cast<int>(blocks.size());
@@ -163,7 +163,7 @@ void draw_sum(LessonScene& scene, Asked q) {
 
 std::string draw_sum_view(LessonScene& scene) {
   std::string problem;
-  const Asked q = asked_of(scene, problem);
+  const AskedSum q = asked_sum(scene, problem);
   if (!problem.empty()) return problem;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   if (!is_on_page(scene)) choose_all(scene, q);
