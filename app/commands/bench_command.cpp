@@ -122,7 +122,7 @@ std::string table(const BenchReport& r) {
   return text;
 }
 
-std::string json_text(const BenchReport& r) {
+std::string bench_json(const BenchReport& r) {
   nlohmann::ordered_json j{{"schema", "attoscope.bench/1"},
                            {"device", r.device},
                            {"fma_peak_gflops", {{"float", r.float_peak}, {"double", r.double_peak}}}};
@@ -281,11 +281,11 @@ void run_bench(const BenchArguments& arguments, const Streams& streams) {
   check_outputs({{"--json", arguments.json}});
   const BenchReport r = bench(arguments, streams);
   if (arguments.json == "-") {
-    streams.out << json_text(r);
+    streams.out << bench_json(r);
     return;
   }
   streams.out << table(r);
-  if (!arguments.json.empty()) write_file(arguments.json, json_text(r));
+  if (!arguments.json.empty()) write_file(arguments.json, bench_json(r));
 }
 
 void declare(OptionList& c, BenchArguments& x) {

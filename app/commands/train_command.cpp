@@ -20,6 +20,7 @@
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 #include "kernels/train/plan/plan.h"
 #include "kernels/train/plan/plan_settings.h"
@@ -257,11 +258,6 @@ class CheckpointSaver {
   int kept_ = -1, tried_ = -1;  ///< the step that is in the file, and the one that was to be
 };
 
-std::string without_period(std::string sentence) {
-  if (sentence.ends_with('.')) sentence.pop_back();
-  return sentence;
-}
-
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
 std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& saver, const Cancelled& cancelled,
                    std::ostream* terminal) {
@@ -279,7 +275,7 @@ std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& 
   }
   const std::string diverged = ended(training.record());
   if (diverged.empty() || !saver.has_one()) saver.keep(training);  // a state before the divergence is worth more than the last
-  if (!diverged.empty()) return without_period(diverged) + "; " + saver.note();
+  if (!diverged.empty()) return without_full_stop(diverged) + "; " + saver.note();
   if (training.record().step >= task.until) return saver.failure();
   return fmt::format("stopped at step {} of {}; {}", training.record().step, task.plan.recipe.steps, saver.note());
 }
@@ -458,7 +454,7 @@ void train(const TrainArguments& x, const Streams& streams, const MakeDevice& ma
     const TrainDevice device = make(x.device, task.threads);
     train_and_write(x, task, device, saver, interrupts, streams);
   } catch (const DeviceFailure& failure) {
-    throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());
+    throw std::runtime_error(without_full_stop(failure.what()) + "; " + saver.note());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "app/files/files.h"
 #include "app/model/model_files.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -42,8 +43,7 @@ void attempt(std::string& remark, Act act) {
   } catch (const std::bad_alloc&) {
     remark = "There is not enough memory for this model.";
   } catch (const std::exception& error) {
-    remark = error.what();
-    if (!remark.ends_with('.')) remark += '.';
+    remark = with_full_stop(error.what());
   }
 }
 

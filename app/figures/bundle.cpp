@@ -10,6 +10,7 @@
 #include "app/words/field_setter.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/letters.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -45,8 +46,7 @@ Contents contents(const std::string& stem, const std::string& script_stem, const
       c.members.push_back({(fs::path(stem).parent_path() / files[i]).string(), std::move(bytes[i])});
     c.members.push_back({stem + picture_ending(format), std::move(bytes.back())});
   } catch (const std::runtime_error& error) {
-    c.failure = error.what();
-    if (!c.failure.ends_with('.')) c.failure += '.';
+    c.failure = with_full_stop(error.what());
   }
   return c;
 }

@@ -11,22 +11,17 @@
 #include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope::app {
 namespace {
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return text;
-}
 
 template <class Chosen>
 std::string tensors_that(const CallGradients& g, const Chosen& chosen) {
   std::vector<std::string> names;
   for (const CallTensor& t : g.tensors)
     if (chosen(t)) names.emplace_back(text(t.tensor));
-  return listed(names);
+  return listed(names, " and ");
 }
 
 std::string slip_text(const std::optional<GradientSlip>& slip) { return slip ? slip->text : ""; }
@@ -54,7 +49,7 @@ std::string sequences_text(const CallGradients& g, const std::vector<std::array<
       texts.push_back((begin == end ? fmt::format("head {} of ", begin) : fmt::format("heads {} to {} of ", begin, end)) +
                       sequence);
   }
-  return listed(texts);
+  return listed(texts, " and ");
 }
 
 /// " in heads 0 to 3 and 8 to 11"; "" where a tensor is wrong in all heads that were judged, and in one way.
@@ -68,7 +63,7 @@ std::string places_text(const CallGradients& g, const CallTensor& t, const Wrong
   std::vector<std::string> texts;
   for (const auto& [first, last] : runs)
     texts.push_back(first == last ? std::to_string(first) : fmt::format("{} to {}", first, last));
-  return (runs.size() == 1 && runs[0][0] == runs[0][1] ? " in head " : " in heads ") + listed(texts);
+  return (runs.size() == 1 && runs[0][0] == runs[0][1] ? " in head " : " in heads ") + listed(texts, " and ");
 }
 
 /// The names of a tensor's mistakes, with their heads: "no delta: dS is P*dP in heads 0 to 3; ...".
@@ -93,7 +88,8 @@ std::string wrong_gradients(const CallGradients& g) {
     }
   std::string sentences;
   for (const auto& [slip, names] : by_slip)
-    sentences += (sentences.empty() ? "" : " ") + listed(names) + (names.size() > 1 ? " are wrong" : " is wrong") + slip + ".";
+    sentences +=
+        (sentences.empty() ? "" : " ") + listed(names, " and ") + (names.size() > 1 ? " are wrong" : " is wrong") + slip + ".";
   return sentences;
 }
 

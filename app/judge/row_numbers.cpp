@@ -35,10 +35,6 @@ Format format_of_elements(ElementType t) {
   }
 }
 
-void refuse_shape(const StoredTensor& t, const std::string& expected) {
-  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
-}
-
 namespace {
 
 /// The text of an option without the order behind it.

@@ -19,9 +19,6 @@ CallPart tensor_of_option(const std::string& spec, const char* option, std::span
 /// The format that numbers of this type are in; fp64 where only double holds it.
 Format format_of_elements(ElementType type);
 
-/// Throws std::runtime_error that names the tensor, its shape and what was expected.
-[[noreturn]] void refuse_shape(const StoredTensor& tensor, const std::string& expected);
-
 /// The tensor, and its shape with one column; of a packed or paged call also those of each sequence.
 struct RowNumbers {
   CallPart part;

@@ -29,12 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A failure in one sentence with a full stop.
-std::string sentence(std::string what) {
-  if (!what.ends_with('.')) what += '.';
-  return what;
-}
-
 std::string name_of(const std::string& checkpoint) {
   const fs::path path = fs::path(checkpoint).has_filename() ? fs::path(checkpoint) : fs::path(checkpoint).parent_path();
   return checkpoint.ends_with(".gguf") ? path.stem().string() : path.filename().string();
@@ -215,7 +209,7 @@ ReadPlan read_plan(const ui::ModelPlan& plan) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    reading->wrong = sentence(error.what());
+    reading->wrong = with_full_stop(error.what());
   }
   read.reading = std::move(reading);
   return read;
@@ -260,7 +254,7 @@ static void compare_run(ui::ModelFound& asked, const ModelQuestion& q, const Opt
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    asked.against_wrong = sentence(error.what());
+    asked.against_wrong = with_full_stop(error.what());
   }
 }
 
@@ -303,7 +297,7 @@ ui::ModelView computed_model(const ui::Session& session, const Options& options)
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    view.progress.remark = sentence(error.what());
+    view.progress.remark = with_full_stop(error.what());
   }
   return view;
 }

@@ -9,7 +9,7 @@
 namespace attoscope::app {
 namespace {
 
-constexpr std::string_view prefix = "sum.", flush = "flush", centred = "centred";
+constexpr std::string_view sum_prefix = "sum.", flush = "flush", centred = "centred";
 constexpr int largest_flush = 1 << 20;
 
 [[noreturn]] void refuse_measure(std::string_view measure) {
@@ -18,7 +18,7 @@ constexpr int largest_flush = 1 << 20;
 }
 
 SumDrift question_of(std::string_view measure) {
-  const std::vector<std::string> words = ui::split(measure.substr(prefix.size()), '.');
+  const std::vector<std::string> words = ui::split(measure.substr(sum_prefix.size()), '.');
   SumDrift q{.gpu = parse_tensor_core(words[0])};
   for (std::size_t i = 1; i < words.size(); ++i) {
     const bool flushes = words[i].starts_with(flush);
@@ -49,6 +49,6 @@ double sum_number(std::string_view measure, const Experiment& experiment, const 
 
 }  // namespace
 
-const OwnNumbers sum_numbers{prefix, check_sum_number, sum_number_title, sum_number};
+const OwnNumbers sum_numbers{sum_prefix, check_sum_number, sum_number_title, sum_number};
 
 }  // namespace attoscope::app

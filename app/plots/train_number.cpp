@@ -13,7 +13,7 @@
 namespace attoscope::app {
 namespace {
 
-constexpr std::string_view prefix = "train.";
+constexpr std::string_view train_prefix = "train.";
 
 /// Pair of models whose weights are compared.
 struct PairText {
@@ -43,7 +43,7 @@ struct Asked {
   const DistanceText* distance = nullptr;
 };
 Asked asked_of(std::string_view measure) {
-  measure.remove_prefix(prefix.size());
+  measure.remove_prefix(train_prefix.size());
   for (const PairText& p : pairs)
     for (const DistanceText& d : distances)
       if (measure == std::string(p.name) + std::string(d.name)) return {&p, &d};
@@ -122,10 +122,11 @@ double rise(const RunRecord& run) {
 }
 
 void check_train_number(std::string_view measure) {
-  if (measure == std::string(prefix) + std::string(direct) || is_of_spike(measure) || asked_of(measure).pair != nullptr) return;
-  std::string known = std::string(prefix) + std::string(direct);
+  if (measure == std::string(train_prefix) + std::string(direct) || is_of_spike(measure) || asked_of(measure).pair != nullptr)
+    return;
+  std::string known = std::string(train_prefix) + std::string(direct);
   for (const PairText& p : pairs)
-    for (const DistanceText& d : distances) known.append(", ").append(prefix).append(p.name).append(d.name);
+    for (const DistanceText& d : distances) known.append(", ").append(train_prefix).append(p.name).append(d.name);
   throw std::invalid_argument("measure is " + in_quotes(measure) + ", expected one of a training such as " + known);
 }
 
@@ -152,7 +153,7 @@ double train_number(std::string_view measure, const Experiment& experiment, cons
 
 }  // namespace
 
-const OwnNumbers train_numbers{prefix, check_train_number, train_number_title, train_number};
+const OwnNumbers train_numbers{train_prefix, check_train_number, train_number_title, train_number};
 
 std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled) {
   const TrainRecord record = trained(spike_plan(seed), {.cancelled = cancelled}).record;

@@ -23,6 +23,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/table.h"
+#include "kernels/experiment/text.h"
 #include "kernels/experiment/traffic.h"
 
 namespace attoscope::app {
@@ -300,8 +301,6 @@ std::string tiles_text(const GradMethod& m) {
   return side(m.block_q) + " x " + side(m.block_k);
 }
 
-std::string sentence(std::string_view words) { return std::string(words) + (words.ends_with('.') ? "" : "."); }
-
 }  // namespace
 
 std::string method_text(const Method& m, const KernelOutput& loaded) {
@@ -347,7 +346,7 @@ std::string presets_report() {
           std::to_string(grad_policies().size()) + "):\n";
   for (const GradKernel& k : grad_kernels()) {
     const GradMethod m = grad_method(k.name, 64, {});
-    text += fmt::format("{}: tiles {}\n{}{}{}", k.name, tiles_text(m), wrapped(sentence(k.what), 2, 100),
+    text += fmt::format("{}: tiles {}\n{}{}{}", k.name, tiles_text(m), wrapped(with_full_stop(std::string(k.what)), 2, 100),
                         wrapped("Rounds " + rounded_names<GradStep>(m.precision.steps) + ".", 2, 100),
                         wrapped("Source: " + std::string(k.source) + ".", 2, 100));
   }

@@ -14,7 +14,7 @@ namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-PackKey key_of(std::string_view question) {
+PackKey question_key(std::string_view question) {
   const XXH128_hash_t hash = XXH3_128bits(question.data(), question.size());
   return {hash.low64, hash.high64};
 }
@@ -48,13 +48,13 @@ void KeptValues::spare_none() {
 
 std::optional<std::string> KeptValues::find(std::string_view question) const {
   if (!keeps()) return std::nullopt;
-  const PackKey key = key_of(question);
+  const PackKey key = question_key(question);
   return file_of(key).pack.find(key);
 }
 
 void KeptValues::keep(std::string_view question, std::string_view value) try {
   if (!keeps()) return;
-  const PackKey key = key_of(question);
+  const PackKey key = question_key(question);
   File& file = file_of(key);
   std::call_once(file.prepared, [&] {
     fs::create_directories(directory_);

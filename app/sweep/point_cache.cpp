@@ -15,7 +15,7 @@ namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr std::string_view schema = "attoscope.point/3";
+constexpr std::string_view point_schema = "attoscope.point/3";
 constexpr int most_nested = 4;
 
 Json value_json(double x) { return number_json(x); }
@@ -82,7 +82,7 @@ PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, 
 std::string PointCache::question_of(const Experiment& experiment) const {
   Experiment e = experiment;
   e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // irrelevant to summaries of all rows
-  return std::string(schema) + " " + answered_by(arithmetic_) + json_text(experiment_json(e), -1);
+  return std::string(point_schema) + " " + answered_by(arithmetic_) + json_text(experiment_json(e), -1);
 }
 
 const KeptValues& PointCache::values_of(const Experiment& e) const { return e.backward.on ? backward_values_ : values_; }

@@ -13,7 +13,7 @@
 
 namespace attoscope::app {
 namespace {
-constexpr std::string_view schema = "attoscope.sweep/1";
+constexpr std::string_view sweep_schema = "attoscope.sweep/1";
 
 /// The inputs of the sweep's base and of its heads.
 template <class SweepOrConst>
@@ -46,8 +46,8 @@ void read_heads(const nlohmann::json& json, Sweep& sweep) try {
 Json sweep_json(const Sweep& sweep) {
   Json vary = Json::array();
   for (const Axis& axis : sweep.axes) vary.push_back(axis_text(axis));
-  Json json{{"schema", schema},     {"version", ATTOSCOPE_VERSION},  {"vary", vary},
-            {"seeds", sweep.seeds}, {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
+  Json json{{"schema", sweep_schema}, {"version", ATTOSCOPE_VERSION},  {"vary", vary},
+            {"seeds", sweep.seeds},   {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
   for (const UsedHead& head : sweep.heads) {
     json["heads"].push_back({{"head", head.input.index}, {"digest", hex16(head.input.digest)}});
     if (head.loaded.digest != 0) json["heads"].back()["output"] = hex16(head.loaded.digest);
@@ -71,7 +71,7 @@ std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read) {
 
 Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   const nlohmann::json json = parse_json(text, 8);
-  check_schema(json, schema);
+  check_schema(json, sweep_schema);
   Sweep sweep;
   std::string over = "seed";
   read_settings(json, "",

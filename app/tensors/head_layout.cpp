@@ -13,10 +13,6 @@ namespace {
 using Call = std::array<StoredTensor, 3>;
 using Shapes = std::array<HeadShape, 3>;
 
-[[noreturn]] void refuse(const StoredTensor& t, const std::string& expected) {
-  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
-}
-
 std::string shapes_in(HeadOrder order) {
   if (order == HeadOrder::heads_first) return "(n, d), (heads, n, d) or (batch, heads, n, d)";
   if (order == HeadOrder::tokens_first) return "(n, heads, d) or (batch, n, heads, d)";
@@ -68,14 +64,14 @@ struct Mismatch {
 
 /// Required sizes. alike: K has as many tokens as Q, and V as many columns as K. more_keys: K may have more tokens, V other
 /// columns. any: the layout is given.
-enum class Sizes : std::uint8_t { alike, more_keys, any };
+enum class AllowedSizes : std::uint8_t { alike, more_keys, any };
 
-Mismatch mismatch_of(const Call& qkv, const Shapes& s, Sizes sizes) {
+Mismatch mismatch_of(const Call& qkv, const Shapes& s, AllowedSizes sizes) {
   const auto& [q, k, v] = s;
-  const bool alike = sizes == Sizes::alike;
+  const bool alike = sizes == AllowedSizes::alike;
   if ((alike && k.n != q.n) || k.d != q.d || k.batch != q.batch)
     return {1, std::string(alike ? "batch, tokens and d" : "batch and d") + " like q's " + shape_text(qkv[0].shape)};
-  if (sizes == Sizes::more_keys && k.n < q.n)
+  if (sizes == AllowedSizes::more_keys && k.n < q.n)
     return {1, "no fewer tokens than q's " + shape_text(qkv[0].shape) + ", or --layout"};
   if (q.heads % k.heads != 0) return {1, "a number of heads that divides the " + std::to_string(q.heads) + " of q"};
   if (v.batch != k.batch || v.heads != k.heads || v.n != k.n)
@@ -92,7 +88,7 @@ struct Fit {
 };
 
 /// With heads side by side, a tensor with one more dimension than another has them apart.
-Fit fit_in(const Call& qkv, HeadOrder order, Sizes sizes, int d = 0) {
+Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes, int d = 0) {
   const auto rank = [](const StoredTensor& t) { return t.shape.size(); };
   const std::size_t least = std::ranges::min(qkv, {}, rank).shape.size();
   Fit fit;
@@ -127,7 +123,7 @@ std::vector<int> possible_heads(const Call& qkv) {
   std::vector<int> found;
   const auto add = [&](int d) {
     const bool whole = q.back() % static_cast<std::uint64_t>(d) == 0;
-    if (whole && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
+    if (whole && fit_in(qkv, HeadOrder::side_by_side, AllowedSizes::more_keys, d).fits())
       found.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
   };
   for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256}) add(d);
@@ -164,13 +160,13 @@ Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibl
   if (said.order == HeadOrder::side_by_side) {
     const std::uint64_t width = qkv[0].shape.empty() ? 0 : qkv[0].shape.back();
     const auto heads = static_cast<std::uint64_t>(said.heads);
-    if (said.heads > 0 && width % heads != 0) refuse(qkv[0], "rows of " + heads_text(said.heads));
+    if (said.heads > 0 && width % heads != 0) refuse_shape(qkv[0], "rows of " + heads_text(said.heads));
     d = said.heads > 0 ? static_cast<int>(std::min<std::uint64_t>(width / heads, max_d + 1)) : shown_d(qkv, sibling);
     if (d == 0)
       if (const std::vector<int> heads_that_fit = possible_heads(qkv); !heads_that_fit.empty()) ask_heads(qkv, heads_that_fit);
   }
-  const Fit fit = fit_in(qkv, said.order, Sizes::any, d);
-  if (!fit.fits()) refuse(qkv[fit.mismatch.tensor], fit.mismatch.expected);
+  const Fit fit = fit_in(qkv, said.order, AllowedSizes::any, d);
+  if (!fit.fits()) refuse_shape(qkv[fit.mismatch.tensor], fit.mismatch.expected);
   return fit.shapes;
 }
 
@@ -182,7 +178,7 @@ std::vector<double> head_across(const InputFile& file, StoredTensor t, const Hea
 }
 
 /// Shapes from the tensors' sizes alone; none if no order fits.
-std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Sizes sizes) {
+std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, AllowedSizes sizes) {
   const Fit heads = fit_in(qkv, HeadOrder::heads_first, sizes), tokens = fit_in(qkv, HeadOrder::tokens_first, sizes);
   if (heads.fits() && tokens.fits() && has_rank(qkv, 3)) {
     const bool by_tokens = hints.likely == HeadOrder::tokens_first;
@@ -203,13 +199,13 @@ std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Si
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints) {
   if (hints.said) return as_said(qkv, *hints.said, hints.sibling);
   // equal token counts are tried first; if an order fits with them, others are not considered
-  for (const Sizes sizes : {Sizes::alike, Sizes::more_keys})
+  for (const AllowedSizes sizes : {AllowedSizes::alike, AllowedSizes::more_keys})
     if (const std::optional<Shapes> found = shapes_found(qkv, hints, sizes)) return *found;
   const bool wide = !qkv[0].shape.empty() && qkv[0].shape.back() > max_d, narrower = qkv[1].shape < qkv[0].shape;
   if (wide || narrower)
     if (const std::vector<int> fitting = possible_heads(qkv); !fitting.empty()) ask_heads(qkv, fitting);
-  const Mismatch mismatch = fit_in(qkv, HeadOrder::heads_first, Sizes::more_keys).mismatch;
-  refuse(qkv[mismatch.tensor], mismatch.expected);
+  const Mismatch mismatch = fit_in(qkv, HeadOrder::heads_first, AllowedSizes::more_keys).mismatch;
+  refuse_shape(qkv[mismatch.tensor], mismatch.expected);
 }
 
 std::optional<HeadShape> shape_of_output(const StoredTensor& o, const HeadShape& wanted) {

@@ -55,10 +55,6 @@ std::optional<std::vector<std::uint64_t>> axes_of(std::vector<std::uint64_t> s, 
   return s;
 }
 
-[[noreturn]] void refuse_shape(const NamedTensor& t, const std::string& expected) {
-  throw std::runtime_error(t.tensor.label + " has shape " + shape_text(t.tensor.shape) + ", expected " + expected);
-}
-
 [[noreturn]] void refuse_element(const NamedTensor& t, std::size_t place, int columns, double x, const std::string& expected) {
   const auto width = static_cast<std::size_t>(columns);
   throw std::runtime_error(t.tensor.label + ": element [" + std::to_string(place / width) + ", " +
@@ -117,8 +113,8 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
   const std::vector<std::uint64_t>& s = documents_.tensor.shape;
   const auto keys = static_cast<std::uint64_t>(call.n_k), batch = static_cast<std::uint64_t>(call.batch);
   if (s.empty() || s.size() > 2 || s.back() != keys || (s.size() == 2 && s[0] != batch && s[0] != 1) || call.n > call.n_k)
-    refuse_shape(documents_, "[n_k] or [b, n_k], here [" + std::to_string(keys) + "] or [" + std::to_string(batch) + ", " +
-                                 std::to_string(keys) + "]");
+    refuse_shape(documents_.tensor, "[n_k] or [b, n_k], here [" + std::to_string(keys) + "] or [" + std::to_string(batch) +
+                                        ", " + std::to_string(keys) + "]");
 }
 
 void MaskFiles::take_mask(std::optional<MaskUse> use) {
@@ -134,12 +130,12 @@ void MaskFiles::take_shape() {
   std::vector<std::uint64_t>& s = mask_.tensor.shape;
   const auto sizes = [](std::vector<std::uint64_t> x) { return shape_text(x); };
   if (s.size() == 2 && s[1] == n_k && s[0] == n && s[0] == b && n > 1)
-    refuse_shape(
-        mask_, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " + sizes({b, 1, 1, n_k}));
+    refuse_shape(mask_.tensor, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " +
+                                   sizes({b, 1, 1, n_k}));
   const std::optional<std::vector<std::uint64_t>> axes = axes_of(s, call_);
   if (!axes)
-    refuse_shape(mask_, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " +
-                            sizes({b, h, n, n_k}) + ", " + sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
+    refuse_shape(mask_.tensor, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " +
+                                   sizes({b, h, n, n_k}) + ", " + sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
   s = *axes;
   by_batch_ = s[0] > 1, by_head_ = s[1] > 1, by_query_ = s[2] == n;
 }

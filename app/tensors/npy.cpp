@@ -18,7 +18,6 @@ namespace attoscope::app {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t longest_header = 1 << 16;
 
 /// Contents of a header.
 struct Header {
@@ -145,7 +144,8 @@ Place header_place(const InputFile& file) {
   }
   Place place{version == 1 ? 10U : 12U, byte(8) | byte(9) << 8};
   if (version > 1) place.length |= byte(10) << 16 | byte(11) << 24;
-  const std::uint64_t most = std::min(longest_header, file.size() - std::min(file.size(), place.begin));
+  constexpr std::uint64_t longest = 1 << 16;
+  const std::uint64_t most = std::min(longest, file.size() - std::min(file.size(), place.begin));
   if (place.length <= most) return place;
   throw std::runtime_error(file.path() + ": header length is " + std::to_string(place.length) + " bytes, expected at most " +
                            std::to_string(most));
@@ -209,10 +209,6 @@ TensorSet list_npy(const std::shared_ptr<const InputFile>& file) {
   std::string refusal = why_not_of_a_call(tensor);
   set.tensors.push_back({"", std::string(type_name(tensor.type)), std::move(refusal), file, std::move(tensor)});
   return set;
-}
-
-[[noreturn]] void refuse_shape(const StoredTensor& t, const char* expected) {
-  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
 }
 
 int checked_size(const StoredTensor& t, std::uint64_t size) {

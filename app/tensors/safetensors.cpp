@@ -14,7 +14,6 @@ namespace {
 
 using Parsed = nlohmann::json;
 
-constexpr std::uint64_t longest_header = 16 << 20;
 constexpr int deepest_header = 3;  // file, tensor, shape
 
 /// Range of a tensor's bytes, from the end of the header.
@@ -110,7 +109,8 @@ std::uint64_t header_bytes(const InputFile& file) {
   file.read_at(0, prefix);
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(prefix[static_cast<std::size_t>(i)]);
-  const std::uint64_t most = std::min(file.size() - prefix.size(), longest_header);
+  constexpr std::uint64_t longest = 16 << 20;
+  const std::uint64_t most = std::min(file.size() - prefix.size(), longest);
   if (length >= 2 && length <= most) return length;
   throw std::runtime_error(file.path() + ": header length is " + std::to_string(length) + " bytes, expected 2 to " +
                            std::to_string(most));

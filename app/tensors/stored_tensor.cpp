@@ -132,6 +132,10 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return text + (shape.size() > 8 ? ", ...]" : "]");
 }
 
+void refuse_shape(const StoredTensor& t, const std::string& expected) {
+  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
+}
+
 std::uint64_t byte_count(const std::vector<std::uint64_t>& shape, int element_bytes, const std::string& label) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 62;
   auto bytes = static_cast<std::uint64_t>(element_bytes);

@@ -82,5 +82,7 @@ std::vector<double> read_across(const InputFile& file, const StoredTensor& tenso
 
 /// "[4, 1024, 64]"
 std::string shape_text(const std::vector<std::uint64_t>& shape);
+/// Throws std::runtime_error that names the tensor, its shape and what was expected.
+[[noreturn]] void refuse_shape(const StoredTensor& tensor, const std::string& expected);
 
 }  // namespace attoscope::app

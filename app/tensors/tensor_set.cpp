@@ -251,8 +251,8 @@ std::vector<std::string> single_files_of(const TensorSpec& spec) {
 
 std::string with_paths(const std::string& text, const std::function<std::string(const std::string&)>& place) {
   const std::optional<HeadSpec> typed = head_spec(text, names_tensor_files);
-  const std::optional<int> head = typed && typed->head ? to_number<int>(*typed->head) : std::nullopt;
-  const bool names_head = head && *head >= 0;
+  const int head = typed && typed->head ? to_number<int>(*typed->head).value_or(-1) : -1;
+  const bool names_head = head >= 0;
   const TensorSpec spec = names_head ? typed->file : TensorSpec(text);
   std::string files;
   const bool named = lists_tensors(spec.files());
@@ -268,7 +268,7 @@ std::string with_paths(const std::string& text, const std::function<std::string(
   for (const PackedPart part : packed_tensors)
     if (const std::string file = tensor_ref(packed[part]).file; !file.empty())
       packed[part] = place(file) + packed[part].substr(file.size());
-  return TensorSpec(files, spec.layout(), scales, packed).text() + (names_head ? ":" + std::to_string(*head) : "");
+  return TensorSpec(files, spec.layout(), scales, packed).text() + (names_head ? ":" + std::to_string(head) : "");
 }
 
 std::vector<std::string> paths_of(const std::string& spec) {

@@ -15,6 +15,7 @@
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/letters.h"
+#include "kernels/experiment/text.h"
 #include "kernels/train/record.h"
 
 namespace attoscope::app {
@@ -37,16 +38,11 @@ std::string file_name(const CapturePlace& p) {
   return file;
 }
 
-std::string sentence(std::string what) {
-  if (!what.ends_with('.')) what += '.';
-  return what;
-}
-
 /// The reason why a or b stopped, and the last kept step.
 std::string stopped_sentence(const TrainingHistory& history) {
   const std::string why = ended(history.record());
   const std::vector<int> kept = history.kept().steps();
-  return sentence(why) + " The last step that is kept is " + std::to_string(kept.back()) + ".";
+  return with_full_stop(why) + " The last step that is kept is " + std::to_string(kept.back()) + ".";
 }
 
 /// True if the record has this tensor of this pair, and steps were taken.
@@ -148,7 +144,7 @@ void OrderedTraining::attempt(const std::function<void()>& act) {
   } catch (const Stopped&) {
     return remark_on_takeover();  // a newer order goes first
   } catch (const DeviceFailure& failure) {
-    remark_ = sentence(failure.what()) + lasting();
+    remark_ = with_full_stop(failure.what()) + lasting();
   } catch (const std::bad_alloc&) {
     remark_ = "There is not enough memory for this.";
   } catch (const std::exception& error) {
@@ -266,7 +262,7 @@ bool OrderedTraining::wrote(const std::function<void()>& write) {
     write();
     return true;
   } catch (const std::runtime_error& error) {
-    remark_ = sentence(error.what());
+    remark_ = with_full_stop(error.what());
     return false;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -42,11 +43,6 @@ void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
   p.vocabulary = static_cast<int>(text.corpus->characters.size());
 }
 
-std::string sentence(std::string what) {
-  if (!what.ends_with('.')) what += '.';
-  return what;
-}
-
 }  // namespace
 
 TextAnswer read_plan_text(const TextSource& asked) {
@@ -55,7 +51,7 @@ TextAnswer read_plan_text(const TextSource& asked) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return {asked, {}, sentence(error.what())};
+    return {asked, {}, with_full_stop(error.what())};
   }
 }
 
@@ -71,7 +67,7 @@ PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
   try {
     validate(p.plan);
   } catch (const std::exception& error) {
-    p.wrong = sentence(error.what());
+    p.wrong = with_full_stop(error.what());
   }
   return p;
 }
@@ -94,7 +90,7 @@ ui::TrainView computed_training(const ui::Session& session, const Cancelled& can
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    view.progress.remark = sentence(error.what());
+    view.progress.remark = with_full_stop(error.what());
   }
   return view;
 }

@@ -16,7 +16,7 @@
 namespace attoscope::app {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_to_open(const std::string& what) {
   const char* reason = nullptr;
   glfwGetError(&reason);
   throw std::runtime_error(what + (reason ? " (" + std::string(reason) + ")" : std::string()) +
@@ -57,7 +57,7 @@ MainWindow::Library::Library() {
 #ifdef GLFW_PLATFORM  // GLFW 3.4 tries Wayland first, whose library writes to standard error if not in use
   if (std::getenv("WAYLAND_DISPLAY") == nullptr) glfwInitHint(GLFW_PLATFORM, GLFW_PLATFORM_X11);
 #endif
-  if (!glfwInit()) fail("There is no display to open a window on");
+  if (!glfwInit()) fail_to_open("There is no display to open a window on");
 }
 MainWindow::Library::~Library() { glfwTerminate(); }
 
@@ -66,7 +66,7 @@ void MainWindow::Destroy::operator()(GLFWwindow* window) const { glfwDestroyWind
 MainWindow::MainWindow(const char* title, int width, int height) {
   const ImVec2 size = fitting(width, height);
   window_.reset(make_window(title, static_cast<int>(size.x), static_cast<int>(size.y)));
-  if (!window_) fail("The display offers no OpenGL 3.3 window");
+  if (!window_) fail_to_open("The display offers no OpenGL 3.3 window");
   glfwSetWindowSizeLimits(window_.get(), 640, 400, GLFW_DONT_CARE, GLFW_DONT_CARE);
   glfwMakeContextCurrent(window_.get());
   glfwSwapInterval(1);

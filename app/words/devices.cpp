@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "app/words/numbers.h"
+#include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 
 namespace attoscope::app {
@@ -58,9 +59,7 @@ UsableDevice usable_device(const std::string& spec) {
     check_device("The session's device", spec);
     return {spec, ""};
   } catch (const std::exception& error) {
-    std::string sentence = error.what();
-    if (sentence.ends_with('.')) sentence.pop_back();
-    return {"cpu", sentence + "; the CPU computes."};
+    return {"cpu", without_full_stop(error.what()) + "; the CPU computes."};
   }
 }
 

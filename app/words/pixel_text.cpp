@@ -5,7 +5,7 @@
 namespace attoscope::app {
 namespace {
 
-constexpr std::string_view signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
 
@@ -15,7 +15,7 @@ std::string pixel_text(const std::vector<std::int8_t>& pixels) {
   for (std::size_t i = 0; i + 3 <= pixels.size(); i += 3) {
     std::uint32_t bits = 0;
     for (std::size_t j = 0; j < 3; ++j) bits = bits << 8 | static_cast<std::uint8_t>(pixels[i + j]);
-    for (int shift = 18; shift >= 0; shift -= 6) text += signs[bits >> shift & 63];
+    for (int shift = 18; shift >= 0; shift -= 6) text += base64_digits[bits >> shift & 63];
   }
   return text;
 }
@@ -27,7 +27,7 @@ std::vector<std::int8_t> parse_pixels(std::string_view text, int size) {
   for (std::size_t i = 0; i < text.size(); i += 4) {
     std::uint32_t bits = 0;
     for (std::size_t j = 0; j < 4; ++j) {
-      const std::size_t digit = signs.find(text[i + j]);
+      const std::size_t digit = base64_digits.find(text[i + j]);
       if (digit == std::string_view::npos) throw std::invalid_argument("a strange sign");
       bits = bits << 6 | static_cast<std::uint32_t>(digit);
     }

@@ -237,8 +237,8 @@ class NumberFits {
     SoftmaxVariant softmax = right_;
     softmax.scale = found->x;
     return times_golden(found->factor, softmax,
-                           "scores were multiplied by " + four_digits(found->x) + " instead of " + four_digits(right_.scale) +
-                               ", and with such scores ");
+                        "scores were multiplied by " + four_digits(found->x) + " instead of " + four_digits(right_.scale) +
+                            ", and with such scores ");
   }
 
   /// S is a sum over groups of columns of a q.k, where the factors a should be 1: as Gauss and Newton find them.
