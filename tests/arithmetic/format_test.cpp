@@ -39,17 +39,32 @@ std::uint64_t first_of_next(const std::vector<double>& numbers, std::size_t code
 }
 
 /// Number of floats with bit patterns in [begin, end), and their negatives, that `round` does not take to +-expected.
-std::uint64_t wrong_floats(const Format& f, float expected, std::uint64_t begin, std::uint64_t end) {
+template <Format f>
+[[gnu::always_inline]] inline std::uint64_t wrong_among(float expected, std::uint64_t begin, std::uint64_t end) {
   std::uint64_t wrong = 0;
+#pragma omp simd reduction(+ : wrong)
   for (std::uint64_t u = begin; u < end; u += exhaustive_step) {
     const float x = std::bit_cast<float>(static_cast<std::uint32_t>(u));
     wrong += !same(round(f, x), expected) + !same(round(f, -x), -expected);
   }
   return wrong;
 }
+/// The same code compiled for every processor, and for 16 floats at a time: the same bits, but four times as fast.
+template <Format f>
+std::uint64_t wrong_anywhere(float expected, std::uint64_t begin, std::uint64_t end) {
+  return wrong_among<f>(expected, begin, end);
+}
+template <Format f>
+[[gnu::target("avx512f,avx512cd")]] std::uint64_t wrong_with_avx512(float expected, std::uint64_t begin, std::uint64_t end) {
+  return wrong_among<f>(expected, begin, end);
+}
 
 /// The same for all floats but NaN, by walking through the table of f's numbers.
-std::uint64_t wrong_floats(const Format& f, float overflow) {
+template <Format f>
+std::uint64_t wrong_floats() {
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd");
+  const auto wrong_of = has_avx512 ? wrong_with_avx512<f> : wrong_anywhere<f>;
+  const float overflow = f.overflow == Overflow::saturate ? static_cast<float>(largest(f)) : HUGE_VALF;
   const std::vector<double> numbers = numbers_and_one_beyond(f);
   const std::size_t codes = numbers.size() - 1;
   std::atomic<std::uint64_t> wrong = 0;
@@ -58,13 +73,14 @@ std::uint64_t wrong_floats(const Format& f, float overflow) {
       const std::uint64_t first = code == 0 ? 0 : first_of_next(numbers, code - 1);
       const std::uint64_t next = code == codes ? infinite + 1 : first_of_next(numbers, code);
       const float expected = code == codes ? overflow : static_cast<float>(numbers[code]);
-      wrong += wrong_floats(f, expected, std::max(first, begin), std::min(next, end));
+      wrong += wrong_of(expected, std::max(first, begin), std::min(next, end));
     }
   });
   return wrong;
 }
 
-std::uint64_t lost_nans(const Format& f) {
+template <Format f>
+std::uint64_t lost_nans() {
   std::uint64_t lost = 0;
   for (std::uint64_t u = infinite + 1; u < 0x80000000; u += exhaustive_step) {
     const float x = std::bit_cast<float>(static_cast<std::uint32_t>(u));
@@ -73,17 +89,16 @@ std::uint64_t lost_nans(const Format& f) {
   return lost;
 }
 
-struct Exhaustive : ::testing::TestWithParam<Format> {};
-
-TEST_P(Exhaustive, EveryFloatRoundsToTheNearestNumberOfTheTable) {
-  const Format f = GetParam();
-  const float overflow = f.overflow == Overflow::saturate ? static_cast<float>(largest(f)) : HUGE_VALF;
-  EXPECT_EQ(wrong_floats(f, overflow), 0u);
-  EXPECT_EQ(lost_nans(f), 0u);
+template <Format f>
+void expect_nearest_numbers_of_the_table() {
+  EXPECT_EQ(wrong_floats<f>(), 0u);
+  EXPECT_EQ(lost_nans<f>(), 0u);
 }
-
-INSTANTIATE_TEST_SUITE_P(Round, Exhaustive, ::testing::Values(bf16, fp16, tf32, e4m3, e5m2),
-                         [](const auto& format) { return name(format.param); });
+TEST(Exhaustive, EveryFloatRoundsToTheNearestBf16) { expect_nearest_numbers_of_the_table<bf16>(); }
+TEST(Exhaustive, EveryFloatRoundsToTheNearestFp16) { expect_nearest_numbers_of_the_table<fp16>(); }
+TEST(Exhaustive, EveryFloatRoundsToTheNearestTf32) { expect_nearest_numbers_of_the_table<tf32>(); }
+TEST(Exhaustive, EveryFloatRoundsToTheNearestE4m3) { expect_nearest_numbers_of_the_table<e4m3>(); }
+TEST(Exhaustive, EveryFloatRoundsToTheNearestE5m2) { expect_nearest_numbers_of_the_table<e5m2>(); }
 
 [[gnu::target("f16c")]] std::uint64_t wrong_against_f16c(std::uint64_t begin, std::uint64_t end) {
   std::uint64_t wrong = 0;

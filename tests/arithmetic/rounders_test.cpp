@@ -53,9 +53,9 @@ TEST(Rounders, TheShortOneIsRightForEverySignificandAtTheEndsOfItsDomain) {
     if (!p.can_be_short) continue;
     const ShortRounder<float> shorter(p);
     std::uint64_t wrong = 0;
-    for (const int exponent : {-100, 0, 1, 98})
+    for (const float power : {0x1p-100f, 1.0f, 2.0f, 0x1p98f})
       for (std::uint64_t u = 0; u < (1u << 23); u += exhaustive_step) {
-        const float x = (1 + static_cast<float>(u) * 0x1p-23f) * std::ldexp(1.0f, exponent);
+        const float x = (1 + static_cast<float>(u) * 0x1p-23f) * power;
         wrong += !same(shorter(x), round(f, x)) + !same(shorter(-x), round(f, -x));
       }
     EXPECT_EQ(wrong, 0u) << name(f);

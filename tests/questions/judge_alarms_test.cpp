@@ -75,12 +75,10 @@ class Eager {
     const float m = *std::ranges::max_element(s);
     float l = 0;
     for (float& y : s) l += y = std::exp(form_.subtracts_max ? stored(y - m) : y - m);
+    for (float& P : s) P = form_.stores_P ? stored(P / l) : P / l;
     for (int c = 0; c < x_.t.d_v; ++c) {
       float sum = 0;
-      for (int j = 0; j < x_.t.n_k; ++j) {
-        const float P = s[static_cast<std::size_t>(j)] / l;
-        sum = std::fma(form_.stores_P ? stored(P) : P, static_cast<float>(x_.v(j, c)), sum);
-      }
+      for (int j = 0; j < x_.t.n_k; ++j) sum = std::fma(s[static_cast<std::size_t>(j)], static_cast<float>(x_.v(j, c)), sum);
       o.push_back(sum);
     }
   }

@@ -180,7 +180,8 @@ std::vector<WrittenFault> written_faults() {
           {"noise of the same size",
            [](Values& o, const Values& truth) {
              testing::Dice dice(7);
-             for (double& x : o) x = dice.normal() * size_of(truth);
+             const double size = size_of(truth);
+             for (double& x : o) x = dice.normal() * size;
            }},
           {"sign", [](Values& o, const Values&) { std::ranges::for_each(o, [](double& x) { x = -x; }); }},
           {"times 1.05", [](Values& o, const Values&) { std::ranges::for_each(o, [](double& x) { x *= 1.05; }); }},

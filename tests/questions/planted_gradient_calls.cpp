@@ -122,9 +122,8 @@ class PlainHead {
       if (right_sees(i, j)) l += std::exp(s[at(j)] - m);
     for (int j = 0; j < t_.n_k; ++j)
       if (right_sees(i, j)) {
-        const float e = std::exp(s[at(j)] - m);
-        for (int c = 0; c < t_.d_v; ++c)
-          sum[at(c)] = std::fma(to_D(e), static_cast<float>(t_.v[at(j * t_.d_v + c)]), sum[at(c)]);
+        const float P = to_D(std::exp(s[at(j)] - m));
+        for (int c = 0; c < t_.d_v; ++c) sum[at(c)] = std::fma(P, static_cast<float>(t_.v[at(j * t_.d_v + c)]), sum[at(c)]);
       }
     float delta = 0;
     for (int c = 0; c < t_.d_v; ++c) {

@@ -1,5 +1,6 @@
 /// Rounding and the truth, from first principles.
 #include <algorithm>
+#include <array>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 #include <limits>
@@ -10,12 +11,23 @@
 namespace attoscope::plain {
 namespace {
 
+/// 2^exponent, from a table: std::ldexp would take most of the time of the tests.
+long double power_of_two(int exponent) {
+  constexpr int most = 1100;
+  static const auto powers = [] {
+    std::array<long double, 2 * most + 1> all{};
+    for (int e = -most; e <= most; ++e) all[static_cast<std::size_t>(e + most)] = std::ldexp(1.0L, e);
+    return all;
+  }();
+  return powers[static_cast<std::size_t>(exponent + most)];
+}
+
 /// The largest finite number of f: the last mantissa of the top exponent, or the one before it if that is NaN.
 long double largest_number(const Format& f) {
   const bool top_exponent_holds_numbers = f.top_code_nan && f.mantissa_bits > 0;
   const int top = (1 << (f.exponent_bits - 1)) - (top_exponent_holds_numbers ? 0 : 1);
   const long double last = top_exponent_holds_numbers ? 2 : 1;
-  return std::ldexp(2 - last * std::ldexp(1.0L, -f.mantissa_bits), top);
+  return (2 - last * power_of_two(-f.mantissa_bits)) * power_of_two(top);
 }
 
 template <class T>
@@ -54,8 +66,8 @@ T nearest(const Format& f, T x) {
   if (std::isnan(x) || x == 0) return x;
   if (std::isinf(x)) return beyond(f, x);
   const int smallest_exponent = 2 - (1 << (f.exponent_bits - 1));
-  const int quantum = std::max(std::ilogb(x), smallest_exponent) - f.mantissa_bits;
-  const long double y = std::ldexp(std::nearbyint(std::ldexp(static_cast<long double>(x), -quantum)), quantum);
+  const long double spacing = power_of_two(std::max(std::ilogb(x), smallest_exponent) - f.mantissa_bits);
+  const long double y = std::rint(x / spacing) * spacing;
   return std::fabs(y) > largest_number(f) ? beyond(f, x) : std::copysign(static_cast<T>(y), x);
 }
 template float nearest(const Format&, float);
