@@ -35,7 +35,7 @@ struct RowBox {
 };
 
 /// The scores without the factor of the kernel's S.
-std::vector<double> scores_of(const Steps& row) {
+std::vector<double> row_scores(const Steps& row) {
   std::vector<double> S = row.S;
   for (double& s : S) s *= row.score_unit;
   return S;
@@ -76,7 +76,7 @@ std::string score_text(double x) { return std::isfinite(x) ? fmt::format("{:.4g}
 
 void draw_bars(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const std::vector<double> S = scores_of(s.row());
+  const std::vector<double> S = row_scores(s.row());
   const float gap = std::min(px(5), box.cell * 0.12f), zero = box.y(0);
   for (int j = 0; j < static_cast<int>(S.size()); ++j) {
     const ReadState state = read_state(s, j);
@@ -95,7 +95,7 @@ void draw_bars(const StepperData& s, const RowBox& box) {
 /// The scores as numbers: all of them where they fit, else the one in hand.
 void draw_numbers(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const std::vector<double> S = scores_of(s.row());
+  const std::vector<double> S = row_scores(s.row());
   const Keys keys = s.step().keys;
   const bool all =
       std::ranges::all_of(S, [&](double x) { return text_width(Face::mono_small, score_text(x)) + px(4) <= box.cell; });
@@ -254,7 +254,7 @@ std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const
   const float height = flexible_height(scene, px(static_cast<float>(bars) + weight_height), px(lowest_presented));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bottom = at.y + height, names = px(26);
-  const RowBox box = row_box(state, scores_of(stepped.row()), {at.x + names, at.y}, {scene.width - names, height});
+  const RowBox box = row_box(state, row_scores(stepped.row()), {at.x + names, at.y}, {scene.width - names, height});
   draw_tiles(stepped, box, bottom);
   draw_bars(stepped, box);
   draw_max(stepped, box);

@@ -59,7 +59,7 @@ std::vector<double> listed_scores(const std::string& text) {
 const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
   const std::string text = value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
   if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
-    state.scores = ui::scores_of(text, scene.input.answer.result.get(), problem);
+    state.scores = scores_of(text, scene.input.answer.result.get(), problem);
     state.scores_text = text;
     state.scores_result = scene.input.answer.result;
   }
