@@ -83,13 +83,13 @@ double largest_of_file(const std::string& file, int head, ScaledTensor t, const 
 
 /// Answers a question of a kind by Module.tell, in a Web Worker.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const char* question, std::size_t size) {
-  using namespace attoscope;
+  using namespace attoscope::app;
   try {
     const FarWork* const work = FarWork::of(kind);
     if (work == nullptr) throw std::runtime_error("nothing in this page answers this question");
     const auto first = [](const std::string& answer) { tell(Message::first, answer); };
     tell(Message::last, work->calls.answer({question, size}, first, ShareTeller()));
-  } catch (const Stopped&) {
+  } catch (const attoscope::Stopped&) {
     tell(Message::stopped, "");
   } catch (const std::bad_alloc&) {
     tell(Message::no_memory, "");
@@ -101,7 +101,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const ch
 /// Takes what the Web Worker told about a question, in the page.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_told(const char* kind, double number, int what, const char* bytes,
                                                     std::size_t size) {
-  using namespace attoscope;
+  using namespace attoscope::app;
   const FarWork* const work = FarWork::of(kind);
   if (work == nullptr) return;
   const auto told = static_cast<Message>(what);

@@ -9,8 +9,8 @@
 
 /// Makes everything that answers, in a Web Worker.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_serve() {
-  using namespace attoscope;
-  static const MainAnswer main_answer({}, compute);
+  using namespace attoscope::app;
+  static const MainAnswer main_answer({}, attoscope::compute);
   static const SideAnswers side_answers({});
   static const LessonAnswerer lessons({});
   static const ModelController model({}, data_directory());
