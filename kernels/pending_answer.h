@@ -88,6 +88,7 @@ struct PendingAnswer {
     golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
     golden.q = inputs.q.data(), golden.k = inputs.k.data(), golden.v = inputs.v.data();
   }
+  /// The inputs that all methods get, in the place of the last ones and of golden on them.
   void round_inputs() {
     const StopSign& rounded = part(UpdatePart::rounded);
     Operands<T> x = operands<T>(*held.raw, e.a.precision[Step::input], e.format, e.problem.seed, rounded);

@@ -346,7 +346,7 @@ std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallG
 std::vector<std::string> gradient_derivation(const CallGradients& g) {
   if (g.family.empty()) return {};
   const auto worst = std::ranges::max_element(g.family, {}, &RivalError::max_abs);
-  return {"Golden of dQ, dK and dV is the gradient of attention in fp64, of Q, K, V and dO rounded to D.",
+  return {"Golden dQ, dK and dV are the gradients of attention in fp64, of Q, K, V and dO rounded to D.",
           fmt::format("{} backward kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
                       g.family.size(), worst->name, worst->max_abs),
           "An element of a gradient may be off by twice what the worst of them is in its row, in units of w, the error that "

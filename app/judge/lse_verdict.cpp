@@ -105,7 +105,7 @@ std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse&
 
 std::vector<std::string> lse_derivation(const CallLse& lse) {
   const auto worst = std::ranges::max_element(lse.worst.family, {}, &RivalError::max_abs);
-  std::vector<std::string> all{"Golden of the log-sum-exp is that of the scores in fp64, of Q and K rounded to D."};
+  std::vector<std::string> all{"The golden log-sum-exp is that of the scores in fp64, of Q and K rounded to D."};
   if (worst != lse.worst.family.end())
     all.push_back(fmt::format("{} kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
                               lse.worst.family.size(), worst->name, worst->max_abs));

@@ -60,11 +60,11 @@ class CountFit {
   /// count.
   void add(const RowWeights& w, const double* o) {
     const int columns = head_.shape.d_v;
-    std::vector<double> slopes(parts_.size() * at(columns)), golden(at(columns));
+    std::vector<double> slopes(parts_.size() * at(columns)), numerators(at(columns));
     double l = w.sink;
     for (int j = w.visible.first; j < w.visible.end; ++j) {
       l += w.e[at(j)];
-      for (int c = 0; c < columns; ++c) golden[at(c)] += w.e[at(j)] * value(j, c);
+      for (int c = 0; c < columns; ++c) numerators[at(c)] += w.e[at(j)] * value(j, c);
     }
     for (std::size_t p = 0; p < parts_.size(); ++p)
       for (const int j : parts_[p].keys) {
@@ -73,7 +73,7 @@ class CountFit {
           slopes[p * at(columns) + at(c)] += w.e[at(j)] / l * ((in_O_ ? value(j, c) : 0) - (in_l_ ? o[c] : 0));
       }
     std::vector<double> more(at(columns));
-    for (int c = 0; c < columns; ++c) more[at(c)] = o[c] - golden[at(c)] / l;
+    for (int c = 0; c < columns; ++c) more[at(c)] = o[c] - numerators[at(c)] / l;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const double* x = &slopes[p * at(columns)];
       for (int c = 0; c < columns; ++c) along_[p] += x[c] * more[at(c)];
