@@ -95,18 +95,14 @@ std::string kind_caption(const ui::LessonView& view) {
       return bits_caption(view);
     case ui::LessonViewKind::heatmap:
       return heatmap_caption(view);
-    case ui::LessonViewKind::policy:
-      return "The list says where both methods round, and the plots show the row sum and the error of one row.";
     case ui::LessonViewKind::plot:
       return plot_caption(view);
     case ui::LessonViewKind::sum:
       return fmt::format("The picture shows a dot product of {} numbers as tensor cores of {} add it up.",
                          value_of(view, "format", "fp16"), value_of(view, "gpu", "h100"));
-    case ui::LessonViewKind::quiz:
-    case ui::LessonViewKind::exercise:
-      break;
+    default:
+      return std::string(info(view.kind).caption);
   }
-  return "The question has several answers.";
 }
 
 /// "Here n is 1024 and policy is eager."; empty without settings.

@@ -151,7 +151,7 @@ class LessonReader {
       view.index = -1;
       view.problem = in_quotes(fence.language) + " is no live view, expected " + listed(names_in(lesson_views));
     } else {
-      view.kind = static_cast<LessonViewKind>(found - lesson_views.begin());
+      view.kind = found->kind;
       view.index = views_++;
     }
     read_parameters(fence, view);
@@ -204,7 +204,7 @@ class LessonReader {
 
 bool is_own_key(LessonViewKind kind, std::string_view key) {
   const bool one_word = key.find(' ') == std::string_view::npos;
-  return one_word && lesson_views[kind].own_keys.find(" " + std::string(key) + " ") != std::string_view::npos;
+  return one_word && info(kind).own_keys.find(" " + std::string(key) + " ") != std::string_view::npos;
 }
 
 LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& question) {

@@ -19,21 +19,30 @@ namespace attoscope::ui {
 /// The languages of fenced blocks that are live views.
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
 struct LessonViewInfo {
+  LessonViewKind kind;
   std::string_view name;      ///< the language
   std::string_view own_keys;  ///< a blank before and after each; other keys are the experiment's (`attoscope sweep --vary`)
+  std::string_view caption{};  ///< a sentence below it on pages; "": made from its keys, in lesson_captions.cpp
 };
-inline constexpr EnumArray<LessonViewKind, LessonViewInfo> lesson_views{{
-    {"recurrence", " scores values algorithms columns follow height at "},
-    {"code", " at "},
-    {"bits", " value format formats show height storage numbers outlier head "},
-    {"heatmap", " field tensor controls height "},
-    {"policy", " controls height tile hidden "},
-    {"plot", " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at "},
-    {"quiz", " question vary measure best ask equals seeds tolerance explanation answer "},
-    {"sum", " gpu format result a b c block "},
-    {"exercise", " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation "},
+inline constexpr std::array<LessonViewInfo, 9> lesson_views{{
+    {LessonViewKind::recurrence, "recurrence", " scores values algorithms columns follow height at "},
+    {LessonViewKind::code, "code", " at "},
+    {LessonViewKind::bits, "bits", " value format formats show height storage numbers outlier head "},
+    {LessonViewKind::heatmap, "heatmap", " field tensor controls height "},
+    {LessonViewKind::policy, "policy", " controls height tile hidden ",
+     "The list says where both methods round, and the plots show the row sum and the error of one row."},
+    {LessonViewKind::plot, "plot",
+     " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at "},
+    {LessonViewKind::quiz, "quiz", " question vary measure best ask equals seeds tolerance explanation answer ",
+     "The question has several answers."},
+    {LessonViewKind::sum, "sum", " gpu format result a b c block "},
+    {LessonViewKind::exercise, "exercise",
+     " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation ",
+     "The question has several answers."},
 }};
-constexpr std::string_view name(LessonViewKind k) { return lesson_views[k].name; }
+static_assert(is_in_order(lesson_views, &LessonViewInfo::kind));
+constexpr const LessonViewInfo& info(LessonViewKind k) { return lesson_views[static_cast<std::size_t>(k)]; }
+constexpr std::string_view name(LessonViewKind k) { return info(k).name; }
 /// True if the view asks the reader something: it stands in the text, and a page shows it as text.
 constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
 /// True of the keys that are a kind's own.

@@ -6,6 +6,11 @@
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {
+
+// each in the file of its view
+DrawLessonView draw_recurrence_view, draw_code_view, draw_bits_view, draw_heatmap_view, draw_policy_view, draw_plot_view,
+    draw_quiz_view, draw_sum_view, draw_exercise_view;
+
 namespace {
 
 /// The least page width (at scale 1) for a view beside the text, and the largest width of a single column.
@@ -107,12 +112,20 @@ const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& e
   return *state.experiment;
 }
 
-std::string draw_view(LessonScene& scene) {
-  constexpr EnumArray<LessonViewKind, std::string (*)(LessonScene&)> views{
-      draw_recurrence_view, draw_code_view, draw_bits_view, draw_heatmap_view, draw_policy_view,
-      draw_plot_view,       draw_quiz_view, draw_sum_view,  draw_exercise_view};
-  return views[scene.view.kind](scene);
-}
+struct DrawnView {
+  LessonViewKind kind;
+  DrawLessonView* draw;
+};
+constexpr std::array<DrawnView, lesson_views.size()> drawn_views{{{LessonViewKind::recurrence, draw_recurrence_view},
+                                                                  {LessonViewKind::code, draw_code_view},
+                                                                  {LessonViewKind::bits, draw_bits_view},
+                                                                  {LessonViewKind::heatmap, draw_heatmap_view},
+                                                                  {LessonViewKind::policy, draw_policy_view},
+                                                                  {LessonViewKind::plot, draw_plot_view},
+                                                                  {LessonViewKind::quiz, draw_quiz_view},
+                                                                  {LessonViewKind::sum, draw_sum_view},
+                                                                  {LessonViewKind::exercise, draw_exercise_view}}};
+static_assert(is_in_order(drawn_views, &DrawnView::kind));
 
 /// The reader's changes to a view, or none.
 LessonViewEdits edits_of(const LessonState& lesson, const std::string& name, int view) {
@@ -159,7 +172,7 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
                     .stepping = page.state.stepping,
                     .window = page.session.view};
   ImGui::PushID(view.index);
-  const std::string problem = draw_view(scene);
+  const std::string problem = drawn_views[static_cast<std::size_t>(view.kind)].draw(scene);
   ImGui::PopID();
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);

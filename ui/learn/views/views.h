@@ -116,14 +116,7 @@ std::optional<LessonQuestion> lesson_question(const Experiment& experiment, std:
 /// Sliders and menus for the experiment keys that `controls: format, policy, n, block_k` lists.
 std::string draw_lesson_controls(LessonScene& scene);
 
-std::string draw_recurrence_view(LessonScene& scene);
-std::string draw_code_view(LessonScene& scene);
-std::string draw_bits_view(LessonScene& scene);
-std::string draw_heatmap_view(LessonScene& scene);
-std::string draw_policy_view(LessonScene& scene);
-std::string draw_plot_view(LessonScene& scene);
-std::string draw_quiz_view(LessonScene& scene);
-std::string draw_sum_view(LessonScene& scene);
-std::string draw_exercise_view(LessonScene& scene);
+/// A view's function, which page.cpp declares: see the head of this file.
+using DrawLessonView = std::string(LessonScene& scene);
 
 }  // namespace attoscope::ui
