@@ -57,7 +57,7 @@ Precision random_precision(Dice& dice) {
 /// Any algorithm, its parameters, and now and then any option.
 Method random_method(Dice& dice) {
   static constexpr double taus[] = {0, 0.5, 3, 8, 64}, betas[] = {1.5, 2, 8, 64};
-  Method m{.algorithm = static_cast<Algorithm>(dice.between(0, static_cast<int>(Algorithm::split_kv)))};
+  Method m{.algorithm = dice.any(emulated_algorithms)};
   m.block_q = dice.between(1, 80);
   m.block_k = dice.one_in(4) ? dice.between(1, 3) : dice.between(1, 80);
   m.splits = dice.one_in(8) ? max_splits : dice.between(1, 6);
