@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on comments, and on sentences of the window, that begin as a subordinate clause: "What the row sees", "Whether it is on".
+"""Fails on comments, and on sentences of the window, that begin as a subordinate clause: "What the row sees", "Whether it is on"; and on such a
+sentence anywhere within comments, texts, docstrings, pages and lessons.
 
   tests/first_words_test.py    prints file, line and text of each; exit code 1 if there is one
 
@@ -14,6 +15,10 @@ TOPS = ("kernels", "ui", "app", "tests")
 SHOWN = ("ui", "kernels")  # top folders whose sentences the window shows
 SOURCES = (".h", ".cpp", ".cu", ".cuh")
 CLAUSE = re.compile(r"(?:- )?(?:What|Whether|Of|That|Where|Which|By|How|Why|what|whether|how|why)\b")
+PROSE = (".md", ".py", ".txt", ".json", ".mjs")
+# Such a sentence after another one, or first in a docstring, a table's cell or bold letters, up to its end; a period within a number is none.
+INNER = re.compile(r'(?:(?<=[.;:!] )|(?<=""")|(?<=\| )|(?<=\*\*))(?:What|Whether|Of|Which|Those of)\b(?:[^.?!|"]|\.(?=\w))*\S?')
+LINE_BREAK = re.compile(r'\n[ \t]*(?:///?<?|#)[ \t]+(?=\S)|"[ \t]*\n[ \t]*"')  # within a comment or between two literals
 TOKEN = re.compile(r"""(?P<raw>R"(?P<mark>[^()\\\s]*)\(.*?\)(?P=mark)")|(?P<string>"(?:[^"\\\n]|\\.)*")"""
                    r"""|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.[0-9a-fA-F]*)'|(?P<line>//[^\n]*)|/\*.*?\*/""", re.S)
 
@@ -56,9 +61,22 @@ def faults(files):
                 yield f"{file}:{code.count(chr(10), 0, offset) + 1}: {text}"
 
 
-def sources():
+def inner_faults(files):
+    """One line for each sentence within a text that begins as a clause and is no question."""
+    for file, text in sorted(files.items()):
+        text = "\n" + text
+        if file.endswith(".md"):
+            text = re.sub(r"\n(?:- )?(?=[A-Z])", "\n\n. ", text)  # a paragraph, a list's entry: as after a sentence
+        else:
+            text = re.sub(" +", " ", LINE_BREAK.sub(" ", text))
+        for found in INNER.finditer(text):
+            if not found[0].endswith("?"):
+                yield f"{file}: {found[0][:90]}"
+
+
+def sources(suffixes=SOURCES, tops=TOPS):
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-            for top in TOPS for path in (ROOT / top).rglob("*") if path.suffix in SOURCES and path.is_file()}
+            for top in tops for path in (ROOT / top).rglob("*") if path.suffix in suffixes and path.is_file()}
 
 
 def check_the_check():
@@ -71,13 +89,18 @@ def check_the_check():
     shown = 'explain("What it is."), explain("How much "\n "it is."), label("What is it?"), label("What"), explain("It is on.");\n'
     assert list(faults({"ui/a.cpp": "\n" + shown})) == ["ui/a.cpp:2: What it is.", "ui/a.cpp:2: How much it is."]
     assert list(faults({"app/a.cpp": shown})) == []
+    inner = {"a.h": "/// It is 1. What\n/// it was is 0.5. What is 2.5?\n", "a.md": "Yes.\nOf 3, 1.\n- Which, too.\n## What 5 is\nWhat is 4?\n",
+             "a.cpp": 'f("It is on. "\n  "What is off stays.");\n', "b.py": '"""Which one."""\nx = "What"\n'}
+    assert [line.split(": ")[0] for line in inner_faults(inner)] == ["a.cpp", "a.h", "a.md", "a.md", "b.py"], list(inner_faults(inner))
 
 
 def main():
     check_the_check()
     files = sources()
-    found = list(faults(files))
-    print("\n".join(found + [f"{len(files)} files, {len(found)} texts that begin as a clause"]))
+    pages = {"README.md": (ROOT / "README.md").read_text(encoding="utf-8"), **sources(SOURCES + PROSE, (*TOPS, "assets"))}
+    del pages["tests/first_words_test.py"]
+    found = [*faults(files), *inner_faults(pages)]
+    print("\n".join(found + [f"{len(pages)} files, {len(found)} texts that begin as a clause"]))
     return 1 if found else 0
 
 

@@ -74,7 +74,7 @@ class Stamps:
 
 
 class History:
-    """Of earlier runs in this build: with which stamp a test passed, and how many seconds it took."""
+    """Earlier runs in this build: the stamp with which a test passed, and the seconds it took."""
 
     def __init__(self, build):
         self.file = build / "Testing" / "history.json"

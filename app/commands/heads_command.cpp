@@ -141,7 +141,7 @@ Command heads_command() {
 Command kv_command() {
   const auto declare = [](OptionList& c, KvArguments& x) {
     declare_heads(c, x, kv_storages);
-    c.group("What the kernel computes");
+    c.group("The kernel's attention");
     c.parameters(x, {"n", "mask", "scale", "softcap", "alibi", "sink", "empty_rows", "rows", "block_k"})
         .of_heads()
         .scales(x)

@@ -244,7 +244,7 @@ void declare(OptionList& c, JudgeArguments& x) {
   c.group("Gradients");
   for (const GradientOption& g : gradient_options)
     c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");
-  c.group("What the kernel computes").parameters(x, {"mask", "scale", "softcap", "alibi", "sink", "empty_rows"}).of_heads();
+  c.group("The kernel's attention").parameters(x, {"mask", "scale", "softcap", "alibi", "sink", "empty_rows"}).of_heads();
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
   c.parameter(x, parameter("policy"),

@@ -313,7 +313,7 @@ void check_places(const SweepArguments& x) {
   check_distinct(all);
 }
 
-/// Computes what is not known yet and writes what was asked for. What was finished before a signal is kept: the same command
+/// Computes what is not known yet and writes what was asked for. Points finished before a signal are kept: the same command
 /// continues there.
 void run_sweep(const SweepArguments& x, const Streams& streams) {
   spread_of(x), typed_style(x.style);

@@ -219,7 +219,7 @@ class ShownTraining {
   int begin_, until_;
 };
 
-/// Keeps states in the file of `--checkpoint`, if there is one. What cannot be written is warned of and tried again at the next
+/// Keeps states in the file of `--checkpoint`, if there is one. A failed write is warned of and tried again at the next
 /// checkpoint: the training is worth more than its file.
 class CheckpointSaver {
  public:

@@ -245,7 +245,7 @@ void declare(OptionList& c, LessonsArguments& x) {
 void declare(OptionList& c, OpenArguments& x) {
   c.add_all("file", x.files, "a session, FILE.safetensors[:HEAD], your kernel's o.npy, q.npy k.npy v.npy o.npy, or a link")
       .required();
-  c.group("What the kernel computes");
+  c.group("The kernel's attention");
   for (const std::string_view key : link_settings) c.parameters(x, {key});
   c.add("--do", x.d_o, "dO, with which the window shows the backward pass, too: FILE.npy or FILE.safetensors[:HEAD]");
   c.add("--dq", x.dq, "dQ that your kernel computed: it is shown in the place of a's, and judged");

@@ -19,7 +19,7 @@ std::string gnuplot_number(double x);
 /// '#c2301c'
 std::string gnuplot_colour(std::uint32_t rgb);
 
-/// The colour, mark and dashes of an ink in print. Those of a and b, a dark and a light one, and of the six of other series,
+/// The colour, mark and dashes of an ink in print. The looks of a and b, a dark and a light one, and the six of other series,
 /// stay apart in black and white.
 struct PrintLook {
   std::uint32_t colour;  ///< 0xRRGGBB: a, b, the light theme's roles; then six of different lightness for any colour vision

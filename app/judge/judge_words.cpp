@@ -196,7 +196,7 @@ std::string rounded_evidence(const CallJudgement& call) {
   const HeadJudgement& h = call.worst_row().found;
   const auto furthest = std::ranges::max_element(h.row_ratio);
   return fmt::format(
-      "Of {} elements none is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest error is "
+      "None of {} elements is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest error is "
       "{:.2g}.",
       grouped(call.elements()), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(), h.max_abs);
 }

@@ -24,7 +24,7 @@ FigureStyle style_of(const ui::FigureChoice& choice);
 /// A name in `directory` of which no file is there yet: "attoscope-heat-map-3", without an ending.
 std::string free_place(const std::string& directory, std::string name);
 
-/// Stages a bundle at a place: a folder, which it makes, or a .zip. What cannot be drawn is returned, else "". Throws Stopped
+/// Stages a bundle at a place: a folder, which it makes, or a .zip. Returns the reason why the figure cannot be drawn, or "". Throws Stopped
 /// where that is cancelled.
 struct BundlePlace {
   std::string file;  ///< the picture or the .zip

@@ -354,7 +354,7 @@ Figure train_plot(ui::Plot plot, const ui::Session& session, const ui::TrainView
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", ui::Ink::text, ui::Shape::line));
   use_names_of(record->plan, f.panels[0]);
   f.caption =
-      std::string(of_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
+      std::string(of_runs ? "Each run, step by step; " : "Difference of weights over training; ") +
       (drawing.seeds.empty() ? "" : fmt::format("bars: the least and the greatest of {} seeds; ", drawing.seeds.size() + 1)) +
       training_conditions(*record, false);
   return f;

@@ -41,7 +41,7 @@ struct MaskSources {
   std::optional<NamedTensor> beside{};  ///< a tensor beside Q, K and V
   std::optional<Mask> rule{};           ///< that of a captured call
 };
-/// The mask tensors that lie beside Q, K and V in their file, by usual names. Of `key_padding_mask`, the name of
+/// The mask tensors that lie beside Q, K and V in their file, by usual names. In `key_padding_mask`, the name of
 /// MultiheadAttention, 1 drops the key.
 std::vector<NamedTensor> masks_beside(const TensorSet& set);
 /// True if the shape is that of a mask of the call.

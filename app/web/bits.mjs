@@ -27,7 +27,7 @@ function tensorsOf(buffer) {
   return (name) => ({data: numbers(view, header[name], 8 + length), shape: header[name].shape});
 }
 
-/// Those of H100 and H200 for fp8 with sums in fp32 were recorded with c = 0, whatever the file says.
+/// True of the sets of H100 and H200 for fp8 with sums in fp32 were recorded with c = 0, whatever the file says.
 const withoutC = (set) => /^h[12]00$/.test(set.gpu) && /^e[45]m/.test(set.format) && set.result === 'f32';
 
 /// Rows whose sum is not the recorded one; -0 = +0.

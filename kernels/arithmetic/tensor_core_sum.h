@@ -48,7 +48,7 @@ struct TensorCoreBlock {
 /// The part of a term that was cut off: its value less its aligned value. Exact.
 double lost(const TensorCoreBlock& block, const TensorCoreTerm& t);
 
-/// The block of these factors, numbers of the rule's format and at most its block's length, on top of `c`. Of a rule with
+/// The block of these factors, numbers of the rule's format and at most its block's length, on top of `c`. With a rule of
 /// halves it is the second half.
 TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
 

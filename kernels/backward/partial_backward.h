@@ -57,7 +57,7 @@ class PartialBackward {
   virtual void follow(const StopSign& stop) = 0;
   /// `rows` and `keys` ascend.
   virtual GradientPairs pairs(const std::vector<int>& rows, const std::vector<int>& keys) = 0;
-  /// Golden's have no tiles: its products are not cut. Of a key the forward pass of all queries is run once.
+  /// Golden's have no tiles: its products are not cut. For a key the forward pass of all queries is run once.
   virtual QueryRun of_query(int query) = 0;
   virtual KeyRun of_key(int key) = 0;
   /// dQ of some rows in each of these orders of the same products.

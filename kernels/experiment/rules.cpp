@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// Pairs of a policy and its counterpart in the family of three_pass. Of several partners the first one counts.
+/// Pairs of a policy and its counterpart in the family of three_pass. The first of several partners counts.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> counterparts{{{"hw", "base_hw"},
                                                                                      {"eager", "base_eager"},
                                                                                      {"all_tile", "base_all"},

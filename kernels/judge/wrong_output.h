@@ -12,7 +12,7 @@
 
 namespace attoscope {
 
-/// A kernel with a mistake. What is not set is as it should be.
+/// A kernel with a mistake. Every member that is not set is right.
 struct MistakenKernel {
   std::shared_ptr<const VariantHead> head;  ///< the Q, K, V that it sees; of keys maybe more
   SoftmaxVariant softmax;                   ///< its scale, mask, soft cap, bias and sink

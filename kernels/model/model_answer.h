@@ -82,7 +82,7 @@ struct ShareMemory {
 };
 
 /// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,
-/// std::runtime_error where memory cannot suffice, Stopped. Of `options` it takes cancelled, progress, threads and isa.
+/// std::runtime_error where memory cannot suffice, Stopped. It takes of `options` cancelled, progress, threads and isa.
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});
 
 /// Seconds that the answer will take with each `ModelPart` made exact, without what a memory knows: one layer is timed over

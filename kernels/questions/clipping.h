@@ -20,7 +20,7 @@ struct Clipping {
 /// Rows that a picture needs.
 inline constexpr int clipping_rows = 256;
 
-/// Counts over at most `most_rows` rows, evenly spread. Throws as `compute` does; empty if a is not emulated. Of two_pass it
+/// Counts over at most `most_rows` rows, evenly spread. Throws as `compute` does; empty if a is not emulated. For two_pass it
 /// counts the P of the second pass, which the trace does not see.
 Clipping clipping(const Experiment& experiment, int most_rows, const Options& options = {});
 

@@ -33,7 +33,7 @@ struct Score {
   void tanh() { x = std::tanh(x), error += unit * std::abs(x); }
 };
 
-/// Uncertainty of a row's scores: the possible change of each stored number, and the largest error of tanh. Of l: that of a
+/// Uncertainty of a row's scores: the possible change of each stored number, and the largest error of tanh. For l: that of a
 /// stored one, relative.
 struct Uncertain {
   std::vector<double> steps, noise;

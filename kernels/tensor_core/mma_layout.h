@@ -122,7 +122,7 @@ struct Shape {
 };
 
 /// f(Shape{}) for the shape that the user chose; returns false if there is none. 128 x 64 has two row tiles per warp: a
-/// fragment of K or V then serves two products, which halves the reads of shared memory. Of 8 bits they are half as many
+/// fragment of K or V then serves two products, which halves the reads of shared memory. Fragments of 8 bits are half as many
 /// anyway, and the registers would not suffice at d = 128 where ptxas makes products of fp16 of them.
 template <int element_bytes, class F>
 bool with_shape(int d, int block_q, int block_k, F f) {

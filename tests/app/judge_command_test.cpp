@@ -490,7 +490,7 @@ TEST(JudgeCommand, ReadsBothLayouts) {
   }
   EXPECT_EQ(attoscope(heads_first).code, 0);
   EXPECT_EQ(attoscope(tokens_first).code, 0);
-  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Of 640 elements"));
+  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("None of 640 elements"));
   tokens_first[4] = "hnd";
   EXPECT_THAT(attoscope(tokens_first).out,
               HasSubstr("Read as n h d, heads behind tokens, it is rounded: if the tensors are meant so, say --layout nhd."));

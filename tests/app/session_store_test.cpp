@@ -107,7 +107,7 @@ TEST(SessionStore, WhatAnotherWindowSavedIsKeptBesideAndSaidOnce) {
   SessionStore other = open.window(file);
   EXPECT_EQ(other.save(of_tokens(32)), "Saved " + file + ".");
   EXPECT_EQ(open.store.save(of_tokens(64)),
-            "Saved " + file + ". What was there, and not opened here, is kept as " + file + ".kept.");
+            "Saved " + file + ". The file that was there, and not opened here, is kept as " + file + ".kept.");
   EXPECT_EQ(read(file).experiment.problem.n, 64);
   EXPECT_EQ(read(file + ".kept").experiment.problem.n, 32);
   EXPECT_EQ(open.store.save(of_tokens(65)), "Saved " + file + ".") << "now it is known";

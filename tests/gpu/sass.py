@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ptxas made of kernels, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
+"""Kernels as ptxas made them, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
 
     sass.py FILE [NAME]        every kernel, or those whose mangled name has the regular expression NAME in it
 """
@@ -41,7 +41,7 @@ class Code(typing.NamedTuple):
 
 
 class Loop(typing.NamedTuple):
-    """What runs between a backward branch's target and the branch, loops within it included."""
+    """The instructions between a backward branch's target and the branch, loops within it included."""
     first: int  # address of the target
     instructions: list
 
@@ -91,7 +91,7 @@ def sass_of(file, function=""):
 
 
 def predecessors(instructions):
-    """Of each instruction, by its place: those after which it may be executed."""
+    """The predecessors of each instruction, by its place."""
     place = {x.address: i for i, x in enumerate(instructions)}
     before = [[] for _ in instructions]
     for i, x in enumerate(instructions):

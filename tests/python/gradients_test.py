@@ -33,7 +33,7 @@ def plain_gradients(q, k, v, d_o):
 
 
 class StandInTensor:
-    """What `check` asks of a torch tensor, over nested lists."""
+    """The part of a torch tensor that `check` uses, over nested lists."""
 
     dtype = device = None
 

@@ -134,13 +134,13 @@ class Running(Case):
 
 
 class Progress(Case):
-    """What the program says of its progress is seen where somebody looks, and nowhere else."""
+    """The program's lines about its progress are seen where somebody looks, and nowhere else."""
 
     AT_ONCE = "import attoscope.progress\nattoscope.progress._PATIENCE = 0\n"
     JUDGE = "import attoscope\nfound = attoscope.judge(*[[[1.0, 2.0]]] * 4)\nprint(found.sentence)\n"
 
     def on_a_terminal(self, code):
-        """What a Python whose standard error is a terminal writes there, its output and its exit code."""
+        """Runs a Python whose standard error is a terminal: the text there, its output and its exit code."""
         ours, its_end = pty.openpty()
         tty.setraw(its_end)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}

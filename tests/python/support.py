@@ -1,4 +1,4 @@
-"""What the tests of the Python package share."""
+"""Helpers of the tests of the Python package."""
 import ctypes
 import json
 import math
@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
             return [json.loads(line)["arguments"] for line in log]
 
     def sentence_of(self, kind, function, *arguments, **keywords):
-        """What the exception of this kind says: one sentence in one line."""
+        """The message of the exception of this kind: one sentence in one line."""
         with self.assertRaises(kind) as caught:
             function(*arguments, **keywords)
         said = str(caught.exception)
@@ -75,7 +75,7 @@ class Case(unittest.TestCase):
 
 
 class FakeTorch:
-    """What this package asks of a torch tensor, over bytes."""
+    """The part of a torch tensor that this package uses, over bytes."""
 
     def __init__(self, dtype, shape, data, device="cuda:0", failure=None):
         self.dtype, self.shape, self.device = "torch." + dtype, shape, device

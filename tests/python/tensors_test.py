@@ -150,7 +150,7 @@ class Masks(unittest.TestCase):
             mask_text(rows(3, 6, lambda i, key: True), 3, 7)
 
     def libraries(self):
-        """What makes a tensor of nested lists, for each library that is here."""
+        """Functions that make a tensor of nested lists, for each library that is here."""
         yield lambda rows: rows
         if numpy:
             yield numpy.array

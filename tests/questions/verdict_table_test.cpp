@@ -72,7 +72,7 @@ TEST(VerdictTable, OneWrongRowStandsOut) {
 }
 
 /// Policies, formats, masks and kinds of input at several sizes and tiles: no correct output has a slip, and none with a
-/// kernel's usual roundings is doubted. Of all combinations every other one, so that any three of the four settings meet.
+/// kernel's usual roundings is doubted. Every other combination is tried, so that any three of the four settings meet.
 TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
   constexpr std::tuple<int, int, int> shapes[]{{200, 64, 32}, {193, 40, 64}, {256, 16, 128}, {131, 32, 16}};
   int shape = 0;

@@ -251,7 +251,7 @@ bool edit_pass(Experiment& e, float width, float height) {
   const std::string what =
       std::string(parameter("backward").sentence) + " Key D." + (reason.empty() ? "" : " Not here: " + reason);
   const std::array<Choice, 2> passes{
-      {{"forward", "Computes O alone. What was set for the backward pass is kept. Key D."}, {"backward", what}}};
+      {{"forward", "Computes O alone. The settings of the backward pass are kept. Key D."}, {"backward", what}}};
   bool on = e.backward.on;
   if (!segmented("pass", passes, on, {.width = width, .height = height, .disabled = reason.empty() ? -1 : 1})) return false;
   turn_backward(e);

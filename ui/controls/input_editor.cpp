@@ -313,7 +313,7 @@ bool edit_seed(Problem& problem, bool drawn, float width) {
   explain(drawn ? parameter("seed").sentence : none, parameter("seed").formula);
   ImGui::SameLine(0, gap);
   if (push_button("+1###next seed", false, {button, 0})) ++seed;
-  explain(drawn ? "The next seed: other draws from the same distribution. What remains with every seed is not chance." : none,
+  explain(drawn ? "The next seed: other draws from the same distribution. An effect at every seed is not random." : none,
           "seed + 1");
   ImGui::SameLine(0, gap);
   if (push_button("⚄###dice", false, {button, 0})) seed = next_seed(seed);

@@ -104,7 +104,7 @@ std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) 
   if (!std::isfinite(block.result)) return fmt::format("The result is {}.", block.result);
   const std::string cut = table.lost == 0
                               ? std::string("Nothing is cut off")
-                              : fmt::format("What lies below 2^{} is cut off, {} in all", block.unit, compact(table.lost));
+                              : fmt::format("Bits below 2^{} are cut off, {} in all", block.unit, compact(table.lost));
   return fmt::format("{}; the result, c of the next block, is {}.", cut, block.result);
 }
 

@@ -124,7 +124,7 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const MethodNames brief{loaded_a ? "slip" : "a", of_slip && !loaded_a ? "slip" : "b", "b"};
   const bool chosen = field_combo(
       "##second field",
-      of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "What it is compared with: ",
+      of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "Compared with: ",
       view.second_field, {names, brief, from.shown, false, from.width});
   if (chosen) view.second_slip = false;
 }
@@ -273,7 +273,7 @@ void content_controls(Session& session, const PanelInput& input, const FieldChoi
     tensor_combo(view);
   }
   flow(fields.width);
-  field_combo("##field", "What the picture shows: ", view.field, fields);
+  field_combo("##field", "Picture: ", view.field, fields);
   flow(px(comparison_width));
   comparison_combo(view);
   if (view.comparison == Comparison::none) return;

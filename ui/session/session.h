@@ -307,8 +307,8 @@ struct NumbersView {
   int traced_key = -1;                      ///< key whose dK and dV the strip follows; -1: the traced row's own, or key 0
   bool follows_key = false;                 ///< the strip of the backward pass shows the key instead of the query
   bool follows_forward = false;             ///< the strip shows the forward pass although there is a backward pass
-  int scrubbed_tile = -1;                   ///< tile under the scrubber of the strip; -1: the last. Of tiles that are added
-                                            ///< out of order their place in the order
+  int scrubbed_tile = -1;                   ///< tile under the scrubber of the strip; -1: the last. For tiles that are
+                                            ///< added out of order their place in the order
   TileRange tiles{};                        ///< of the strip's plots
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   Detail detail = Detail::ulps;

@@ -195,7 +195,7 @@ void draw_train_suspects(const TrainScene& s, float height) {
     return column == 1 && std::isfinite(ranked[i].share) ? static_cast<float>(std::clamp(ranked[i].share / longest, 0.0, 1.0))
                                                          : -1.0f;
   };
-  if (const auto clicked = draw_titled(s, "suspects", "What is left with each piece exact", height, table,
+  if (const auto clicked = draw_titled(s, "suspects", "Drift left with each piece exact", height, table,
                                        {.row = row, .bar = bar}, [&] { return deviation_csv(r); }))
     s.look().pair = static_cast<int>(ranked[*clicked].pair);
 }

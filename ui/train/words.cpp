@@ -79,7 +79,7 @@ std::string drift_text(const TrainPlan& plan, const PairPoint& point, const Weig
 std::string bisect_text(const TrainRecord& r) {
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, concluded_from, -1, -1);
   if (ranked.empty() || !std::isfinite(ranked.front().share)) return "The pieces are measured with the next steps.";
-  std::string text = "What is left of it";
+  std::string text = "Left of it";
   for (std::size_t i = 0; i < std::min<std::size_t>(2, ranked.size()); ++i)
     text += (i == 0 ? ": " : ", ") + ratio_text(ranked[i].share) + " with " + r.pairs[ranked[i].pair].pair.name;
   if (ranked.size() > 2) text += fmt::format(", more with the other {}", ranked.size() - 2);

@@ -201,8 +201,8 @@ void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float w
   }
   ImGui::InvisibleButton("block", {width, y - at.y});
   explain(
-      "Each product, and c, in binary, under the largest exponent of the block. What lies right of the dashed line is cut off "
-      "before the sum; of the sum, what the result has no room for.",
+      "Each product, and c, in binary, under the largest exponent of the block. Bits right of the dashed line are cut off "
+      "before the sum; then bits of the sum that the result has no room for.",
       "aligned = trunc(significand * 2^(F - (e - exponent)))");
 }
 

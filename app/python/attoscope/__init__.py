@@ -4,7 +4,7 @@
     attoscope.assert_attention_close(o, q, k, v, mask="causal")
 
 Tensors are torch's (of any device), arrays of NumPy, CuPy, JAX or ml_dtypes, buffers, nested lists, or names of .npy and
-.safetensors files. What is computed, the program `attoscope` computes: the one that this package was installed with.
+.safetensors files. The program `attoscope` that this package was installed with computes everything.
 """
 from __future__ import annotations
 

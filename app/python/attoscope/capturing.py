@@ -1,4 +1,4 @@
-"""What passes through a model's attention, by layer and head, in .safetensors files."""
+"""The tensors that pass through a model's attention, by layer and head, in .safetensors files."""
 from __future__ import annotations
 
 import functools
@@ -101,7 +101,7 @@ def _shape_of_heads(shape: Tuple[int, ...]) -> Tuple[int, int, int]:
 
 
 class Capture:
-    """What `capture` is: a context manager, and afterwards what was captured."""
+    """The value of `capture`: a context manager, and afterwards the captured tensors."""
 
     def __init__(self, model: Any, file: "os.PathLike[str] | str", also: Iterable[Tuple[Any, str]] = (), everything: bool = False) -> None:
         self.calls: List[Call] = []  #: what is in the files, in the order of the calls
@@ -173,7 +173,7 @@ class Capture:
             raise CouldNotRun(f"nothing was captured: {self.skipped[0] if self.skipped else self._seen()}")
 
     def _seen(self) -> str:
-        """What ran where no attention did, and what to do."""
+        """Names the modules that ran where no attention did, and a way out."""
         hooked = ", ".join(self._hooked) or "neither torch's nor transformers', which are not loaded,"
         usual = sorted(self._ran, key=lambda name: "att" not in (name + self._ran[name]).lower())
         named = ", ".join(f"{name} ({self._ran[name]})" for name in usual[:3])
@@ -302,7 +302,7 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
     understood. `model` may be None: then layers have no names. Inside, nn.MultiheadAttention does not take its fused path.
 
     The files hold q, k, v and o of shape [layers * heads, n, d]; calls of other shapes, types or masks go into further files
-    (attention-2.safetensors, ...), and so does each decoded token. Of a batch whose sequences have masks of their own, each is kept
+    (attention-2.safetensors, ...), and so does each decoded token. Each sequence of a batch with masks of their own is kept
     by itself, without its padding. A mask that has no name here is kept as the tensor mask beside them. A call that
     has no counterpart here, such as one with dropout, is left out and named in `skipped`.
 

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Tuple
 from .errors import BadTensor, CouldNotRun
 from .tensors import Tensor, integers_of, safetensors_header, tensor_of, write_whole
 
-#: What enters a module and no module makes, by the end of the module's name.
+#: Inputs of modules that no module makes, by the end of the module's name.
 _INPUTS = {"o_proj": "attn_out", "post_attention_layernorm": "residual", "down_proj": "act"}
 
 

@@ -102,7 +102,7 @@ def top_left(is_causal: bool, n: int, n_k: int) -> Optional[str]:
 
 
 def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: Any, options: Dict[str, Any]) -> Problem:
-    """What a function of AttentionInterface computes on so many queries and keys, by the arguments that they share."""
+    """The problem that a function of AttentionInterface computes on so many queries and keys, by the arguments that they share."""
     for name in ("position_bias", "head_mask"):
         if options.get(name) is not None:
             raise BadTensor(f"it has {name}, which has no counterpart here")

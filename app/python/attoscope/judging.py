@@ -80,7 +80,7 @@ def judge(
     `scales` holds what stored tensors are multiplied by, such as {"k": k_scale, "v": 0.02}: numbers, tensors or names of files,
     one for all, or one for each head, token, channel or block, as the shape says.
 
-    Of packed and paged calls each sequence is judged as a call of its own; heads stand behind tokens unless `layout` says otherwise.
+    Each sequence of packed and paged calls is judged as a call of its own; heads stand behind tokens unless `layout` says otherwise.
     `cu_seqlens_q` and `cu_seqlens_k` (that of Q) are the bounds of sequences, `leftpad_k` the padding before their keys, `cache_seqlens`
     their keys, `block_table` their pages [sequences, pages], or as FlashInfer has them `kv_indptr`, `kv_indices` and `kv_last_page_len`.
     Pages are [page, heads, d], with `page_layout="HND"` [heads, page, d]; `kv` holds K and V in one tensor, whose `k` and `v` are None.

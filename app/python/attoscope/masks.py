@@ -10,7 +10,7 @@ _MINUS_MUCH = -1e4  #: what stands for minus infinity in masks that are added, a
 
 
 class MaskRows(NamedTuple):
-    """Which keys the queries of one matrix see: of each query how many, the first and the last."""
+    """The keys that the queries of one matrix see: their number for each query, the first and the last."""
 
     keys: int
     counts: List[int]
@@ -82,7 +82,7 @@ def mask_rows(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
 
 
 def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
-    """Of a tensor of torch or NumPy, by its own arithmetic."""
+    """The rows of a tensor of torch or NumPy, by its own arithmetic."""
     if len(mask.shape) < 2 or 0 in mask.shape:
         raise BadTensor("its mask is no matrix")
     seen = mask if str(mask.dtype).endswith("bool") else mask == 0
@@ -107,7 +107,7 @@ def _quicker(seen: Any) -> Any:
 
 
 def _first_seen(seen: Any) -> List[int]:
-    """Of each row; argmax takes the first of equals."""
+    """The first seen key of each row; argmax takes the first of equals."""
     found: List[int] = (seen.byte() if hasattr(seen, "byte") else seen).argmax(-1).reshape(-1).tolist()
     return found
 

@@ -1,4 +1,4 @@
-"""What a captured call of attention computes besides its tensors, and its parts that have one mask each."""
+"""The settings of a captured call of attention besides its tensors, and its parts that have one mask each."""
 from __future__ import annotations
 
 import math
@@ -48,7 +48,7 @@ class Masks:
         self._last: List[Tuple[Any, Tuple[Tuple[int, ...], List[MaskRows]]]] = []
 
     def rows(self, mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
-        """Of `mask_rows`. Raises BadTensor."""
+        """The rows of `mask_rows`. Raises BadTensor."""
         for known, rows in self._last:
             if known is mask:
                 return rows

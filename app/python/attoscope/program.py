@@ -16,7 +16,7 @@ USAGE = 2  #: the program's exit code where an option is wrong
 
 
 class Answer(NamedTuple):
-    """What one run of the program left."""
+    """The result of one run of the program."""
 
     code: int
     out: str
@@ -134,7 +134,7 @@ def _terminal() -> Tuple[int, int]:
 
 
 def _watch(process: Any, terminal: int, line: Any) -> Tuple[bytes, bytes]:
-    """What the program writes, less the lines about its progress, which are shown."""
+    """The program's output, less the lines about its progress, which are shown."""
     import re
     import threading
 
@@ -160,7 +160,7 @@ def _watch(process: Any, terminal: int, line: Any) -> Tuple[bytes, bytes]:
 
 
 def _sentence(text: str) -> str:
-    """What stands after "attoscope: ", or the last line."""
+    """The text behind "attoscope: ", or the last line."""
     _, name, said = text.rpartition("attoscope: ")
     lines = text.strip().splitlines()
     return " ".join(said.split()) if name else lines[-1] if lines else ""
@@ -244,7 +244,7 @@ def temporary_folder(needed: bool = True) -> Any:
 
 
 def is_file_name(value: Any) -> bool:
-    """Whether a tensor is given by a file's name."""
+    """True if a tensor is given by a file's name."""
     return isinstance(value, (str, os.PathLike))
 
 

@@ -148,7 +148,7 @@ def multi_head(capture: Capture) -> Undo:
 
 
 def _keep_products(capture: Capture, made: List[Tuple[Tuple[Any, ...], Any]], given: Dict[str, Any]) -> None:
-    """Of scaled Q and K, and of weights and V: their scale is 1, since Q has it already."""
+    """Keeps the products of scaled Q and K, and of weights and V: their scale is 1, since Q has it already."""
     (scores, _), (weighted, o) = made
     heads = int(given["num_heads"])
 

@@ -1,4 +1,4 @@
-"""What `judge` found, as a value: its sentences, its table, its drawing in a notebook."""
+"""The findings of `judge` as a value: its sentences, its table, its drawing in a notebook."""
 from __future__ import annotations
 
 import html
@@ -10,7 +10,7 @@ from .errors import BadOption, in_one_frame
 
 
 class Verdict:
-    """What `judge` found. True where the output is rounded and no more."""
+    """The findings of `judge`. True where the output is rounded and no more."""
 
     def __init__(self, found: Dict[str, Any], report: Optional[str] = None, view: Optional[Callable[[], str]] = None,
                  file: Optional[str] = None) -> None:

@@ -1,4 +1,4 @@
-"""What a kernel computes, in the words of torch and NumPy, as the words of the program."""
+"""A kernel's settings in the words of torch and NumPy, as the words of the program."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional

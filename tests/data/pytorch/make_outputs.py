@@ -35,7 +35,7 @@ GRADIENT_CASES["bf16_shared"] = (torch.bfloat16, 4, 1, 256, 16, "none", None, 1.
 
 
 def mask_of(text, n):
-    """Which keys a query sees, as booleans; None where it sees all."""
+    """The keys that a query sees, as booleans; None where it sees all."""
     kind, _, width = text.partition(":")
     if kind == "none":
         return None

@@ -134,7 +134,7 @@ CASE(train, words) {
   r = made_record(plan_of(TrainKind::bisect), 10);
   for (std::size_t p = 0; p < r->pairs.size(); ++p)
     r->pairs[p].points.back().deviations[0].rel_l2 = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
-  is(say(*r).sentence, "What is left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
+  is(say(*r).sentence, "Left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
                            fmt::format(", more with the other {}.", r->pairs.size() - 3));
   r = made_record(plan_of(), 10);
   is(runs_text(*r), "");

@@ -33,7 +33,7 @@ void draw_names(const std::vector<Blank>& blanks, float width) {
   std::string text;
   for (const Blank& blank : blanks) {
     text += text.empty() ? "" : "; ";
-    text += blanks.size() > 1 ? blank.target + " of " : "Of ";
+    text += blanks.size() > 1 ? blank.target + " of " : "Names: ";
     for (std::size_t i = 0; i < blank.names.size(); ++i)
       text += (i == 0 ? "" : ", ") + blank.names[i] + (blank.names[i] == "α" ? " (or alpha)" : "");
   }

@@ -213,7 +213,7 @@ void edit_step(LessonScene& scene, const std::string& key) {
   const Method& method = key[0] == 'a' ? scene.experiment.a : scene.experiment.b;
   bool rounded = method.precision[step].kind != Rounding::Kind::exact;
   if (toggle((key + " rounded").c_str(), rounded)) change(scene, key, rounded ? "main" : "exact");
-  explain("Whether " + std::string(name(step)) + " is rounded to the main format: " + std::string(info(step).what) + ".",
+  explain("Rounds " + std::string(name(step)) + " to the main format: " + std::string(info(step).what) + ".",
           "x -> round(D, x)");
 }
 

@@ -129,7 +129,7 @@ std::string sentence(const AskedSum& q, const TensorCoreBlock& block, const SumT
          (exact == block.result ? ", the exact sum." : fmt::format(", off by {}.", compact(block.result - exact)));
 }
 
-/// a . b + c of all blocks up to this one, in double: exact but for its last bits. Of a block's first half that half alone.
+/// a . b + c of all blocks up to this one, in double: exact but for its last bits. For a block's first half that half alone.
 double exact_up_to(const AskedSum& q, const TensorCoreRule& rule, const TensorCoreBlock& block, std::size_t end) {
   double sum = 0;
   if (rule.carry == CarryPlace::after_the_halves && !block.added) {

@@ -93,8 +93,8 @@ std::string value_of(const LessonScene& scene, std::string_view key, std::string
 int whole_of(const LessonScene& scene, std::string_view key, int otherwise, int least, int most, std::string& problem);
 /// The words between the commas of a value.
 std::vector<std::string> list_of(const LessonScene& scene, std::string_view key, std::string_view otherwise = {});
-/// The reader's value of a key, one of the view's own or of the experiment's ("block_k", "a.O"), from the next frame on. What
-/// the lesson says is no change.
+/// The reader's value of a key, one of the view's own or of the experiment's ("block_k", "a.O"), from the next frame on. The
+/// lesson's own value is no change.
 void change(LessonScene& scene, std::string_view key, std::string value);
 /// Forgets the reader's changes.
 void restore(LessonScene& scene);

@@ -1,4 +1,4 @@
-/// The browser's file chooser in the place of the desktop's dialogs. What is saved goes into /downloads, from which the page
+/// The browser's file chooser in the place of the desktop's dialogs. A saved file goes into /downloads, from which the page
 /// gives it to the browser.
 #pragma once
 
