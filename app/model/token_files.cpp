@@ -10,7 +10,7 @@
 #include "app/model/tokenizer.h"
 #include "app/tensors/npy.h"
 #include "app/words/numbers.h"
-#include "kernels/train/plan/chronicle.h"
+#include "kernels/train/plan/corpus.h"
 
 namespace attoscope::app {
 

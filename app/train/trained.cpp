@@ -8,7 +8,7 @@
 #include "app/files/files.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
-#include "kernels/train/plan/chronicle.h"
+#include "kernels/train/plan/corpus.h"
 
 namespace attoscope::app {
 

@@ -8,20 +8,16 @@
 #include "kernels/train/activations.h"
 
 namespace attoscope {
-namespace {
 
-/// Stochastic rounding's seed for one layer of a step.
-std::uint64_t layer_seed_of(std::uint64_t step_seed, int layer) {
-  constexpr std::uint64_t stream = 0x6c617965;
-  const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(layer), 0, stream, step_seed);
+std::uint64_t rounding_seed_of(std::uint64_t seed, int index, std::uint64_t stream) {
+  const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(index), 0, stream, seed);
   return (p.x[0] << 32) | p.x[1];
 }
-
-}  // namespace
 
 template <class T>
 struct Model<T>::Parts {
   using Numbers = DeviceNumbers<T>;
+  static constexpr std::uint64_t layer_stream = 0x6c617965;  ///< of the layers of a step
 
   Parts(const ModelShape& model, int vocabulary, int sequences, const TrainMethod& method, Primitives<T>& device)
       : shape(model),
@@ -219,7 +215,7 @@ struct Model<T>::Parts {
             .o = y.o.get(),
             .m = y.m.get(),
             .l = y.l.get(),
-            .rounding_seed = layer_seed_of(rounding_seed, layer)};
+            .rounding_seed = rounding_seed_of(rounding_seed, layer, layer_stream)};
   }
 
   CrossEntropy<T> cross_entropy(T scale, T* d_logits) const {

@@ -18,6 +18,9 @@ struct CapturedHead {
   std::vector<float> q, k, v;
 };
 
+/// The seed of stochastic rounding in step or layer `index`; each stream of a seed has its own.
+std::uint64_t rounding_seed_of(std::uint64_t seed, int index, std::uint64_t stream);
+
 /// A model on a device. Y = X.W of D-rounded X and W, rounded to D; the gradients of both as well, dW after its sum over
 /// tokens.
 template <class T>

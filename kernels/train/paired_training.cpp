@@ -77,10 +77,9 @@ void check_fits(const TrainPlan& plan, const TrainRecord& record, const PairedTr
 
 /// The entries of `all` up to `step`.
 template <class T>
-std::vector<T> until(const std::vector<T>& all, int step) {
-  std::vector<T> kept;
-  std::ranges::copy_if(all, std::back_inserter(kept), [&](const T& x) { return x.step <= step; });
-  return kept;
+std::vector<T> until(std::vector<T> all, int step) {
+  std::erase_if(all, [&](const T& x) { return x.step > step; });
+  return all;
 }
 
 /// One sentence that says why nothing trains: both the device and its substitute failed.

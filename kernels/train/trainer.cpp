@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "kernels/arithmetic/exponential.h"
-#include "kernels/arithmetic/random.h"
 #include "kernels/system_memory.h"
 #include "kernels/train/activations.h"
 
@@ -34,11 +33,6 @@ std::string number(double x) {
 constexpr std::uint64_t attention_stream = 0x73746570;
 /// The stream of the numbers that its update stores.
 constexpr std::uint64_t update_stream = 0x75706474;
-
-std::uint64_t rounding_seed_of(std::uint64_t seed, int step, std::uint64_t stream = attention_stream) {
-  const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(step), 0, stream, seed);
-  return (p.x[0] << 32) | p.x[1];
-}
 
 constexpr const char* not_finite = "the first number that is not finite";
 
@@ -85,7 +79,7 @@ struct Trainer::Parts {
     return batch_at(training_text(plan), plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
   }
 
-  double forward() { return model.forward(weights.get(), next_batch(), rounding_seed_of(run.seed, next())); }
+  double forward() { return model.forward(weights.get(), next_batch(), rounding_seed_of(run.seed, next(), attention_stream)); }
 
   void check_loss(double loss) const {
     const bool finite = std::isfinite(loss);
@@ -211,7 +205,6 @@ Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
-const RunPlan& Trainer::run() const { return parts_->run; }
 const Parameters& Trainer::parameters() const { return parts_->model.parameters(); }
 std::string Trainer::device() const { return parts_->on->name(); }
 int Trainer::step_count() const { return parts_->step; }
@@ -307,7 +300,7 @@ double Trainer::heldout_loss() {
   double sum = 0;
   for (int i = 0; i < batches; ++i)
     sum += p.model.forward(p.weights.get(), spaced_batch(text, i, batches, sequences, p.plan.model.context),
-                           rounding_seed_of(p.run.seed, 0));
+                           rounding_seed_of(p.run.seed, 0, attention_stream));
   return sum / batches;
 }
 

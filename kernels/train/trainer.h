@@ -53,7 +53,6 @@ class Trainer {
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  const RunPlan& run() const;
   const Parameters& parameters() const;
   std::string device() const;
   int step_count() const;  ///< steps taken

@@ -1,5 +1,5 @@
 /// The text that comes with the program: the same bytes everywhere, and worth remembering.
-#include "kernels/train/plan/chronicle.h"
+#include "kernels/train/plan/corpus.h"
 
 #include <gtest/gtest.h>
 

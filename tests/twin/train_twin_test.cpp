@@ -123,7 +123,7 @@ TEST_F(TrainTwin, TwentyStepsOfTrainingGiveTheCpusWeights) {
 
 TEST_F(TrainTwin, ThreadsThatDoNotMeetAreNoticed) {
   Dice dice(1);
-  const ProductTask task{.m = 1, .n = 1, .k = 1, .piece = 1};
+  const ProductTask task{{.m = 1, .n = 1, .k = 1, .piece = 1}};
   testing::HostProductBlock<SmallTile> block(task, {}, dice);
   block.each([](ProductThread<SmallTile>&) {});
   EXPECT_THROW(block.each([](ProductThread<SmallTile>&) {}), std::logic_error);

@@ -8,11 +8,22 @@
 #include "kernels/backward/backward_pass.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/lanes/arena.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {
 namespace {
+
+/// `method` with nothing rounded beyond its input.
+TrainMethod without_rounding(TrainMethod method) {
+  const Rounding input = method.method.precision[Step::input];
+  method.method.precision.steps = {};
+  method.method.precision[Step::input] = input;
+  method.gradient.steps = {};
+  method.method.accumulator = {};
+  return method;
+}
 
 /// Numbers of a row that is whole vectors.
 template <class T>
@@ -71,7 +82,7 @@ class CpuHeads {
         code_(head_code(isa_.name)) {}
 
   void forward() const {
-    each_head([this](const HeadRule<T>& rule) { return forward_bytes(rule.job); },
+    each_head([this](const HeadRule<T>& rule) { return isa_.in<T>().scratch(rule.job); },
               [this](int place, const HeadMemory<T>& x) {
                 const bool reversed = rule_of(place).job.reversed;
                 gather(batch_.q, place, 0, false, x.queries, d_);
@@ -140,7 +151,7 @@ class CpuHeads {
       if constexpr (std::is_same_v<T, float>) {
         code_.rounded(to, count, plan, to);
       } else {
-        isa_.round_double(to, count, plan, to);
+        isa_.in_double.rounded(to, count, plan, to);
       }
     }
   }
@@ -168,20 +179,10 @@ class CpuHeads {
   /// The output of all rows in `x`.
   template <class X>
   void attend(const Job<X>& job, const CpuObserver<X>& observer, const HeadMemory<T>& x) const {
-    constexpr bool is_float = std::is_same_v<X, float>;
-    const int height = is_float ? isa_.float_rows : isa_.double_rows;
-    for (int row = 0; row < n_; row += height) {
-      const RowBlock block{x.rows + row, std::min(height, n_ - row), row};
-      double* const out = x.o + attoscope::place(row, d_);
-      if constexpr (is_float) {
-        isa_.run_float(job, block, observer, x.lanes, out);
-      } else {
-        isa_.run_double(job, block, observer, x.lanes, out);
-      }
-    }
+    const LaneCode<X>& code = isa_.in<X>();
+    for (int row = 0; row < n_; row += code.rows)
+      code.run(job, {x.rows + row, std::min(code.rows, n_ - row), row}, observer, x.lanes, x.o + attoscope::place(row, d_));
   }
-  std::size_t forward_bytes(const Job<float>& job) const { return isa_.float_scratch(job); }
-  std::size_t forward_bytes(const Job<double>& job) const { return isa_.double_scratch(job); }
 
   // --- backward ---------------------------------------------------------------------------------------------------------
 
@@ -269,7 +270,7 @@ class CpuHeads {
     golden.v = v.data();
     AlignedBuffer scratch;
     HeadMemory<T> own = x;
-    own.lanes = static_cast<char*>(scratch.at_least(forward_bytes(golden)));
+    own.lanes = static_cast<char*>(scratch.at_least(isa_.in_double.scratch(golden)));
     attend(golden, CpuObserver<double>{nullptr, never_}, own);
   }
 
@@ -296,6 +297,30 @@ void add(HeadStatistics& sum, const HeadStatistics& x) {
 }  // namespace
 
 template <class T>
+HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool is_exact) {
+  const TrainMethod x = is_exact ? without_rounding(method) : method;
+  Problem problem;
+  problem.n = shape.context;
+  problem.d = shape.head_dimension();
+  problem.mask.kind = Mask::Kind::causal;
+  HeadRule<T> rule;
+  Operands<T> inputs;  // their formats alone
+  if (const Rounding& r = x.method.precision[Step::input]; r.kind != Rounding::Kind::exact)
+    inputs.format = format_of(r, x.format);
+  rule.job = job(problem, x.method, x.format, inputs);
+  rule.job.seed = 0;
+  for (std::size_t i = 0; i < grad_step_count; ++i)
+    if (is_of_training(static_cast<GradStep>(i))) rule.grad[i] = plan<T>(x.gradient.steps[i], x.format);
+  rule.delta_from = x.gradient.delta_from;
+  rule.normalises = normalises_P(x.method.algorithm);
+  rule.is_merged = x.method.algorithm == Algorithm::split_kv;
+  rule.rounds_m = true;
+  rule.factors.dQ = rule.factors.dK = rule.job.scale * rule.job.exp2.score_unit;
+  rule.block_k = shape.context;
+  return rule;
+}
+
+template <class T>
 void run_heads(const HeadBatch<T>& heads, std::string_view isa) {
   CpuHeads<T>(heads, isa).forward();
 }
@@ -313,6 +338,8 @@ std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward,
   return sums;
 }
 
+template HeadRule<float> head_rule(const ModelShape&, const TrainMethod&, bool);
+template HeadRule<double> head_rule(const ModelShape&, const TrainMethod&, bool);
 template void run_heads(const HeadBatch<float>&, std::string_view);
 template void run_heads(const HeadBatch<double>&, std::string_view);
 template void run_head_gradients(const HeadGradient<float>&, std::string_view);

@@ -7,6 +7,7 @@
 #include "kernels/arithmetic/plan_rounder.h"
 #include "kernels/arithmetic/random.h"
 #include "kernels/backward/gradient_device.h"
+#include "kernels/lanes/arena.h"
 #include "kernels/train/head/head.h"
 
 namespace attoscope {
@@ -138,29 +139,11 @@ struct DifferentiateTask {
   char* scratch = nullptr;                                ///< [place - first][team]
 };
 
-/// Hands out 256-byte aligned arrays from one block of memory; with a null block it only counts.
-class DeviceArena {
- public:
-  explicit DeviceArena(void* memory) : memory_(static_cast<char*>(memory)) {}
-
-  template <class X>
-  X* take(std::size_t count) {
-    X* const part = memory_ ? reinterpret_cast<X*>(memory_ + used_) : nullptr;
-    used_ += (count * sizeof(X) + 255) / 256 * 256;
-    return part;
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  char* memory_;
-  std::size_t used_ = 0;
-};
-
 /// Takes the task's arrays from `memory`; returns their bytes.
 inline std::size_t take_arrays(AttendTask& task, void* memory) {
   const std::size_t heads = static_cast<std::size_t>(task.part.count),
                     numbers = heads * static_cast<std::size_t>(task.batch.context) * static_cast<std::size_t>(task.batch.d);
-  DeviceArena arena(memory);
+  Arena arena(memory);
   for (float** x : {&task.x.q, &task.x.keys, &task.x.v}) *x = arena.take<float>(numbers);
   task.out = arena.take<double>(numbers);
   task.scratch = arena.take<char>(heads * static_cast<std::size_t>(task.size.teams) * task.size.forward.scratch);
@@ -170,7 +153,7 @@ inline std::size_t take_arrays(DifferentiateTask& task, void* memory) {
   const std::size_t heads = static_cast<std::size_t>(task.part.count), teams = static_cast<std::size_t>(task.size.teams),
                     context = static_cast<std::size_t>(task.batch.context),
                     numbers = heads * context * static_cast<std::size_t>(task.batch.d);
-  DeviceArena arena(memory);
+  Arena arena(memory);
   task.dk_sums = arena.take<float>(2 * numbers);  // both are cleared at once
   if (task.dk_sums != nullptr) task.dv_sums = task.dk_sums + numbers;
   GatheredHeads& x = task.x;

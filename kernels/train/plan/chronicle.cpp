@@ -1,5 +1,3 @@
-#include "kernels/train/plan/chronicle.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "kernels/arithmetic/random.h"
+#include "kernels/train/plan/corpus.h"
 
 namespace attoscope {
 namespace {

@@ -24,23 +24,6 @@ void each_character(std::string_view text, const std::string& name, F f) {
   }
 }
 
-/// Number of characters of a text, and the different ones, ascending.
-struct TextStatistics {
-  std::size_t count = 0;
-  std::vector<char32_t> characters;
-};
-TextStatistics statistics_of(std::string_view text, const std::string& name) {
-  TextStatistics statistics;
-  std::vector<bool> seen(code_points);
-  each_character(text, name, [&](char32_t c) {
-    seen[c] = true;
-    ++statistics.count;
-  });
-  for (char32_t c = 0; c < code_points; ++c)
-    if (seen[c]) statistics.characters.push_back(c);
-  return statistics;
-}
-
 void check_size(std::string_view text, const std::string& name) {
   if (text.size() > max_text)
     throw std::invalid_argument(name + " has " + std::to_string(text.size()) + " bytes, expected at most " +
@@ -79,14 +62,21 @@ void add_piece(Batch& batch, std::span<const std::uint16_t> text, std::uint64_t 
 
 std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name) {
   check_size(text, name);
-  const TextStatistics statistics = statistics_of(text, name);
-  check_characters(statistics.count, statistics.characters.size(), name);
-  std::vector<std::uint16_t> index(code_points);
-  for (std::size_t i = 0; i < statistics.characters.size(); ++i)
-    index[statistics.characters[i]] = static_cast<std::uint16_t>(i);
+  std::vector<bool> seen(code_points);
+  std::size_t count = 0;
+  each_character(text, name, [&](char32_t c) {
+    seen[c] = true;
+    ++count;
+  });
   auto corpus = std::make_shared<Corpus>();
-  corpus->characters = statistics.characters;
-  corpus->text.reserve(statistics.count);
+  std::vector<std::uint16_t> index(code_points);
+  for (char32_t c = 0; c < code_points; ++c) {
+    if (!seen[c]) continue;
+    index[c] = static_cast<std::uint16_t>(corpus->characters.size());
+    corpus->characters.push_back(c);
+  }
+  check_characters(count, corpus->characters.size(), name);
+  corpus->text.reserve(count);
   each_character(text, name, [&](char32_t c) { corpus->text.push_back(index[c]); });
   return corpus;
 }

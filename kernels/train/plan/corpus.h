@@ -22,6 +22,13 @@ inline constexpr std::size_t min_text = 2000, max_text = 256u << 20;  ///< chara
 /// which byte), is shorter than min_text, has only one character, or more than max_vocabulary different characters.
 std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name);
 
+/// The text that comes with the program: the chronicle of an invented country, written by a rule, in ASCII. It has the same
+/// bytes on every machine, since it is made of Philox's numbers and of whole numbers alone.
+///
+/// An entry says where a person lives, as what, since when, and what the person owns; its later sentences, and later entries,
+/// repeat it. The letters of a name can therefore be known from text that is far back, and hardly from the last few letters.
+std::string chronicle();
+
 /// Input and target of a step: [sequence * context + position].
 struct Batch {
   std::vector<std::uint16_t> input, target;  ///< target is the next character

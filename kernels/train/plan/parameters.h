@@ -23,7 +23,6 @@ struct ParameterTensor {
 
 /// Names of a layer's tensors, in order; `norm_1_bias` and `norm_2_bias` are missing with Norm::rms.
 enum class Weight : std::uint8_t { norm_1_gain, norm_1_bias, W_Q, W_K, W_V, W_O, norm_2_gain, norm_2_bias, W_1, W_2 };
-inline constexpr int layer_weights = enum_count<Weight>();
 inline constexpr EnumArray<Weight> weight_names{"norm 1 gain", "norm 1 bias", "W_Q",         "W_K", "W_V",
                                                 "W_O",         "norm 2 gain", "norm 2 bias", "W_1", "W_2"};
 

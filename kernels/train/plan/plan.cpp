@@ -1,6 +1,7 @@
 #include "kernels/train/plan/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/experiment/presets.h"
@@ -140,6 +141,26 @@ void add_suspects(const TrainPlan& plan, TrainRuns& all) {
   }
 }
 
+/// Two models that differ only in the storage of AdamW's moments.
+TrainPlan spike() {
+  TrainPlan plan = default_train_plan();
+  plan.with_exact = false;
+  plan.model = {.layers = 2, .width = 32, .heads = 2, .context = 64};
+  plan.a.method = plan.b.method;
+  plan.a.gradient = plan.b.gradient;
+  plan.a.method.block_k = plan.b.method.block_k = 8;
+  plan.a.optimiser = {Rounding::Kind::format, fp16, true};
+  plan.b.optimiser = {Rounding::Kind::format, bf16, true};
+  plan.recipe.batch = 4;
+  plan.recipe.steps = 100;
+  plan.recipe.epsilon = 2e-8;
+  return plan;
+}
+
+constexpr std::array<NamedPlan, 1> plans{{
+    {"spike", "a loss spike: a stores the moments of AdamW in fp16, b in bf16, both stochastically rounded", spike},
+}};
+
 /// Number of characters of the plan's text in the training part.
 std::size_t trained_characters(const TrainPlan& plan) {
   const std::size_t all = plan.text.corpus->text.size();
@@ -216,6 +237,16 @@ TrainRuns runs_of(const TrainPlan& plan) {
   if (plan.kind == TrainKind::bisect) add_suspects(plan, all);
   if (plan.with_exact && may_add_exact(plan.kind)) add_exact(plan, all);
   return all;
+}
+
+std::span<const NamedPlan> named_plans() { return plans; }
+
+TrainPlan named_plan(std::string_view name) {
+  const auto* const found = std::ranges::find(plans, name, &NamedPlan::name);
+  if (found != plans.end()) return found->plan();
+  std::string known;
+  for (const NamedPlan& p : plans) known.append(known.empty() ? "" : ", ").append(p.name);
+  throw std::invalid_argument("'" + std::string(name) + "' is no plan, expected " + known);
 }
 
 }  // namespace attoscope

@@ -88,7 +88,7 @@ inline constexpr EnumArray<BisectBy> bisect_names{"step", "gradient", "layer", "
 
 /// The text to train on. The file is read outside kernels/; `corpus` then holds its characters.
 struct TextSource {
-  std::string file;                      ///< empty: the text that comes with the program (kernels/train/plan/chronicle.h)
+  std::string file;                      ///< empty: the text that comes with the program (`chronicle`)
   std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is another plan
   std::shared_ptr<const Corpus> corpus;  ///< not compared
 

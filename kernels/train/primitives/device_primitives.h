@@ -27,10 +27,12 @@ class DevicePrimitives final : public Primitives<float> {
 
   void product(const MatrixProduct<float>& p) override {
     const int piece = p.piece > 0 ? std::min(p.piece, p.k) : p.k, pieces = piece > 0 ? (p.k - 1) / piece + 1 : 1;
-    if (pieces == 1) return multiply(task_of(p, std::max(1, piece)));
+    ProductTask whole{p};
+    whole.piece = std::max(1, piece);
+    if (pieces == 1) return multiply(whole);
     const JoinTask join{.rows = p.m, .cols = p.n, .c = p.c, .c_row = p.c_row, .adds = p.adds, .rounding = p.rounding};
     join_parts(pieces, join, [&](float* sums, int first, int count) {
-      ProductTask part = task_of(p, piece);
+      ProductTask part = whole;
       part.a += first * std::int64_t{piece} * p.a_col;
       part.b += first * std::int64_t{piece} * p.b_row;
       part.k = std::min(p.k - first * piece, count * piece);
@@ -110,23 +112,6 @@ class DevicePrimitives final : public Primitives<float> {
 
  private:
   static constexpr std::int64_t most_parts = 1 << 15;  ///< of a launch
-
-  static ProductTask task_of(const MatrixProduct<float>& p, int piece) {
-    return {.a = p.a,
-            .a_row = p.a_row,
-            .a_col = p.a_col,
-            .b = p.b,
-            .b_row = p.b_row,
-            .b_col = p.b_col,
-            .c = p.c,
-            .c_row = p.c_row,
-            .m = p.m,
-            .n = p.n,
-            .k = p.k,
-            .piece = piece,
-            .adds = p.adds,
-            .rounding = p.rounding};
-  }
 
   /// Uses large blocks if there are enough of them for the device.
   void multiply(ProductTask p) {

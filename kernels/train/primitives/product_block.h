@@ -7,20 +7,11 @@
 
 namespace attoscope {
 
-/// One launch of a product: every block of C times every piece of k.
-struct ProductTask {
-  const float* a = nullptr;
-  std::int64_t a_row = 0, a_col = 0;
-  const float* b = nullptr;
-  std::int64_t b_row = 0, b_col = 0;
-  float* c = nullptr;
-  std::int64_t c_row = 0;
+/// One launch of a product: every block of C times every piece of k, of at least 1.
+struct ProductTask : MatrixProduct<float> {
   std::int64_t c_piece = 0;  ///< distance from the sums of a piece to those of the next
-  int m = 0, n = 0, k = 0;
-  int piece = 0, pieces = 1;  ///< k of a piece, at least 1
-  bool adds = false;
+  int pieces = 1;
   bool aligned = false;  ///< four adjacent elements of a row of C may be stored at once
-  RounderPlan<float> rounding{};
 };
 
 /// Four floats that are loaded or stored at once.

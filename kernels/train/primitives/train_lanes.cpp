@@ -9,100 +9,84 @@ namespace attoscope {
 namespace ATTOSCOPE_ISA {
 namespace {
 
-template <class T>
-using V = typename Lanes<T>::V;
-
-template <class T>
-void rounded(const T* x, std::int64_t count, const RounderPlan<T>& plan, T* y) {
-  with_rounder(plan, Step::input, RandomBits<T>{},
-               [&](auto rounder) { each_lanes<V<T>>(count, [&](auto at) { at.put(y, rounder(at.of(x))); }); });
+void rounded(const float* x, std::int64_t count, const RounderPlan<float>& plan, float* y) {
+  with_rounder(plan, Step::input, RandomBits<float>{},
+               [&](auto rounder) { each_lanes<FloatV>(count, [&](auto at) { at.put(y, rounder(at.of(x))); }); });
 }
 
 /// Rounds y in place, while it is still in the cache.
-template <class T>
-void round_again(std::int64_t count, const RounderPlan<T>& plan, T* y) {
-  if (plan.rounds()) rounded<T>(y, count, plan, y);
+void round_again(std::int64_t count, const RounderPlan<float>& plan, float* y) {
+  if (plan.rounds()) rounded(y, count, plan, y);
 }
 
-template <class T>
-void embed(const T* embedding, const T* position, int width, T* x) {
-  each_lanes<V<T>>(width, [&](auto at) { at.put(x, at.of(embedding) + at.of(position)); });
+void embed(const float* embedding, const float* position, int width, float* x) {
+  each_lanes<FloatV>(width, [&](auto at) { at.put(x, at.of(embedding) + at.of(position)); });
 }
 
-template <class T>
-void word_sum(const int* rows, int count, int context, int width, const T* d_x, T* sum) {
-  each_lanes<V<T>>(width, [&](auto at) {
+void word_sum(const int* rows, int count, int context, int width, const float* d_x, float* sum) {
+  each_lanes<FloatV>(width, [&](auto at) {
     at.put(sum,
-           token_total<V<T>>(rows, count, context, [&](std::int64_t r, V<T> chain) { return chain + at.of(d_x + r * width); }));
+           token_total<FloatV>(rows, count, context, [&](std::int64_t r, FloatV chain) { return chain + at.of(d_x + r * width); }));
   });
 }
 
-template <class T>
-void position_sum(int position, int sequences, int context, int width, const T* d_x, T* sum) {
-  each_lanes<V<T>>(width, [&](auto at) {
-    at.put(sum, token_total<V<T>>(sequences, 1, [&](std::int64_t s, V<T> chain) {
+void position_sum(int position, int sequences, int context, int width, const float* d_x, float* sum) {
+  each_lanes<FloatV>(width, [&](auto at) {
+    at.put(sum, token_total<FloatV>(sequences, 1, [&](std::int64_t s, FloatV chain) {
              return chain + at.of(d_x + (s * context + position) * width);
            }));
   });
 }
 
-template <class T>
-void norm(const NormRows<T>& n, int first, int end) {
+void norm(const NormRows<float>& n, int first, int end) {
   for (int r = first; r < end; ++r) {
-    norm_row(SerialRow<V<T>>{}, n, r, NoRounder{});
+    norm_row(SerialRow<FloatV>{}, n, r, NoRounder{});
     round_again(n.width, n.rounding, n.y + static_cast<std::int64_t>(r) * n.width);
   }
 }
 
-template <class T>
-void norm_gradient(const NormGradient<T>& g, int first, int end) {
-  for (int r = first; r < end; ++r) norm_gradient_row(SerialRow<V<T>>{}, g, r);
+void norm_gradient(const NormGradient<float>& g, int first, int end) {
+  for (int r = first; r < end; ++r) norm_gradient_row(SerialRow<FloatV>{}, g, r);
 }
 
-template <class T>
-void norm_sums(const NormGradient<T>& g, int first_channel, int end_channel) {
-  each_lanes<V<T>>(end_channel - first_channel, [&](auto at) {
+void norm_sums(const NormGradient<float>& g, int first_channel, int end_channel) {
+  each_lanes<FloatV>(end_channel - first_channel, [&](auto at) {
     at.first += first_channel;
     at.put(g.d_gain,
-           token_total<V<T>>(g.forward.rows, g.piece, [&](int r, V<T> chain) { return gain_chain(g, r, at, chain); }));
+           token_total<FloatV>(g.forward.rows, g.piece, [&](int r, FloatV chain) { return gain_chain(g, r, at, chain); }));
     if (g.d_bias)
       at.put(g.d_bias,
-             token_total<V<T>>(g.forward.rows, g.piece, [&](int r, V<T> chain) { return bias_chain(g, r, at, chain); }));
+             token_total<FloatV>(g.forward.rows, g.piece, [&](int r, FloatV chain) { return bias_chain(g, r, at, chain); }));
   });
 }
 
-template <class T>
-void gelu(const T* x, std::int64_t count, const RounderPlan<T>& plan, T* y) {
-  each_lanes<V<T>>(count, [&](auto at) { at.put(y, gelu_of(at.of(x))); });
+void gelu(const float* x, std::int64_t count, const RounderPlan<float>& plan, float* y) {
+  each_lanes<FloatV>(count, [&](auto at) { at.put(y, gelu_of(at.of(x))); });
   round_again(count, plan, y);
 }
 
-template <class T>
-void gelu_gradient(const T* x, const T* d_y, std::int64_t count, const RounderPlan<T>& plan, T* d_x) {
-  each_lanes<V<T>>(count, [&](auto at) { at.put(d_x, at.of(d_y) * gelu_slope(at.of(x))); });
+void gelu_gradient(const float* x, const float* d_y, std::int64_t count, const RounderPlan<float>& plan, float* d_x) {
+  each_lanes<FloatV>(count, [&](auto at) { at.put(d_x, at.of(d_y) * gelu_slope(at.of(x))); });
   round_again(count, plan, d_x);
 }
 
-template <class T>
-void cross_entropy(const CrossEntropy<T>& c, int first, int end) {
+void cross_entropy(const CrossEntropy<float>& c, int first, int end) {
   for (int r = first; r < end; ++r) {
-    cross_entropy_row(SerialRow<V<T>>{}, c, r, NoRounder{});
+    cross_entropy_row(SerialRow<FloatV>{}, c, r, NoRounder{});
     if (c.d_logits) round_again(c.vocabulary, c.rounding, c.d_logits + static_cast<std::int64_t>(r) * c.vocabulary);
   }
 }
 
-template <class T>
-std::int64_t squares(const T* g, std::size_t count, std::size_t chunk, double unscale, double* chain) {
-  const auto size = chunk_size_of<chains, V<double>>(g, count, chunk, 0, unscale);
+std::int64_t squares(const float* g, std::size_t count, std::size_t chunk, double unscale, double* chain) {
+  const auto size = chunk_size_of<chains, DoubleV>(g, count, chunk, 0, unscale);
   __builtin_memcpy(chain, size.squares, sizeof size.squares);
   std::int64_t nonfinite = 0;
   for (int lane = 0; lane < size.lanes; ++lane) nonfinite += lane_of(size.nonfinite, lane);
   return nonfinite;
 }
 
-template <class T>
-void adam(const AdamStep<T>& step) {
-  each_lanes<V<T>>(step.count, [&](auto at) { adam_step(step, at); });
+void adam(const AdamStep<float>& step) {
+  each_lanes<FloatV>(step.count, [&](auto at) { adam_step(step, at); });
 }
 
 void count_rows(const GradientRule<float>& rule, const RowsTask<float>& task, void* scratch, HeadStatistics& statistics) {
@@ -125,18 +109,18 @@ TrainLanes train_lanes() {
           .block_rows = ProductShape<float>::block_rows,
           .product_scratch = product_scratch<float>,
           .product = product_part<float>,
-          .rounded = rounded<float>,
-          .embed = embed<float>,
-          .word_sum = word_sum<float>,
-          .position_sum = position_sum<float>,
-          .norm = norm<float>,
-          .norm_gradient = norm_gradient<float>,
-          .norm_sums = norm_sums<float>,
-          .gelu = gelu<float>,
-          .gelu_gradient = gelu_gradient<float>,
-          .cross_entropy = cross_entropy<float>,
-          .squares = squares<float>,
-          .adam = adam<float>,
+          .rounded = rounded,
+          .embed = embed,
+          .word_sum = word_sum,
+          .position_sum = position_sum,
+          .norm = norm,
+          .norm_gradient = norm_gradient,
+          .norm_sums = norm_sums,
+          .gelu = gelu,
+          .gelu_gradient = gelu_gradient,
+          .cross_entropy = cross_entropy,
+          .squares = squares,
+          .adam = adam,
           .count_rows = count_rows,
           .statistics_scratch = statistics_scratch};
 }

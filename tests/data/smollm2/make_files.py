@@ -4,7 +4,7 @@
   python3 -m venv VENV && VENV/bin/pip install torch numpy tokenizers
   VENV/bin/python tests/data/smollm2/make_files.py "$(app/fetch-model)" CHRONICLE.txt
 
-CHRONICLE.txt holds what chronicle() of kernels/train/plan/chronicle.h returns. plain_model.py is the model in plain torch. Another processor or torch may round the run in bf16 elsewhere.
+CHRONICLE.txt holds what chronicle() of kernels/train/plan/corpus.h returns. plain_model.py is the model in plain torch. Another processor or torch may round the run in bf16 elsewhere.
 """
 import pathlib
 import struct
