@@ -82,7 +82,7 @@ class CpuAnswer {
   };
 
   /// True if the rows fill one core's lanes at most.
-  bool is_one_block() const { return p_.row_count() <= instruction_set(p_.stop.isa).double_rows; }
+  bool is_one_block() const { return p_.row_count() <= instruction_set(p_.stop.isa).in_double.rows; }
 
   void compute_golden() {
     const StopSign& stop = p_.part(UpdatePart::golden);

@@ -214,7 +214,7 @@ double fma_peak(bool in_double, int threads) {
     for (double& mine : best)
       workers.emplace_back([&isa, &mine, in_double] {
         for (int window = 0; window < 40; ++window)
-          mine = std::max(mine, in_double ? isa.double_fma_rate(0.001) : isa.float_fma_rate(0.001));
+          mine = std::max(mine, in_double ? isa.in_double.fma_rate(0.001) : isa.in_float.fma_rate(0.001));
       });
   }
   return std::accumulate(best.begin(), best.end(), 0.0);

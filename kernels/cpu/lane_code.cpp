@@ -227,6 +227,11 @@ void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std:
   }
 }
 
+template <class T>
+LaneCode<T> lane_code_in() {
+  return {group_lanes * Lanes<T>::rows, attention_scratch<T>, run_attention<T>, products_of_row<T>, round_values<T>, fma_rate<T>};
+}
+
 }  // namespace
 
 #define ATTOSCOPE_TEXT_(x) #x
@@ -234,28 +239,18 @@ void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std:
 
 InstructionSet lane_code() {
   return {.name = ATTOSCOPE_TEXT(ATTOSCOPE_ISA),
-          .float_rows = group_lanes * Lanes<float>::rows,
-          .double_rows = group_lanes * Lanes<double>::rows,
-          .dd_rows = group_lanes * CpuDoubleDouble::rows,
           .emulates_fma = Lane<FloatV>::emulates_fma,
-          .float_scratch = attention_scratch<float>,
-          .double_scratch = attention_scratch<double>,
+          .in_float = lane_code_in<float>(),
+          .in_double = lane_code_in<double>(),
+          .dd_rows = group_lanes * CpuDoubleDouble::rows,
           .dd_scratch = dd_scratch,
-          .run_float = run_attention<float>,
-          .run_double = run_attention<double>,
-          .products_float = products_of_row<float>,
-          .products_double = products_of_row<double>,
           .run_dd = run_dd,
           .normals = normals,
-          .round_float = round_values<float>,
-          .round_double = round_values<double>,
           .deviation = deviation,
           .moments = moments,
           .gaps = gaps,
           .magnitudes = magnitudes,
-          .exponentials = exponentials,
-          .float_fma_rate = fma_rate<float>,
-          .double_fma_rate = fma_rate<double>};
+          .exponentials = exponentials};
 }
 
 }  // namespace ATTOSCOPE_ISA

@@ -33,13 +33,6 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
   return out;
 }
 
-void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<float>& p, float* out) {
-  isa.round_float(x, static_cast<std::int64_t>(count), p, out);
-}
-void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<double>& p, double* out) {
-  isa.round_double(x, static_cast<std::int64_t>(count), p, out);
-}
-
 /// Rounds the largest magnitudes of other heads to nearest; one beyond the format becomes its largest number.
 template <class T>
 std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& all, Rounding r, const Format& main) {
@@ -48,7 +41,7 @@ std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& a
   return std::make_shared<const AllHeads>([all, p = plan<T>(r, main)](ScaledTensor t, const StopSign& stop) {
     const double x = all->largest(t, stop);
     T y = 0;
-    round_piece(instruction_set(stop.isa), &x, 1, p, &y);
+    instruction_set(stop.isa).in<T>().rounded(&x, 1, p, &y);
     if (std::isfinite(y)) return static_cast<double>(y);
     return static_cast<double>(p.rounds() ? p.largest : std::numeric_limits<T>::max());
   });
@@ -75,7 +68,7 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
     stop.check();
     const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
     if (p.kind != RounderKind::stochastic) {
-      timed(stop, [&] { round_piece(isa, x.data() + first, count, p, y.data() + first); });
+      timed(stop, [&] { isa.in<T>().rounded(x.data() + first, static_cast<std::int64_t>(count), p, y.data() + first); });
       return;
     }
     for (std::size_t j = first; j < first + count; ++j)
@@ -260,16 +253,6 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 
 namespace {
 
-/// An instruction set's functions for a working type.
-template <class T>
-struct LaneCode {
-  int rows;
-  bool emulates_fma;
-  std::size_t (*scratch)(const Job<T>&);
-  void (*run)(const Job<T>&, const RowBlock&, const CpuObserver<T>&, void*, double*);
-  void (*products)(const Job<T>&, int, Keys, T*);
-};
-
 /// True if q.k are chains of fma, which no tile of keys changes.
 template <class T>
 bool has_plain_products(const Job<T>& job) {
@@ -334,12 +317,17 @@ OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
   return ranges;
 }
 
+}  // namespace
+
 template <class T>
-Matrix run_on_lanes(Job<T> job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
-                    const StopSign& stop, RowStates<T>* states) {
+Matrix run(const Job<T>& given, const std::vector<int>& rows, Recorder<std::type_identity_t<T>>* recorder, const StopSign& stop,
+           RowStates<std::type_identity_t<T>>* states) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  const LaneCode<T>& code = isa.in<T>();
+  Job<T> job = given;
   MeasuredOperands measured;
   std::vector<ValueSpan> spans;
-  if (code.emulates_fma && rows.size() > 1) {
+  if (isa.emulates_fma && rows.size() > 1) {
     spans = spans_of(job);
     measured = {measured_ranges(job, stop), spans.empty() ? nullptr : spans.data()};
     job.measured = &measured;
@@ -353,23 +341,6 @@ Matrix run_on_lanes(Job<T> job, const std::vector<int>& rows, Recorder<T>* recor
   }
   return in_blocks(rows, code.rows, job.d_v, code.scratch(job), stop,
                    [&](const RowBlock& block, void* scratch, double* out) { code.run(job, block, observer, scratch, out); });
-}
-
-}  // namespace
-
-Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop,
-           RowStates<float>* states) {
-  const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<float>(job, rows, recorder,
-                             {isa.float_rows, isa.emulates_fma, isa.float_scratch, isa.run_float, isa.products_float}, stop,
-                             states);
-}
-Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop,
-           RowStates<double>* states) {
-  const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<double>(job, rows, recorder,
-                              {isa.double_rows, isa.emulates_fma, isa.double_scratch, isa.run_double, isa.products_double},
-                              stop, states);
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
@@ -390,6 +361,8 @@ template Operands<float> with_reversed_keys(const Operands<float>&, const Attent
 template Operands<double> with_reversed_keys(const Operands<double>&, const AttentionShape&);
 template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, const AttentionShape&, const StopSign&);
 template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, const AttentionShape&, const StopSign&);
+template Matrix run(const Job<float>&, const std::vector<int>&, Recorder<float>*, const StopSign&, RowStates<float>*);
+template Matrix run(const Job<double>&, const std::vector<int>&, Recorder<double>*, const StopSign&, RowStates<double>*);
 template Job<float> job(const Problem&, const Method&, const Format&, const Operands<float>&);
 template Job<double> job(const Problem&, const Method&, const Format&, const Operands<double>&);
 

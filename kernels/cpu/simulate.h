@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/arithmetic/exponential.h"
@@ -72,10 +73,9 @@ struct RowStates {
 };
 
 /// Output rows of the job, in the order of `rows`. `recorder` and `states` may be null. Throws what `stop` throws.
-Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop,
-           RowStates<float>* states = nullptr);
-Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop,
-           RowStates<double>* states = nullptr);
+template <class T>
+Matrix run(const Job<T>& job, const std::vector<int>& rows, Recorder<std::type_identity_t<T>>* recorder, const StopSign& stop,
+           RowStates<std::type_identity_t<T>>* states = nullptr);
 /// The same for three-pass softmax in double-double, rounded to double.
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop);
 

@@ -279,29 +279,34 @@ struct BitsOfMagnitudes {
   std::uint64_t greatest = 0;
 };
 
+/// An instruction set's lane code in a working type.
+template <class T>
+struct LaneCode {
+  int rows = 0;                                        ///< of a block
+  std::size_t (*scratch)(const Job<T>&) = nullptr;  ///< bytes that a thread needs for `run`
+  /// Output of the block's rows, row-major count x d. The recorder may be null, as may the products (see CpuObserver).
+  /// `scratch` is 64-byte aligned.
+  void (*run)(const Job<T>&, const RowBlock&, const CpuObserver<T>&, void* scratch, double* out) = nullptr;
+  /// q.k of a row of Q and these keys, unrounded, into out[key].
+  void (*products)(const Job<T>&, int row, Keys, T* out) = nullptr;
+  /// x rounded to the nearest number of the plan's format.
+  void (*rounded)(const double* x, std::int64_t count, const RounderPlan<T>&, T* out) = nullptr;
+  /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.
+  double (*fma_rate)(double seconds) = nullptr;
+};
+
 /// One instruction set's lane code.
 struct InstructionSet {
   const char* name = "";
-  int float_rows = 0, double_rows = 0, dd_rows = 0;  ///< rows of a block
-  bool emulates_fma = false;                         ///< it wants Job::measured
-  /// Bytes of scratch that a thread needs for `run_*`.
-  std::size_t (*float_scratch)(const Job<float>&) = nullptr;
-  std::size_t (*double_scratch)(const Job<double>&) = nullptr;
+  bool emulates_fma = false;  ///< it wants Job::measured
+  LaneCode<float> in_float{};
+  LaneCode<double> in_double{};
+  int dd_rows = 0;
   std::size_t (*dd_scratch)(const Job<double>&) = nullptr;
-  /// Output of the block's rows, row-major count x d. The recorder may be null, as may the products (see CpuObserver).
-  /// `scratch` is 64-byte aligned.
-  void (*run_float)(const Job<float>&, const RowBlock&, const CpuObserver<float>&, void* scratch, double* out) = nullptr;
-  void (*run_double)(const Job<double>&, const RowBlock&, const CpuObserver<double>&, void* scratch, double* out) = nullptr;
-  /// q.k of a row of Q and these keys, unrounded, into out[key].
-  void (*products_float)(const Job<float>&, int row, Keys, float* out) = nullptr;
-  void (*products_double)(const Job<double>&, int row, Keys, double* out) = nullptr;
   /// Three-pass softmax in double-double, rounded to double at the end.
   void (*run_dd)(const Job<double>&, const RowBlock&, const StopSign&, void* scratch, double* out) = nullptr;
   /// count standard normal numbers, elements first .. of stream `stream` of `seed`; first and count even.
   void (*normals)(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) = nullptr;
-  /// x rounded to the nearest number of the plan's format.
-  void (*round_float)(const double* x, std::int64_t count, const RounderPlan<float>&, float* out) = nullptr;
-  void (*round_double)(const double* x, std::int64_t count, const RounderPlan<double>&, double* out) = nullptr;
   DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
   /// Moments of x[0] .. x[count - 1], which are elements first .. of the array; first is a multiple of the chains.
   MomentSums (*moments)(const double* x, std::size_t first, int count) = nullptr;
@@ -310,9 +315,14 @@ struct InstructionSet {
   BitsOfMagnitudes (*magnitudes)(const double* x, std::size_t count) = nullptr;
   /// y = exp(x), count a multiple of 16.
   void (*exponentials)(const float* x, std::int64_t count, float* y) = nullptr;
-  /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.
-  double (*float_fma_rate)(double seconds) = nullptr;
-  double (*double_fma_rate)(double seconds) = nullptr;
+
+  template <class T>
+  const LaneCode<T>& in() const {
+    if constexpr (std::is_same_v<T, float>)
+      return in_float;
+    else
+      return in_double;
+  }
 };
 
 /// The instruction set of that name; if empty, the one that ATTOSCOPE_ISA=sse2|avx2|avx512|simt in the environment names, or
