@@ -14,7 +14,6 @@
 #include "kernels/arithmetic/random.h"
 #include "kernels/backward/backward.h"
 #include "kernels/backward/gradient_rule.h"
-#include "kernels/backward/row_blocks.h"
 #include "kernels/backward/stored_tiles.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/parallel/parallel.h"
@@ -127,8 +126,6 @@ struct PanelMemory {
 /// One panel of rows, once P and dS are there as they enter the products.
 template <class T>
 struct ToldPanel {
-  const RowBlocks& blocks;
-  int first;  ///< block of the panel
   const KeysTask<T>& keys;
   const PanelMemory<T>& memory;
   std::function<RowsTask<T>(int)> task_of;  ///< of a block of the panel
@@ -430,7 +427,7 @@ class BackwardPass {
     };
     parallel_for_single(0, whole.block_count, [&](int i) { run_rows(task_of(i), has_queries && !stores); });
     if (stores) store_panel(whole, panel);
-    if (pass.told) pass.told({blocks, first, whole, panel, task_of});
+    if (pass.told) pass.told({whole, panel, task_of});
     if (!stores || !has_queries) return;
     if (panel.lost != nullptr) count_lost(whole, panel.lost);
     parallel_for_single(0, whole.block_count,

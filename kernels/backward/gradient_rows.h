@@ -5,7 +5,6 @@
 
 #include "kernels/backward/column_product.h"
 #include "kernels/backward/row_pairs.h"
-#include "kernels/backward/tile_order.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {

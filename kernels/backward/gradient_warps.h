@@ -4,7 +4,6 @@
 
 #include "kernels/backward/gradient_keys.h"
 #include "kernels/backward/row_pairs.h"
-#include "kernels/backward/tile_order.h"
 #include "kernels/lanes/team.h"
 
 namespace attoscope {

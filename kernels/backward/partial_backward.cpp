@@ -4,7 +4,6 @@
 
 #include "kernels/backward/backward_pass.h"
 #include "kernels/backward/method_inputs.h"
-#include "kernels/backward/tile_order.h"
 #include "kernels/cpu/inputs.h"
 
 namespace attoscope {
@@ -41,43 +40,21 @@ class Parts : public PartialBackward {
   void follow(const StopSign& stop) override { stop_.now = &stop; }
 
   GradientPairs pairs(const std::vector<int>& rows, const std::vector<int>& keys) override {
-    GradientPairs found = no_pairs(rows.size(), keys.size());
-    run({.rows = whole_rows(rows),
-         .keys = whole_keys(keys),
-         .has_sums = false,
-         .told = [&](const ToldPanel<T>& panel) { take(panel, rows, keys, found); }},
-        rows, found);
-    return found;
+    return pairs_and(rows, keys, [](const ToldPanel<T>&) {});
   }
 
   QueryRun of_query(int query) override {
-    const std::vector<int> row{query}, keys = numbers(key_count(problem_));
-    QueryRun found{no_pairs(1, keys.size()), {}};
-    run({.rows = whole_rows(row),
-         .keys = keys,
-         .has_sums = false,
-         .told =
-             [&](const ToldPanel<T>& panel) {
-               take(panel, row, keys, found.pairs);
-               add_query_tiles(panel, query, found.tiles);
-             }},
-        row, found.pairs);
+    QueryRun found;
+    found.pairs = pairs_and({query}, numbers(key_count(problem_)),
+                            [&](const ToldPanel<T>& panel) { add_query_tiles(panel, query, found.tiles); });
     return found;
   }
 
   KeyRun of_key(int key) override {
     prepare_all();
-    const std::vector<int> rows = numbers(problem_.n), keys{key};
-    KeyRun found{no_pairs(rows.size(), 1), {}};
-    run({.rows = rows,
-         .keys = whole_keys(keys),
-         .has_sums = false,
-         .told =
-             [&](const ToldPanel<T>& panel) {
-               take(panel, rows, keys, found.pairs);
-               add_key_tiles(panel, key, found.tiles);
-             }},
-        rows, found.pairs);
+    KeyRun found;
+    found.pairs = pairs_and(numbers(problem_.n), {key},
+                            [&](const ToldPanel<T>& panel) { add_key_tiles(panel, key, found.tiles); });
     return found;
   }
 
@@ -92,13 +69,11 @@ class Parts : public PartialBackward {
       rules.back().order_seed = order.seed;
       rules.back().buffers = order.buffers;
     }
-    GradientPairs none;
     run({.rows = whole,
          .places = places_in(whole, rows),
          .keys = numbers(key_count(problem_)),
          .has_sums = false,
-         .told = [&](const ToldPanel<T>& panel) { add_queries(panel, rules, found); }},
-        whole, none);
+         .told = [&](const ToldPanel<T>& panel) { add_queries(panel, rules, found); }});
     return found;
   }
 
@@ -132,17 +107,27 @@ class Parts : public PartialBackward {
   }
   /// delta of all rows, with the rule as it is.
   std::vector<double> all_deltas() {
-    Gradients g;
-    g.delta.resize(at(problem_.n));
-    g.lse.resize(at(problem_.n));
-    pass().rows_and_keys({.rows = numbers(problem_.n), .keys = {0}, .has_sums = false, .told = [](const ToldPanel<T>&) {}}, g);
-    return g.delta;
+    return statistics({.rows = numbers(problem_.n), .keys = {0}, .has_sums = false, .told = [](const ToldPanel<T>&) {}}).delta;
   }
 
  private:
-  static GradientPairs no_pairs(std::size_t rows, std::size_t keys) {
-    const std::vector<double> none(rows * keys, std::numeric_limits<double>::quiet_NaN());
-    return {none, none, none, std::vector<char>(none.size()), {}, {}};
+  /// P, dP and dS of these rows and keys; `told` gets each panel, too.
+  template <class Told>
+  GradientPairs pairs_and(const std::vector<int>& rows, const std::vector<int>& keys, Told told) {
+    const std::vector<double> none(rows.size() * keys.size(), std::numeric_limits<double>::quiet_NaN());
+    GradientPairs found{none, none, none, std::vector<char>(none.size()), {}, {}};
+    const Gradients g = run({.rows = whole_rows(rows),
+                             .keys = whole_keys(keys),
+                             .has_sums = false,
+                             .told = [&](const ToldPanel<T>& panel) {
+                               take(panel, rows, keys, found);
+                               told(panel);
+                             }});
+    for (const int row : rows) {
+      found.lse.push_back(g.lse[at(row)]);
+      found.delta.push_back(g.delta[at(row)]);
+    }
+    return found;
   }
   std::vector<int> whole_rows(const std::vector<int>& rows) {
     return pass().stores_tiles() ? whole_tiles(rows, grad().block_q, problem_.n) : rows;
@@ -151,17 +136,17 @@ class Parts : public PartialBackward {
     return pass().stores_tiles() ? whole_tiles(keys, pass().rule().block_k, key_count(problem_)) : keys;
   }
 
-  /// Runs the pass; the statistics of `rows` go to `found`.
-  void run(const RowsAndKeys<T>& part, const std::vector<int>& rows, GradientPairs& found) {
+  Gradients run(const RowsAndKeys<T>& part) {
     prepare(part.rows);
+    return statistics(part);
+  }
+  /// delta and L of the rows of a pass.
+  Gradients statistics(const RowsAndKeys<T>& part) {
     Gradients g;
     g.delta.resize(at(problem_.n));
     g.lse.resize(at(problem_.n));
     pass().rows_and_keys(part, g);
-    for (const int row : rows) {
-      found.lse.push_back(g.lse[at(row)]);
-      found.delta.push_back(g.delta[at(row)]);
-    }
+    return g;
   }
 
   /// The panel's numbers of these rows and keys.

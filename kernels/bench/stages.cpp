@@ -44,6 +44,13 @@ std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   return p;
 }
 
+/// The default experiment over n tokens, for stages that change it.
+std::shared_ptr<Experiment> experiment_of(int n) {
+  auto e = std::make_shared<Experiment>(default_experiment());
+  e->problem.n = n;
+  return e;
+}
+
 /// Operations of one method on all computed rows.
 double dense_flops(const Problem& p) { return 4.0 * (p.rows == 0 ? p.n : std::min(p.rows, p.n)) * p.n * p.d; }
 
@@ -63,7 +70,7 @@ Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, c
 /// `hw` with sums of an H100. The limit counts two multiplications for each product, by the other factor and by the scale,
 /// which only the FMA units do; integers and conversions have units of their own on some machines.
 Stage tensor_core_stage(const std::shared_ptr<const Prepared>& p) {
-  Method m{.precision = policy("hw").precision};
+  Method m = policy("hw").method();
   m.accumulator = {Accumulator::h100, Accumulator::h100};
   Stage stage = method_stage(p, "hw, sums of h100, " + attoscope::name(p->experiment.format), m);
   stage.vector_work = stage.float_flops;
@@ -71,8 +78,7 @@ Stage tensor_core_stage(const std::shared_ptr<const Prepared>& p) {
 }
 
 Stage policy_stage(const std::shared_ptr<const Prepared>& p, const char* name) {
-  const Policy& found = policy(name);
-  return method_stage(p, name, Method{.algorithm = found.algorithm, .precision = found.precision});
+  return method_stage(p, name, policy(name).method());
 }
 
 /// A stage that rounds only the chains of the inner products.
@@ -281,8 +287,7 @@ std::vector<Stage> stages(int n) {
 }
 
 Stage full_update(int n) {
-  auto e = std::make_shared<Experiment>(default_experiment());
-  e->problem.n = n;
+  const auto e = experiment_of(n);
   return update_stage("full update, N = " + std::to_string(n), e->problem, [e, cache = std::make_shared<ComputeCache>()] {
     ++e->problem.seed;
     compute(*e, {.cache = cache.get()});
@@ -331,8 +336,7 @@ Timing parts_of_update(int n) {
 std::vector<Stage> updates_of_controls(int n) {
   std::vector<Stage> all;
   for (const Control& control : controls()) {
-    auto e = std::make_shared<Experiment>(default_experiment());
-    e->problem.n = n;
+    const auto e = experiment_of(n);
     all.push_back({.name = std::string("update, another ") + control.name,
                    .call = [e, cache = std::make_shared<ComputeCache>(), change = control.change] {
                      change(*e);
@@ -343,8 +347,7 @@ std::vector<Stage> updates_of_controls(int n) {
 }
 
 Stage tensor_core_update(int n) {
-  auto e = std::make_shared<Experiment>(default_experiment());
-  e->problem.n = n;
+  const auto e = experiment_of(n);
   e->b = e->a;
   e->a.accumulator = {Accumulator::h100, Accumulator::h100};
   e->b.accumulator = {Accumulator::a100, Accumulator::a100};
@@ -358,8 +361,7 @@ Stage tensor_core_update(int n) {
 
 std::vector<Stage> scaled_updates(int n) {
   const auto stage = [n](const char* a, const char* b) {
-    auto e = std::make_shared<Experiment>(default_experiment());
-    e->problem.n = n;
+    const auto e = experiment_of(n);
     *e = with_kernel_as_b(with_kernel(*e, kernel_preset(a)), kernel_preset(b));
     e->a.accumulator = e->b.accumulator = {};
     Stage update = update_stage("full update, " + std::string(a) + " and " + b + ", fma", e->problem, [e] {
@@ -374,8 +376,7 @@ std::vector<Stage> scaled_updates(int n) {
 
 std::vector<Stage> decode_updates(int keys) {
   const auto stage = [keys](const char* what, std::function<void(Experiment&)> change) -> Stage {
-    auto e = std::make_shared<Experiment>(default_experiment());
-    e->problem.n = 1;
+    const auto e = experiment_of(1);
     e->problem.n_k = keys;
     e->problem.d = 128;
     e->b = with_algorithm(e->a, Algorithm::split_kv);
@@ -391,8 +392,7 @@ std::vector<Stage> decode_updates(int keys) {
 }
 
 Stage growth(int n, int d, int rows) {
-  auto e = std::make_shared<Experiment>(default_experiment());
-  e->problem.n = n;
+  const auto e = experiment_of(n);
   e->problem.d = d;
   e->problem.rows = rows;
   return update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"),

@@ -157,10 +157,10 @@ std::vector<double> widened(const std::vector<T>& x, int n, int d, int width, co
   return y;
 }
 
-}  // namespace
-
+/// The numbers that stored Q, K and V stand for. If the mean of Q was taken out, d columns are followed by one for each block of
+/// rows, 1 in the rows of the block and mean . K in K: their q.k is mean . K.
 template <class T>
-std::shared_ptr<const Tensors> stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
+Tensors stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
   const int n = shape.n, n_k = shape.n_k, d = shape.d, d_v = shape.d_v;
   const OperandScales<T>& s = x.scales;
   const int blocks = s.bias.empty() ? 0 : (n + s.bias_rows - 1) / s.bias_rows, width = d + blocks;
@@ -169,30 +169,32 @@ std::shared_ptr<const Tensors> stored_tensors(const Operands<T>& x, const Attent
       return factor.empty() ? y : y * static_cast<double>(factor[factor.size() == 1 ? 0 : at(row)]);
     };
   };
-  auto t = std::make_shared<Tensors>(Tensors::shaped({n, n_k, width, d_v}));
-  t->q = widened(x.q, n, d, width, stop, by_row(s.q));
-  t->k = widened(x.k, n_k, d, width, stop, by_row(s.k));
-  t->v = widened(x.v, n_k, d_v, d_v, stop, [&](double y, int, int c) {
+  Tensors t = Tensors::shaped({n, n_k, width, d_v});
+  t.q = widened(x.q, n, d, width, stop, by_row(s.q));
+  t.k = widened(x.k, n_k, d, width, stop, by_row(s.k));
+  t.v = widened(x.v, n_k, d_v, d_v, stop, [&](double y, int, int c) {
     return (s.o.empty() ? y : y * static_cast<double>(s.o[at(c)])) +
            (s.o_offset.empty() ? 0 : static_cast<double>(s.o_offset[at(c)]));
   });
-  for (int row = 0; row < n && blocks > 0; ++row) t->q[place(row, width) + at(d + row / s.bias_rows)] = 1;
+  for (int row = 0; row < n && blocks > 0; ++row) t.q[place(row, width) + at(d + row / s.bias_rows)] = 1;
   for (int key = 0; key < n_k; ++key)
-    for (int b = 0; b < blocks; ++b) t->k[place(key, width) + at(d + b)] = static_cast<double>(s.bias[place(b, n_k) + at(key)]);
+    for (int b = 0; b < blocks; ++b) t.k[place(key, width) + at(d + b)] = static_cast<double>(s.bias[place(b, n_k) + at(key)]);
   return t;
 }
+
+}  // namespace
 
 template <class T>
 Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector<int>& rows, bool precise,
                         const StopSign& stop) {
-  const std::shared_ptr<const Tensors> t = stored_tensors(x, shape_of(problem), stop);
+  const Tensors t = stored_tensors(x, shape_of(problem), stop);
   problem.scale = scale_of(problem);
-  problem.d_v = t->d_v;
-  problem.d = t->d;
+  problem.d_v = t.d_v;
+  problem.d = t.d;
   Job<double> golden = job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
-  golden.q = t->q.data();
-  golden.k = t->k.data();
-  golden.v = t->v.data();
+  golden.q = t.q.data();
+  golden.k = t.k.data();
+  golden.v = t.v.data();
   return precise ? run_double_double(golden, rows, stop) : run(golden, rows, nullptr, stop);
 }
 
@@ -202,7 +204,5 @@ template Operands<float> scaled_operands(const Operands<float>&, const Scalings&
                                          std::uint64_t, const StopSign&);
 template Operands<double> scaled_operands(const Operands<double>&, const Scalings&, const AttentionShape&, const Format&,
                                           std::uint64_t, const StopSign&);
-template std::shared_ptr<const Tensors> stored_tensors(const Operands<float>&, const AttentionShape&, const StopSign&);
-template std::shared_ptr<const Tensors> stored_tensors(const Operands<double>&, const AttentionShape&, const StopSign&);
 
 }  // namespace attoscope

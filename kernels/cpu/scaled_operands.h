@@ -35,13 +35,8 @@ class MethodOperands {
   std::optional<Operands<T>> stored_, reversed_;
 };
 
-/// The numbers that stored Q, K and V stand for: exact attention on them gives the output that storage alone leads to. If the
-/// mean of Q was taken out, d columns are followed by one for each block of rows, 1 in the rows of the block and mean . K in K:
-/// their q.k is mean . K.
-template <class T>
-std::shared_ptr<const Tensors> stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop = {});
-
-/// The golden value of the problem on those numbers, in double, or in double-double where `precise`.
+/// The golden value of the problem on the numbers that stored Q, K and V stand for, in double, or in double-double where
+/// `precise`: the output that storage alone leads to.
 template <class T>
 Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector<int>& rows, bool precise,
                         const StopSign& stop);

@@ -15,6 +15,8 @@ struct Policy {
   Algorithm algorithm;    ///< the kind of kernel it describes: flash2 stands for all online ones
   std::string_view what;  ///< one sentence
   Precision precision;
+
+  Method method() const { return {.algorithm = algorithm, .precision = precision}; }
 };
 
 /// All named policies, flash first. D is the main format; steps that are not mentioned are exact.

@@ -56,9 +56,7 @@ class Followed final : public FollowedRun {
     const std::vector<T> other =
         run_.attended(l, heads, {.method = &p_.changed, .format = p_.format, .only = {.layer = l, .head = p_.changed_head}});
     quiet_ = false;
-    const std::ptrdiff_t d = p_.architecture.head_dim, width = d * p_.architecture.heads;
-    for (std::ptrdiff_t place = d * p_.changed_head; place < static_cast<std::ptrdiff_t>(o.size()); place += width)
-      std::copy_n(other.begin() + place, d, o.begin() + place);
+    o = with_head(p_.architecture, std::move(o), other, p_.changed_head);
     pass(ModelTensor::attention, l, o);
     return o;
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/model/model_run.h"
+#include "kernels/model/logit_measures.h"
 #include "kernels/model/run_comparison.h"
 
 namespace attoscope {
@@ -23,16 +23,14 @@ struct ModelProgram {
   bool keeps_residual = false;  ///< captured residual streams do not take the place of its own
 };
 
-class FollowedRun {
+/// Its logits are there once `end` was called.
+class FollowedRun : public LogitSource {
  public:
-  virtual ~FollowedRun() = default;
   /// The residual stream before layer 0, or what was captured of it.
   virtual void begin() = 0;
   virtual void layer(int l) = 0;
   /// The last norm.
   virtual void end() = 0;
-  /// Logits of so many rows; `end` was called.
-  virtual std::vector<double> logits(int first, int count) = 0;
   virtual std::vector<double> state() const = 0;
   virtual void resume(const std::vector<double>& state) = 0;
 

@@ -64,16 +64,4 @@ std::vector<double> target_log_probabilities(LogitSource& source, const std::vec
 
 double mean_abs_difference(const std::vector<double>& x, const std::vector<double>& y);
 
-/// RMS of x - y over that of y; sums in ascending order.
-template <class T>
-double relative_rms(const std::vector<T>& x, const std::vector<double>& y) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const double d = static_cast<double>(x[i]) - y[i];
-    difference += d * d;
-    size += y[i] * y[i];
-  }
-  return size > 0 ? __builtin_sqrt(difference / size) : 0;
-}
-
 }  // namespace attoscope

@@ -16,16 +16,11 @@
 namespace attoscope {
 namespace {
 
-/// The surroundings and attention of "bf16 everywhere": Hugging Face's modules, eager attention.
+/// The surroundings of "bf16 everywhere", beside eager attention: Hugging Face's modules.
 Surroundings all_bf16(int pieces) {
   Surroundings s = surroundings("hf_bf16");
   s.sum_pieces = pieces;
   return s;
-}
-Method eager_attention() {
-  Method m{.algorithm = Algorithm::three_pass};
-  m.precision = policy("base_eager").precision;
-  return m;
 }
 constexpr int pieces_of_another_order = 8;
 
@@ -67,6 +62,18 @@ struct LayerCosts {
   double layers_of_logits = 0;
 };
 
+/// RMS of x - y over that of y; sums in ascending order.
+template <class T>
+double relative_rms(const std::vector<T>& x, const std::vector<double>& y) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double d = static_cast<double>(x[i]) - y[i];
+    difference += d * d;
+    size += y[i] * y[i];
+  }
+  return size > 0 ? std::sqrt(difference / size) : 0;
+}
+
 /// Steps that a method rounds.
 std::vector<Step> rounding_steps(const Method& m) {
   std::vector<Step> steps;
@@ -87,11 +94,9 @@ class ModelWork {
         run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); }, answer_.seconds[0]);
     answer_.layers.resize(model_.layers.size());
     cost_ = costs_.around;
-    const auto of_a = around_run(
-        a, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].a = growth; }, answer_.seconds[1]);
-    const auto of_b = around_run(
-        b, [&](int l, double growth) { answer_.layers[static_cast<std::size_t>(l)].b = growth; }, answer_.seconds[2]);
-    const Method eager = eager_attention();
+    const auto of_a = around_run(a, &LayerGrowth::a, answer_.seconds[1]);
+    const auto of_b = around_run(b, &LayerGrowth::b, answer_.seconds[2]);
+    const Method eager = policy("base_eager").method();
     const AttentionChoice bf16_heads{.method = &eager, .format = attoscope::bf16};
     cost_ = costs_.bf16;
     std::vector<LogitSource*> runs{exact.get(), of_a.get(), of_b.get()};
@@ -111,8 +116,6 @@ class ModelWork {
 
  private:
   using Source = std::unique_ptr<LogitSource>;
-  /// Receives a layer and the growth of the difference from exact after it.
-  using GrowthWatch = std::function<void(int layer, double growth)>;
 
   AttentionChoice choice(const Method& m) const {
     return {.method = &m, .format = q_.format, .seed = q_.seed, .only = q_.only};
@@ -138,15 +141,12 @@ class ModelWork {
     return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), stop_, work, seconds);
   }
 
-  template <class T>
-  Source grown_run(const AttentionChoice& heads, const GrowthWatch& watch, double& seconds) {
-    const LayerWatch<T> grown = [&](int done, const std::vector<T>& x) {
-      if (done > 0) watch(done - 1, relative_rms(x, exact_hidden_[static_cast<std::size_t>(done)]));
+  /// A run whose difference from exact after each layer goes to that member of the layer's growth.
+  Source around_run(const AttentionChoice& heads, double LayerGrowth::* growth, double& seconds) {
+    const auto watch = [&](int done, const auto& x) {
+      if (done > 0) answer_.layers[at(done - 1)].*growth = relative_rms(x, exact_hidden_[at(done)]);
     };
-    return run<T>(q_.around, heads, grown, seconds);
-  }
-  Source around_run(const AttentionChoice& heads, const GrowthWatch& watch, double& seconds) {
-    return q_.around.in_double ? grown_run<double>(heads, watch, seconds) : grown_run<float>(heads, watch, seconds);
+    return q_.around.in_double ? run<double>(q_.around, heads, watch, seconds) : run<float>(q_.around, heads, watch, seconds);
   }
 
   void measure(const std::vector<LogitSource*>& runs) {
@@ -231,21 +231,10 @@ class ModelWork {
         const ModelPlace place{l, q_.attribute == ModelPart::layer ? -1 : h};
         if (q_.only.layer >= 0 && !q_.only.holds(l, h) && (place.head >= 0 || q_.only.layer != l)) continue;
         add_part({l, place.head, "", 0},
-                 [&] { return finished_from(model, l, x, place.head < 0 ? golden : with_head(rounded, golden, h), a); });
+                 [&] { return finished_from(model, l, x, place.head < 0 ? golden : with_head(model_.architecture, rounded, golden, h), a); });
       }
       model->finish(l, rounded, x);
     }
-  }
-
-  /// `all` with head h of `other`.
-  template <class T>
-  std::vector<T> with_head(std::vector<T> all, const std::vector<T>& other, int h) const {
-    const int d = model_.architecture.head_dim, width = model_.architecture.heads * d;
-    for (int row = 0; row < static_cast<int>(q_.tokens.size()); ++row) {
-      const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(row) * width + static_cast<std::ptrdiff_t>(h) * d;
-      std::copy_n(other.begin() + place, d, all.begin() + place);
-    }
-    return all;
   }
 
   /// The run whose layer `first` has this output of attention, x before it, and a in all layers after it.
@@ -335,7 +324,7 @@ double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, cons
 
 LayerCosts costs_of(const ModelQuestion& q, int vocabulary, const StopSign& stop) {
   const AttentionChoice a{.method = &q.a, .format = q.format, .seed = q.seed};
-  const Method eager = eager_attention();
+  const Method eager = policy("base_eager").method();
   LayerCosts c;
   c.exact = seconds_of_layer<double>(q, {}, {}, stop);
   c.around =

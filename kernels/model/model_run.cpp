@@ -2,26 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <type_traits>
 
+#include "kernels/cpu/instruction_sets.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/all_heads.h"
 
 namespace attoscope {
 namespace {
-
-/// Columns of one head, from rows of `stride` numbers.
-template <class T>
-std::vector<double> columns(const std::vector<T>& x, int n, int stride, int first, int d) {
-  std::vector<double> y(static_cast<std::size_t>(n) * static_cast<std::size_t>(d));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
-    for (int c = 0; c < d; ++c)
-      y[i * static_cast<std::size_t>(d) + static_cast<std::size_t>(c)] =
-          x[i * static_cast<std::size_t>(stride) + static_cast<std::size_t>(first + c)];
-  return y;
-}
 
 /// The largest magnitudes of a layer's Q, K and V over all of its heads.
 template <class T>
@@ -35,15 +24,9 @@ std::shared_ptr<const AllHeads> all_heads_of(const LayerHeads<T>& x) {
   });
 }
 
-std::vector<int> all_rows(int n) {
-  std::vector<int> rows(static_cast<std::size_t>(n));
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
-}
-
 Matrix golden_head(const Experiment& e, const Tensors& t, const StopSign& stop) {
   const Operands<double> x{t.q, t.k, t.v};
-  return run(job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, x), all_rows(t.n), nullptr, stop);
+  return run(job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, x), computed_rows(e.problem), nullptr, stop);
 }
 
 /// As `compute` runs a: the input step, storage with scales, the method.
@@ -51,10 +34,30 @@ template <class T>
 Matrix method_head(const Experiment& e, const Tensors& t, const StopSign& stop) {
   const Operands<T> rounded = operands<T>(t, e.a.precision[Step::input], e.format, e.problem.seed, stop);
   const MethodOperands<T> own(e.problem, e.a, e.format, rounded, stop);
-  return run(job(e.problem, e.a, e.format, own.get()), all_rows(t.n), nullptr, stop);
+  return run(job(e.problem, e.a, e.format, own.get()), computed_rows(e.problem), nullptr, stop);
+}
+
+ModelSet set_of(std::string_view name) {
+  const std::string_view isa = instruction_set(name).name;
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+  if (isa == "avx512") return avx512::model_set();
+  if (isa == "avx2") return avx2::model_set();
+#endif
+  static_cast<void>(isa);
+  return sse2::model_set();
 }
 
 }  // namespace
+
+template <>
+ModelLanes<float> model_lanes(std::string_view name) {
+  return set_of(name).in_float;
+}
+template <>
+ModelLanes<double> model_lanes(std::string_view name) {
+  return set_of(name).in_double;
+}
+LogitLanes logit_lanes(std::string_view name) { return set_of(name).logits; }
 
 Experiment head_experiment(const Architecture& a, int n, const Method& method, const Format& format, std::uint64_t seed) {
   Experiment e;
@@ -234,7 +237,7 @@ LayerHeads<T> ModelRun<T>::heads(int l, const std::vector<T>& x) {
 
 template <class T>
 std::vector<T> ModelRun<T>::attended(int l, const LayerHeads<T>& x, const AttentionChoice& choice) {
-  const int d = a_.head_dim, width = a_.heads * d, kv_width = a_.kv_heads * d;
+  const int d = a_.head_dim, width = a_.heads * d;
   std::vector<T> o(static_cast<std::size_t>(n_) * static_cast<std::size_t>(width));
   const auto all = all_heads_of(x);
   const RounderPlan<T> output = rounder(AroundStep::attention);
@@ -242,9 +245,9 @@ std::vector<T> ModelRun<T>::attended(int l, const LayerHeads<T>& x, const Attent
     stop_.check();
     const int kv = h / (a_.heads / a_.kv_heads);
     Tensors t = Tensors::shaped(AttentionShape::square(n_, d));
-    t.q = columns(x.q, n_, width, h * d, d);
-    t.k = columns(x.k, n_, kv_width, kv * d, d);
-    t.v = columns(x.v, n_, kv_width, kv * d, d);
+    t.q = head_columns(x.q, n_, a_.heads, h, d);
+    t.k = head_columns(x.k, n_, a_.kv_heads, kv, d);
+    t.v = head_columns(x.v, n_, a_.kv_heads, kv, d);
     t.all_heads = all;
     const bool rounds = choice.rounds(l, h);
     const Experiment e = head_experiment(a_, n_, rounds ? *choice.method : Method{}, choice.format,

@@ -1,28 +1,21 @@
 /// A model over tokens, layer by layer, in a working type T: what stands around attention, and attention of every head.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/stop_sign.h"
 #include "kernels/model/architecture.h"
 #include "kernels/model/model_lanes.h"
-#include "kernels/model/model_tensors.h"
 #include "kernels/model/surroundings.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {
-
-/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin that their
-/// scaling asks for. Formulas: transformers' modeling_rope_utils.
-struct RopeFrequencies {
-  std::vector<double> frequencies;
-  double factor = 1;
-};
-RopeFrequencies rope_frequencies(const Rope& rope, int head_dim, int n);
 
 /// cos and sin of position times frequency, [n, head_dim / 2], each rounded as the steps of `s` say.
 struct RopeTable {
@@ -43,10 +36,9 @@ struct AttentionChoice {
   Format format = bf16;            ///< the main format D
   std::uint64_t seed = 1;          ///< of stochastic rounding; head h of layer l has seed + l heads + h
   ModelPlace only{};               ///< the method's heads; none: all
-  ModelPlace spared{};             ///< golden even so
 
   bool rounds(int layer, int head) const {
-    return method != nullptr && (only.layer < 0 || only.holds(layer, head)) && !spared.holds(layer, head);
+    return method != nullptr && (only.layer < 0 || only.holds(layer, head));
   }
 };
 
@@ -58,6 +50,27 @@ template <class T>
 struct LayerHeads {
   std::vector<T> q, k, v;
 };
+
+/// The d columns of one of the heads, of n rows.
+template <class T>
+std::vector<double> head_columns(const std::vector<T>& x, int n, int heads, int head, int d) {
+  std::vector<double> y;
+  y.reserve(at(n) * at(d));
+  for (int i = 0; i < n; ++i) {
+    const auto first = x.begin() + (static_cast<std::ptrdiff_t>(i) * heads + head) * d;
+    y.insert(y.end(), first, first + d);
+  }
+  return y;
+}
+
+/// Outputs `all` of a layer's heads, with head h of `other`.
+template <class T>
+std::vector<T> with_head(const Architecture& a, std::vector<T> all, const std::vector<T>& other, int h) {
+  const std::ptrdiff_t d = a.head_dim, width = d * a.heads;
+  for (std::ptrdiff_t place = d * h; place < std::ssize(all); place += width)
+    std::copy_n(other.begin() + place, d, all.begin() + place);
+  return all;
+}
 
 template <class T>
 class ModelRun {
@@ -73,7 +86,6 @@ class ModelRun {
   /// Logits, which are made a block of rows at a time, do not pass.
   std::function<void(ModelTensor, int layer, std::vector<T>&)> tap;
 
-  int n() const { return n_; }
   /// The residual stream [n, width] before layer 0. With `unrounded_variance` it is not rounded here, but where it is read.
   std::vector<T> embedded();
   LayerHeads<T> heads(int layer, const std::vector<T>& x);

@@ -93,8 +93,12 @@ SinCos<double> cos_sin(double angle) {
 
 double rounded(const Rounding& r, double x) { return r.kind == Rounding::Kind::exact ? x : round(r.format, x); }
 
-}  // namespace
-
+/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin that their
+/// scaling asks for. Formulas: transformers' modeling_rope_utils.
+struct RopeFrequencies {
+  std::vector<double> frequencies;
+  double factor = 1;
+};
 RopeFrequencies rope_frequencies(const Rope& r, int head_dim, int n) {
   const bool dynamic = r.scaling == RopeScaling::dynamic;
   RopeFrequencies x{plain_frequencies(dynamic ? dynamic_theta(r, head_dim, n) : r.theta, head_dim), 1};
@@ -122,6 +126,8 @@ RopeFrequencies rope_frequencies(const Rope& r, int head_dim, int n) {
   }
   return x;
 }
+
+}  // namespace
 
 RopeTable rope_table(const Rope& rope, int head_dim, int n, const Surroundings& s) {
   const RopeFrequencies f = rope_frequencies(rope, head_dim, n);

@@ -22,12 +22,6 @@ namespace {
 /// Programs that are followed side by side: the exact one, the run's own rounding, and that in other orders of sums.
 constexpr std::size_t exact_program = 0, expected_program = 1, program_count = 4;
 
-Method method_of(Algorithm algorithm, const char* policy_called) {
-  Method m{.algorithm = algorithm};
-  m.precision = policy(policy_called).precision;
-  return m;
-}
-
 /// A rotary embedding whose frequencies are off by a unit in the last place of fp32, as tables made in fp32 are.
 Architecture with_frequencies(Architecture a, double factor) {
   if (a.rope.divisors.empty()) a.rope.divisors.assign(static_cast<std::size_t>(a.head_dim / 2), 1.0);
@@ -46,16 +40,10 @@ std::vector<ModelProgram> programs_of(const RunQuestion& q) {
   ModelProgram eager = expected, fused = expected;
   const double unit = precise ? 0x1p-52 : 0x1p-23;
   eager.around.sum_pieces = 8, eager.architecture = with_frequencies(a, 1 + unit);
-  eager.heads = method_of(Algorithm::three_pass, "base_eager");
+  eager.heads = policy("base_eager").method();
   fused.around.sum_pieces = 3, fused.architecture = with_frequencies(a, 1 - unit);
-  fused.heads = method_of(Algorithm::flash2, "hw");
+  fused.heads = policy("hw").method();
   return {golden, expected, eager, fused};
-}
-
-double mean_abs(const std::vector<double>& x, const std::vector<double>& y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += std::fabs(x[i] - y[i]);
-  return x.empty() ? 0 : sum / static_cast<double>(x.size());
 }
 
 double largest_abs(const std::vector<double>& x, const std::vector<double>& y) {
@@ -72,23 +60,13 @@ struct LogTolerance {
     std::vector<std::vector<double>> all = x.rivals;
     all.push_back(x.exact);
     for (const std::vector<double>& rival : all) {
-      mean = std::max({mean, least, factor * mean_abs(rival, x.expected)});
+      mean = std::max({mean, least, factor * mean_abs_difference(rival, x.expected)});
       largest = std::max({largest, 4 * least, 2 * factor * largest_abs(rival, x.expected)});
     }
   }
   double ratio(const TensorRivals& x, const std::vector<double>& y) const {
-    return std::max(mean_abs(x.captured, y) / mean, largest_abs(x.captured, y) / largest);
+    return std::max(mean_abs_difference(x.captured, y) / mean, largest_abs(x.captured, y) / largest);
   }
-};
-
-/// Logits of a run that has ended.
-class FollowedLogits final : public LogitSource {
- public:
-  explicit FollowedLogits(FollowedRun& run) : run_(run) {}
-  std::vector<double> logits(int first, int count) override { return run_.logits(first, count); }
-
- private:
-  FollowedRun& run_;
 };
 
 class RunJudge {
@@ -177,14 +155,7 @@ class RunJudge {
 
   JudgedOutput head_of(int layer, int h, const std::vector<double>& o) const {
     const int n = static_cast<int>(q_.tokens.size()), d = a_.head_dim, kv = h / (a_.heads / a_.kv_heads);
-    const auto columns = [&](const std::vector<double>& x, int heads, int head) {
-      std::vector<double> y;
-      for (int i = 0; i < n; ++i) {
-        const auto first = x.begin() + (static_cast<std::ptrdiff_t>(i) * heads + head) * d;
-        y.insert(y.end(), first, first + d);
-      }
-      return y;
-    };
+    const auto columns = [&](const std::vector<double>& x, int heads, int head) { return head_columns(x, n, heads, head, d); };
     auto t = std::make_shared<Tensors>(Tensors::shaped(AttentionShape::square(n, d)));
     t->q = columns(q_.captured->numbers(ModelTensor::q_rope, layer), a_.heads, h);
     t->k = columns(q_.captured->numbers(ModelTensor::k_rope, layer), a_.kv_heads, kv);
@@ -281,10 +252,7 @@ class RunJudge {
   // --- logits and log-probabilities ---
 
   std::vector<double> logits_of(FollowedRun& run, ModelTensor t) {
-    if (t == ModelTensor::logprobs) {
-      FollowedLogits source(run);
-      return target_log_probabilities(source, q_.tokens, a_.vocabulary, stop_);
-    }
+    if (t == ModelTensor::logprobs) return target_log_probabilities(run, q_.tokens, a_.vocabulary, stop_);
     const int n = static_cast<int>(q_.tokens.size());
     std::vector<double> all;
     const Format stored = q_.captured->stored(t, -1);
@@ -322,7 +290,7 @@ class RunJudge {
     add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
       if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
       return explanation(ModelTensor::logprobs, a_.layers,
-                         [&](const std::vector<double>& y) { return Fit{tolerance.ratio(x, y), mean_abs(x.captured, y)}; });
+                         [&](const std::vector<double>& y) { return Fit{tolerance.ratio(x, y), mean_abs_difference(x.captured, y)}; });
     });
     for (std::size_t i = 0; i < x.captured.size(); ++i)
       if (!(std::fabs(x.captured[i] - x.expected[i]) <= tolerance.largest))

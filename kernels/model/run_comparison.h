@@ -7,7 +7,6 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/method.h"
 #include "kernels/model/architecture.h"
-#include "kernels/model/model_tensors.h"
 #include "kernels/model/surroundings.h"
 
 namespace attoscope {

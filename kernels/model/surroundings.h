@@ -65,12 +65,10 @@ inline constexpr std::array<AroundStepInfo, 20> around_steps{{
     {AroundStep::loss_sum, "loss_sum", "online cross entropy: the running sum l after every block"},
     {AroundStep::log_probability, "log_probability", "online cross entropy: logit - (m + ln l)"},
 }};
+static_assert(is_in_order(around_steps, &AroundStepInfo::step));
 inline constexpr auto around_step_names = [] {
   std::array<std::string_view, around_steps.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (around_steps[i].step != static_cast<AroundStep>(i)) throw "around_steps is in the order of AroundStep";
-    names[i] = around_steps[i].name;
-  }
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = around_steps[i].name;
   return names;
 }();
 

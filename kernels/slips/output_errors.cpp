@@ -69,7 +69,7 @@ void OutputErrors::check() const {
 void OutputErrors::find_envelope() {
   Experiment e = e_;
   Method& tight = of_a_ ? e.b : e.a;
-  tight = {.algorithm = Algorithm::three_pass, .precision = policy("base_hw").precision};
+  tight = policy("base_hw").method();
   const std::string& type = e_.loaded.type;
   if (type == "F16" || type == "BF16" || type == "F32")
     tight.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);

@@ -33,13 +33,13 @@ const ParameterTensor* tensor_of(const Parameters& parameters, int index) {
   return index < 0 ? nullptr : &parameters.tensors[static_cast<std::size_t>(index)];
 }
 
-double bytes_of_training(const ModelShape& shape, int vocabulary, int batch, std::size_t bytes_of_number) {
+double bytes_of_training(const ModelShape& shape, int vocabulary, int batch) {
   const ModelSize size(shape, vocabulary, batch);
   const double width = static_cast<double>(size.width), words = static_cast<double>(size.words);
   const double layer = 18 * width + 4 + 2 * static_cast<double>(size.heads);  // of a token: 10 streams, and 2 of 4 x width
   const double rest = 12 * width + 2 * words + 3;                             // after the layers, and the gradients
   const double weights = 5 * static_cast<double>(parameters(shape, vocabulary).size);
-  return (static_cast<double>(size.rows) * (shape.layers * layer + rest) + weights) * static_cast<double>(bytes_of_number);
+  return (static_cast<double>(size.rows) * (shape.layers * layer + rest) + weights) * sizeof(float);
 }
 
 template <class T>

@@ -33,7 +33,7 @@ struct ModelSize {
 };
 
 /// Bytes of all arrays of a model that trains: activations, gradients, weights in T and D, and the optimiser's.
-double bytes_of_training(const ModelShape& shape, int vocabulary, int batch, std::size_t bytes_of_number);
+double bytes_of_training(const ModelShape& shape, int vocabulary, int batch);
 
 /// A norm's weights, its output, and the numbers that its backward pass needs.
 template <class T>

@@ -185,7 +185,7 @@ namespace {
 void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& device) {
   const ModelShape& model = plan.model;
   const int vocabulary = static_cast<int>(plan.text.corpus->characters.size());
-  const double needed = bytes_of_training(model, vocabulary, plan.recipe.batch, sizeof(float)), free = available_bytes();
+  const double needed = bytes_of_training(model, vocabulary, plan.recipe.batch), free = available_bytes();
   if (!device.starts_with("cpu") || needed <= free) return;
   char text[240];
   std::snprintf(text, sizeof text,

@@ -455,7 +455,7 @@ TEST(Trainer, RefusesAModelThatMemoryCannotHold) {
   TrainPlan plan = small_plan();
   double taken = 0;
   trainer_of(plan, std::make_unique<MemoryWatch>(taken));
-  const double told = bytes_of_training(plan.model, static_cast<int>(plan.text.corpus->characters.size()), 2, sizeof(float));
+  const double told = bytes_of_training(plan.model, static_cast<int>(plan.text.corpus->characters.size()), 2);
   EXPECT_GE(told, taken);
   EXPECT_LT(told, 1.05 * taken);
   plan.model = {.layers = 1000, .width = max_width, .heads = 1, .context = max_context};

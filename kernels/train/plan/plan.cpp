@@ -11,13 +11,6 @@
 namespace attoscope {
 namespace {
 
-Method attention(Algorithm algorithm, std::string_view policy_of) {
-  Method m;
-  m.algorithm = algorithm;
-  m.precision = policy(policy_of).precision;
-  return m;
-}
-
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& expected) {
   throw std::invalid_argument(key + " is " + value + ", expected " + expected);
 }
@@ -201,8 +194,8 @@ TrainPlan default_train_plan() {
   TrainPlan plan;
   constexpr int key_tiles = 8;
   plan.with_exact = true;
-  plan.a.method = attention(Algorithm::flash2, "eager");
-  plan.b.method = attention(Algorithm::three_pass, "base_eager");
+  plan.a.method = policy("eager").method();
+  plan.b.method = policy("base_eager").method();
   plan.a.method.block_k = plan.b.method.block_k = plan.model.context / key_tiles;
   plan.a.gradient = usual_grad_policy(plan.a.method).precision;
   plan.b.gradient = usual_grad_policy(plan.b.method).precision;

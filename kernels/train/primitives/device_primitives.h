@@ -108,8 +108,6 @@ class DevicePrimitives final : public Primitives<float> {
 
   void adam(const AdamStep<float>& step) override { on_.each(AdamTask{step}); }
 
-  Device& device() { return on_; }
-
  private:
   static constexpr std::int64_t most_parts = 1 << 15;  ///< of a launch
 

@@ -155,34 +155,24 @@ template <class T, class X>
 class DeviceArray {
  public:
   DeviceArray() = default;
-  DeviceArray(Primitives<T>& on, std::size_t count)
-      : on_(&on), count_(count), data_(static_cast<X*>(on.allocate(count * sizeof(X)))) {}
-  DeviceArray(DeviceArray&& x) noexcept { swap(x); }
-  DeviceArray& operator=(DeviceArray&& x) noexcept {
-    swap(x);
-    return *this;
-  }
-  ~DeviceArray() {
-    if (data_) on_->release(data_);
-  }
-  X* get() const { return data_; }
+  DeviceArray(Primitives<T>& on, std::size_t count) : count_(count), data_(on.allocate(count * sizeof(X)), Release{&on}) {}
+
+  X* get() const { return static_cast<X*>(data_.get()); }
   std::size_t size() const { return count_; }
-  void write(std::span<const X> x) { on_->upload(x.data(), x.size_bytes(), data_); }
+  void write(std::span<const X> x) { data_.get_deleter().on->upload(x.data(), x.size_bytes(), data_.get()); }
   std::vector<X> read() const {
     std::vector<X> x(count_);
-    on_->download(data_, count_ * sizeof(X), x.data());
+    data_.get_deleter().on->download(data_.get(), count_ * sizeof(X), x.data());
     return x;
   }
 
  private:
-  void swap(DeviceArray& x) noexcept {
-    std::swap(on_, x.on_);
-    std::swap(count_, x.count_);
-    std::swap(data_, x.data_);
-  }
-  Primitives<T>* on_ = nullptr;
+  struct Release {
+    Primitives<T>* on = nullptr;
+    void operator()(void* memory) const { on->release(memory); }
+  };
   std::size_t count_ = 0;
-  X* data_ = nullptr;
+  std::unique_ptr<void, Release> data_;
 };
 
 }  // namespace attoscope
