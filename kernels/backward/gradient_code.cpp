@@ -72,47 +72,36 @@ GradientCode gradient_code() { return {gradient_lanes<float>(), gradient_lanes<d
 
 #else
 
-template <class Rows, class T>
-void rows_of_block(const GradientRule<T>& rule, const RowsTask<T>& task, const StopSign& stop, void* scratch) {
-  Arena arena(scratch);
-  Rows(rule, task, stop, arena).run();
-}
-
-template <class Rows, class T>
-void queries_of_block(const GradientRule<T>& rule, const RowsTask<T>& task, const StopSign& stop, void* scratch) {
-  Arena arena(scratch);
-  Rows(rule, task, stop, arena).queries();
-}
-
-template <class Rows, class T>
-std::size_t scratch_of(const GradientRule<T>& rule) {
-  const StopSign never;
-  const RowsTask<T> task;
-  Arena arena(nullptr);
-  const Rows rows(rule, task, never, arena);
-  return arena.used();
-}
-
-template <class KeysOfTask, class T>
-void sums_of_keys(const GradientRule<T>& rule, const KeysTask<T>& task, const StopSign& stop) {
-  stop.check();
-  KeysOfTask(rule, task).add();
-}
-
-template <class KeysOfTask, class T>
-void finish_keys(const GradientRule<T>& rule, const KeysTask<T>& task, double* d_k, double* d_v) {
-  KeysOfTask(rule, task).finish(d_k, d_v);
-}
-
 template <class T, class Rows, class KeysOfTask>
 GradientLanes<T> gradient_lanes(int rows, int parts) {
-  return {rows,
-          parts,
-          scratch_of<Rows, T>,
-          rows_of_block<Rows, T>,
-          queries_of_block<Rows, T>,
-          sums_of_keys<KeysOfTask, T>,
-          finish_keys<KeysOfTask, T>};
+  using Rule = GradientRule<T>;
+  return {.rows = rows,
+          .parts = parts,
+          .scratch =
+              [](const Rule& rule) {
+                const StopSign never;
+                const RowsTask<T> task;
+                Arena arena(nullptr);
+                const Rows counted(rule, task, never, arena);
+                return arena.used();
+              },
+          .rows_of_block =
+              [](const Rule& rule, const RowsTask<T>& task, const StopSign& stop, void* scratch) {
+                Arena arena(scratch);
+                Rows(rule, task, stop, arena).run();
+              },
+          .queries_of_block =
+              [](const Rule& rule, const RowsTask<T>& task, const StopSign& stop, void* scratch) {
+                Arena arena(scratch);
+                Rows(rule, task, stop, arena).queries();
+              },
+          .sums_of_keys =
+              [](const Rule& rule, const KeysTask<T>& task, const StopSign& stop) {
+                stop.check();
+                KeysOfTask(rule, task).add();
+              },
+          .finish_keys = [](const Rule& rule, const KeysTask<T>& task, double* d_k,
+                            double* d_v) { KeysOfTask(rule, task).finish(d_k, d_v); }};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -27,10 +28,11 @@ class RowBlocks {
       int end = std::min(count, first + height);
       while (cuts && row(end - 1) / block_q != tile) --end;
       blocks_.push_back({rows_.data() + first, end - first, first});
-      first_rows_.push_back(tile * block_q);
       first = end;
     }
-    if (last_first) turn_tiles();
+    const auto tile_of = [&](const RowBlock& block) { return block.rows[0] / block_q; };
+    if (last_first) std::ranges::stable_sort(blocks_, std::ranges::greater{}, tile_of);
+    for (const RowBlock& block : blocks_) first_rows_.push_back(tile_of(block) * block_q);
   }
   RowBlocks(RowBlocks&&) = delete;
 
@@ -49,20 +51,6 @@ class RowBlocks {
 
  private:
   int row(int i) const { return rows_[static_cast<std::size_t>(i)]; }
-  void turn_tiles() {
-    std::vector<RowBlock> blocks;
-    std::vector<int> tiles;
-    for (std::size_t end = first_rows_.size(); end > 0;) {
-      std::size_t first = end - 1;
-      while (first > 0 && first_rows_[first - 1] == first_rows_[end - 1]) --first;
-      blocks.insert(blocks.end(), blocks_.begin() + static_cast<std::ptrdiff_t>(first),
-                    blocks_.begin() + static_cast<std::ptrdiff_t>(end));
-      tiles.insert(tiles.end(), end - first, first_rows_[first]);
-      end = first;
-    }
-    blocks_ = blocks;
-    first_rows_ = tiles;
-  }
 
   std::vector<int> rows_, places_, first_rows_;
   int block_q_;

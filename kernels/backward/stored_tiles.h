@@ -7,7 +7,7 @@
 #include "kernels/backward/gradient_rule.h"
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/scaled_storage.h"
+#include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/stop_sign.h"
 #include "kernels/parallel/parallel.h"
 

@@ -39,8 +39,7 @@ std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   p->narrow = operands<float>(*raw, to_main, p->experiment.format, 1);
   const auto rounded = as_tensors(p->narrow, shape_of(p->experiment.problem));
   p->wide = Operands<double>{rounded->q, rounded->k, rounded->v, {}, {}, {}};
-  p->rows.resize(static_cast<std::size_t>(n));
-  std::iota(p->rows.begin(), p->rows.end(), 0);
+  p->rows = computed_rows(p->experiment.problem);
   return p;
 }
 

@@ -1,5 +1,3 @@
-#include "kernels/cpu/instruction_sets.h"
-
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
 #include <cpuid.h>
 #endif
@@ -10,7 +8,28 @@
 #include <string>
 #include <vector>
 
+#include "kernels/lanes/job.h"
+
 namespace attoscope {
+
+namespace sse2 {
+InstructionSet lane_code();
+}
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+namespace avx2 {
+InstructionSet lane_code();
+}
+namespace avx512 {
+InstructionSet lane_code();
+}
+#endif
+#ifdef ATTOSCOPE_HAVE_SIMT
+/// A GPU's lanes, run by the CPU.
+namespace simt {
+InstructionSet lane_code();
+}
+#endif
+
 namespace {
 
 #ifdef ATTOSCOPE_HAVE_X86_64_V3

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "kernels/arithmetic/random.h"
-#include "kernels/cpu/instruction_sets.h"
 #include "kernels/lanes/attention_lanes.h"
 #include "kernels/lanes/deviation_lanes.h"
 #include "kernels/lanes/golden_lanes.h"

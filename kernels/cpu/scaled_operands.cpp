@@ -5,7 +5,6 @@
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/scaled_storage.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/parallel/parallel.h"

@@ -1,4 +1,4 @@
-#include "kernels/cpu/scaled_storage.h"
+#include "kernels/cpu/scaled_operands.h"
 
 #include <algorithm>
 #include <bit>

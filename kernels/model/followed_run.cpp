@@ -43,8 +43,8 @@ class Followed final : public FollowedRun {
     const bool is_residual = t == ModelTensor::embedding || t == ModelTensor::middle || t == ModelTensor::output;
     if (p_.keeps_residual && is_residual && t != ModelTensor::embedding) return;
     const std::vector<double> captured = q_.captured->numbers(t, layer);
-    for (std::size_t i = 0; i < x.size();
-         ++i)  // a stream that is rounded where it is read keeps the bits of which the file has none
+    // a stream that is rounded where it is read keeps the bits of which the file has none
+    for (std::size_t i = 0; i < x.size(); ++i)
       if (!p_.around.unrounded_variance || !is_residual || own[i] != captured[i]) x[i] = static_cast<T>(captured[i]);
   }
 

@@ -29,38 +29,16 @@ struct RunPair {
   std::size_t x, other;
 };
 
-class LogitComparison {
- public:
-  LogitComparison(const std::vector<int>& tokens, int vocabulary, const StopSign& stop);
-  /// The measures of each pair; `keep` receives each run's logits, a block of positions at a time.
-  std::vector<RunMeasures> compare(const std::vector<LogitSource*>& runs, const std::vector<RunPair>& pairs,
-                                   const std::function<void(std::size_t run, const std::vector<double>&)>& keep);
-  /// The log-probabilities of the n - 1 targets.
-  const std::vector<double>& log_probabilities(std::size_t run) const { return logp_[run]; }
-  /// The mean of their negatives.
-  double nll(std::size_t run) const;
-
- private:
-  /// The logits of some positions of one run.
-  struct Block {
-    const LogitSource* source = nullptr;
-    std::vector<double> x;
-    std::vector<LogitSum> sums;
-  };
-  Block block(LogitSource& source, int first, int count) const;
-  double divergence(const Block& reference, const Block& x, int i) const;
-  void add(const Block& b, std::size_t run, int first);
-
-  const std::vector<int>& tokens_;
-  int vocabulary_;
-  const StopSign& stop_;
-  LogitLanes lanes_;
-  std::vector<std::vector<double>> logp_;  ///< [run][target]
+/// Measures of runs over the same n tokens.
+struct LogitComparison {
+  std::vector<RunMeasures> measures;      ///< of each pair
+  std::vector<std::vector<double>> logp;  ///< [run]: the log-probabilities of the n - 1 targets
+  std::vector<double> nll;                ///< [run]: the mean of their negatives
 };
-
-/// The log-probabilities of the n - 1 targets of one run.
-std::vector<double> target_log_probabilities(LogitSource& source, const std::vector<int>& tokens, int vocabulary,
-                                             const StopSign& stop);
+/// Compares pairs of runs; `keep` receives each run's logits, a block of positions at a time.
+LogitComparison compared_logits(const std::vector<LogitSource*>& runs, const std::vector<RunPair>& pairs,
+                                const std::vector<int>& tokens, int vocabulary, const StopSign& stop,
+                                const std::function<void(std::size_t run, const std::vector<double>&)>& keep = {});
 
 double mean_abs_difference(const std::vector<double>& x, const std::vector<double>& y);
 

@@ -127,16 +127,17 @@ class ModelWork {
     auto model = std::make_shared<ModelRun<T>>(model_, q_.tokens, around, stop_);
     std::vector<T> x = model->embedded();
     if (watch) watch(0, x);
-    for (int l = 0; l < model_.architecture.layers; ++l) {
+    return run_from(model, 0, std::move(x), heads, watch, seconds);
+  }
+  /// The run with x before layer `first`.
+  template <class T>
+  Source run_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const AttentionChoice& heads,
+                  const LayerWatch<T>& watch, double& seconds) {
+    for (int l = first; l < model_.architecture.layers; ++l) {
       model->run_layer(l, x, heads);
       stop_.report(cost_);
       if (watch) watch(l + 1, x);
     }
-    return finished(model, x, seconds);
-  }
-
-  template <class T>
-  Source finished(const std::shared_ptr<ModelRun<T>>& model, const std::vector<T>& x, double& seconds) {
     const double work = cost_ * costs_.layers_of_logits / static_cast<double>(q_.tokens.size());
     return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), stop_, work, seconds);
   }
@@ -150,7 +151,6 @@ class ModelWork {
   }
 
   void measure(const std::vector<LogitSource*>& runs) {
-    LogitComparison all(q_.tokens, model_.architecture.vocabulary, stop_);
     std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}};
     if (q_.yardsticks) pairs.insert(pairs.end(), {{3, 0}, {4, 3}});
     const auto keep = [&](std::size_t run, const std::vector<double>& x) {
@@ -160,13 +160,14 @@ class ModelWork {
       if (run == 1) answer_.logits_a.insert(answer_.logits_a.end(), x.begin(), x.end());
       if (run == 2) answer_.logits_b.insert(answer_.logits_b.end(), x.begin(), x.end());
     };
-    const std::vector<RunMeasures> found = all.compare(runs, pairs, keep);
-    answer_.exact_nll = all.nll(0);
+    const LogitComparison all = compared_logits(runs, pairs, q_.tokens, model_.architecture.vocabulary, stop_, keep);
+    const std::vector<RunMeasures>& found = all.measures;
+    answer_.exact_nll = all.nll[0];
     answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2];
     if (q_.yardsticks) answer_.bf16 = found[3], answer_.order = found[4];
-    for (std::size_t run = 0; run < answer_.tokens.size(); ++run) answer_.tokens[run].logp = all.log_probabilities(run);
-    exact_logp_ = all.log_probabilities(0);
-    answer_.dlogp_a = all.log_probabilities(1);
+    for (std::size_t run = 0; run < answer_.tokens.size(); ++run) answer_.tokens[run].logp = all.logp[run];
+    exact_logp_ = all.logp[0];
+    answer_.dlogp_a = all.logp[1];
     for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
   }
 
@@ -198,8 +199,8 @@ class ModelWork {
   }
 
   double share_of(LogitSource& without) {
-    const double left =
-        mean_abs_difference(target_log_probabilities(without, q_.tokens, model_.architecture.vocabulary, stop_), exact_logp_);
+    const LogitComparison found = compared_logits({&without}, {}, q_.tokens, model_.architecture.vocabulary, stop_);
+    const double left = mean_abs_difference(found.logp[0], exact_logp_);
     const double whole = answer_.a.dlogp_mean_abs;
     return whole > 0 ? (whole - left) / whole : 0;
   }
@@ -230,24 +231,15 @@ class ModelWork {
       for (int h = 0; h < count; ++h) {
         const ModelPlace place{l, q_.attribute == ModelPart::layer ? -1 : h};
         if (q_.only.layer >= 0 && !q_.only.holds(l, h) && (place.head >= 0 || q_.only.layer != l)) continue;
-        add_part({l, place.head, "", 0},
-                 [&] { return finished_from(model, l, x, place.head < 0 ? golden : with_head(model_.architecture, rounded, golden, h), a); });
+        add_part({l, place.head, "", 0}, [&] {
+          std::vector<T> y = x;
+          model->finish(l, place.head < 0 ? golden : with_head(model_.architecture, rounded, golden, h), y);
+          stop_.report(cost_);
+          return run_from(model, l + 1, std::move(y), a, {}, other_seconds_);
+        });
       }
       model->finish(l, rounded, x);
     }
-  }
-
-  /// The run whose layer `first` has this output of attention, x before it, and a in all layers after it.
-  template <class T>
-  Source finished_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const std::vector<T>& attended,
-                       const AttentionChoice& a) {
-    model->finish(first, attended, x);
-    stop_.report(cost_);
-    for (int l = first + 1; l < model_.architecture.layers; ++l) {
-      model->run_layer(l, x, a);
-      stop_.report(cost_);
-    }
-    return finished(model, x, other_seconds_);
   }
 
   void attribute_steps(const AttentionChoice& a) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/cpu/instruction_sets.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/all_heads.h"

@@ -252,7 +252,7 @@ class RunJudge {
   // --- logits and log-probabilities ---
 
   std::vector<double> logits_of(FollowedRun& run, ModelTensor t) {
-    if (t == ModelTensor::logprobs) return target_log_probabilities(run, q_.tokens, a_.vocabulary, stop_);
+    if (t == ModelTensor::logprobs) return compared_logits({&run}, {}, q_.tokens, a_.vocabulary, stop_).logp[0];
     const int n = static_cast<int>(q_.tokens.size());
     std::vector<double> all;
     const Format stored = q_.captured->stored(t, -1);

@@ -1,7 +1,6 @@
 #include "kernels/model/surroundings.h"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <stdexcept>
 
@@ -48,11 +47,10 @@ Surroundings preset(std::string_view name) {
 
 /// A whole number from `least` to `most` behind the =.
 int count_of(std::string_view text, std::string_view value, int least, int most) {
-  int x = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), x);
-  if (error != std::errc{} || end != value.data() + value.size() || x < least || x > most)
+  const std::optional<int> x = to_number<int>(value);
+  if (!x || *x < least || *x > most)
     refuse_around(text, std::to_string(least) + " to " + std::to_string(most) + " behind =");
-  return x;
+  return *x;
 }
 
 /// Sets "CHOICE=VALUE"; false: `name` is no choice.

@@ -5,7 +5,6 @@
 
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/scaled_operands.h"
-#include "kernels/cpu/scaled_storage.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/traffic.h"

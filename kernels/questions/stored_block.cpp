@@ -1,6 +1,6 @@
 #include "kernels/questions/stored_block.h"
 
-#include "kernels/cpu/scaled_storage.h"
+#include "kernels/cpu/scaled_operands.h"
 
 namespace attoscope {
 

@@ -2,7 +2,6 @@
 /// and softmax of the loss in T, every matrix product and its operands in the main format D.
 #pragma once
 
-#include <concepts>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,9 +36,8 @@ class Model {
   /// The gradient of scale * loss of the last `forward`, laid out as the weights (on the device).
   void backward(const T* weights, T scale, T* gradient);
 
-  /// After `backward`: the statistics of the layer's heads.
-  std::vector<HeadStatistics> statistics(int layer) const
-    requires std::same_as<T, float>;
+  /// After `backward`: the statistics of the layer's heads; none in double.
+  std::vector<HeadStatistics> statistics(int layer) const;
   /// After `forward`: the inputs of a head of a sequence.
   CapturedHead captured(int layer, int head, int sequence) const;
   /// After `forward`: place of the first number that is not finite: "layer 1, attention output O"; empty: there is none.

@@ -5,7 +5,6 @@
 
 #include "kernels/compute.h"
 #include "kernels/cpu/scaled_operands.h"
-#include "kernels/cpu/scaled_storage.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/arithmetic/random.h"
-#include "kernels/train/head/head_cpu.h"
+#include "kernels/train/head/head.h"
 #include "tests/reference/plain_steps.h"
 #include "tests/support/support.h"
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "kernels/cpu/instruction_sets.h"
+#include "kernels/lanes/job.h"
 #include "kernels/train/primitives/row_math.h"
 #include "tests/reference/plain_primitives.h"
 #include "tests/support/support.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/backward/gradient_rule.h"
@@ -105,5 +106,22 @@ struct HeadStatistics {
 /// The statistics of every head of a layer, computed on the CPU; `backward` is the input of the backward pass (its outputs are
 /// not read), in host memory.
 std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward, int threads);
+
+/// The training code of an instruction set that heads take.
+struct HeadCode {
+  void (*rounded)(const float* x, std::int64_t count, const RounderPlan<float>&, float* y) = nullptr;
+  /// Adds the losses of a block of a head's query rows; writes delta and L of each row of the task. Bytes that this needs.
+  void (*count_rows)(const GradientRule<float>&, const RowsTask<float>&, void* scratch, HeadStatistics&) = nullptr;
+  std::size_t (*statistics_scratch)(const GradientRule<float>&) = nullptr;
+};
+/// The code of the instruction set called `name` (see `train_code`, beside which it is defined).
+HeadCode head_code(std::string_view name);
+
+/// O, m and l of every head. Heads are shared among the threads of the caller's arena; `isa` is chosen as by `instruction_set`.
+template <class T>
+void run_heads(const HeadBatch<T>& heads, std::string_view isa = {});
+/// dQ, dK and dV of every head; o, m and l as run_heads left them.
+template <class T>
+void run_head_gradients(const HeadGradient<T>& heads, std::string_view isa = {});
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-#include "kernels/train/head/head_cpu.h"
+#include "kernels/train/head/head.h"
 
 #include <algorithm>
 #include <cmath>

@@ -24,12 +24,6 @@ void each_character(std::string_view text, const std::string& name, F f) {
   }
 }
 
-void check_size(std::string_view text, const std::string& name) {
-  if (text.size() > max_text)
-    throw std::invalid_argument(name + " has " + std::to_string(text.size()) + " bytes, expected at most " +
-                                std::to_string(max_text));
-}
-
 void check_characters(std::size_t count, std::size_t different, const std::string& name) {
   if (count < min_text)
     throw std::invalid_argument(name + " has " + std::to_string(count) + " characters, expected at least " +
@@ -61,7 +55,9 @@ void add_piece(Batch& batch, std::span<const std::uint16_t> text, std::uint64_t 
 }  // namespace
 
 std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name) {
-  check_size(text, name);
+  if (text.size() > max_text)
+    throw std::invalid_argument(name + " has " + std::to_string(text.size()) + " bytes, expected at most " +
+                                std::to_string(max_text));
   std::vector<bool> seen(code_points);
   std::size_t count = 0;
   each_character(text, name, [&](char32_t c) {

@@ -15,12 +15,9 @@ namespace {
   throw std::invalid_argument(key + " is " + value + ", expected " + expected);
 }
 
-void check_shape(const ModelShape& shape) {
+void check_sizes(const ModelShape& shape, const Recipe& recipe) {
   if (shape.width % shape.heads != 0)
     refuse("model.width", std::to_string(shape.width), "a multiple of model.heads, which is " + std::to_string(shape.heads));
-}
-
-void check_recipe(const Recipe& recipe) {
   if (std::exp2(std::round(std::log2(recipe.loss_scale))) != recipe.loss_scale)
     refuse("recipe.loss_scale", std::to_string(recipe.loss_scale), "a power of two");
   if (recipe.final_rate > recipe.rate)
@@ -50,8 +47,6 @@ void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string
       refuse(key + ".exact", std::to_string(place.layer) + ":" + std::to_string(place.head), "a layer and a head of the model");
 }
 
-std::string seed_name(std::uint64_t seed) { return "b, seed " + std::to_string(seed); }
-
 /// b with everything in `format`.
 RunPlan in_format(const TrainPlan& plan, const Format& format) {
   RunPlan run{"b in " + name(format), plan.b, plan.recipe.seed};
@@ -68,7 +63,8 @@ int place_of(std::vector<RunPlan>& runs, const RunPlan& run) {
 }
 
 void add_reference(const TrainPlan& plan, TrainRuns& all) {
-  RunPlan other{seed_name(plan.recipe.seed + 1), plan.b, plan.recipe.seed + 1};
+  const std::uint64_t seed = plan.recipe.seed + 1;
+  const RunPlan other{"b, seed " + std::to_string(seed), plan.b, seed};
   all.pairs.push_back({"another initialisation", Role::initialisation, place_of(all.runs, other), 1});
   const int single = place_of(all.runs, in_format(plan, fp32)), half = place_of(all.runs, in_format(plan, fp16)),
             brain = place_of(all.runs, in_format(plan, bf16));
@@ -204,8 +200,7 @@ TrainPlan default_train_plan() {
 
 void validate(const TrainPlan& plan) {
   check(settings_to_read(plan));
-  check_shape(plan.model);
-  check_recipe(plan.recipe);
+  check_sizes(plan.model, plan.recipe);
   check_method(plan, plan.a, "a");
   check_method(plan, plan.b, "b");
   if (plan.kind == TrainKind::bisect && runs_of(plan).runs.size() == 2)

@@ -5,11 +5,9 @@
 #include <new>
 
 #include "kernels/cpu/aligned_buffer.h"
-#include "kernels/cpu/instruction_sets.h"
 #include "kernels/deviation/meter.h"
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/train/head/head_cpu.h"
 #include "kernels/train/primitives/train_lanes.h"
 
 namespace attoscope {
@@ -58,8 +56,12 @@ class CpuPrimitives final : public Primitives<float> {
     return std::memset(memory, 0, bytes);
   }
   void release(void* memory) noexcept override { AlignedDelete{}(memory); }
-  void upload(const void* host, std::size_t bytes, void* device) override { copy(host, bytes, device); }
-  void download(const void* device, std::size_t bytes, void* host) override { copy(device, bytes, host); }
+  void upload(const void* host, std::size_t bytes, void* device) override {
+    std::copy_n(static_cast<const char*>(host), bytes, static_cast<char*>(device));
+  }
+  void download(const void* device, std::size_t bytes, void* host) override {
+    std::copy_n(static_cast<const char*>(device), bytes, static_cast<char*>(host));
+  }
 
   void product(const MatrixProduct<float>& p) override {
     const Cut cut = cut_of(p.m, p.n, lanes_.panel_columns, lanes_.block_rows, limit_.threads());
@@ -73,7 +75,7 @@ class CpuPrimitives final : public Primitives<float> {
   }
 
   void rounded(const float* x, std::int64_t count, const RounderPlan<float>& plan, float* y) override {
-    each_piece(count, [&](std::int64_t first, std::int64_t here) { lanes_.rounded(x + first, here, plan, y + first); });
+    each_piece(count, [&](std::int64_t first, std::int64_t here) { lanes_.heads.rounded(x + first, here, plan, y + first); });
   }
   void clear(float* y, std::int64_t count) override { std::fill_n(y, count, 0.0f); }
 
@@ -160,10 +162,6 @@ class CpuPrimitives final : public Primitives<float> {
   }
 
  private:
-  static void copy(const void* from, std::size_t bytes, void* to) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
-  }
-
   /// f(i) for 0 .. count - 1, on all threads.
   template <class F>
   void each(int count, F f) {
@@ -203,10 +201,7 @@ TrainLanes train_code(std::string_view name) {
   return sse2::train_lanes();
 }
 
-HeadCode head_code(std::string_view name) {
-  const TrainLanes lanes = train_code(name);
-  return {lanes.rounded, lanes.count_rows, lanes.statistics_scratch};
-}
+HeadCode head_code(std::string_view name) { return train_code(name).heads; }
 
 std::unique_ptr<Primitives<float>> cpu_primitives(int threads, std::string_view isa) {
   return std::make_unique<CpuPrimitives>(threads, isa);

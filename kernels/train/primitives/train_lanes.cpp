@@ -109,7 +109,6 @@ TrainLanes train_lanes() {
           .block_rows = ProductShape<float>::block_rows,
           .product_scratch = product_scratch<float>,
           .product = product_part<float>,
-          .rounded = rounded,
           .embed = embed,
           .word_sum = word_sum,
           .position_sum = position_sum,
@@ -121,8 +120,7 @@ TrainLanes train_lanes() {
           .cross_entropy = cross_entropy,
           .squares = squares,
           .adam = adam,
-          .count_rows = count_rows,
-          .statistics_scratch = statistics_scratch};
+          .heads = {rounded, count_rows, statistics_scratch}};
 }
 
 }  // namespace ATTOSCOPE_ISA

@@ -18,7 +18,6 @@ struct TrainLanes {
   int block_rows = 0;     ///< rows of C whose sums are in registers: parts should have a multiple of it
   std::size_t (*product_scratch)(int rows) = nullptr;  ///< elements, for a part of so many rows
   void (*product)(const MatrixProduct<float>&, const ProductPart&, float* scratch) = nullptr;
-  void (*rounded)(const float* x, std::int64_t count, const RounderPlan<float>&, float* y) = nullptr;
   void (*embed)(const float* embedding, const float* position, int width, float* x) = nullptr;  ///< one token
   /// Channels of a word's gradient: the sum over its tokens rows[0 .. count).
   void (*word_sum)(const int* rows, int count, int context, int width, const float* d_x, float* sum) = nullptr;
@@ -33,9 +32,7 @@ struct TrainLanes {
   /// The sums of a chunk's chains (kernels/deviation/meter.h); returns the number of elements that are not finite.
   std::int64_t (*squares)(const float* g, std::size_t count, std::size_t chunk, double unscale, double* chain) = nullptr;
   void (*adam)(const AdamStep<float>&) = nullptr;
-  /// Adds the losses of a block of a head's query rows; writes delta and L of each row of the task. Bytes that this needs.
-  void (*count_rows)(const GradientRule<float>&, const RowsTask<float>&, void* scratch, HeadStatistics&) = nullptr;
-  std::size_t (*statistics_scratch)(const GradientRule<float>&) = nullptr;
+  HeadCode heads{};
 };
 
 /// The code of the instruction set called `name` (see `instruction_set`); for simt, a GPU's lanes, it is that of sse2.
