@@ -239,6 +239,22 @@ double copy_rate() {
   return best;
 }
 
+void draw_again(Experiment& e) { ++e.problem.seed; }
+
+/// Computes e after a change; `remembers` the parts that it leaves alone.
+std::function<void()> updating(const std::shared_ptr<Experiment>& e, std::function<void(Experiment&)> change, bool remembers) {
+  return [e, change = std::move(change), cache = remembers ? std::make_shared<ComputeCache>() : nullptr] {
+    change(*e);
+    compute(*e, {.cache = cache.get()});
+  };
+}
+
+void change_format(Experiment& e) { e.format = e.format == bf16 ? fp16 : bf16; }
+void change_block_k(Experiment& e) { e.a.block_k = e.a.block_k == 64 ? 128 : 64; }
+void change_b(Experiment& e) { e.b.precision[Step::S] = e.b.precision[Step::S] == exact ? to_main : exact; }
+void change_row(Experiment& e) { e.problem.traced_row = (traced_row(e.problem) + 1) % e.problem.n; }
+void change_block_q(Experiment& e) { e = with_block_q(e, e.a.block_q == 64 ? 128 : 64); }
+
 /// An update with golden in double, a and b in float.
 Stage update_stage(std::string name, const Problem& p, std::function<void()> call) {
   return {.name = std::move(name), .float_flops = 2 * dense_flops(p), .double_flops = dense_flops(p), .call = std::move(call)};
@@ -287,10 +303,7 @@ std::vector<Stage> stages(int n) {
 
 Stage full_update(int n) {
   const auto e = experiment_of(n);
-  return update_stage("full update, N = " + std::to_string(n), e->problem, [e, cache = std::make_shared<ComputeCache>()] {
-    ++e->problem.seed;
-    compute(*e, {.cache = cache.get()});
-  });
+  return update_stage("full update, N = " + std::to_string(n), e->problem, updating(e, draw_again, true));
 }
 
 std::vector<Stage> gradient_stages(int n) {
@@ -305,10 +318,7 @@ std::vector<Stage> gradient_stages(int n) {
                  }};
   };
   Stage update = update_stage("full update with gradients, N = " + std::to_string(n), e.problem,
-                              [e = std::make_shared<Experiment>(e), cache = std::make_shared<ComputeCache>()] {
-                                ++e->problem.seed;
-                                compute(*e, {.cache = cache.get()});
-                              });
+                              updating(std::make_shared<Experiment>(e), draw_again, true));
   update.float_flops += 2 * flops;
   update.double_flops += flops;
   return {{.name = "gradients, golden, double",
@@ -317,6 +327,21 @@ std::vector<Stage> gradient_stages(int n) {
           of_method("hw with grad_hw", e.a, e.backward.a),
           of_method("base_eager with grad_base_eager", e.b, e.backward.b),
           std::move(update)};
+}
+
+std::span<const Control> controls() {
+  using enum UpdatePart;
+  static const std::vector<Control> all{
+      {"seed",
+       [](Experiment& e) { ++e.problem.seed; },
+       {drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept}},
+      {"format", change_format, {rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept}},
+      {"block_k of a", change_block_k, {a, recurrence, moments, sorted, deviations, distances, kept}},
+      {"rounding of b", change_b, {b, moments, sorted, deviations, distances, kept}},
+      {"traced row", change_row, {recurrence}},
+      {"block_q", change_block_q, {}},
+  };
+  return all;
 }
 
 Timing parts_of_update(int n) {
@@ -334,14 +359,9 @@ Timing parts_of_update(int n) {
 
 std::vector<Stage> updates_of_controls(int n) {
   std::vector<Stage> all;
-  for (const Control& control : controls()) {
-    const auto e = experiment_of(n);
+  for (const Control& control : controls())
     all.push_back({.name = std::string("update, another ") + control.name,
-                   .call = [e, cache = std::make_shared<ComputeCache>(), change = control.change] {
-                     change(*e);
-                     compute(*e, {.cache = cache.get()});
-                   }});
-  }
+                   .call = updating(experiment_of(n), control.change, true)});
   return all;
 }
 
@@ -350,10 +370,7 @@ Stage tensor_core_update(int n) {
   e->b = e->a;
   e->a.accumulator = {Accumulator::h100, Accumulator::h100};
   e->b.accumulator = {Accumulator::a100, Accumulator::a100};
-  Stage stage = update_stage("full update, sums of h100 and a100", e->problem, [e] {
-    ++e->problem.seed;
-    compute(*e);
-  });
+  Stage stage = update_stage("full update, sums of h100 and a100", e->problem, updating(e, draw_again, false));
   stage.vector_work = stage.float_flops;
   return stage;
 }
@@ -363,10 +380,8 @@ std::vector<Stage> scaled_updates(int n) {
     const auto e = experiment_of(n);
     *e = with_kernel_as_b(with_kernel(*e, kernel_preset(a)), kernel_preset(b));
     e->a.accumulator = e->b.accumulator = {};
-    Stage update = update_stage("full update, " + std::string(a) + " and " + b + ", fma", e->problem, [e] {
-      ++e->problem.seed;
-      compute(*e);
-    });
+    Stage update = update_stage("full update, " + std::string(a) + " and " + b + ", fma", e->problem,
+                                updating(e, draw_again, false));
     update.double_flops *= 3;  // each method's stored numbers have a golden value too
     return update;
   };
@@ -379,12 +394,8 @@ std::vector<Stage> decode_updates(int keys) {
     e->problem.n_k = keys;
     e->problem.d = 128;
     e->b = with_algorithm(e->a, Algorithm::split_kv);
-    auto cache = std::make_shared<ComputeCache>();
     return {.name = "one query, " + std::to_string(keys) + " keys of 128: " + what,
-            .call = [e, cache, change = std::move(change)] {
-              change(*e);
-              compute(*e, {.cache = cache.get()});
-            }};
+            .call = updating(e, std::move(change), true)};
   };
   return {stage("format", [](Experiment& e) { e.format = e.format == bf16 ? fp16 : bf16; }),
           stage("splits", [](Experiment& e) { e.b.splits = e.b.splits == 8 ? 16 : 8; })};

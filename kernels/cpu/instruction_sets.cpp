@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/setting.h"
 #include "kernels/lanes/job.h"
 
 namespace attoscope {
@@ -87,13 +88,10 @@ InstructionSet instruction_set(std::string_view name) {
   const char* variable = std::getenv("ATTOSCOPE_ISA");
   const std::string_view wanted = !name.empty() ? name : variable ? variable : "";
   if (wanted.empty()) return sets.front();
-  std::string names;
-  for (const InstructionSet& set : sets) {
+  for (const InstructionSet& set : sets)
     if (set.name == wanted) return set;
-    names += (names.empty() ? "" : ", ") + std::string(set.name);
-  }
   throw std::invalid_argument((name.empty() ? "ATTOSCOPE_ISA is '" : "the instruction set is '") + std::string(wanted) +
-                              "': this machine runs " + names);
+                              "': this machine runs " + listed(names_in(sets), ", "));
 }
 
 bool has_instruction_set(std::string_view name) {

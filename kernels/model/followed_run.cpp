@@ -1,8 +1,11 @@
 #include "kernels/model/followed_run.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "kernels/arithmetic/format.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
@@ -68,11 +71,131 @@ class Followed final : public FollowedRun {
   bool quiet_ = false;  ///< nothing is kept
 };
 
+/// A step as the subject of a sentence on its rounding, by AroundStep; those of the loss behind them are no change of a tensor.
+constexpr auto rounded_things = std::to_array<std::string_view>({
+    "the weights are",
+    "the weights of RMSNorm are",
+    "RMSNorm: the sum of squares after every addition is",
+    "RMSNorm: the normalised row that the weight multiplies is",
+    "RMSNorm: the output is",
+    "the projection's output is",
+    "RoPE: positions are",
+    "RoPE: frequencies are",
+    "RoPE: angles are",
+    "RoPE: cos and sin are",
+    "RoPE: products with cos and sin are",
+    "RoPE: the turned Q and K are",
+    "attention's output is",
+    "the gated MLP's silu is",
+    "the gated MLP's product is",
+    "the residual stream is",
+    "the logits are",
+});
+static_assert(rounded_things.size() == static_cast<std::size_t>(AroundStep::logits) + 1);
+
+class Changes {
+ public:
+  Changes(const RunQuestion& q, const ModelProgram& p) : q_(q), p_(p) {}
+
+  std::vector<RunChange> all(bool wide) {
+    std::vector<Format> formats{p_.format};
+    for (const Format& f : {bf16, fp16, e4m3})
+      if (!wide && f != p_.format) formats.push_back(f);
+    for (std::size_t step = 0; step < rounded_things.size(); ++step) round_step(step, formats);
+    if (significand_bits(p_.format) == 24) shorten_factors();
+    if (!wide) keep_residual();
+    turn_otherwise();
+    for (const double epsilon : {0.0, 1e-6, 1e-5})
+      if (epsilon != q_.model->architecture.epsilon)
+        architecture("RMSNorm: epsilon is " + shortest(epsilon), [&](Architecture& a) { a.epsilon = epsilon; });
+    for (const Format& f : {e4m3, e5m2}) round_P(f, wide);
+    return std::move(changes_);
+  }
+
+ private:
+  template <class Change>
+  void add(std::string text, Change change) {
+    RunChange& c = changes_.emplace_back(RunChange{std::move(text), p_});
+    change(c);
+  }
+  template <class Change>
+  void architecture(std::string text, Change change) {
+    add(std::move(text), [&](RunChange& c) { change(c.program.architecture); });
+  }
+
+  static void set(RunChange& c, std::size_t step, const Rounding& r) {
+    c.program.around.steps[step] = r;
+    if (step == static_cast<std::size_t>(AroundStep::weights)) c.program.around[AroundStep::norm_weight] = r;
+  }
+
+  void round_step(std::size_t step, const std::vector<Format>& formats) {
+    const std::string subject(rounded_things[step]);
+    const Rounding now = p_.around.steps[step];
+    const bool is_narrow = now.kind == Rounding::Kind::format && significand_bits(now.format) < 24;
+    if (is_narrow) add(subject + " not rounded to " + name(now.format), [&](RunChange& c) { set(c, step, exact); });
+    for (const Format& f : formats)
+      if (significand_bits(f) <= 24 && !(now == to_format(f)))
+        add(subject + " rounded to " + name(f) + (is_narrow ? " instead of " + name(now.format) : ""),
+            [&](RunChange& c) { set(c, step, to_format(f)); });
+  }
+
+  void shorten_factors() {
+    add("the factors of projections are rounded to tf32", [](RunChange& c) {
+      c.program.around[AroundStep::weights] = to_format(tf32);
+      c.program.around.rounds_factors = true;
+    });
+  }
+
+  void keep_residual() {
+    if (p_.around[AroundStep::residual] == exact) return;
+    add("RMSNorm: the residual stream is normalised before it is rounded", [](RunChange& c) {
+      c.program.around[AroundStep::residual] = exact;
+      c.program.keeps_residual = c.from_layer_before = true;
+    });
+  }
+
+  void turn_otherwise() {
+    const Rope& rope = q_.model->architecture.rope;
+    const bool halves = p_.around.pairs.value_or(rope.pairs) == RotaryPairs::halves;
+    add(halves ? "RoPE: columns 2i and 2i + 1 are turned together instead of i and i + d/2"
+               : "RoPE: columns i and i + d/2 are turned together instead of 2i and 2i + 1",
+        [&](RunChange& c) { c.program.around.pairs = halves ? RotaryPairs::neighbours : RotaryPairs::halves; });
+    for (const double theta : {1e4, 1e5, 5e5, 1e6})
+      if (theta != rope.theta)
+        architecture("RoPE: theta is " + shortest(theta) + " instead of " + shortest(rope.theta),
+                     [&](Architecture& a) { a.rope.theta = theta; });
+    if (rope.scaling != RopeScaling::none)
+      architecture("RoPE: its frequencies are not scaled", [](Architecture& a) { a.rope.scaling = RopeScaling::none; });
+    for (const int first : std::set<int>{q_.first_position, 1, -1})
+      if (first != 0)
+        architecture("RoPE: the first token has position " + std::to_string(first),
+                     [&](Architecture& a) { a.rope.first_position = first; });
+  }
+
+  void round_P(const Format& f, bool wide) {
+    Method changed = p_.heads;
+    changed.precision[Step::P] = to_format(f);
+    const std::string what = "attention's weights P are rounded to " + name(f);
+    add(what + " in every head", [&](RunChange& c) { c.program.heads = changed, c.program.golden = false; });
+    for (int h = 0; !wide && h < q_.model->architecture.heads; ++h)
+      add(what + " in head " + std::to_string(h),
+          [&](RunChange& c) { c.program.changed_head = h, c.program.changed = changed; });
+  }
+
+  const RunQuestion& q_;
+  const ModelProgram& p_;
+  std::vector<RunChange> changes_;
+};
+
 }  // namespace
 
 std::unique_ptr<FollowedRun> followed_run(const RunQuestion& question, const ModelProgram& program, const StopSign& stop) {
   if (program.around.in_double) return std::make_unique<Followed<double>>(question, program, stop);
   return std::make_unique<Followed<float>>(question, program, stop);
+}
+
+std::vector<RunChange> run_changes(const RunQuestion& question, const ModelProgram& program, bool wide) {
+  return Changes(question, program).all(wide);
 }
 
 }  // namespace attoscope

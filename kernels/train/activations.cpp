@@ -3,10 +3,6 @@
 namespace attoscope {
 namespace {
 
-const ParameterTensor* tensor_of(const Parameters& p, int layer, Weight weight) {
-  return attoscope::tensor_of(p, p.index(layer, weight));
-}
-
 /// True if the result of this step is already in D.
 template <class T>
 bool leaves_D(const RounderPlan<T>& step, const RounderPlan<T>& to_D) {
@@ -29,10 +25,6 @@ void choose_rules(Layer<T>& layer, Primitives<T>& on, const ModelShape& shape, c
 
 }  // namespace
 
-const ParameterTensor* tensor_of(const Parameters& parameters, int index) {
-  return index < 0 ? nullptr : &parameters.tensors[static_cast<std::size_t>(index)];
-}
-
 double bytes_of_training(const ModelShape& shape, int vocabulary, int batch) {
   const ModelSize size(shape, vocabulary, batch);
   const double width = static_cast<double>(size.width), words = static_cast<double>(size.words);
@@ -44,14 +36,14 @@ double bytes_of_training(const ModelShape& shape, int vocabulary, int batch) {
 
 template <class T>
 Layer<T>::Layer(Primitives<T>& on, const ModelSize& size, const Parameters& p, int index)
-    : W_Q(tensor_of(p, index, Weight::W_Q)),
-      W_K(tensor_of(p, index, Weight::W_K)),
-      W_V(tensor_of(p, index, Weight::W_V)),
-      W_O(tensor_of(p, index, Weight::W_O)),
-      W_1(tensor_of(p, index, Weight::W_1)),
-      W_2(tensor_of(p, index, Weight::W_2)),
-      norm_1(on, size, tensor_of(p, index, Weight::norm_1_gain), tensor_of(p, index, Weight::norm_1_bias)),
-      norm_2(on, size, tensor_of(p, index, Weight::norm_2_gain), tensor_of(p, index, Weight::norm_2_bias)),
+    : W_Q(p.find(index, Weight::W_Q)),
+      W_K(p.find(index, Weight::W_K)),
+      W_V(p.find(index, Weight::W_V)),
+      W_O(p.find(index, Weight::W_O)),
+      W_1(p.find(index, Weight::W_1)),
+      W_2(p.find(index, Weight::W_2)),
+      norm_1(on, size, p.find(index, Weight::norm_1_gain), p.find(index, Weight::norm_1_bias)),
+      norm_2(on, size, p.find(index, Weight::norm_2_gain), p.find(index, Weight::norm_2_bias)),
       x(on, size.rows * size.width),
       middle(on, x.size()),
       q(on, x.size()),
@@ -68,8 +60,8 @@ template <class T>
 Activations<T>::Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape,
                             const TrainMethod& method)
     : last(on, size.rows * size.width),
-      final_norm(on, size, attoscope::tensor_of(parameters, parameters.index("final norm gain")),
-                 attoscope::tensor_of(parameters, parameters.index("final norm bias"))),
+      final_norm(on, size, parameters.find("final norm gain"),
+                 parameters.find("final norm bias")),
       logits(on, size.rows * size.words),
       losses(on, size.rows) {
   for (int i = 0; i < shape.layers; ++i) choose_rules(layers.emplace_back(on, size, parameters, i), on, shape, method, i);

@@ -18,9 +18,6 @@ T* within(T* flat, const ParameterTensor* tensor) {
   return tensor ? flat + tensor->first : nullptr;
 }
 
-/// The tensor of that index; null for -1.
-const ParameterTensor* tensor_of(const Parameters& parameters, int index);
-
 /// Sizes of a model, the same for all its layers.
 struct ModelSize {
   ModelSize(const ModelShape& shape, int vocabulary, int batch)

@@ -245,7 +245,7 @@ std::vector<float> profile(const ParameterTensor& tensor, std::span<const float>
 }
 
 double query_norm(const Parameters& parameters, const ModelShape& shape, std::span<const float> weights, int layer, int head) {
-  const ParameterTensor& W = parameters.tensors[static_cast<std::size_t>(parameters.index(layer, Weight::W_Q))];
+  const ParameterTensor& W = *parameters.find(layer, Weight::W_Q);
   const int d = shape.head_dimension();
   Symmetric g =
       gram(weights.data() + W.first + static_cast<std::size_t>(head) * static_cast<std::size_t>(d), W.rows, d, W.cols);

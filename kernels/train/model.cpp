@@ -229,7 +229,7 @@ struct Model<T>::Parts {
             .rounding = to_D};
   }
 
-  const ParameterTensor& tensor(std::string_view name) const { return *tensor_of(parameters, parameters.index(name)); }
+  const ParameterTensor& tensor(std::string_view name) const { return *parameters.find(name); }
   static std::int64_t count(const Numbers& x) { return static_cast<std::int64_t>(x.size()); }
 
   ModelShape shape;

@@ -203,7 +203,6 @@ Trainer::Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Prim
 }
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
-Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
 const Parameters& Trainer::parameters() const { return parts_->model.parameters(); }
 std::string Trainer::device() const { return parts_->on->name(); }

@@ -51,7 +51,6 @@ class Trainer {
   Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Primitives<float>> on);
   ~Trainer();
   Trainer(Trainer&&) noexcept;
-  Trainer& operator=(Trainer&&) noexcept;
 
   const Parameters& parameters() const;
   std::string device() const;

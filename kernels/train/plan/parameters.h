@@ -36,6 +36,12 @@ struct Parameters {
   int index(int layer, Weight weight) const;
   /// Index of "embedding", "positions", "final norm gain", "final norm bias", "head", or -1.
   int index(std::string_view name) const;
+  /// These tensors; null if the model has none.
+  const ParameterTensor* find(int layer, Weight weight) const { return find_at(index(layer, weight)); }
+  const ParameterTensor* find(std::string_view name) const { return find_at(index(name)); }
+
+ private:
+  const ParameterTensor* find_at(int i) const { return i < 0 ? nullptr : &tensors[static_cast<std::size_t>(i)]; }
 };
 Parameters parameters(const ModelShape& shape, int vocabulary);
 

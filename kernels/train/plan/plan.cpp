@@ -232,9 +232,7 @@ std::span<const NamedPlan> named_plans() { return plans; }
 TrainPlan named_plan(std::string_view name) {
   const auto* const found = std::ranges::find(plans, name, &NamedPlan::name);
   if (found != plans.end()) return found->plan();
-  std::string known;
-  for (const NamedPlan& p : plans) known.append(known.empty() ? "" : ", ").append(p.name);
-  throw std::invalid_argument("'" + std::string(name) + "' is no plan, expected " + known);
+  throw std::invalid_argument("'" + std::string(name) + "' is no plan, expected " + listed(names_in(plans), ", "));
 }
 
 }  // namespace attoscope
