@@ -117,35 +117,6 @@ void match(OperandScales<T>& x, const Scalings& s, const AttentionShape& shape, 
   fill(x.k, shape.n_k);
 }
 
-}  // namespace
-
-template <class T>
-Operands<T> scaled_operands(const Operands<T>& x, const Scalings& s, const AttentionShape& shape, const Format& main,
-                            std::uint64_t seed, const StopSign& stop) {
-  const int n = shape.n, n_k = shape.n_k, d = shape.d, d_v = shape.d_v;
-  Operands<T> y = x;
-  const NearestRounder<T> rounder(s.smoothed, main);
-  if (s.hadamard)
-    parallel_invoke([&] { rotate(y.q, n, d, seed, rounder, stop); }, [&] { rotate(y.k, n_k, d, seed, rounder, stop); });
-  if (s.smooth_K) without_mean(y.k, n_k, d, rounder);
-  if (s.smooth_V) y.scales.o_offset = without_mean(y.v, n_k, d_v, rounder);
-  if (s.smooth_Q > 0) {
-    y.scales.bias_rows = std::min(s.smooth_Q, n);
-    y.scales.bias = without_block_means(y.q, y.k, shape, y.scales.bias_rows, rounder, stop);
-  }
-  const auto store = [&](std::vector<T>& tensor, Magnitudes& range, int rows, int columns, ScaledTensor t) {
-    return stored_in_place(tensor, range, rows, columns, s[t], t, main, y.all_heads, stop);
-  };
-  parallel_invoke([&] { y.scales.q = store(y.q, y.ranges.q, n, d, ScaledTensor::Q); },
-                  [&] { y.scales.k = store(y.k, y.ranges.k, n_k, d, ScaledTensor::K); },
-                  [&] { y.scales.o = store(y.v, y.ranges.v, n_k, d_v, ScaledTensor::V); });
-  match(y.scales, s, shape, s.smooth_Q > 0);
-  if (y.scales.o.size() == 1) y.scales.o.assign(at(d_v), T{y.scales.o.front()});
-  return y;
-}
-
-namespace {
-
 /// Row-major x as number(x, row, column), with more columns, which are 0.
 template <class T, class F>
 std::vector<double> widened(const std::vector<T>& x, int n, int d, int width, const StopSign& stop, F number) {
@@ -182,6 +153,31 @@ Tensors stored_tensors(const Operands<T>& x, const AttentionShape& shape, const 
 }
 
 }  // namespace
+
+template <class T>
+Operands<T> scaled_operands(const Operands<T>& x, const Scalings& s, const AttentionShape& shape, const Format& main,
+                            std::uint64_t seed, const StopSign& stop) {
+  const int n = shape.n, n_k = shape.n_k, d = shape.d, d_v = shape.d_v;
+  Operands<T> y = x;
+  const NearestRounder<T> rounder(s.smoothed, main);
+  if (s.hadamard)
+    parallel_invoke([&] { rotate(y.q, n, d, seed, rounder, stop); }, [&] { rotate(y.k, n_k, d, seed, rounder, stop); });
+  if (s.smooth_K) without_mean(y.k, n_k, d, rounder);
+  if (s.smooth_V) y.scales.o_offset = without_mean(y.v, n_k, d_v, rounder);
+  if (s.smooth_Q > 0) {
+    y.scales.bias_rows = std::min(s.smooth_Q, n);
+    y.scales.bias = without_block_means(y.q, y.k, shape, y.scales.bias_rows, rounder, stop);
+  }
+  const auto store = [&](std::vector<T>& tensor, Magnitudes& range, int rows, int columns, ScaledTensor t) {
+    return stored_in_place(tensor, range, rows, columns, s[t], t, main, y.all_heads, stop);
+  };
+  parallel_invoke([&] { y.scales.q = store(y.q, y.ranges.q, n, d, ScaledTensor::Q); },
+                  [&] { y.scales.k = store(y.k, y.ranges.k, n_k, d, ScaledTensor::K); },
+                  [&] { y.scales.o = store(y.v, y.ranges.v, n_k, d_v, ScaledTensor::V); });
+  match(y.scales, s, shape, s.smooth_Q > 0);
+  if (y.scales.o.size() == 1) y.scales.o.assign(at(d_v), T{y.scales.o.front()});
+  return y;
+}
 
 template <class T>
 Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector<int>& rows, bool precise,

@@ -55,6 +55,128 @@ void reverse_rows(std::vector<T>& x, int d) {
     std::swap_ranges(x.begin() + i * d, x.begin() + (i + 1) * d, x.begin() + j * d);
 }
 
+/// Takes the scales of `x` and of P into the loop's factors. If Q and K have one scale each, it becomes part of the scores'
+/// factor.
+template <class T>
+void take_scales(Job<T>& j, const OperandScales<T>& x) {
+  const auto array = [](const std::vector<T>& y) { return y.empty() ? nullptr : y.data(); };
+  if (x.is_one) {
+    const T factor = x.q[0] * x.k[0];
+    j.scale = j.exp2.folded ? T(1) : j.scale * factor;
+    j.exp2.scale = j.exp2.folded ? j.exp2.scale * factor : j.exp2.scale;
+    j.exp2.score_unit = j.exp2.folded ? j.exp2.score_unit * factor : T(1);
+  } else {
+    j.scales.q = array(x.q);
+    j.scales.k = array(x.k);
+  }
+  j.scales.bias = array(x.bias);
+  j.scales.bias_rows = x.bias_rows;
+  j.scales.bias_count = static_cast<std::int64_t>(x.bias.size());
+  j.scales.o = array(x.o);
+  j.scales.o_offset = array(x.o_offset);
+}
+
+/// Sets the scaling of P: its factor in e and l, or beside them, and its blocks of keys.
+template <class T>
+void scale_P(Job<T>& j, const Scaling& P) {
+  const double p_exponent = j.method.p_exponent;
+  j.P.lift = power_of_two<T>(j.method.p_exponent);
+  j.P.log_lift = static_cast<T>(p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+  if (!P.is_on()) return;
+  j.plans[static_cast<int>(Step::P)] = P.granularity == Granularity::block ? RounderPlan<T>{} : plan<T>(P.element);
+  if (P.shifts && j.method.exponential == ExponentialKind::exp2) {
+    j.exp2.shift = static_cast<T>(std::log2(P.factor));
+  } else if (P.shifts) {
+    j.P.lift = j.P.lift * static_cast<T>(P.factor);
+  } else {
+    j.P.factor = j.scales.P_factor = static_cast<T>(P.factor);
+  }
+  if (P.shifts) j.P.log_lift = j.P.log_lift + static_cast<T>(std::log(P.factor));
+  if (P.granularity != Granularity::block) return;
+  j.P.block = P.block;
+  j.P.element = plan<T>(P.element);
+  j.P.largest_exponent = largest_exponent(P.element);
+  j.P.rule = P.rule;
+  j.P.scale = P.scale;
+  j.P.quotient = P.quotient;
+  j.P.scale_plan = plan<T>(element_e4m3);
+}
+
+/// Rule by which the product's terms are added. A variant of a method may leave one factor in fp32 before sums of a GPU: then
+/// the other decides; or both, which no GPU multiplies.
+BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
+  const Accumulator accumulator = accumulator_of(m, product);
+  if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
+  const ProductFactors factors = factors_of(m, product, input, main);
+  const Format& known = factors.a != fp32 ? factors.a : factors.b;
+  if (!why_no_tensor_core(gpu_of(accumulator), known, sums_of(accumulator)).empty()) return {.accumulator = Accumulator::f64};
+  return block_sum(accumulator, tensor_core_rule(gpu_of(accumulator), known, sums_of(accumulator)), factors.a, factors.b);
+}
+
+/// True if q.k are chains of fma, which no tile of keys changes.
+template <class T>
+bool has_plain_products(const Job<T>& job) {
+  return job.qk_sum.accumulator == Accumulator::fma && job.method.order == SumOrder::sequential && !job[Step::qk_step].rounds();
+}
+
+/// q.k of a single row that sees many keys, by key, on all threads, since one thread computes all its tiles; empty for other
+/// rows.
+template <class T>
+std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const LaneCode<T>& code,
+                                    const StopSign& stop) {
+  constexpr int chunk = 1024;
+  if (rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
+  std::vector<T> products = zeros<T>(static_cast<std::size_t>(job.n), stop);
+  const Keys keys = job.keys_of(rows[0]);
+  parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
+    stop.check();
+    const Keys part{std::max(keys.first, i * chunk), std::min(keys.end, (i + 1) * chunk)};
+    code.products(job, rows[0], part, products.data());
+  });
+  return products;
+}
+
+/// The last bit of x, not 0, as a power of two.
+double last_bit(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const int field = static_cast<int>(bits >> 52 & 0x7ff);
+  const int exponent =
+      field == 0 ? -1074 + std::countr_zero(fraction) : field - 1023 + (fraction == 0 ? 0 : std::countr_zero(fraction) - 52);
+  return std::ldexp(1.0, exponent);
+}
+
+/// Spans of V in double, see MeasuredOperands.
+std::vector<ValueSpan> spans_of(const Job<double>& job) {
+  const std::size_t columns = static_cast<std::size_t>(job.d_v), keys = static_cast<std::size_t>(job.n);
+  std::vector<ValueSpan> spans((keys + keys_of_a_span - 1) / keys_of_a_span * columns);
+  parallel_for(std::size_t{0}, spans.size() / columns, [&](std::size_t i) {
+    for (std::size_t j = i * keys_of_a_span; j < std::min(keys, (i + 1) * keys_of_a_span); ++j)
+      for (std::size_t c = 0; c < columns; ++c) {
+        ValueSpan& span = spans[i * columns + c];
+        const double v = job.v[j * columns + c];
+        span.sum += std::fabs(v) * 1.01;
+        if (v != 0) span.unit = std::min(span.unit, last_bit(v));
+      }
+  });
+  return spans;
+}
+std::vector<ValueSpan> spans_of(const Job<float>&) { return {}; }
+
+/// The ranges of Q, K and V, with the mantissa bits that their numbers take.
+template <class T>
+OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
+  const auto range = [&](const T* x, int rows, int columns) {
+    const std::span<const T> all(x, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    typename Layout<T>::Bits bits = 0;
+    each_element(all.size(), stop, [&](std::size_t i) { bits |= std::bit_cast<typename Layout<T>::Bits>(all[i]); });
+    return range_of(all, used_mantissa_bits<T>(bits), stop);
+  };
+  OperandRanges ranges;
+  parallel_invoke([&] { ranges.q = range(job.q, job.queries, job.d); }, [&] { ranges.k = range(job.k, job.n, job.d); },
+                  [&] { ranges.v = range(job.v, job.n, job.d_v); });
+  return ranges;
+}
+
 }  // namespace
 
 template <class T>
@@ -145,68 +267,6 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
   return t;
 }
 
-namespace {
-
-/// Takes the scales of `x` and of P into the loop's factors. If Q and K have one scale each, it becomes part of the scores'
-/// factor.
-template <class T>
-void take_scales(Job<T>& j, const OperandScales<T>& x) {
-  const auto array = [](const std::vector<T>& y) { return y.empty() ? nullptr : y.data(); };
-  if (x.is_one) {
-    const T factor = x.q[0] * x.k[0];
-    j.scale = j.exp2.folded ? T(1) : j.scale * factor;
-    j.exp2.scale = j.exp2.folded ? j.exp2.scale * factor : j.exp2.scale;
-    j.exp2.score_unit = j.exp2.folded ? j.exp2.score_unit * factor : T(1);
-  } else {
-    j.scales.q = array(x.q);
-    j.scales.k = array(x.k);
-  }
-  j.scales.bias = array(x.bias);
-  j.scales.bias_rows = x.bias_rows;
-  j.scales.bias_count = static_cast<std::int64_t>(x.bias.size());
-  j.scales.o = array(x.o);
-  j.scales.o_offset = array(x.o_offset);
-}
-
-/// Sets the scaling of P: its factor in e and l, or beside them, and its blocks of keys.
-template <class T>
-void scale_P(Job<T>& j, const Scaling& P) {
-  const double p_exponent = j.method.p_exponent;
-  j.P.lift = power_of_two<T>(j.method.p_exponent);
-  j.P.log_lift = static_cast<T>(p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
-  if (!P.is_on()) return;
-  j.plans[static_cast<int>(Step::P)] = P.granularity == Granularity::block ? RounderPlan<T>{} : plan<T>(P.element);
-  if (P.shifts && j.method.exponential == ExponentialKind::exp2) {
-    j.exp2.shift = static_cast<T>(std::log2(P.factor));
-  } else if (P.shifts) {
-    j.P.lift = j.P.lift * static_cast<T>(P.factor);
-  } else {
-    j.P.factor = j.scales.P_factor = static_cast<T>(P.factor);
-  }
-  if (P.shifts) j.P.log_lift = j.P.log_lift + static_cast<T>(std::log(P.factor));
-  if (P.granularity != Granularity::block) return;
-  j.P.block = P.block;
-  j.P.element = plan<T>(P.element);
-  j.P.largest_exponent = largest_exponent(P.element);
-  j.P.rule = P.rule;
-  j.P.scale = P.scale;
-  j.P.quotient = P.quotient;
-  j.P.scale_plan = plan<T>(element_e4m3);
-}
-
-/// Rule by which the product's terms are added. A variant of a method may leave one factor in fp32 before sums of a GPU: then
-/// the other decides; or both, which no GPU multiplies.
-BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
-  const Accumulator accumulator = accumulator_of(m, product);
-  if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
-  const ProductFactors factors = factors_of(m, product, input, main);
-  const Format& known = factors.a != fp32 ? factors.a : factors.b;
-  if (!why_no_tensor_core(gpu_of(accumulator), known, sums_of(accumulator)).empty()) return {.accumulator = Accumulator::f64};
-  return block_sum(accumulator, tensor_core_rule(gpu_of(accumulator), known, sums_of(accumulator)), factors.a, factors.b);
-}
-
-}  // namespace
-
 template <class T>
 Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x) {
   Job<T> j;
@@ -250,74 +310,6 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.ranges = x.ranges;
   return j;
 }
-
-namespace {
-
-/// True if q.k are chains of fma, which no tile of keys changes.
-template <class T>
-bool has_plain_products(const Job<T>& job) {
-  return job.qk_sum.accumulator == Accumulator::fma && job.method.order == SumOrder::sequential && !job[Step::qk_step].rounds();
-}
-
-/// q.k of a single row that sees many keys, by key, on all threads, since one thread computes all its tiles; empty for other
-/// rows.
-template <class T>
-std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const LaneCode<T>& code,
-                                    const StopSign& stop) {
-  constexpr int chunk = 1024;
-  if (rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
-  std::vector<T> products = zeros<T>(static_cast<std::size_t>(job.n), stop);
-  const Keys keys = job.keys_of(rows[0]);
-  parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
-    stop.check();
-    const Keys part{std::max(keys.first, i * chunk), std::min(keys.end, (i + 1) * chunk)};
-    code.products(job, rows[0], part, products.data());
-  });
-  return products;
-}
-
-/// The last bit of x, not 0, as a power of two.
-double last_bit(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), fraction = bits & ((std::uint64_t{1} << 52) - 1);
-  const int field = static_cast<int>(bits >> 52 & 0x7ff);
-  const int exponent =
-      field == 0 ? -1074 + std::countr_zero(fraction) : field - 1023 + (fraction == 0 ? 0 : std::countr_zero(fraction) - 52);
-  return std::ldexp(1.0, exponent);
-}
-
-/// Spans of V in double, see MeasuredOperands.
-std::vector<ValueSpan> spans_of(const Job<double>& job) {
-  const std::size_t columns = static_cast<std::size_t>(job.d_v), keys = static_cast<std::size_t>(job.n);
-  std::vector<ValueSpan> spans((keys + keys_of_a_span - 1) / keys_of_a_span * columns);
-  parallel_for(std::size_t{0}, spans.size() / columns, [&](std::size_t i) {
-    for (std::size_t j = i * keys_of_a_span; j < std::min(keys, (i + 1) * keys_of_a_span); ++j)
-      for (std::size_t c = 0; c < columns; ++c) {
-        ValueSpan& span = spans[i * columns + c];
-        const double v = job.v[j * columns + c];
-        span.sum += std::fabs(v) * 1.01;
-        if (v != 0) span.unit = std::min(span.unit, last_bit(v));
-      }
-  });
-  return spans;
-}
-std::vector<ValueSpan> spans_of(const Job<float>&) { return {}; }
-
-/// The ranges of Q, K and V, with the mantissa bits that their numbers take.
-template <class T>
-OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
-  const auto range = [&](const T* x, int rows, int columns) {
-    const std::span<const T> all(x, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
-    typename Layout<T>::Bits bits = 0;
-    each_element(all.size(), stop, [&](std::size_t i) { bits |= std::bit_cast<typename Layout<T>::Bits>(all[i]); });
-    return range_of(all, used_mantissa_bits<T>(bits), stop);
-  };
-  OperandRanges ranges;
-  parallel_invoke([&] { ranges.q = range(job.q, job.queries, job.d); }, [&] { ranges.k = range(job.k, job.n, job.d); },
-                  [&] { ranges.v = range(job.v, job.n, job.d_v); });
-  return ranges;
-}
-
-}  // namespace
 
 template <class T>
 Matrix run(const Job<T>& given, const std::vector<int>& rows, Recorder<std::type_identity_t<T>>* recorder, const StopSign& stop,

@@ -129,10 +129,7 @@ class RunJudge {
     const RunTolerance::Found found = tolerance.of(x.expected);
     add({t, layer, found.ratio, found.ratio > 1 ? place_of_difference(found, x) : ""}, [&] {
       if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
-      return explanation(t, step, [&](const std::vector<double>& y) {
-        const RunTolerance::Found changed = tolerance.of(y);
-        return Fit{changed.ratio, changed.whole};
-      });
+      return explanation(t, step, [&](const std::vector<double>& y) { return tolerance.of(y); });
     });
   }
 
@@ -195,10 +192,6 @@ class RunJudge {
 
   // --- what would explain a difference ---
 
-  struct Fit {
-    double ratio = 0, whole = 0;
-  };
-
   static std::string unexplained(const std::string& what) { return "no " + what + " that is known here explains it"; }
 
   /// "2 of its 64 numbers are infinite or NaN" where the model's are not; else "".
@@ -229,11 +222,11 @@ class RunJudge {
     const bool wide = step - anchor_.layer > 2;
     const std::vector<RunChange> changes = run_changes(q_, programs_[expected_program], wide);
     const RunChange* best = nullptr;
-    Fit least;
+    RunTolerance::Found least;
     for (const RunChange& change : changes) {
       stop_.check();
-      const Fit fit = fit_of(replayed(change, t, step));
-      if (best == nullptr || fit.whole < least.whole) best = &change, least = fit;
+      RunTolerance::Found fit = fit_of(replayed(change, t, step));
+      if (best == nullptr || fit.whole < least.whole) best = &change, least = std::move(fit);
     }
     found_.explained = best != nullptr && least.ratio <= 1;
     if (found_.explained) return best->text;
@@ -290,7 +283,9 @@ class RunJudge {
     add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
       if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
       return explanation(ModelTensor::logprobs, a_.layers,
-                         [&](const std::vector<double>& y) { return Fit{tolerance.ratio(x, y), mean_abs_difference(x.captured, y)}; });
+                         [&](const std::vector<double>& y) {
+                           return RunTolerance::Found{tolerance.ratio(x, y), mean_abs_difference(x.captured, y), {}, {}};
+                         });
     });
     for (std::size_t i = 0; i < x.captured.size(); ++i)
       if (!(std::fabs(x.captured[i] - x.expected[i]) <= tolerance.largest))

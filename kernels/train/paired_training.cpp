@@ -99,13 +99,6 @@ struct PairedTraining::Parts {
   struct Run {
     Trainer trainer;
     std::vector<float> now, before;  ///< weights, and those before the last step
-
-    /// Commits the step on the device; if that fails, the weights of the last whole step stay.
-    void take_step() {
-      trainer.commit();
-      before.resize(now.size());
-      trainer.read_weights(before);
-    }
   };
   /// The reports of all runs on a step that is prepared but not committed; empty for runs that are idle or have stopped.
   struct Attempt {
@@ -239,9 +232,14 @@ struct PairedTraining::Parts {
     return made;
   }
 
+  /// Commits the steps on the device; if one fails, the weights of the last whole step stay.
   void commit(const Attempt& attempt) {
-    for (const std::size_t i : order)
-      if (attempt.reports[i]) runs[i].take_step();
+    for (const std::size_t i : order) {
+      if (!attempt.reports[i]) continue;
+      runs[i].trainer.commit();
+      runs[i].before.resize(runs[i].now.size());
+      runs[i].trainer.read_weights(runs[i].before);
+    }
     for (const std::size_t i : order) {
       if (!attempt.reports[i]) continue;
       runs[i].now.swap(runs[i].before);

@@ -47,6 +47,38 @@ const ParameterTensor& tensor_at(const Parameters& parameters, std::int64_t i) {
   return parameters.tensors[t];
 }
 
+/// Throws if the CPU's memory cannot hold the run, before it is filled; on a GPU the allocation itself fails.
+void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& device) {
+  const ModelShape& model = plan.model;
+  const int vocabulary = static_cast<int>(plan.text.corpus->characters.size());
+  const double needed = bytes_of_training(model, vocabulary, plan.recipe.batch), free = available_bytes();
+  if (!device.starts_with("cpu") || needed <= free) return;
+  char text[240];
+  std::snprintf(text, sizeof text,
+                "model.layers is %d, model.width is %d, model.context is %d and recipe.batch is %d: run %s needs %.0f bytes, "
+                "expected at most the %.0f that are free",
+                model.layers, model.width, model.context, plan.recipe.batch, run.name.c_str(), needed, free);
+  throw std::runtime_error(text);
+}
+
+/// Throws unless it is a state of a run of that name with `size` weights.
+void check(const TrainState& state, std::size_t size, const std::string& run) {
+  const auto refuse = [&](const std::string& what, const std::string& expected) {
+    throw std::invalid_argument("the state of run " + run + " has " + what + ", expected " + expected);
+  };
+  const std::pair<const char*, const std::vector<float>*> arrays[] = {
+      {"weights", &state.weights}, {"m", &state.m}, {"v", &state.v}};
+  for (const auto& [name, array] : arrays)
+    if (array->size() != size) refuse(std::to_string(array->size()) + " numbers in " + name, std::to_string(size));
+  if (state.step < 0 || state.updates < 0 || state.updates > state.step)
+    refuse(std::to_string(state.updates) + " updates in " + std::to_string(state.step) + " steps", "one a step at most");
+  if (state.steps_since_overflow < 0 || state.steps_since_overflow > state.step)
+    refuse(std::to_string(state.steps_since_overflow) + " steps since an overflow",
+           "at most its " + std::to_string(state.step));
+  if (!(state.loss_scale >= least_loss_scale && state.loss_scale <= most_loss_scale))
+    refuse("the loss scale " + number(state.loss_scale), "one from 2^-24 to 2^40");
+}
+
 }  // namespace
 
 double rate_at(const Recipe& recipe, int step) {
@@ -109,12 +141,6 @@ struct Trainer::Parts {
     diverge((scales() ? "the loss scale fell below 2^-24, and " + what + " still" : what) + " holds " + not_finite);
   }
 
-  /// Skips a step whose gradient overflowed.
-  void skip() {
-    loss_scale /= 2;
-    steps_since_overflow = 0;
-  }
-
   void update() {
     const Recipe& recipe = plan.recipe;
     const double norm = prepared->gradient_norm;
@@ -141,11 +167,7 @@ struct Trainer::Parts {
       s.decay = static_cast<float>(tensor.decays ? recipe.weight_decay : 0);
       on->adam(s);
     }
-    count_good_step();
-  }
-
-  void count_good_step() {
-    if (++steps_since_overflow < plan.recipe.scale_growth) return;
+    if (++steps_since_overflow < recipe.scale_growth) return;
     steps_since_overflow = 0;
     if (may_grow()) loss_scale *= 2;
   }
@@ -179,24 +201,6 @@ struct Trainer::Parts {
   std::optional<StepReport> prepared;  ///< the step whose gradient lies in `gradient`
 };
 
-namespace {
-
-/// Throws if the CPU's memory cannot hold the run, before it is filled; on a GPU the allocation itself fails.
-void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& device) {
-  const ModelShape& model = plan.model;
-  const int vocabulary = static_cast<int>(plan.text.corpus->characters.size());
-  const double needed = bytes_of_training(model, vocabulary, plan.recipe.batch), free = available_bytes();
-  if (!device.starts_with("cpu") || needed <= free) return;
-  char text[240];
-  std::snprintf(text, sizeof text,
-                "model.layers is %d, model.width is %d, model.context is %d and recipe.batch is %d: run %s needs %.0f bytes, "
-                "expected at most the %.0f that are free",
-                model.layers, model.width, model.context, plan.recipe.batch, run.name.c_str(), needed, free);
-  throw std::runtime_error(text);
-}
-
-}  // namespace
-
 Trainer::Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Primitives<float>> on) {
   check_memory(plan, run, on->name());
   parts_ = std::make_unique<Parts>(plan, run, std::move(on));
@@ -228,10 +232,12 @@ StepReport Trainer::prepare(bool with_statistics) {
 void Trainer::commit() {
   Parts& p = *parts_;
   if (!p.prepared) throw std::logic_error("a step is committed that was not prepared");
-  if (p.prepared->skipped)
-    p.skip();
-  else
+  if (p.prepared->skipped) {
+    p.loss_scale /= 2;
+    p.steps_since_overflow = 0;
+  } else {
     p.update();
+  }
   if (std::isnan(p.first_loss)) p.first_loss = p.prepared->loss;
   ++p.step;
   p.prepared.reset();
@@ -251,28 +257,6 @@ TrainState Trainer::state() const {
   const Parts& p = *parts_;
   return {p.step, p.loss_scale, p.steps_since_overflow, p.updates, p.first_loss, p.weights.read(), p.m.read(), p.v.read()};
 }
-
-namespace {
-
-/// Throws unless it is a state of a run of that name with `size` weights.
-void check(const TrainState& state, std::size_t size, const std::string& run) {
-  const auto refuse = [&](const std::string& what, const std::string& expected) {
-    throw std::invalid_argument("the state of run " + run + " has " + what + ", expected " + expected);
-  };
-  const std::pair<const char*, const std::vector<float>*> arrays[] = {
-      {"weights", &state.weights}, {"m", &state.m}, {"v", &state.v}};
-  for (const auto& [name, array] : arrays)
-    if (array->size() != size) refuse(std::to_string(array->size()) + " numbers in " + name, std::to_string(size));
-  if (state.step < 0 || state.updates < 0 || state.updates > state.step)
-    refuse(std::to_string(state.updates) + " updates in " + std::to_string(state.step) + " steps", "one a step at most");
-  if (state.steps_since_overflow < 0 || state.steps_since_overflow > state.step)
-    refuse(std::to_string(state.steps_since_overflow) + " steps since an overflow",
-           "at most its " + std::to_string(state.step));
-  if (!(state.loss_scale >= least_loss_scale && state.loss_scale <= most_loss_scale))
-    refuse("the loss scale " + number(state.loss_scale), "one from 2^-24 to 2^40");
-}
-
-}  // namespace
 
 void Trainer::restore(const TrainState& state) {
   Parts& p = *parts_;
