@@ -75,7 +75,7 @@ BenchRow measure(const Stage& s, const MachineLimits& limits) {
 std::vector<Stage> growth_stages() {
   std::vector<Stage> all;
   for (const int rows : {64, 0})
-    for (int n = 256; n <= 65536; n *= 4) all.push_back(growth(n, 64, rows));
+    for (int n = 256; n <= 65536; n *= 4) all.push_back(growth(n, rows));
   return all;
 }
 

@@ -6,9 +6,8 @@
 namespace attoscope {
 namespace {
 
-/// Stream of dO's random numbers, beside those of kernels/cpu/inputs.cpp; its tensor in random_bits.
+/// Stream of dO's random numbers, beside those of kernels/cpu/inputs.cpp.
 constexpr std::uint32_t output_stream = 11;
-constexpr int output_tensor = 4;
 
 std::vector<double> drawn(const Experiment& e, const StopSign& stop) {
   const std::size_t count = static_cast<std::size_t>(e.problem.n) * static_cast<std::size_t>(value_columns(e.problem));

@@ -8,6 +8,9 @@
 
 namespace attoscope {
 
+/// dO's tensor in random_bits.
+inline constexpr int output_tensor = 4;
+
 /// A method's: its own input step is applied here.
 template <class T>
 class MethodInputs {
@@ -21,7 +24,7 @@ class MethodInputs {
                                             problem.seed, stop)
                               : Operands<T>{}),
         mine_(plan_.rounds() ? again_ : x),
-        d_o_(rounded(d.d_o, value_columns(problem), plan_, problem.seed, tensor_of_output, stop)),
+        d_o_(rounded(d.d_o, value_columns(problem), plan_, problem.seed, output_tensor, stop)),
         stored_(problem, method, main, mine_, stop),
         forward_(job(problem, method, main, stored_.get())) {}
   MethodInputs(MethodInputs&&) = delete;
@@ -33,7 +36,6 @@ class MethodInputs {
   }
 
  private:
-  static constexpr int tensor_of_output = 4;
   /// The input step as far as it rounds what is not rounded so yet.
   static RounderPlan<T> own_plan(const Method& method, const Format& main, const Operands<T>& x) {
     const RounderPlan<T> own = plan<T>(method.precision[Step::input], main);

@@ -35,12 +35,14 @@ class StoredTiles {
   /// to = x stored as `s` says, along the keys like Q or along the queries like V; x and to are [block][key of the list][lane].
   /// `lost`, where it is not null, has one number of each of these, which becomes 1 where a number other than 0 became 0.
   void store(const T* x, T* to, const Scaling& s, ScaledTensor t, T* lost = nullptr) const {
-    for (int block = 0; block < panel_.block_count;) {
-      int end = block;
-      while (end < panel_.block_count && panel_.first_rows[end] == panel_.first_rows[block]) ++end;
-      store_rows({x, to, lost}, s, t, block, end);
-      block = end;
-    }
+    const std::vector<int> rows = starts(panel_.block_count, [&](int i) { return panel_.first_rows[i]; });
+    const std::vector<int> keys = starts(panel_.keys.count, [&](int i) { return panel_.keys[i] / rule_.block_k; });
+    const std::size_t across = keys.size() - 1;
+    parallel_for(std::size_t{0}, (rows.size() - 1) * across, [&](std::size_t i) {
+      stop_.check();
+      const std::size_t row = i / across, key = i % across;
+      store_tile({x, to, lost}, s, t, rows[row], rows[row + 1], keys[key], keys[key + 1]);
+    });
   }
 
  private:
@@ -48,15 +50,14 @@ class StoredTiles {
     const T* x;
     T *to, *lost;
   };
-  void store_rows(const Numbers& numbers, const Scaling& s, ScaledTensor t, int first_block, int end_block) const {
-    std::vector<int> starts;
-    for (int i = 0; i < panel_.keys.count; ++i)
-      if (i == 0 || panel_.keys[i] / rule_.block_k != panel_.keys[i - 1] / rule_.block_k) starts.push_back(i);
-    starts.push_back(panel_.keys.count);
-    parallel_for(std::size_t{0}, starts.size() - 1, [&](std::size_t i) {
-      stop_.check();
-      store_tile(numbers, s, t, first_block, end_block, starts[i], starts[i + 1]);
-    });
+  /// The places among 0 .. count - 1 at which another tile begins, and the end.
+  template <class Tile>
+  static std::vector<int> starts(int count, Tile tile) {
+    std::vector<int> all;
+    for (int i = 0; i < count; ++i)
+      if (i == 0 || tile(i) != tile(i - 1)) all.push_back(i);
+    all.push_back(count);
+    return all;
   }
 
   void store_tile(const Numbers& numbers, const Scaling& s, ScaledTensor t, int first_block, int end_block, int first_key,

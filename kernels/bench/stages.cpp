@@ -401,9 +401,8 @@ std::vector<Stage> decode_updates(int keys) {
           stage("splits", [](Experiment& e) { e.b.splits = e.b.splits == 8 ? 16 : 8; })};
 }
 
-Stage growth(int n, int d, int rows) {
+Stage growth(int n, int rows) {
   const auto e = experiment_of(n);
-  e->problem.d = d;
   e->problem.rows = rows;
   return update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"),
                       e->problem, [e] { compute(*e); });

@@ -67,7 +67,7 @@ std::vector<Stage> scaled_updates(int n);
 std::vector<Stage> decode_updates(int keys);
 
 /// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.
-Stage growth(int n, int d, int rows);
+Stage growth(int n, int rows);
 
 /// Floating-point operations a second of a GPU that does nothing but fma. Throws std::runtime_error if it refuses.
 double device_fma_peak(bool in_double, int device);

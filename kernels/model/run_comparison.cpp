@@ -137,8 +137,7 @@ class RunJudge {
   void add(TensorDistance d, Explain explain) {
     const bool differs = !(d.ratio <= 1);
     found_.tensors.push_back(std::move(d));
-    if (!differs) return;
-    if (found_.differing++ > 0) return;
+    if (!differs || found_.differing++ > 0) return;
     found_.first = static_cast<int>(found_.tensors.size()) - 1;
     found_.explanation = explain();
   }

@@ -32,8 +32,8 @@ void add_all() {
   const MachineLimits limits = cpu_limits(threads);
   for (const Stage& stage : stages(1024)) add(stage, limits);
   for (const int n : {1024, 2048}) add(full_update(n), limits);
-  for (int n = 256; n <= 65536; n *= 4) add(growth(n, 64, 64), limits);
-  for (int n = 256; n <= 4096; n *= 4) add(growth(n, 64, 0), limits);
+  for (int n = 256; n <= 65536; n *= 4) add(growth(n, 64), limits);
+  for (int n = 256; n <= 4096; n *= 4) add(growth(n, 0), limits);
 }
 
 }  // namespace

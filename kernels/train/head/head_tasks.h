@@ -51,10 +51,10 @@ struct GatherTask {
     const int turned_row = job.reversed ? batch.context - 1 - cell.row : cell.row;
     const std::int64_t turned = i + (turned_row - cell.row) * std::int64_t{batch.d};
     const std::uint64_t seed = head_seed(batch.rounding_seed, place);
-    const float key = as_input(job[Step::input], batch.k[from], {seed, cell, 1});
-    to.q[i] = as_input(job[Step::input], batch.q[from], {seed, cell, 0});
+    const float key = as_input(job[Step::input], batch.k[from], seed, cell, 1);
+    to.q[i] = as_input(job[Step::input], batch.q[from], seed, cell, 0);
     to.keys[turned] = key;
-    to.v[d_o != nullptr ? i : turned] = as_input(job[Step::input], batch.v[from], {seed, cell, 2});
+    to.v[d_o != nullptr ? i : turned] = as_input(job[Step::input], batch.v[from], seed, cell, 2);
     if (d_o == nullptr) return;
     to.k[i] = key;
     to.d_o[i] = d_o[from];
@@ -62,15 +62,10 @@ struct GatherTask {
   }
 
  private:
-  /// Key of stochastic rounding's random bits.
-  struct Draw {
-    std::uint64_t seed;
-    HeadCell cell;
-    int tensor;
-  };
-  ATTOSCOPE_HOST_DEVICE_INLINE static float as_input(const RounderPlan<float>& plan, float x, const Draw& draw) {
+  ATTOSCOPE_HOST_DEVICE_INLINE static float as_input(const RounderPlan<float>& plan, float x, std::uint64_t seed,
+                                                     const HeadCell& cell, int tensor) {
     if (plan.kind != RounderKind::stochastic) return rounded(plan, x);
-    return round_stochastic(plan.format, x, random_bits(draw.seed, Step::input, draw.cell.row, draw.cell.column, draw.tensor));
+    return round_stochastic(plan.format, x, random_bits(seed, Step::input, cell.row, cell.column, tensor));
   }
 };
 

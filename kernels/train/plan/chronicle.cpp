@@ -88,15 +88,13 @@ class Chronicler {
 
   /// A new person, perhaps in the town of a known one.
   Person newcomer() {
-    Person p;
-    p.name = name_on(last_syllables);
-    p.town = people_.empty() || below(3) > 0 ? name_on(town_endings) : people_[below(people_.size())].town;
-    p.trade = one_of(trades);
-    p.quality = one_of(qualities);
-    p.thing = one_of(things);
-    p.place = one_of(stores);
-    p.year = year_;
-    return p;
+    return {.name = name_on(last_syllables),
+            .town = people_.empty() || below(3) > 0 ? name_on(town_endings) : people_[below(people_.size())].town,
+            .trade = one_of(trades),
+            .quality = one_of(qualities),
+            .thing = one_of(things),
+            .place = one_of(stores),
+            .year = year_};
   }
 
   std::string value(char key) const {

@@ -35,10 +35,8 @@ void add_layer(Parameters& p, const ModelShape& shape, int layer) {
   matrix(Weight::W_2, 4, 1);
 }
 
-bool ends_with(const ParameterTensor& tensor, std::string_view end) { return tensor.name.ends_with(end); }
-
 /// W_O and W_2 add to the residual stream, 2 x layers times.
-bool feeds_residual(const ParameterTensor& tensor) { return ends_with(tensor, " W_O") || ends_with(tensor, " W_2"); }
+bool feeds_residual(const ParameterTensor& tensor) { return tensor.name.ends_with(" W_O") || tensor.name.ends_with(" W_2"); }
 
 void draw(const ParameterTensor& tensor, double spread, std::uint64_t seed, std::uint32_t stream, float* out) {
   const std::size_t even = (tensor.size() + 1) / 2 * 2;
@@ -73,9 +71,9 @@ std::vector<float> first_weights(const Parameters& parameters, const ModelShape&
   for (std::uint32_t i = 0; i < parameters.tensors.size(); ++i) {
     const ParameterTensor& tensor = parameters.tensors[i];
     float* first = weights.data() + tensor.first;
-    if (ends_with(tensor, "gain"))
+    if (tensor.name.ends_with("gain"))
       std::fill_n(first, tensor.size(), 1.0f);
-    else if (!ends_with(tensor, "bias"))
+    else if (!tensor.name.ends_with("bias"))
       draw(tensor, feeds_residual(tensor) ? residual : deviation, seed, i, first);
   }
   return weights;

@@ -299,23 +299,19 @@ ATTOSCOPE_HOST_DEVICE_INLINE V gelu_slope(V x) {
 /// The optimiser's array that holds an element.
 enum class Stored : int { w, m, v };
 
-/// x as AdamW stores it; `i` is its index in the flat array.
-template <class T>
-ATTOSCOPE_HOST_DEVICE_INLINE T stored_element(const RounderPlan<T>& plan, T x, std::uint64_t seed, Stored which,
-                                              std::int64_t i) {
-  if (plan.kind != RounderKind::stochastic) return rounded(plan, x);
-  return round_stochastic(plan.format, x, random_bits(seed, Step::input, static_cast<int>(which), static_cast<int>(i), 0));
-}
-
-/// The same for every lane, element i and those after it.
+/// x as AdamW stores it, element i of the flat array and those after it.
 template <class T, class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V stored(const RounderPlan<T>& plan, V x, std::uint64_t seed, Stored which, std::int64_t i) {
   constexpr int lanes = WholeLanes<V>::lanes;
+  const auto element = [&](T y, int lane) {
+    if (plan.kind != RounderKind::stochastic) return rounded(plan, y);
+    return round_stochastic(plan.format, y, random_bits(seed, Step::input, static_cast<int>(which), static_cast<int>(i + lane), 0));
+  };
   if (!plan.rounds()) return x;
   if constexpr (lanes == 1) {
-    return stored_element(plan, x, seed, which, i);
+    return element(x, 0);
   } else {
-    for (int lane = 0; lane < lanes; ++lane) x[lane] = stored_element(plan, T(x[lane]), seed, which, i + lane);
+    for (int lane = 0; lane < lanes; ++lane) x[lane] = element(T(x[lane]), lane);
     return x;
   }
 }
