@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t output_stream = 11;
 
 std::vector<double> drawn(const Experiment& e, const StopSign& stop) {
-  const std::size_t count = static_cast<std::size_t>(e.problem.n) * static_cast<std::size_t>(value_columns(e.problem));
+  const std::size_t count = place(e.problem.n, value_columns(e.problem));
   if (e.backward.d_o == OutputGradient::file) return *e.backward.d_o_file.values;
   std::vector<double> x = zeros<double>(count, stop);
   constexpr std::size_t piece = 1 << 12;

@@ -91,14 +91,19 @@ class StoredTiles {
   const StopSign& stop_;
 };
 
+/// Numbers of a row that is whole vectors.
+template <class T>
+int padded_width(int columns) {
+  constexpr int vector = 64 / sizeof(T);
+  return (columns + vector - 1) / vector * vector;
+}
+
 /// Row-major, 64-byte aligned, 0 at first and beyond the columns.
 template <class T>
 class PaddedRows {
  public:
   PaddedRows() = default;
-  PaddedRows(int rows, int columns, const StopSign& stop) : rows_(rows), columns_(columns) {
-    constexpr int vector = 64 / sizeof(T);
-    width_ = (columns + vector - 1) / vector * vector;
+  PaddedRows(int rows, int columns, const StopSign& stop) : rows_(rows), columns_(columns), width_(padded_width<T>(columns)) {
     values_ = static_cast<T*>(memory_.at_least(place(rows, width_) * sizeof(T)));
     each_row(rows, stop, [&](int row) { std::fill_n(values_ + place(row, width_), width_, T{0}); });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/arithmetic/random.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/lanes/job.h"
 #include "kernels/parallel/parallel.h"
@@ -123,8 +124,7 @@ Tensors drawn(const Problem& p, const StopSign& stop) {
 }  // namespace
 
 std::array<std::size_t, 3> element_counts(const Problem& p) {
-  const auto count = [](int rows, int columns) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); };
-  return {count(p.n, p.d), count(key_count(p), p.d), count(key_count(p), value_columns(p))};
+  return {place(p.n, p.d), place(key_count(p), p.d), place(key_count(p), value_columns(p))};
 }
 
 std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop) {

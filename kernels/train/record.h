@@ -88,9 +88,6 @@ inline std::string ended(const TrainRecord& record) {
   return suspects_left ? std::string() : runs[0].stopped;
 }
 
-template <class Of, class T>
-using NamedNumber = std::pair<std::string_view, T Of::*>;
-
 /// Numbers of the deviation of two models' weights; tables and curves show the first five.
 inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numbers{
     {{"max_abs", &WeightDeviation::max_abs},
@@ -106,15 +103,5 @@ inline constexpr std::array<NamedNumber<StepReport, double>, 4> step_numbers{{{"
                                                                               {"gradient_norm", &StepReport::gradient_norm},
                                                                               {"rate", &StepReport::rate},
                                                                               {"loss_scale", &StepReport::loss_scale}}};
-
-/// Counts of a head.
-inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_counts{
-    {{"rows", &HeadStatistics::rows},
-     {"tied_rows", &HeadStatistics::tied_rows},
-     {"weights", &HeadStatistics::weights},
-     {"saturated", &HeadStatistics::saturated},
-     {"underflowed", &HeadStatistics::underflowed},
-     {"lost_dS", &HeadStatistics::lost_dS},
-     {"overflowed_dS", &HeadStatistics::overflowed_dS}}};
 
 }  // namespace attoscope

@@ -2,8 +2,10 @@
 /// and values of a head are columns of row-major matrices; causal, scale 1/sqrt(d).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/backward/gradient_rule.h"
@@ -102,6 +104,18 @@ struct HeadStatistics {
   double delta_error = 0;          ///< sum over rows of delta - rowsum(dO*O) with the exact O of the same Q, K, V
   double delta_size = 0;           ///< sum over rows of |rowsum(dO*O)| with the exact O
 };
+
+template <class Of, class T>
+using NamedNumber = std::pair<std::string_view, T Of::*>;
+/// Counts of a head by name.
+inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_counts{
+    {{"rows", &HeadStatistics::rows},
+     {"tied_rows", &HeadStatistics::tied_rows},
+     {"weights", &HeadStatistics::weights},
+     {"saturated", &HeadStatistics::saturated},
+     {"underflowed", &HeadStatistics::underflowed},
+     {"lost_dS", &HeadStatistics::lost_dS},
+     {"overflowed_dS", &HeadStatistics::overflowed_dS}}};
 
 /// The statistics of every head of a layer, computed on the CPU; `backward` is the input of the backward pass (its outputs are
 /// not read), in host memory.

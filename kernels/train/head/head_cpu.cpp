@@ -25,13 +25,6 @@ TrainMethod without_rounding(TrainMethod method) {
   return method;
 }
 
-/// Numbers of a row that is whole vectors.
-template <class T>
-int padded_width(int d) {
-  constexpr int vector = 64 / sizeof(T);
-  return (d + vector - 1) / vector * vector;
-}
-
 /// One head's own matrices, and the memory of a thread's lanes.
 template <class T>
 struct HeadMemory {
@@ -283,13 +276,7 @@ class CpuHeads {
 };
 
 void add(HeadStatistics& sum, const HeadStatistics& x) {
-  sum.rows += x.rows;
-  sum.tied_rows += x.tied_rows;
-  sum.weights += x.weights;
-  sum.saturated += x.saturated;
-  sum.underflowed += x.underflowed;
-  sum.lost_dS += x.lost_dS;
-  sum.overflowed_dS += x.overflowed_dS;
+  for (const auto& [name, count] : head_counts) sum.*count += x.*count;
   sum.delta_error += x.delta_error;
   sum.delta_size += x.delta_size;
 }
