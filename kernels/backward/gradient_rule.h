@@ -163,19 +163,15 @@ struct GradientCode {
 namespace sse2 {
 GradientCode gradient_code();
 }
-#ifdef ATTOSCOPE_HAVE_X86_64_V3
 namespace avx2 {
 GradientCode gradient_code();
 }
 namespace avx512 {
 GradientCode gradient_code();
 }
-#endif
-#ifdef ATTOSCOPE_HAVE_SIMT
 /// A GPU's lanes, run by the CPU; without double-double.
 namespace simt {
 GradientCode gradient_code();
 }
-#endif
 
 }  // namespace attoscope

@@ -89,13 +89,11 @@ struct ModelSet {
 namespace sse2 {
 ModelSet model_set();
 }
-#ifdef ATTOSCOPE_HAVE_X86_64_V3
 namespace avx2 {
 ModelSet model_set();
 }
 namespace avx512 {
 ModelSet model_set();
 }
-#endif
 
 }  // namespace attoscope

@@ -156,15 +156,6 @@ std::size_t trained_characters(const TrainPlan& plan) {
   return all - static_cast<std::size_t>(static_cast<double>(all) * plan.recipe.held_out);
 }
 
-/// Throws if the held-out part, or the rest, is too short for one sequence.
-void check_held_out(const TrainPlan& plan) {
-  const std::size_t all = plan.text.corpus->text.size(), held_out = held_out_text(plan).size();
-  if (held_out == 0 || std::min(held_out, all - held_out) > static_cast<std::size_t>(plan.model.context)) return;
-  refuse("recipe.held_out", shortest(plan.recipe.held_out),
-         "a share of the text's " + std::to_string(all) + " characters that is more than model.context, which is " +
-             std::to_string(plan.model.context) + ", or 0");
-}
-
 }  // namespace
 
 bool TrainMethod::is_exact(int layer, int head) const {
@@ -210,10 +201,14 @@ void validate(const TrainPlan& plan) {
 void check_text(const TrainPlan& plan) {
   const Corpus* const corpus = plan.text.corpus.get();
   if (corpus == nullptr) refuse("text.file", "'" + plan.text.file + "'", "a text that has been read");
-  if (corpus->text.size() <= static_cast<std::size_t>(plan.model.context))
-    refuse("model.context", std::to_string(plan.model.context),
-           "less than the text's " + std::to_string(corpus->text.size()) + " characters");
-  check_held_out(plan);
+  const std::size_t all = corpus->text.size(), context = static_cast<std::size_t>(plan.model.context);
+  if (all <= context)
+    refuse("model.context", std::to_string(context), "less than the text's " + std::to_string(all) + " characters");
+  const std::size_t held_out = held_out_text(plan).size();
+  if (held_out == 0 || std::min(held_out, all - held_out) > context) return;
+  refuse("recipe.held_out", shortest(plan.recipe.held_out),
+         "a share of the text's " + std::to_string(all) + " characters that is more than model.context, which is " +
+             std::to_string(context) + ", or 0");
 }
 
 TrainRuns runs_of(const TrainPlan& plan) {

@@ -41,13 +41,11 @@ TrainLanes train_code(std::string_view name);
 namespace sse2 {
 TrainLanes train_lanes();
 }
-#ifdef ATTOSCOPE_HAVE_X86_64_V3
 namespace avx2 {
 TrainLanes train_lanes();
 }
 namespace avx512 {
 TrainLanes train_lanes();
 }
-#endif
 
 }  // namespace attoscope
