@@ -15,8 +15,8 @@
 
 namespace attoscope {
 
-/// Query rows cut into the blocks that fill an instruction set's lanes. Rows ascend. `cuts`: none has rows of two query tiles; `last_first`: then the tiles come from the last to the
-/// first, each with its blocks in ascending order.
+/// Query rows, ascending, cut into the blocks that fill an instruction set's lanes. `cuts`: none has rows of two query tiles;
+/// `last_first`: then the tiles come from the last to the first, each with its blocks in ascending order.
 class RowBlocks {
  public:
   RowBlocks(const std::vector<int>& rows, int height, int block_q, bool cuts, bool last_first)

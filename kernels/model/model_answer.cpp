@@ -276,19 +276,9 @@ class ModelWork {
 
 /// Layers under a that an attribution runs.
 double layers_of_attribution(const ModelQuestion& q) {
-  const double layers = q.model->architecture.layers, heads = q.model->architecture.heads, half = layers * (layers + 1) / 2;
-  const double after = q.only.layer >= 0 ? layers - q.only.layer : half;
-  switch (q.attribute) {
-    case ModelPart::none:
-      return 0;
-    case ModelPart::layer:
-      return after;
-    case ModelPart::head:
-      return after * (q.only.layer >= 0 && q.only.head >= 0 ? 1 : heads);
-    case ModelPart::step:
-      break;
-  }
-  return part_count(q) * layers;
+  const double layers = q.model->architecture.layers;
+  const double of_place = q.only.layer >= 0 ? layers - q.only.layer : (layers + 1) / 2;  // from it on, or on average
+  return part_count(q) * (q.attribute == ModelPart::step ? layers : of_place);
 }
 
 double total_seconds(const ModelQuestion& q, const LayerCosts& c) {
