@@ -247,16 +247,12 @@ Operands<T> with_reversed_keys(const Operands<T>& x, const AttentionShape& shape
 template <class T>
 std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
   const auto doubles = [&](const std::vector<T>& part) {
-    constexpr std::size_t piece = 1 << 14;
     std::vector<double> y;
     y.reserve(part.size());
     ask_for_huge_pages(y.data(), part.size() * sizeof(double));
-    for (auto from = part.begin(); from != part.end();) {
-      stop.check();
-      const auto to = from + std::min<std::ptrdiff_t>(piece, part.end() - from);
-      y.insert(y.end(), from, to);
-      from = to;
-    }
+    each_range(part.size(), stop, [&](std::size_t first, std::size_t end) {
+      y.insert(y.end(), part.data() + first, part.data() + end);
+    });
     return y;
   };
   auto t = std::make_shared<Tensors>(Tensors::shaped(shape));

@@ -113,10 +113,13 @@ class RunJudge {
   void compare(int step) {
     for (const auto& [t, own] : runs_[expected_program]->made) {
       const int layer = is_of_layer(t) ? step : -1;
-      TensorRivals x{q_.captured->numbers(t, layer), own, runs_[exact_program]->made.at(t), {}, 0, heads_of(t)};
+      TensorRivals x{.captured = q_.captured->numbers(t, layer),
+                     .expected = own,
+                     .exact = runs_[exact_program]->made.at(t),
+                     .cols = static_cast<int>(own.size() / q_.tokens.size()),
+                     .heads = heads_of(t),
+                     .in_double = q_.around.in_double};
       for (std::size_t r = expected_program + 1; r < program_count; ++r) x.rivals.push_back(runs_[r]->made.at(t));
-      x.cols = static_cast<int>(own.size() / q_.tokens.size());
-      x.in_double = q_.around.in_double;
       if (t == ModelTensor::attention && has_heads(layer))
         judge_heads(layer, x);
       else
@@ -258,17 +261,11 @@ class RunJudge {
   void compare_logits() {
     for (const ModelTensor t : {ModelTensor::logits, ModelTensor::logprobs}) {
       if (!q_.captured->has(t, -1)) continue;
-      TensorRivals x{q_.captured->numbers(t, -1), {}, {}, {}, 1, 1};
-      for (std::size_t r = 0; r < program_count; ++r) {
-        std::vector<double> own = logits_of(*runs_[r], t);
-        if (r == exact_program)
-          x.exact = std::move(own);
-        else if (r == expected_program)
-          x.expected = std::move(own);
-        else
-          x.rivals.push_back(std::move(own));
-      }
-      x.in_double = q_.around.in_double;
+      TensorRivals x{.captured = q_.captured->numbers(t, -1),
+                     .expected = logits_of(*runs_[expected_program], t),
+                     .exact = logits_of(*runs_[exact_program], t),
+                     .in_double = q_.around.in_double};
+      for (std::size_t r = expected_program + 1; r < program_count; ++r) x.rivals.push_back(logits_of(*runs_[r], t));
       x.cols = static_cast<int>(t == ModelTensor::logits ? x.expected.size() / q_.tokens.size() : 1);
       if (t == ModelTensor::logits)
         hold(t, -1, a_.layers, x);

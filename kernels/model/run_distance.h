@@ -11,7 +11,7 @@ namespace attoscope {
 /// A captured tensor beside those of several programs, rows [n, cols].
 struct TensorRivals {
   std::vector<double> captured, expected, exact;
-  std::vector<std::vector<double>> rivals;  ///< the same rounding as `expected`, other orders of sums
+  std::vector<std::vector<double>> rivals{};  ///< the same rounding as `expected`, other orders of sums
   int cols = 0, heads = 1;
   bool in_double = false;  ///< the working type
 };
