@@ -88,11 +88,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
     const V of_sink = job_.has_sink ? exponential(*m_ - job_.sink) : V{};
     for (int j = begin_; j < stop_; ++j) {
       const D p = chosen(j, s_[j] * share, D{});
-      if (!job_.has_sink) {
-        s_[j] = p;
-      } else {
-        s_[j] = {sink_is_all() ? s_[j].high * of_sink : p.high, sink_is_all() ? V{} : p.low};
-      }
+      s_[j] = job_.has_sink ? D{sink_is_all() ? s_[j].high * of_sink : p.high, sink_is_all() ? V{} : p.low} : p;
     }
   }
   D log_sum() const {

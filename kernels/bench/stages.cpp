@@ -256,8 +256,9 @@ void change_row(Experiment& e) { e.problem.traced_row = (traced_row(e.problem) +
 void change_block_q(Experiment& e) { e = with_block_q(e, e.a.block_q == 64 ? 128 : 64); }
 
 /// An update with golden in double, a and b in float.
-Stage update_stage(std::string name, const Problem& p, std::function<void()> call) {
-  return {.name = std::move(name), .float_flops = 2 * dense_flops(p), .double_flops = dense_flops(p), .call = std::move(call)};
+Stage update_stage(std::string name, const std::shared_ptr<Experiment>& e, bool remembers) {
+  const double flops = dense_flops(e->problem);
+  return {.name = std::move(name), .float_flops = 2 * flops, .double_flops = flops, .call = updating(e, draw_again, remembers)};
 }
 
 }  // namespace
@@ -302,8 +303,7 @@ std::vector<Stage> stages(int n) {
 }
 
 Stage full_update(int n) {
-  const auto e = experiment_of(n);
-  return update_stage("full update, N = " + std::to_string(n), e->problem, updating(e, draw_again, true));
+  return update_stage("full update, N = " + std::to_string(n), experiment_of(n), true);
 }
 
 std::vector<Stage> gradient_stages(int n) {
@@ -317,8 +317,8 @@ std::vector<Stage> gradient_stages(int n) {
                    gradients<float>(e.problem, m, g, e.format, p->narrow, *d);
                  }};
   };
-  Stage update = update_stage("full update with gradients, N = " + std::to_string(n), e.problem,
-                              updating(std::make_shared<Experiment>(e), draw_again, true));
+  Stage update =
+      update_stage("full update with gradients, N = " + std::to_string(n), std::make_shared<Experiment>(e), true);
   update.float_flops += 2 * flops;
   update.double_flops += flops;
   return {{.name = "gradients, golden, double",
@@ -370,7 +370,7 @@ Stage tensor_core_update(int n) {
   e->b = e->a;
   e->a.accumulator = {Accumulator::h100, Accumulator::h100};
   e->b.accumulator = {Accumulator::a100, Accumulator::a100};
-  Stage stage = update_stage("full update, sums of h100 and a100", e->problem, updating(e, draw_again, false));
+  Stage stage = update_stage("full update, sums of h100 and a100", e, false);
   stage.vector_work = stage.float_flops;
   return stage;
 }
@@ -380,8 +380,7 @@ std::vector<Stage> scaled_updates(int n) {
     const auto e = experiment_of(n);
     *e = with_kernel_as_b(with_kernel(*e, kernel_preset(a)), kernel_preset(b));
     e->a.accumulator = e->b.accumulator = {};
-    Stage update = update_stage("full update, " + std::string(a) + " and " + b + ", fma", e->problem,
-                                updating(e, draw_again, false));
+    Stage update = update_stage("full update, " + std::string(a) + " and " + b + ", fma", e, false);
     update.double_flops *= 3;  // each method's stored numbers have a golden value too
     return update;
   };
@@ -404,8 +403,9 @@ std::vector<Stage> decode_updates(int keys) {
 Stage growth(int n, int rows) {
   const auto e = experiment_of(n);
   e->problem.rows = rows;
-  return update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"),
-                      e->problem, [e] { compute(*e); });
+  Stage stage = update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"), e, false);
+  stage.call = [e] { compute(*e); };
+  return stage;
 }
 
 #ifndef ATTOSCOPE_CUDA

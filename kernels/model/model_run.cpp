@@ -254,10 +254,8 @@ std::vector<T> ModelRun<T>::attended(int l, const LayerHeads<T>& x, const Attent
     const Matrix m = !rounds              ? golden_head(e, t, stop_)
                      : works_in_double(e) ? method_head<double>(e, t, stop_)
                                           : method_head<float>(e, t, stop_);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n_); ++i)
-      for (int c = 0; c < d; ++c)
-        o[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(h * d + c)] =
-            static_cast<T>(m(static_cast<int>(i), c));
+    for (int i = 0; i < n_; ++i)
+      for (int c = 0; c < d; ++c) o[at(i) * at(width) + at(h * d + c)] = static_cast<T>(m(i, c));
   }
   if (output.rounds()) lanes_.rounded_sum(o.data(), nullptr, static_cast<std::int64_t>(o.size()), output, o.data());
   return tapped(ModelTensor::attention, l, std::move(o));
