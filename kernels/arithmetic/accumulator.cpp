@@ -1,7 +1,6 @@
 #include "kernels/arithmetic/accumulator.h"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <vector>
 
@@ -34,12 +33,7 @@ constexpr std::array<Row, tensor_core_texts.size()> rows{{
     {TensorCore::b200, {16, 16, 8, 32}, 25, 25, SumRounding::fp32_towards_zero},
     {TensorCore::rtx50, {16, 16, 8, 32}, 25, 25, SumRounding::fp32_towards_zero},
 }};
-constexpr bool every_row_is_its_gpus() {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].gpu != static_cast<TensorCore>(i)) return false;
-  return true;
-}
-static_assert(every_row_is_its_gpus());
+static_assert(is_in_order(rows, &Row::gpu));
 
 const Row& row_of(TensorCore gpu) { return rows[static_cast<std::size_t>(gpu)]; }
 
@@ -62,27 +56,20 @@ int block_length(TensorCore gpu, const Format& factors) {
 /// fp16 and the 8-bit formats alone have sums in fp16.
 bool has_fp16_sums(const Format& factors) { return factors == fp16 || is_fp8(factors); }
 
-/// "fp16, bf16 or tf32"
-std::string one_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
-  return text;
-}
-
 /// The names of all formats for which `has` holds.
 template <class Has>
 std::string formats_that(Has has) {
   std::vector<std::string> names;
   for (const Factors& f : all_factors)
     if (has(f.format)) names.push_back(name(f.format));
-  return one_of(names);
+  return listed(names);
 }
 
 std::string gpus_with(const Format& factors) {
   std::vector<std::string> names;
   for (const Row& r : rows)
     if (block_length(r.gpu, factors) > 0) names.emplace_back(name(r.gpu));
-  return one_of(names);
+  return listed(names);
 }
 
 /// True for GPUs that multiply 8 bits with sums in fp16 as two halves of fp16.
@@ -104,8 +91,7 @@ template <class E, class Names>
 E parse(std::string_view text, const char* what, const Names& names) {
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end())
-    throw std::invalid_argument(std::string(what) + " " + in_quotes(text) + " is unknown: expected " +
-                                one_of({names.begin(), names.end()}));
+    throw std::invalid_argument(std::string(what) + " " + in_quotes(text) + " is unknown: expected " + listed(names));
   return static_cast<E>(found - names.begin());
 }
 

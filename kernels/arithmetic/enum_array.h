@@ -22,6 +22,15 @@ consteval std::size_t enum_count() {
   return first;
 }
 
+/// True if a table has a row for each enumerator, and row i describes enumerator i.
+template <class Rows, class Row, class Enum>
+constexpr bool is_in_order(const Rows& rows, Enum Row::* described) {
+  if (rows.size() != enum_count<Enum>()) return false;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].*described != static_cast<Enum>(i)) return false;
+  return true;
+}
+
 /// An element for each value of E, in its order. Another number of elements does not compile.
 template <class E, class T = std::string_view>
 struct EnumArray : std::array<T, enum_count<E>()> {

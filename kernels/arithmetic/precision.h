@@ -48,15 +48,6 @@ enum class Step : std::uint8_t {
 };
 inline constexpr int step_count = enum_count<Step>();
 
-/// True if a table has a row for each enumerator, and row i describes enumerator i.
-template <class Rows, class Row, class Enum>
-constexpr bool is_in_order(const Rows& rows, Enum Row::* described) {
-  if (rows.size() != enum_count<Enum>()) return false;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].*described != static_cast<Enum>(i)) return false;
-  return true;
-}
-
 /// One rounding step in words.
 struct StepInfo {
   Step step;

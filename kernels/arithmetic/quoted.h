@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +27,16 @@ std::string in_quotes(std::string_view text);
 /// `text` with a full stop at its end, and without.
 std::string with_full_stop(std::string text);
 std::string without_full_stop(std::string text);
+
+/// "none, causal or window": the items of a list, as texts.
+template <class List, class Text = std::identity>
+std::string listed(const List& items, const char* before_last = " or ", Text text = {}) {
+  std::string all;
+  const std::size_t count = std::size(items);
+  for (std::size_t i = 0; i < count; ++i)
+    all += (i == 0 ? "" : i + 1 == count ? before_last : ", ") + std::string(std::invoke(text, items[i]));
+  return all;
+}
 
 /// A key as it is where it can be read as one word, else in quotes.
 std::string shown_key(std::string_view key);

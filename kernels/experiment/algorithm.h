@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "kernels/arithmetic/precision.h"
+#include "kernels/arithmetic/quoted.h"
 
 namespace attoscope {
 
@@ -237,12 +238,7 @@ inline constexpr auto algorithm_names = algorithm_names_of(algorithms_that<is_al
 inline constexpr auto emulated_names = algorithm_names_of(emulated_algorithms);
 inline constexpr auto stepped_names = algorithm_names_of(stepped_algorithms);
 /// "three_pass, two_pass, flash1, flash2 or flash4".
-inline std::string stepped_text() {
-  std::string text;
-  for (const std::string_view a : stepped_names)
-    text.append(text.empty() ? "" : a == stepped_names.back() ? " or " : ", ").append(a);
-  return text;
-}
+inline std::string stepped_text() { return listed(stepped_names); }
 /// Lines of the longest code.
 inline constexpr std::size_t most_code_lines =
     std::ranges::max(algorithm_infos, {}, [](const AlgorithmInfo& row) { return row.code.size(); }).code.size();

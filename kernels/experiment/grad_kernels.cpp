@@ -28,30 +28,17 @@ GradPrecision rounded_everywhere(DeltaFrom from) {
   return p;
 }
 
-/// Tiles of a kernel up to a head dimension, without a mask and with one.
-struct GradTiles {
-  int most_d;
-  TileSizes plain, masked;
-};
-constexpr std::array<GradTiles, 3> fa2_tiles{
+constexpr std::array<TilesUpTo, 3> fa2_tiles{
     {{64, {128, 128}, {128, 128}}, {128, {64, 128}, {64, 128}}, {max_d, {64, 64}, {64, 64}}}};
-constexpr std::array<GradTiles, 5> fa3_tiles{{{64, {128, 128}, {128, 128}},
+constexpr std::array<TilesUpTo, 5> fa3_tiles{{{64, {128, 128}, {128, 128}},
                                               {96, {64, 128}, {64, 128}},
                                               {128, {80, 128}, {64, 128}},
                                               {192, {64, 96}, {64, 96}},
                                               {max_d, {64, 80}, {64, 80}}}};
-constexpr std::array<GradTiles, 1> fa4_tiles{{{max_d, {128, 128}, {128, 128}}}};
-constexpr std::array<GradTiles, 1> triton_tiles{{{max_d, {32, 32}, {32, 32}}}};
-constexpr std::array<GradTiles, 1> mxfp8_tiles{{{max_d, {128, 128}, {128, 128}}}};
-constexpr std::array<GradTiles, 1> one_tile{{{max_d, {max_tile, max_tile}, {max_tile, max_tile}}}};
-
-/// A kernel but for its tiles.
-struct Known {
-  GradKernel kernel;
-  GradMethod method{};
-  std::span<const GradTiles> tiles{};  ///< empty: those of the method
-  bool trains = false;
-};
+constexpr std::array<TilesUpTo, 1> fa4_tiles{{{max_d, {128, 128}, {128, 128}}}};
+constexpr std::array<TilesUpTo, 1> triton_tiles{{{max_d, {32, 32}, {32, 32}}}};
+constexpr std::array<TilesUpTo, 1> mxfp8_tiles{{{max_d, {128, 128}, {128, 128}}}};
+constexpr std::array<TilesUpTo, 1> one_tile{{{max_d, {max_tile, max_tile}, {max_tile, max_tile}}}};
 
 constexpr std::string_view own = "this program's own choice of roundings";
 
@@ -63,10 +50,10 @@ GradMethod with_exponential(GradExponential exponential, GradOrder order) {
 }
 
 /// Choices of roundings alone.
-std::vector<Known> of_training() {
+std::vector<GradKernel> of_training() {
   const auto policy = [](std::string_view name, std::string_view what, std::string_view source, const GradPrecision& precision,
-                         std::span<const GradTiles> tiles = {}) {
-    return Known{{name, what, source}, {.precision = precision}, tiles, true};
+                         std::span<const TilesUpTo> tiles = {}) {
+    return GradKernel{name, what, source, {.precision = precision}, tiles, true};
   };
   return {
       policy("grad_exact", "Nothing is rounded; delta from O.", own, {}),
@@ -105,116 +92,91 @@ GradMethod with_scales(std::string_view P_text, std::string_view dS_text, std::s
 }
 
 /// FlashAttention's.
-std::vector<Known> of_flash_attention() {
+std::vector<GradKernel> of_flash_attention() {
   return {
-      {{"grad_fa2",
-        "FlashAttention-2: 2^(S c - L log2 e), P and dS cast once, scale at the end, query tiles from the last to the first. "
-        "Its additions to dQ are atomic: here in an order drawn from order_seed; --gradient-order buffers:K is its "
-        "deterministic mode. Tiles are those of large shared memory",
-        "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_bwd_kernel.h, flash_bwd_preprocess_kernel.h, "
-        "flash_bwd_launch_template.h"},
+      {"grad_fa2",
+       "FlashAttention-2: 2^(S c - L log2 e), P and dS cast once, scale at the end, query tiles from the last to the first. "
+       "Its additions to dQ are atomic: here in an order drawn from order_seed; --gradient-order buffers:K is its "
+       "deterministic mode. Tiles are those of large shared memory",
+       "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_bwd_kernel.h, flash_bwd_preprocess_kernel.h, "
+       "flash_bwd_launch_template.h",
        fa2(),
        fa2_tiles},
-      {{"grad_fa3",
-        "FlashAttention-3: as grad_fa2 with query tiles from the first to the last and tiles of its own. Its deterministic "
-        "mode is --gradient-order ascending",
-        "Dao-AILab/flash-attention, hopper/mainloop_bwd_sm90_tma_gmma_ws.hpp, flash_bwd_launch_template.h"},
+      {"grad_fa3",
+       "FlashAttention-3: as grad_fa2 with query tiles from the first to the last and tiles of its own. Its deterministic "
+       "mode is --gradient-order ascending",
+       "Dao-AILab/flash-attention, hopper/mainloop_bwd_sm90_tma_gmma_ws.hpp, flash_bwd_launch_template.h",
        with_exponential(GradExponential::exp2, GradOrder::shuffled),
        fa3_tiles},
-      {{"grad_fa4",
-        "FlashAttention-4 on a B200: as grad_fa3 in tiles of 128 x 128, 2^x in full precision even where the forward pass has "
-        "the polynomial. Its deterministic mode is --gradient-order ascending, or descending under a causal mask or a window. "
-        "Its own kernels for d = 256 are not emulated",
-        "Dao-AILab/flash-attention, flash_attn/cute/flash_bwd_sm100.py, flash_bwd_preprocess.py"},
+      {"grad_fa4",
+       "FlashAttention-4 on a B200: as grad_fa3 in tiles of 128 x 128, 2^x in full precision even where the forward pass has "
+       "the polynomial. Its deterministic mode is --gradient-order ascending, or descending under a causal mask or a window. "
+       "Its own kernels for d = 256 are not emulated",
+       "Dao-AILab/flash-attention, flash_attn/cute/flash_bwd_sm100.py, flash_bwd_preprocess.py",
        with_exponential(GradExponential::exp2, GradOrder::shuffled),
        fa4_tiles},
   };
 }
 
 /// PyTorch's and Triton's.
-std::vector<Known> of_pytorch() {
+std::vector<GradKernel> of_pytorch() {
   return {
-      {{"grad_mem_efficient",
-        "Memory-efficient attention: P is cast before it enters dS, and scale multiplies dS before its cast. Tiles of 64 x 64 "
-        "stand for those that it chooses by GPU and d",
-        "pytorch/pytorch, aten/src/ATen/native/transformers/cuda/mem_eff_attention/kernel_backward.h"},
+      {"grad_mem_efficient",
+       "Memory-efficient attention: P is cast before it enters dS, and scale multiplies dS before its cast. Tiles of 64 x 64 "
+       "stand for those that it chooses by GPU and d",
+       "pytorch/pytorch, aten/src/ATen/native/transformers/cuda/mem_eff_attention/kernel_backward.h",
        mem_efficient()},
-      {{"grad_triton",
-        "The Triton tutorial: scale log2 e is multiplied into K, which is rounded again: P does not fit the forward pass's L. "
-        "It adds the tiles of keys at the diagonal before the others, and in one accumulator: neither is emulated",
-        "triton-lang/triton, python/tutorials/06-fused-attention.py"},
+      {"grad_triton",
+       "The Triton tutorial: scale log2 e is multiplied into K, which is rounded again: P does not fit the forward pass's L. "
+       "It adds the tiles of keys at the diagonal before the others, and in one accumulator: neither is emulated",
+       "triton-lang/triton, python/tutorials/06-fused-attention.py",
        triton(),
        triton_tiles},
-      {{"grad_flex",
-        "FlexAttention: S times scale, then times log2 e, two roundings; dQ has a program of its own. Its delta is computed "
-        "outside in D and rounded or not as inductor fuses it: here it is not. The source does not tell the tiles",
-        "pytorch/pytorch, torch/_inductor/kernel/flex/templates/flex_backwards.py.jinja"},
+      {"grad_flex",
+       "FlexAttention: S times scale, then times log2 e, two roundings; dQ has a program of its own. Its delta is computed "
+       "outside in D and rounded or not as inductor fuses it: here it is not. The source does not tell the tiles",
+       "pytorch/pytorch, torch/_inductor/kernel/flex/templates/flex_backwards.py.jinja",
        with_exponential(GradExponential::exp2_twice, GradOrder::ascending)},
-      {{"grad_math",
-        "PyTorch's math backend: autograd of single operations on D tensors, delta from P and dP in D. It multiplies Q and K "
-        "by the root of scale each, which is not emulated",
-        "pytorch/pytorch, aten/src/ATen/native/transformers/attention.cpp, _scaled_dot_product_attention_math"},
+      {"grad_math",
+       "PyTorch's math backend: autograd of single operations on D tensors, delta from P and dP in D. It multiplies Q and K "
+       "by the root of scale each, which is not emulated",
+       "pytorch/pytorch, aten/src/ATen/native/transformers/attention.cpp, _scaled_dot_product_attention_math",
        {.precision = rounded_at({probability, P, dP, dS, dV, dK, dQ}, DeltaFrom::probabilities)},
        one_tile},
   };
 }
 
 /// Kernels that store numbers with scales.
-std::vector<Known> of_few_bits() {
+std::vector<GradKernel> of_few_bits() {
   return {
-      {{"grad_cudnn_fp8",
-        "cuDNN in FP8, as its tests write it: P in e4m3 for dV alone, dS times scale in e4m3. A scale of dS belongs to a tile "
-        "here and to all of dS there, the factor of P is 256 here and given there; gradients leave in bf16 here and in FP8 "
-        "there. Tiles are not told",
-        "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py"},
+      {"grad_cudnn_fp8",
+       "cuDNN in FP8, as its tests write it: P in e4m3 for dV alone, dS times scale in e4m3. A scale of dS belongs to a tile "
+       "here and to all of dS there, the factor of P is 256 here and given there; gradients leave in bf16 here and in FP8 "
+       "there. Tiles are not told",
+       "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py",
        with_scales("e4m3/head/x256", "e4m3/head", "off", ScaleAt::dS)},
-      {{"grad_cudnn_mxfp8",
-        "cuDNN in MXFP8: dS is quantised twice, in blocks of 32 along the keys for dQ and along the queries for dK; P has a "
-        "fixed factor, 256 here. delta takes dO and O of 16 bits, and dO, which it quantises too, is not quantised here. The "
-        "rule of its scales is not told: NVIDIA's here",
-        "NVIDIA/cudnn-frontend, test/python/sdpa"},
+      {"grad_cudnn_mxfp8",
+       "cuDNN in MXFP8: dS is quantised twice, in blocks of 32 along the keys for dQ and along the queries for dK; P has a "
+       "fixed factor, 256 here. delta takes dO and O of 16 bits, and dO, which it quantises too, is not quantised here. The "
+       "rule of its scales is not told: NVIDIA's here",
+       "NVIDIA/cudnn-frontend, test/python/sdpa",
        with_scales("e4m3/head/x256", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/ceil", ScaleAt::dS),
        mxfp8_tiles},
-      {{"grad_sage",
-        "SageBwd: P and dS in int8 with one scale a tile, dO V^T in 16 bits. It also quantises dO for dV, which is not "
-        "emulated. dQ is added in ascending order here",
-        "arXiv 2505.11594; arXiv 2603.02170"},
+      {"grad_sage",
+       "SageBwd: P and dS in int8 with one scale a tile, dO V^T in 16 bits. It also quantises dO for dV, which is not "
+       "emulated. dQ is added in ascending order here",
+       "arXiv 2505.11594; arXiv 2603.02170",
        with_scales("int8/head", "int8/head", "off", ScaleAt::product)},
   };
 }
 
-const std::vector<Known>& all() {
-  static const std::vector<Known> known = [] {
-    std::vector<Known> list = of_training();
-    for (const std::vector<Known>& more : {of_flash_attention(), of_pytorch(), of_few_bits()})
-      list.insert(list.end(), more.begin(), more.end());
-    return list;
-  }();
-  return known;
-}
-
-/// The row of that name; null: there is none.
-const Known* found(std::string_view name) {
-  const auto at = std::ranges::find(all(), name, [](const Known& k) { return k.kernel.name; });
-  return at == all().end() ? nullptr : &*at;
-}
-
-std::string names_of(bool training_alone) {
-  std::string names;
-  for (const Known& k : all())
-    if (k.trains || !training_alone) names.append(names.empty() ? "" : ", ").append(k.kernel.name);
-  return names;
-}
-
-GradMethod method_of(const Known& k, int d, const Mask& mask) {
+GradMethod method_of(const GradKernel& k, int d, const Mask& mask) {
   GradMethod m = k.method;
-  for (const GradTiles& row : k.tiles)
-    if (d <= row.most_d) {
-      const TileSizes& tiles = mask.kind == Mask::Kind::none ? row.plain : row.masked;
-      m.block_q = tiles.block_q, m.block_k = tiles.block_k;
-      break;
-    }
-  const bool rounds_all = k.kernel.name == "grad_all" || k.kernel.name == "grad_base_all";
+  if (!k.tiles.empty()) {
+    const TileSizes tiles = tiles_for(k.tiles, d, mask.kind != Mask::Kind::none);
+    m.block_q = tiles.block_q, m.block_k = tiles.block_k;
+  }
+  const bool rounds_all = k.name == "grad_all" || k.name == "grad_base_all";
   if (rounds_all) m.precision[dq_tile] = m.precision[dq_sum] = to_main;  // training has no such steps
   return m;
 }
@@ -222,27 +184,27 @@ GradMethod method_of(const Known& k, int d, const Mask& mask) {
 }  // namespace
 
 std::span<const GradKernel> grad_kernels() {
-  static const std::vector<GradKernel> kernels = [] {
-    std::vector<GradKernel> list;
-    for (const Known& k : all()) list.push_back(k.kernel);
+  static const std::vector<GradKernel> all = [] {
+    std::vector<GradKernel> list = of_training();
+    for (const std::vector<GradKernel>& more : {of_flash_attention(), of_pytorch(), of_few_bits()})
+      list.insert(list.end(), more.begin(), more.end());
     return list;
   }();
-  return kernels;
+  return all;
 }
 
 const GradKernel& grad_kernel(std::string_view name) {
-  if (const Known* const k = found(name)) return k->kernel;
-  throw std::invalid_argument(in_quotes(name) + " is no backward pass, expected one of " + names_of(false));
+  const std::span<const GradKernel> known = grad_kernels();
+  if (const auto found = std::ranges::find(known, name, &GradKernel::name); found != known.end()) return *found;
+  throw std::invalid_argument(in_quotes(name) + " is no backward pass, expected one of " +
+                              listed(known, ", ", &GradKernel::name));
 }
 
-GradMethod grad_method(std::string_view name, int d, const Mask& mask) {
-  grad_kernel(name);
-  return method_of(*found(name), d, mask);
-}
+GradMethod grad_method(std::string_view name, int d, const Mask& mask) { return method_of(grad_kernel(name), d, mask); }
 
 std::string_view grad_kernel_name(const GradMethod& m, int d, const Mask& mask) {
-  for (const Known& k : all())
-    if (method_of(k, d, mask) == m) return k.kernel.name;
+  for (const GradKernel& k : grad_kernels())
+    if (method_of(k, d, mask) == m) return k.name;
   return {};
 }
 
@@ -257,37 +219,24 @@ std::string_view usual_grad_kernel(const Method& method) {
   return base ? "grad_base_eager" : "grad_hw";
 }
 
-std::string grad_kernels_text() {
-  std::string text;
-  for (const Known& k : all()) {
-    text.append(k.kernel.name).append(": ").append(with_full_stop(std::string(k.kernel.what)));
-    text.append("\n  Rounds");
-    for (const GradStepInfo& step : grad_step_infos)
-      if (k.method.precision[step.step] != exact) text.append(" ").append(step.name);
-    text.append(k.method.precision == rounded_at({}, k.method.precision.delta_from) ? " nothing" : "");
-    text.append(". Source: ").append(k.kernel.source).append(".\n");
-  }
-  return text;
-}
-
 std::span<const GradPolicy> grad_policies() {
   static const std::vector<GradPolicy> policies = [] {
     std::vector<GradPolicy> list;
-    for (const Known& k : all())
-      if (k.trains) list.push_back({k.kernel.name, k.kernel.what, k.method.precision});
+    for (const GradKernel& k : grad_kernels())
+      if (k.trains) list.push_back({k.name, k.what, k.method.precision});
     return list;
   }();
   return policies;
 }
 
 const GradPolicy& grad_policy(std::string_view name) {
-  const auto at = std::ranges::find(grad_policies(), name, &GradPolicy::name);
-  if (at != grad_policies().end()) return *at;
-  if (found(name) != nullptr)
-    throw std::invalid_argument(in_quotes(name) +
-                                " is a whole kernel's backward pass, which training does not have, expected one of " +
-                                names_of(true));
-  throw std::invalid_argument(in_quotes(name) + " is no backward policy, expected one of " + names_of(true));
+  const std::span<const GradPolicy> known = grad_policies();
+  if (const auto found = std::ranges::find(known, name, &GradPolicy::name); found != known.end()) return *found;
+  const bool is_whole = std::ranges::find(grad_kernels(), name, &GradKernel::name) != grad_kernels().end();
+  throw std::invalid_argument(
+      in_quotes(name) +
+      (is_whole ? " is a whole kernel's backward pass, which training does not have" : " is no backward policy") +
+      ", expected one of " + listed(known, ", ", &GradPolicy::name));
 }
 
 std::string_view grad_policy_name(const GradPrecision& precision) {

@@ -3,18 +3,20 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "kernels/experiment/gradient.h"
 #include "kernels/experiment/mask.h"
-#include "kernels/experiment/method.h"
+#include "kernels/experiment/rules.h"
 
 namespace attoscope {
 
 /// A named backward pass; `what` tells what is not emulated, or what the source does not tell.
 struct GradKernel {
   std::string_view name, what, source;
+  GradMethod method{};
+  std::span<const TilesUpTo> tiles{};  ///< by d and mask; empty: the method's own
+  bool trains = false;                 ///< training has it, too
 };
 
 /// All of them, training's first.
@@ -28,9 +30,6 @@ GradMethod grad_method(std::string_view name, int d, const Mask& mask);
 std::string_view grad_kernel_name(const GradMethod& m, int d, const Mask& mask);
 /// The name of the backward pass that belongs to a method's forward roundings.
 std::string_view usual_grad_kernel(const Method& method);
-
-/// Paragraphs for people: every name, what it is, its source and what it rounds.
-std::string grad_kernels_text();
 
 // --- training ---------------------------------------------------------------------------------------------------------
 

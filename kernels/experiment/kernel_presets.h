@@ -5,12 +5,17 @@
 #include <string_view>
 
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/rules.h"
 
 namespace attoscope {
 
 /// A kernel by name; `what` names what is not emulated.
 struct KernelPreset {
   std::string_view name, what, source;
+  Method method{};
+  std::span<const TilesUpTo> tiles{};  ///< by d and the causal mask; empty: the method's own
+  bool has_usual_tau = false;          ///< the main format decides tau
+  bool is_of_8_bits = false;           ///< its main format is e4m3
 };
 
 /// All of them. Their tiles follow d and the mask, as the kernels' own choices do.

@@ -1,6 +1,8 @@
 #include "kernels/experiment/presets.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
 
 #include "kernels/arithmetic/quoted.h"
@@ -50,12 +52,9 @@ std::span<const Policy> policies() {
 }
 
 const Policy& policy(std::string_view name) {
-  std::string known;
-  for (const Policy& p : policies()) {
-    if (p.name == name) return p;
-    known += (known.empty() ? "" : ", ") + std::string(p.name);
-  }
-  throw std::invalid_argument("policy " + in_quotes(name) + " is unknown: expected one of " + known);
+  const std::span<const Policy> known = policies();
+  if (const auto found = std::ranges::find(known, name, &Policy::name); found != known.end()) return *found;
+  throw std::invalid_argument("policy " + in_quotes(name) + " is unknown: expected one of " + listed(known, ", ", &Policy::name));
 }
 
 std::string_view policy_name(const Precision& precision, Algorithm algorithm) {

@@ -115,6 +115,12 @@ Method with_tiles(Method m, const TileSizes& tiles) {
   return m;
 }
 
+TileSizes tiles_for(std::span<const TilesUpTo> rows, int d, bool is_masked) {
+  const auto found = std::ranges::find_if(rows, [d](const TilesUpTo& row) { return d <= row.most_d; });
+  const TilesUpTo& row = found == rows.end() ? rows.back() : *found;
+  return is_masked ? row.masked : row.plain;
+}
+
 Experiment with_tiles(Experiment e, const TileSizes& tiles) {
   return with_block_k(with_block_q(std::move(e), tiles.block_q), tiles.block_k);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "kernels/experiment/experiment.h"
@@ -54,6 +55,15 @@ struct TileSizes {
 constexpr TileSizes tiles_of(const Method& m) { return {m.block_q, m.block_k}; }
 constexpr bool has_square_tiles(const Method& m) { return m.block_q == m.block_k; }
 Method with_tiles(Method method, const TileSizes& tiles);
+
+/// Tiles of a kernel up to a head dimension, without a mask and with one.
+struct TilesUpTo {
+  int most_d;
+  TileSizes plain, masked;
+};
+/// The tiles of the first row that has the head dimension.
+TileSizes tiles_for(std::span<const TilesUpTo> rows, int d, bool is_masked);
+
 /// A tile size belongs to both methods, so that they differ in their computation and not in their tiles. One method alone gets
 /// another by its own field, "b.block_k"; that stays until the same side of the tile is changed for both.
 Experiment with_tiles(Experiment e, const TileSizes& tiles);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/arithmetic/precision.h"
+#include "kernels/arithmetic/quoted.h"  // IWYU pragma: export
 #include "kernels/experiment/method.h"
 
 namespace attoscope {
@@ -33,15 +34,6 @@ std::string text(const RealRange& range);
 template <std::integral T>
 std::string whole_range_text(T min, T max) {
   return "a whole number from " + std::to_string(min) + " to " + std::to_string(max);
-}
-
-/// "none, causal or window"
-template <class Names>
-std::string listed(const Names& names, const char* before_last = " or ") {
-  std::string text;
-  const std::size_t count = std::size(names);
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : i + 1 == count ? before_last : ", ") + std::string(names[i]);
-  return text;
 }
 
 /// The names of a list whose items have one.

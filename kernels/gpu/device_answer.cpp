@@ -22,13 +22,6 @@ std::string named(const DeviceInfo& d) {
   return d.major == 0 ? d.name : d.name + " (compute capability " + capability(d.major, d.minor) + ")";
 }
 
-/// "7.5, 8.0 and 9.0"
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return text;
-}
-
 /// "9.0" of "90", "12.0" of "120"; words such as "native" as they are.
 std::string shown(std::string_view number) {
   const bool digits = number.size() >= 2 && std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
@@ -70,8 +63,8 @@ std::string architectures_text(std::string_view architectures) {
     if (!word.ends_with("-virtual")) code.push_back(shown(number));
     if (!word.ends_with("-real") && shown(number) != number) ptx.push_back(shown(number));
   });
-  return (code.empty() ? "" : "code for " + listed(code)) + (code.empty() || ptx.empty() ? "" : ", ") +
-         (ptx.empty() ? "" : "PTX of " + listed(ptx));
+  return (code.empty() ? "" : "code for " + listed(code, " and ")) + (code.empty() || ptx.empty() ? "" : ", ") +
+         (ptx.empty() ? "" : "PTX of " + listed(ptx, " and "));
 }
 
 std::string why_no_list(CudaError error, const CudaVersions& versions, std::string_view message) {

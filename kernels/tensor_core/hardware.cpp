@@ -8,11 +8,13 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/product_words.h"
 
 namespace attoscope {
 namespace {
@@ -20,14 +22,7 @@ namespace {
 constexpr std::array<HardwareTile, 3> tiles{{{64, 64}, {128, 64}, {128, 128}}};
 constexpr std::array<int, 4> head_dimensions{32, 64, 96, 128};
 
-template <class List, class Text>
-std::string listed(const List& list, Text text) {
-  std::string all;
-  for (const auto& x : list) all += (all.empty() ? "" : ", ") + text(x);
-  return all;
-}
-
-std::string text(const HardwareTile& t) { return std::to_string(t.block_q) + " x " + std::to_string(t.block_k); }
+std::string tile_text(const HardwareTile& t) { return std::to_string(t.block_q) + " x " + std::to_string(t.block_k); }
 
 /// "The hardware kernel takes WHAT, and NAME is VALUE."
 std::string takes(const std::string& what, const std::string& name, const std::string& value) {
@@ -77,7 +72,8 @@ std::span<const HardwareTile> hardware_tiles() { return tiles; }
 
 std::string why_no_hardware_dimension(int d) {
   if (std::find(head_dimensions.begin(), head_dimensions.end(), d) != head_dimensions.end()) return {};
-  return takes("head dimensions " + listed(head_dimensions, [](int x) { return std::to_string(x); }), "d", std::to_string(d));
+  const std::string known = listed(head_dimensions, ", ", [](int x) { return std::to_string(x); });
+  return takes("head dimensions " + known, "d", std::to_string(d));
 }
 
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method) {
@@ -86,8 +82,7 @@ std::string hardware_reason(const Problem& problem, const Format& format, const 
   if (std::string reason = why_no_hardware_dimension(problem.d); !reason.empty()) return reason;
   if (!shape_of(problem).is_square()) return "The hardware kernel takes as many keys as queries, and d columns of V.";
   if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
-    return takes("tiles (block_q x block_k) of " + listed(tiles, [](const HardwareTile& t) { return text(t); }), "this one",
-                 text(tile));
+    return takes("tiles (block_q x block_k) of " + listed(tiles, ", ", tile_text), "this one", tile_text(tile));
   if (problem.mask.kind != Mask::Kind::none && problem.mask.kind != Mask::Kind::causal)
     return takes("no mask or the causal one", "the mask", std::string(mask_names[problem.mask.kind]));
   if (mask_view(problem).rows != nullptr) return "The hardware kernel knows no mask tensor.";
@@ -145,17 +140,7 @@ HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, con
   return check;
 }
 
-std::uint16_t code_of(const Format& format, double x) {
-  const int one = 1 << format.mantissa_bits, infinity = ((1 << format.exponent_bits) - 1) * one;
-  if (std::isnan(x)) return static_cast<std::uint16_t>(infinity | (format.top_code_nan ? one - 1 : one / 2));
-  const int sign = std::signbit(x) ? one << format.exponent_bits : 0;
-  if (std::isinf(x)) return static_cast<std::uint16_t>(sign | infinity);
-  if (x == 0) return static_cast<std::uint16_t>(sign);
-  const int e = std::max(std::ilogb(x), min_exponent(format));
-  const int significand =
-      static_cast<int>(std::ldexp(std::fabs(x), format.mantissa_bits - e));  // the hidden bit adds 1 to the exponent
-  return static_cast<std::uint16_t>(sign | (((e - min_exponent(format)) << format.mantissa_bits) + significand));
-}
+std::uint16_t code_of(const Format& format, double x) { return static_cast<std::uint16_t>(factor_code(format, x)); }
 
 double number_of(const Format& format, std::uint16_t code) {
   const int one = 1 << format.mantissa_bits, top = (1 << format.exponent_bits) - 1;

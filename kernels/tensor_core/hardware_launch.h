@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-/// The code of x in `format`, one that the kernel takes and that represents x; all NaN get the same code.
+/// The code of x in `format`, one that the kernel takes and that represents x (see `factor_code`).
 std::uint16_t code_of(const Format& format, double x);
 /// The number that a code stands for.
 double number_of(const Format& format, std::uint16_t code);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/arithmetic/block_sum.h"
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "kernels/parallel/parallel.h"
 
@@ -75,10 +76,7 @@ void compare(RuleAgreement& known, const ProductQuestions& q, std::span<const fl
 }  // namespace
 
 std::string name(const ProductRule& rule) {
-  std::string names;
-  for (std::size_t i = 0; i < rule.gpus.size(); ++i)
-    names += (i == 0 ? "" : i + 1 == rule.gpus.size() ? " and " : ", ") + std::string(name(rule.gpus[i]));
-  return names + (rule.as_fp16 ? " as fp16" : "");
+  return listed(rule.gpus, " and ", [](TensorCore gpu) { return name(gpu); }) + (rule.as_fp16 ? " as fp16" : "");
 }
 
 float product_sum(const ProductRule& rule, std::span<const float> a, std::span<const float> b, float c) {

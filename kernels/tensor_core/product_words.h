@@ -17,8 +17,8 @@ struct ProductWords {
 };
 ProductWords product_words(const ProductQuestions& questions);
 
-/// The code of x, a number of f, or an infinity or NaN that f has.
-std::uint32_t factor_code(const Format& f, float x);
+/// The code of x, a number of f, or an infinity or NaN that f has; all NaN get the same code.
+std::uint32_t factor_code(const Format& f, double x);
 
 /// C after all steps, as `ProductWords::c`. Empty: the code for this GPU lacks the instruction.
 std::vector<std::uint32_t> device_product_words(const ProductWords& words, int device);

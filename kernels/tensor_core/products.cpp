@@ -187,12 +187,9 @@ std::vector<std::uint32_t> packed(const Format& f, const std::vector<float>& x) 
 std::string name(const ProductKind& kind) { return name(kind.factors) + (kind.sums == SumType::f16 ? ":f16" : ""); }
 
 ProductKind parse_product_kind(std::string_view text) {
-  std::string known;
-  for (const ProductKind& kind : product_kinds) {
-    if (name(kind) == text) return kind;
-    known += (known.empty() ? "" : kind == product_kinds.back() ? " or " : ", ") + name(kind);
-  }
-  throw std::invalid_argument("format " + in_quotes(text) + " is unknown: expected " + known);
+  const auto name_of = [](const ProductKind& kind) { return name(kind); };
+  if (const auto found = std::ranges::find(product_kinds, text, name_of); found != product_kinds.end()) return *found;
+  throw std::invalid_argument("format " + in_quotes(text) + " is unknown: expected " + listed(product_kinds, " or ", name_of));
 }
 
 ProductQuestions product_questions(const ProductKind& kind, int steps, int count, std::uint64_t seed, ProductCase first) {
@@ -219,7 +216,7 @@ std::string why_no_products(const ProductKind& kind, int major, int minor) {
          ".";
 }
 
-std::uint32_t factor_code(const Format& f, float x) {
+std::uint32_t factor_code(const Format& f, double x) {
   const std::uint32_t top = (1U << f.exponent_bits) - 1, one = 1U << f.mantissa_bits;
   const std::uint32_t sign = std::signbit(x) ? 1U << (f.exponent_bits + f.mantissa_bits) : 0;
   if (std::isnan(x)) return top * one | (one - 1);  // of e4m3 the only one
