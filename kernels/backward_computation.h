@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -22,14 +21,6 @@
 
 namespace attoscope {
 
-/// Checks, and counts rows, as the whole does; the time of threads is not told.
-struct PartOfBackward final : StopSign {
-  explicit PartOfBackward(const StopSign& all) : whole(all) { isa = all.isa; }
-  void check() const override { whole.check(); }
-  void report_rows(std::size_t rows) const override { whole.report_rows(rows); }
-  const StopSign& whole;
-};
-
 /// One experiment's gradients in the working type T. Known parts are reused.
 template <class T>
 class BackwardComputation {
@@ -47,8 +38,8 @@ class BackwardComputation {
         remembers_(remembers),
         ordered_(ordered),
         stop_(stop),
-        part_(stop),
         device_(device) {
+    part_.follow(stop);
     if (known.golden && !(known.golden->key == key_)) known = {};
     if (known.a && !is_known(*known.a, e.a, e.backward.a)) known.a.reset();
     if (known.b && !is_known(*known.b, e.b, e.backward.b)) known.b.reset();
@@ -92,10 +83,8 @@ class BackwardComputation {
   /// Milliseconds that f takes, which counts all queries; their work is that of the computed rows.
   template <class F>
   double part(double work, F f) {
-    const auto start = std::chrono::steady_clock::now();
     stop_.set_row_work(work * static_cast<double>(computed_rows(e_.problem).size()) / e_.problem.n);
-    f();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return ms_of(f);
   }
 
   void find_golden(const Tensors& inputs) {
@@ -225,7 +214,7 @@ class BackwardComputation {
   const GradientKey key_;
   const bool remembers_, ordered_;
   StopToken& stop_;
-  const PartOfBackward part_;
+  PhaseTimer part_;  ///< nobody asks for the threads' time
   GradientDevice* device_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,29 +30,6 @@
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
-
-/// Measures laps.
-class Clock {
- public:
-  /// Milliseconds since the last call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
-    last_ = now;
-    return ms;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-/// Milliseconds that f() takes.
-template <class F>
-double ms_of(F f) {
-  Clock clock;
-  f();
-  return clock.lap();
-}
 
 /// The answer in the working type T that the CPU (cpu_answer.h) or an engine (engine_answer.h) computes: the state of both, and
 /// the work that the CPU does for both.

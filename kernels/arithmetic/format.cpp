@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "kernels/arithmetic/enum_array.h"
-#include "kernels/arithmetic/named_formats.h"
 #include "kernels/arithmetic/quoted.h"
 
 namespace attoscope {

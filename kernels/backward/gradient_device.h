@@ -74,14 +74,6 @@ struct GradientPass {
   std::int64_t* lost_count = nullptr;  ///< [row]: becomes the number of keys whose dS is lost; null: not wanted
 };
 
-/// Checks as the whole does; its rows, as those of the forward pass, do not count.
-struct UncountedSign final : StopSign {
-  explicit UncountedSign(const StopSign& all) : whole(all) { isa = all.isa; }
-  void check() const override { whole.check(); }
-  void worked(double ms) const override { whole.worked(ms); }
-  const StopSign& whole;
-};
-
 class GradientDevice {
  public:
   virtual ~GradientDevice() = default;

@@ -81,10 +81,10 @@ Settings settings(GradPrecision& p) {
 
 Settings settings(GradMethod& m) {
   Settings all = settings(m.precision);
-  all.back() = all.back().explained("delta from", "output: rowsum(dO*O); probabilities: rowsum(P*dP)",
-                                    "The terms of delta, which is subtracted from dP. Both are equal in exact arithmetic; a "
-                                    "biased error of a rounded O affects only the first (arXiv 2510.04212).",
-                                    "delta_i = sum_c dO_ic O_ic = sum_j P_ij dP_ij", "delta dO O");
+  all.back().explained("delta from", "output: rowsum(dO*O); probabilities: rowsum(P*dP)",
+                       "The terms of delta, which is subtracted from dP. Both are equal in exact arithmetic; a biased error of a "
+                       "rounded O affects only the first (arXiv 2510.04212).",
+                       "delta_i = sum_c dO_ic O_ic = sum_j P_ij dP_ij", "delta dO O");
   all.push_back(Setting{"scale_at", named(m.scale_at, scale_at_names)}.explained(
       "scale at", "where the scale of the scores enters: the finished dQ and dK, dS, or K",
       "The place of the factor scale: on the finished dQ and dK, on dS before its cast, or with log2 e on K before the scores "

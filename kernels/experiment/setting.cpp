@@ -111,43 +111,6 @@ std::string joined_path(const std::string& path, std::string_view key) {
 
 }  // namespace
 
-Setting Setting::explained(std::string_view l, std::string_view w, std::string_view long_text, std::string_view f,
-                           std::string_view a) const {
-  Setting s = *this;
-  s.label = l, s.what = w, s.sentence = long_text, s.formula = f, s.alias = a;
-  return s;
-}
-
-Setting Setting::with_option(std::string_view o, std::string_view u) const {
-  Setting s = *this;
-  s.option = o, s.usual = u;
-  return s;
-}
-
-Setting Setting::swept(int rank, std::string_view group, std::string_view example, bool numeric, bool moves_golden) const {
-  Setting s = *this;
-  s.sweep = {rank, group, example, numeric, moves_golden};
-  return s;
-}
-
-Setting Setting::where(bool (*m)(const Method&)) const {
-  Setting s = *this;
-  s.matters = m;
-  return s;
-}
-
-Setting Setting::called(std::string_view n) const {
-  Setting s = *this;
-  s.name = n;
-  return s;
-}
-
-Setting Setting::kept_if(bool k) const {
-  Setting s = *this;
-  s.kept = k;
-  return s;
-}
-
 bool contains(const RealRange& r, double x) {
   if (x == 0 && !r.zero.empty()) return true;
   return x >= r.min && x <= r.max && !(r.above_min && x == r.min);

@@ -113,15 +113,32 @@ struct Setting {
   std::string_view name{};                   ///< of a sweep's axis and of a lesson, where the key alone is none
   bool kept = true;                          ///< files that are written have it
 
-  // The same setting with more of it.
-  Setting explained(std::string_view label, std::string_view what, std::string_view sentence = {},
-                    std::string_view formula = {}, std::string_view alias = {}) const;
-  Setting with_option(std::string_view option, std::string_view usual = {}) const;
-  Setting swept(int rank, std::string_view group, std::string_view example, bool numeric = true,
-                bool moves_golden = false) const;
-  Setting where(bool (*matters)(const Method&)) const;
-  Setting called(std::string_view name) const;
-  Setting kept_if(bool kept) const;
+  // These add to the setting, and return it.
+  Setting& explained(std::string_view short_label, std::string_view few_words, std::string_view tooltip = {},
+                     std::string_view below_it = {}, std::string_view other_words = {}) {
+    label = short_label, what = few_words, sentence = tooltip, formula = below_it, alias = other_words;
+    return *this;
+  }
+  Setting& with_option(std::string_view its_option, std::string_view usual_value = {}) {
+    option = its_option, usual = usual_value;
+    return *this;
+  }
+  Setting& swept(int rank, std::string_view group, std::string_view example, bool numeric = true, bool moves_golden = false) {
+    sweep = {rank, group, example, numeric, moves_golden};
+    return *this;
+  }
+  Setting& where(bool (*has_effect)(const Method&)) {
+    matters = has_effect;
+    return *this;
+  }
+  Setting& called(std::string_view its_name) {
+    name = its_name;
+    return *this;
+  }
+  Setting& kept_if(bool is_kept) {
+    kept = is_kept;
+    return *this;
+  }
 };
 
 template <class T>

@@ -8,6 +8,89 @@
 #include "kernels/experiment/text.h"
 
 namespace attoscope {
+namespace {
+
+/// Blocks and tiles of an experiment, and how long each is.
+struct Grid {
+  const Problem& p;
+  int n_k, rows, keys;
+  bool reversed;
+
+  explicit Grid(const Experiment& e)
+      : p(e.problem),
+        n_k(key_count(p)),
+        rows(std::min(e.a.block_q, e.problem.n)),
+        keys(std::min(e.a.block_k, n_k)),
+        reversed(e.a.reverse_keys) {}
+  int query_blocks() const { return tile_count(p.n, rows); }
+  int key_tiles() const { return tile_count(n_k, keys); }
+  int rows_of(int block) const { return std::min(rows, p.n - block * rows); }
+  int keys_of(int tile) const { return std::min(keys, n_k - tile * keys); }
+
+  /// True if some query of the block sees some key of the tile.
+  bool meets(int block, int tile) const {
+    const int first_row = block * rows, end_row = first_row + rows_of(block);
+    const Keys seen = keys_of_rows(p, first_row, end_row - 1);
+    if (seen.empty()) return false;
+    const int from = reversed ? n_k - seen.end : seen.first, to = reversed ? n_k - seen.first : seen.end;
+    return tile * keys < to && tile * keys + keys_of(tile) > from;
+  }
+};
+
+/// Adds up moved bytes and operations.
+struct Counter {
+  const Grid& grid;
+  double element, d, d_v, bytes = 0, flops = 0;
+
+  /// Returns how many bytes these elements have.
+  double move(double elements) {
+    bytes += elements * element;
+    return elements * element;
+  }
+  LoopStep step(int block, int tile, bool outer_begins, double stored) {
+    flops += 2 * (d + d_v) * grid.rows_of(block) * grid.keys_of(tile);
+    return {block, tile, outer_begins, bytes, stored, flops};
+  }
+};
+
+/// Q of a block in, each of its tiles of K and V in, O and the log-sum-exp out. A block that sees no key moves Q and O as well.
+void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopStep>& steps) {
+  const double rows = grid.rows_of(block);
+  c.move(rows * c.d);
+  const std::size_t before = steps.size();
+  for (int tile = 0; tile < grid.key_tiles(); ++tile) {
+    if (!grid.meets(block, tile)) continue;
+    c.move((c.d + c.d_v) * grid.keys_of(tile));
+    steps.push_back(c.step(block, tile, steps.size() == before, 0));
+  }
+  const double stored = c.move(rows * c.d_v + rows);
+  if (steps.empty()) return;
+  steps.back().bytes = c.bytes;
+  steps.back().stored += stored;
+}
+
+/// K and V of a tile in; for each block Q, O, l, m in, and O, l, m out.
+void add_key_tile(const Grid& grid, Counter& c, int tile, std::vector<LoopStep>& steps) {
+  c.move((c.d + c.d_v) * grid.keys_of(tile));
+  const std::size_t before = steps.size();
+  for (int block = 0; block < grid.query_blocks(); ++block) {
+    if (!grid.meets(block, tile)) continue;
+    const double rows = grid.rows_of(block);
+    c.move(rows * (c.d + c.d_v + 2));
+    const double stored = c.move(rows * (c.d_v + 2));
+    steps.push_back(c.step(block, tile, steps.size() == before, stored));
+  }
+  if (!steps.empty()) steps.back().bytes = c.bytes;
+}
+
+/// Bytes of a number that a step of a's backward pass leaves.
+double step_bytes(const Experiment& e, GradStep step) {
+  const Rounding& r = e.backward.a.precision[step];
+  if (r.kind == Rounding::Kind::exact) return works_in_double(e) ? sizeof(double) : sizeof(float);
+  return element_bytes(format_of(r, e.format));
+}
+
+}  // namespace
 
 VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
   const int n_k = key_count(p);
@@ -51,31 +134,15 @@ Traffic traffic(const Experiment& e) {
 int element_bytes(const Format& f) { return (1 + f.exponent_bits + f.mantissa_bits + 7) / 8; }
 
 double visible_pairs(const Problem& p) {
-  if (const MaskView mask = mask_view(p); mask.rows != nullptr) {
-    double pairs = 0;
-    for (int row = 0; row < p.n; ++row) {
-      const Keys keys = visible_keys(p, row);
-      for (int key = keys.first; key < keys.end; ++key) pairs += mask.terms == nullptr || !mask.drops(row, key) ? 1 : 0;
-    }
-    return pairs;
+  const MaskView mask = mask_view(p);
+  double pairs = 0;
+  for (int row = 0; row < p.n; ++row) {
+    const Keys keys = visible_keys(p, row);
+    int hidden = 0;
+    for (int key = keys.first; mask.terms != nullptr && key < keys.end; ++key) hidden += mask.drops(row, key) ? 1 : 0;
+    pairs += std::max(0, keys.end - keys.first - hidden);
   }
-  if (key_count(p) != p.n || p.mask.kind > Mask::Kind::padding || p.mask.right > 0) {
-    double pairs = 0;
-    for (int row = 0; row < p.n; ++row) pairs += std::max(0, visible_keys(p, row).end - visible_keys(p, row).first);
-    return pairs;
-  }
-  const double n = p.n, triangle = n * (n + 1) / 2;
-  const double beyond = std::max(0.0, n - p.mask.window), corner = beyond * (beyond + 1) / 2;
-  switch (p.mask.kind) {
-    case Mask::Kind::none:
-      return n * n;
-    case Mask::Kind::causal:
-      return triangle;
-    case Mask::Kind::window:
-      return triangle - corner;
-    default:
-      return corner;
-  }
+  return pairs;
 }
 
 double useful_flops(const Problem& p) { return 2.0 * (p.d + value_columns(p)) * visible_pairs(p); }
@@ -106,5 +173,81 @@ std::string stored_bytes_text(const Experiment& e) {
   }
   return text;
 }
+
+long long loop_cells(const Experiment& e) {
+  const Grid grid(e);
+  return 1ll * grid.query_blocks() * grid.key_tiles();
+}
+
+std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order) {
+  const Grid grid(e);
+  Counter c{.grid = grid,
+            .element = static_cast<double>(element_bytes(e.format)),
+            .d = static_cast<double>(e.problem.d),
+            .d_v = static_cast<double>(value_columns(e.problem))};
+  std::vector<LoopStep> steps;
+  if (order == LoopOrder::queries_outside)
+    for (int block = 0; block < grid.query_blocks(); ++block) add_query_block(grid, c, block, steps);
+  else
+    for (int tile = 0; tile < grid.key_tiles(); ++tile) add_key_tile(grid, c, tile, steps);
+  return steps;
+}
+
+double total_bytes(const std::vector<TrafficPart>& parts) {
+  double bytes = 0;
+  for (const TrafficPart& part : parts) bytes += part.elements * part.bytes;
+  return bytes;
+}
+
+BackwardTraffic backward_traffic(const Experiment& e) {
+  const Problem& p = e.problem;
+  const GradMethod& m = e.backward.a;
+  const double n = p.n, n_k = key_count(p), d = p.d, d_v = value_columns(p), main = element_bytes(e.format), pairs = n * n_k;
+  const double Q = stored_bytes(e, ScaledTensor::Q), K = stored_bytes(e, ScaledTensor::K), V = stored_bytes(e, ScaledTensor::V),
+               dO = m.scaling.dO.is_on() ? bits_per_element(m.scaling.dO, ScaledTensor::Q, p.n, value_columns(p)) / 8 : main;
+  const double L = step_bytes(e, GradStep::lse), delta = step_bytes(e, GradStep::delta), sum = step_bytes(e, GradStep::dq_sum);
+  const double dQ = step_bytes(e, GradStep::dQ), dK = step_bytes(e, GradStep::dK), dV = step_bytes(e, GradStep::dV);
+  const VisitedTiles v = visited_tiles(p, std::min(m.block_q, p.n), std::min(m.block_k, key_count(p)), false);
+  const double rows = v.query_rows, buffers = m.order == GradOrder::buffers ? m.buffers : 1;
+  BackwardTraffic t;
+  t.tiles = v.tiles;
+  t.skipped_tiles = v.tiles - v.visited;
+  t.stored_P = {{"P in, twice", 2 * pairs, main},
+                {"dP out and in", 2 * pairs, main},
+                {"dS out", pairs, main},
+                {"dS in, twice", 2 * pairs, main},
+                {"dO in, twice", 2 * n * d_v, main},
+                {"Q in", n * d, Q},
+                {"K in", n_k * d, K},
+                {"V in", n_k * d_v, V},
+                {"dQ out", n * d, dQ},
+                {"dK out", n_k * d, dK},
+                {"dV out", n_k * d_v, dV}};
+  t.flash1 = {{"K in", n_k * d, K},
+              {"V in", n_k * d_v, V},
+              {"Q in", rows * d, Q},
+              {"O in", rows * d_v, main},
+              {"dO in", rows * d_v, dO},
+              {"l, m in", 2 * rows, L},
+              {"dQ in and out", 2 * rows * d, sum},
+              {"dK out", n_k * d, dK},
+              {"dV out", n_k * d_v, dV}};
+  t.flash2 = {{"O, dO in for delta", 2 * n * d_v, main},
+              {"delta out", n, delta},
+              {"K in", n_k * d, K},
+              {"V in", n_k * d_v, V},
+              {"Q in", rows * d, Q},
+              {"dO in", rows * d_v, dO},
+              {"L in", rows, L},
+              {"delta in", rows, delta},
+              {"sum of dQ in and out", 2 * rows * d, sum},
+              {"dK out", n_k * d, dK},
+              {"dV out", n_k * d_v, dV},
+              {"sum of dQ in at the end", buffers * n * d, sum},
+              {"dQ out", n * d, dQ}};
+  return t;
+}
+
+double useful_backward_flops(const Problem& p) { return 2 * useful_flops(p); }
 
 }  // namespace attoscope

@@ -11,6 +11,19 @@
 
 namespace attoscope {
 
+/// Free bytes of the current GPU.
+inline std::size_t free_bytes() {
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all));
+  return free;
+}
+/// Parts of so many bytes that a quarter of the current GPU's free memory takes, or what is taken already; at least 1, for which
+/// the allocation may fail.
+inline int parts_that_fit(const Buffer<char>& taken, std::size_t bytes) {
+  const std::size_t room = std::max(taken.bytes(), free_bytes() / 4);
+  return static_cast<int>(std::clamp<std::size_t>(room / bytes, 1, 1 << 20));
+}
+
 /// Free buffers of one GPU, since cudaMalloc and cudaFree wait for all of its work. A user must work in the stream in which the
 /// buffer was last used, or later.
 class DevicePool {
@@ -80,23 +93,19 @@ class Pooled {
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(std::size_t bytes, const CallSite place = CallSite::current()) : bytes_(bytes) {
-    check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes), place);
-  }
-  PinnedBuffer(PinnedBuffer&& x) noexcept : data_(std::exchange(x.data_, nullptr)), bytes_(x.bytes_) {}
-  PinnedBuffer& operator=(PinnedBuffer&& x) noexcept {
-    std::swap(data_, x.data_);
-    std::swap(bytes_, x.bytes_);
-    return *this;
-  }
-  ~PinnedBuffer() {
-    if (data_) ignore(cudaFreeHost(data_));
+    char* data = nullptr;
+    check(cudaMallocHost(reinterpret_cast<void**>(&data), bytes), place);
+    data_.reset(data);
   }
 
-  char* get() const { return data_; }
+  char* get() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  char* data_ = nullptr;
+  struct Free {
+    void operator()(char* data) const { ignore(cudaFreeHost(data)); }
+  };
+  std::unique_ptr<char, Free> data_;
   std::size_t bytes_ = 0;
 };
 

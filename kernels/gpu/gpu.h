@@ -4,7 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/gpu/device.h"
@@ -13,13 +15,8 @@
 namespace attoscope {
 
 /// A CUDA call failed: what() is one sentence with the place of the call and CUDA's message.
-class DeviceError : public DeviceFailure {
- public:
-  DeviceError(cudaError_t error, const std::string& sentence) : DeviceFailure(sentence), error_(error) {}
-  cudaError_t error() const { return error_; }
-
- private:
-  cudaError_t error_;
+struct DeviceError : DeviceFailure {
+  using DeviceFailure::DeviceFailure;
 };
 
 /// "kernels/gpu/simulate_cuda.cu": the path from the last folder but one on, so that no build folder is named.
@@ -48,7 +45,7 @@ struct CallSite {
 inline void check(cudaError_t error, const CallSite place = CallSite::current()) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // clears it, so that no later call reports it
-  throw DeviceError(error, "The GPU refused" + place.words() + ": " + cudaGetErrorString(error) + ".");
+  throw DeviceError("The GPU refused" + place.words() + ": " + cudaGetErrorString(error) + ".");
 }
 
 /// For destructors, which cannot throw: clears the error, so that no later call reports it.
@@ -60,6 +57,14 @@ inline void ignore(cudaError_t error) noexcept {
 /// memory, on a GPU that is not used.
 inline void use_device(int device, const CallSite place = CallSite::current()) { check(cudaSetDevice(device), place); }
 
+/// An attribute of the current GPU.
+inline int device_attribute(cudaDeviceAttr which, const CallSite place = CallSite::current()) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), place);
+  check(cudaDeviceGetAttribute(&value, which, device), place);
+  return value;
+}
+
 /// Loads the file of this kernel on the current GPU; takes long if its driver has to compile it.
 template <class Kernel>
 void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
@@ -67,56 +72,52 @@ void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
   check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), place);
 }
 
+/// Frees CUDA's handles.
+struct Destroy {
+  void operator()(cudaStream_t stream) const { ignore(cudaStreamDestroy(stream)); }
+  void operator()(cudaEvent_t event) const { ignore(cudaEventDestroy(event)); }
+};
+
 /// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
 class Stream {
  public:
   explicit Stream(const CallSite place = CallSite::current()) {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), place);
-  }
-  Stream(Stream&& x) noexcept : stream_(std::exchange(x.stream_, nullptr)) {}
-  Stream& operator=(Stream&& x) noexcept {
-    std::swap(stream_, x.stream_);
-    return *this;
-  }
-  ~Stream() {
-    if (stream_) ignore(cudaStreamDestroy(stream_));
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), place);
+    stream_.reset(stream);
   }
 
-  cudaStream_t get() const { return stream_; }
+  cudaStream_t get() const { return stream_.get(); }
   /// Waits until all its work is done.
-  void wait(const CallSite place = CallSite::current()) const { check(cudaStreamSynchronize(stream_), place); }
+  void wait(const CallSite place = CallSite::current()) const { check(cudaStreamSynchronize(get()), place); }
 
  private:
-  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy> stream_;
 };
 
 /// A point in a stream.
 class Event {
  public:
-  explicit Event(const CallSite place = CallSite::current()) { check(cudaEventCreate(&event_), place); }
-  Event(Event&& x) noexcept : event_(std::exchange(x.event_, nullptr)) {}
-  Event& operator=(Event&& x) noexcept {
-    std::swap(event_, x.event_);
-    return *this;
-  }
-  ~Event() {
-    if (event_) ignore(cudaEventDestroy(event_));
+  explicit Event(const CallSite place = CallSite::current()) {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreate(&event), place);
+    event_.reset(event);
   }
 
-  cudaEvent_t get() const { return event_; }
+  cudaEvent_t get() const { return event_.get(); }
   void record(const Stream& stream, const CallSite place = CallSite::current()) {
-    check(cudaEventRecord(event_, stream.get()), place);
+    check(cudaEventRecord(get(), stream.get()), place);
   }
-  void wait(const CallSite place = CallSite::current()) const { check(cudaEventSynchronize(event_), place); }
+  void wait(const CallSite place = CallSite::current()) const { check(cudaEventSynchronize(get()), place); }
   /// Milliseconds from `start` to this, both reached.
   float since(const Event& start, const CallSite place = CallSite::current()) const {
     float ms = 0;
-    check(cudaEventElapsedTime(&ms, start.event_, event_), place);
+    check(cudaEventElapsedTime(&ms, start.get(), get()), place);
     return ms;
   }
 
  private:
-  cudaEvent_t event_ = nullptr;
+  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy> event_;
 };
 
 /// `size` elements of T on the GPU that is current at construction; freed on the same GPU, whichever is current then.

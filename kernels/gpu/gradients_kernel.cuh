@@ -25,13 +25,7 @@ __global__ void __launch_bounds__(team_threads, 2)
 template <class T>
 class CudaGradients final : public GpuGradients<T> {
  public:
-  explicit CudaGradients(float limit_ms) : limit_ms_(limit_ms), reached_(1) {
-    int device = 0, bytes = 0;
-    check(cudaGetDevice(&device));
-    check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
-    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    tile_room_ = static_cast<std::size_t>(bytes) - staged_bytes;
-  }
+  explicit CudaGradients(float limit_ms) : limit_ms_(limit_ms), reached_(1) {}
 
   void forward(const Job<T>& job, int queries, Matrix& output, RowStates<T>& states, const StopSign& stop) override {
     begin();
@@ -69,10 +63,7 @@ class CudaGradients final : public GpuGradients<T> {
   std::size_t tile_room() const { return tile_room_; }
   /// A quarter of the GPU's free memory.
   std::size_t panel_bytes() const { return free_bytes() / 4; }
-  int most_teams(const TeamNeeds& needs) const {
-    const std::size_t room = std::max(scratch_.bytes(), free_bytes() / 4);
-    return static_cast<int>(std::clamp<std::size_t>(room / needs.scratch_bytes, 1, 1 << 20));
-  }
+  int most_teams(const TeamNeeds& needs) const { return parts_that_fit(scratch_, needs.scratch_bytes); }
   template <class Launch>
   LaunchPace pace(const Launch&, const TeamNeeds& needs) const {
     int held = 1;
@@ -104,15 +95,10 @@ class CudaGradients final : public GpuGradients<T> {
     memory_.clear();
     pool_->trim();
   }
-  static std::size_t free_bytes() {
-    std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all));
-    return free;
-  }
 
   float limit_ms_;
-  int multiprocessors_ = 1;
-  std::size_t tile_room_ = 0;
+  int multiprocessors_ = device_attribute(cudaDevAttrMultiProcessorCount);
+  std::size_t tile_room_ = static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - staged_bytes;
   Stream stream_;
   Event start_, end_;
   Buffer<unsigned long long> reached_;

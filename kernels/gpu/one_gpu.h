@@ -22,14 +22,14 @@ inline constexpr int kernel_kinds = 3;
 /// Made, used and destroyed where that GPU is current. Everything goes into its one stream.
 class OneGpu {
  public:
-  OneGpu(int device, float limit_ms) : device_(device), multiprocessors_(multiprocessors()), reached_(1) {
+  OneGpu(int device, float limit_ms)
+      : device_(device), multiprocessors_(device_attribute(cudaDevAttrMultiProcessorCount)), reached_(1) {
     launches_.limit_ms = limit_ms;
   }
 
   int device() const { return device_; }
   const Stream& stream() const { return stream_; }
   Staging& staging() { return staging_; }
-  const std::shared_ptr<DevicePool>& pool() const { return pool_; }
   const LaunchTimes& launches() const { return launches_; }
 
   /// Waits for pending work and drops its results.
@@ -87,7 +87,7 @@ class OneGpu {
       ++launches_.count;
     };
     const LaunchPace pace(multiprocessors_, shape.held, launches_.limit_ms, shape.work, speed(kind));
-    const int room = blocks_that_fit(shape);
+    const int room = parts_that_fit(scratch_, shape.scratch_bytes);
     run.work = pace.work_of(blocks);
     run.is_alone = pace.holds(blocks) && blocks <= room;
     if (run.is_alone) {
@@ -155,13 +155,6 @@ class OneGpu {
     void clear() { *this = {}; }
   };
 
-  static int multiprocessors() {
-    int device = 0, count = 0;
-    check(cudaGetDevice(&device));
-    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-    return count;
-  }
-
   std::int64_t& speed(KernelKind kind) { return first_work_[static_cast<std::size_t>(kind)]; }
 
   /// Work of the next first launch: takes half of the limit at the run's speed.
@@ -207,14 +200,6 @@ class OneGpu {
     std::ranges::copy(rows, staged);
     rows_.upload(staged, rows.size(), stream_);
     named_.assign(rows.begin(), rows.end());
-  }
-
-  /// Blocks whose scratch takes a quarter of the GPU's free memory; at least 1, for which the allocation may fail.
-  int blocks_that_fit(const BlockShape& shape) const {
-    std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all));
-    const std::size_t room = std::max(scratch_.bytes(), free / 4);
-    return static_cast<int>(std::clamp<std::size_t>(room / shape.scratch_bytes, 1, 1 << 20));
   }
 
   int device_, multiprocessors_;

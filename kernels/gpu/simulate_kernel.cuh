@@ -24,17 +24,10 @@ __global__ void __launch_bounds__(team_threads, blocks_at_a_time)
   if (group.thread() == 0) atomicMax(reached, static_cast<unsigned long long>(end));
 }
 
-/// Largest shared memory of a block on the current GPU.
-inline std::size_t most_shared_bytes() {
-  int device = 0, bytes = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return static_cast<std::size_t>(bytes);
-}
-
 template <class T>
 BlockShape shape_of(const Job<T>& job) {
-  BlockShape shape{.rows = team_rows, .tile_room = most_shared_bytes() - staged_bytes};
+  const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  BlockShape shape{.rows = team_rows, .tile_room = static_cast<std::size_t>(shared) - staged_bytes};
   const TeamNeeds needs = attention_needs<LaunchObserver<T>>(job, team_warps, shape.tile_room);
   shape.scratch_bytes = needs.scratch_bytes;
   shape.shared_bytes = needs.shared_bytes;

@@ -90,20 +90,10 @@ WorkEstimate work_of(const HardwareLaunch& x) {
   return {key * x.n, key * x.tile.block_k};
 }
 
-/// Checks another StopSign, but reports no rows to it: they are counted elsewhere.
-struct CheckOnly final : StopSign {
-  explicit CheckOnly(const StopSign& other) : stop(other) {}
-  void check() const override { stop.check(); }
-  const StopSign& stop;
-};
-
 /// All tiles of queries, cut into launches; `stop` is checked between them.
 void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stream& stream, const StopSign& stop,
                    const HardwareCuts& cuts) {
   constexpr int most_tiles = 4096;
-  int device = 0, multiprocessors = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   const Kernel kernel(x);
   const WorkEstimate work = work_of(x);
   const int block_q = x.tile.block_q, rows = static_cast<int>(x.rows.size());
@@ -111,9 +101,9 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
   Buffer<float> state;
   mma::Arguments arguments = operands.arguments(x);
   constexpr int held = 2;
-  const LaunchPace pace{multiprocessors, held, cuts.limit_ms, work,
+  const LaunchPace pace{device_attribute(cudaDevAttrMultiProcessorCount), held, cuts.limit_ms, work,
                         cuts.first_work > 0 ? cuts.first_work : LaunchPace::usual_first_work};
-  in_launches(rows, block_q, most_tiles, pace, CheckOnly(stop), [&](const LaunchPart& part) {
+  in_launches(rows, block_q, most_tiles, pace, UncountedSign(stop), [&](const LaunchPart& part) {
     const auto keys_before = [&](std::int64_t place) {
       return static_cast<int>((std::min(place, work.whole) + work.item - 1) / work.item);
     };

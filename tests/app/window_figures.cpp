@@ -17,8 +17,6 @@
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
-#include "kernels/experiment/backward_traffic.h"
-#include "kernels/experiment/loop_steps.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"

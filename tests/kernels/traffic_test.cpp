@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/experiment/backward_traffic.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/loop_steps.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "tests/support/support.h"

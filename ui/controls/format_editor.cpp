@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/arithmetic/named_formats.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/rounding_cell.h"

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "kernels/arithmetic/named_formats.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 

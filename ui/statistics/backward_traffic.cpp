@@ -1,5 +1,5 @@
 // Bytes of the backward pass between HBM and the chip, in words.
-#include "kernels/experiment/backward_traffic.h"
+#include "kernels/experiment/traffic.h"
 
 #include <fmt/format.h>
 

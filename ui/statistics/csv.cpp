@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/experiment/backward_traffic.h"
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/measures.h"
+#include "kernels/experiment/traffic.h"
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/gradient_attribution.h"
 #include "kernels/questions/gradient_spread.h"

@@ -8,7 +8,6 @@
 
 #include "imgui.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/loop_steps.h"
 #include "kernels/experiment/traffic.h"
 #include "ui/frame/figure_panel.h"
 #include "ui/widgets/theme.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/arithmetic/named_formats.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"

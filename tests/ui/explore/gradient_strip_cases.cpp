@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "kernels/compute.h"
-#include "kernels/experiment/backward_traffic.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/traffic.h"
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/gradient_attribution.h"
 #include "kernels/questions/gradient_spread.h"

@@ -6,7 +6,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "kernels/arithmetic/named_formats.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/experiment/presets.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/widgets/widgets.h"

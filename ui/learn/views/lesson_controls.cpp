@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "kernels/arithmetic/named_formats.h"
+#include "kernels/arithmetic/format.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
