@@ -1,4 +1,4 @@
-/// The backward pass of an experiment, from rounded inputs to deviations. Included by computation.h alone.
+/// The backward pass of an experiment, from rounded inputs to deviations. Included by compute.cpp alone.
 #pragma once
 
 #include <algorithm>

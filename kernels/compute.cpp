@@ -1,15 +1,21 @@
 #include "kernels/compute.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
-#include "kernels/computation.h"
+#include "kernels/backward_computation.h"
 #include "kernels/cpu/inputs.h"
+#include "kernels/cpu_answer.h"
+#include "kernels/engine_answer.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/gpu/gpu_code.h"
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/pending_answer.h"
 #include "kernels/stop_token.h"
 #include "kernels/tensor_core/hardware.h"
 
@@ -30,7 +36,95 @@ std::string device_name(int threads, std::string_view isa) {
   return "cpu " + std::string(instruction_set(isa).name) + ", " + std::to_string(count) + (count == 1 ? " thread" : " threads");
 }
 
+bool operator==(const GoldenKey& x, const GoldenKey& y) {
+  return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) && x.problem.mask == y.problem.mask &&
+         x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap && x.problem.alibi == y.problem.alibi &&
+         x.problem.empty_rows == y.problem.empty_rows && x.problem.rows == y.problem.rows &&
+         (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input &&
+         x.in_double == y.in_double && x.engine == y.engine && x.stochastic_input == y.stochastic_input &&
+         (!x.stochastic_input || x.problem.seed == y.problem.seed) && (!x.rounds_input || x.input == y.input);
+}
+
+GoldenKey golden_key(const Experiment& e, const Engine* engine) {
+  const Rounding& r = e.a.precision[Step::input];
+  const bool rounds = r.kind != Rounding::Kind::exact;
+  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e), engine};
+}
+
+OutputKey output_key(const Experiment& e, Method m) {
+  m.block_q = 1;  // block_q never changes the output
+  return {golden_key(e, nullptr), std::move(m), e.format, e.problem.seed};
+}
+
+GradientKey gradient_key(const Experiment& e) {
+  const Backward& b = e.backward;
+  return {golden_key(e, nullptr), b.d_o, b.d_o == OutputGradient::file ? b.d_o_file : KernelOutput{}, b.d_lse_file,
+          e.problem.seed};
+}
+
+bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine) {
+  return !held.golden || !(held.golden->key == golden_key(e, engine));
+}
+
 namespace {
+
+/// One experiment's answer in the working type T, by the CPU or an engine; known parts are reused.
+template <class T>
+class Computation {
+ public:
+  /// `engine` is null on the CPU.
+  Computation(const Experiment& e, const Options& options, ComputeCache::Held& held, Engine* engine)
+      : p_(e, options, held), engine_(engine) {}
+
+  Result answer() {
+    Clock whole, clock;
+    Timing& t = p_.result.timing;
+    std::optional<BackwardComputation<T>> backward;
+    if (p_.e.backward.on)
+      backward.emplace(p_.e, p_.held.backward, p_.remembers, p_.wanted.wasserstein, p_.stop,
+                       engine_ ? &engine_->gradients() : nullptr);
+    on_device([&](auto device) {
+      const bool fresh = is_fresh(p_.e, p_.held, engine_);
+      p_.stop.expect(p_.row_count() *
+                     ((fresh ? PendingAnswer<T>::golden_work : 0) + device.unknown() + (backward ? backward->work() : 0)));
+      p_.prepare(fresh);
+      t.inputs = clock.lap();
+      device.answer(fresh);
+    });
+    t.total = whole.lap();
+    std::ranges::transform(p_.parts, t.busy.begin(), &PhaseTimer::ms);
+    t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
+    if (backward) {
+      p_.result.backward =
+          backward->answer(*p_.held.golden->inputs, p_.operands_of_all(), p_.forward_of(p_.result.a, p_.states_a),
+                           p_.forward_of(p_.result.b, p_.states_b), t.backward);
+      p_.result.remark = backward->remark();
+      t.total += whole.lap();
+    }
+    return std::move(p_.result);
+  }
+
+  /// Deviation from golden of each of these methods, run in place of a.
+  std::vector<Deviation> errors_of(std::span<const Method> methods) {
+    std::vector<Deviation> errors;
+    on_device([&](auto device) {
+      const bool fresh = is_fresh(p_.e, p_.held, engine_);
+      p_.prepare(fresh);
+      if (fresh) device.find_golden();
+      for (const Method& m : methods) errors.push_back(device.error_of(m));
+    });
+    return errors;
+  }
+
+ private:
+  template <class F>
+  void on_device(F f) {
+    engine_ ? f(EngineAnswer<T>(p_, *engine_)) : f(CpuAnswer<T>(p_));
+  }
+
+  PendingAnswer<T> p_;
+  Engine* engine_;
+};
 
 /// The engine of these GPUs, of which there is at least one.
 Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeCache::Held& held) {

@@ -1,4 +1,4 @@
-/// The forward part of an answer by the CPU. Included by computation.h alone.
+/// The forward part of an answer by the CPU. Included by compute.cpp alone.
 #pragma once
 
 #include <algorithm>

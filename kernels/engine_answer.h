@@ -1,4 +1,4 @@
-/// The forward part of an answer by an engine: all questions, then one wait, then the answers. Included by computation.h alone.
+/// The forward part of an answer by an engine: all questions, then one wait, then the answers. Included by compute.cpp alone.
 #pragma once
 
 #include <limits>

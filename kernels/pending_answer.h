@@ -1,4 +1,4 @@
-/// An experiment's answer while it is computed: inputs, golden value and result. Included by computation.h and the devices
+/// An experiment's answer while it is computed: inputs, golden value and result. Included by compute.cpp and the devices
 /// alone.
 #pragma once
 

@@ -87,25 +87,27 @@ SumEvidence evidence_of(TensorCore gpu, const Format& factors, SumType sums) {
   return hopper ? SumEvidence::recorded_without_c : SumEvidence::recorded;
 }
 
-template <class E, class Names>
-E parse(std::string_view text, const char* what, const Names& names) {
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end())
-    throw std::invalid_argument(std::string(what) + " " + in_quotes(text) + " is unknown: expected " + listed(names));
-  return static_cast<E>(found - names.begin());
+[[noreturn]] void refuse_name(const char* what, std::string_view text, const std::string& expected) {
+  throw std::invalid_argument(std::string(what) + " " + in_quotes(text) + " is unknown: expected " + expected);
 }
 
 }  // namespace
 
 TensorCore parse_tensor_core(std::string_view text) {
-  std::vector<std::string> names;
-  for (const TensorCoreText& t : tensor_core_texts) names.emplace_back(t.name);
-  return parse<TensorCore>(text, "GPU", names);
+  const auto* const found = std::ranges::find(tensor_core_texts, text, &TensorCoreText::name);
+  if (found == tensor_core_texts.end()) refuse_name("GPU", text, listed(tensor_core_texts, " or ", &TensorCoreText::name));
+  return static_cast<TensorCore>(found - tensor_core_texts.begin());
 }
 
-Accumulator parse_accumulator(std::string_view text) { return parse<Accumulator>(text, "accumulator", accumulator_names); }
+Accumulator parse_accumulator(std::string_view text) {
+  if (const std::optional<Accumulator> found = accumulator_names.value_of(text)) return *found;
+  refuse_name("accumulator", text, listed(accumulator_names));
+}
 
-SumType parse_sum_type(std::string_view text) { return parse<SumType>(text, "type of sums", sum_type_names); }
+SumType parse_sum_type(std::string_view text) {
+  if (const std::optional<SumType> found = sum_type_names.value_of(text)) return *found;
+  refuse_name("type of sums", text, listed(sum_type_names));
+}
 
 std::string why_no_tensor_core(TensorCore gpu, const Format& factors, SumType sums) {
   const std::string gpu_name(name(gpu)), format = name(factors), elsewhere = gpus_with(factors);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -48,6 +49,12 @@ struct EnumArray : std::array<T, enum_count<E>()> {
 
   using Base::operator[];
   constexpr const T& operator[](E value) const { return Base::operator[](static_cast<std::size_t>(value)); }
+  /// The value that has this element; none: no value has it.
+  constexpr std::optional<E> value_of(const T& element) const {
+    for (std::size_t i = 0; i < this->size(); ++i)
+      if (Base::operator[](i) == element) return static_cast<E>(i);
+    return std::nullopt;
+  }
 };
 
 }  // namespace attoscope

@@ -43,21 +43,13 @@ Format parse_base(std::string_view base, std::string_view whole) {
 }
 
 void apply_option(Format& f, std::string_view option, std::string_view whole) {
-  if (option == "fn") {
-    f.top_code_nan = true;
+  if (option == "fn" || option == "ieee") {
+    f.top_code_nan = option == "fn";
     return;
   }
-  if (option == "ieee") {
-    f.top_code_nan = false;
-    return;
-  }
-  for (std::size_t i = 0; i < overflow_names.size(); ++i) {
-    if (overflow_names[i] == option) {
-      f.overflow = static_cast<Overflow>(i);
-      return;
-    }
-  }
-  refuse(whole, "only /infinity, /saturate, /nan, /fn or /ieee after the name");
+  const std::optional<Overflow> overflow = overflow_names.value_of(option);
+  if (!overflow) refuse(whole, "only /infinity, /saturate, /nan, /fn or /ieee after the name");
+  f.overflow = *overflow;
 }
 
 }  // namespace

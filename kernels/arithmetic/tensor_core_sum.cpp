@@ -65,6 +65,20 @@ void add_aligned(TensorCoreBlock& block, int aligned_bits) {
   for (TensorCoreTerm& t : terms) block.sum += t.aligned = aligned(t.significand, t.unit, block.unit);
 }
 
+/// sum * 2^unit as a block's result.
+float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
+  if (sum == 0) return 0;
+  const Format f = result_format(rounding);
+  const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+  const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1 + unit;
+  const int quantum = std::max(exponent, min_exponent(f)) - f.mantissa_bits, dropped = quantum - unit;
+  double kept = std::ldexp(static_cast<double>(magnitude), -dropped);  // in units of the result; exact below 2^53
+  kept = rounding == SumRounding::fp16_nearest_even ? std::nearbyint(kept) : std::trunc(kept);
+  const double result = std::ldexp(kept, quantum);
+  const float rounded = result > largest(f) ? std::numeric_limits<float>::infinity() : static_cast<float>(result);
+  return sum < 0 && rounded != 0 ? -rounded : rounded;
+}
+
 /// The block of these terms on top of `carried`, before anything is added to it.
 TensorCoreBlock block_of(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float carried) {
   TensorCoreBlock block;
@@ -111,19 +125,6 @@ double value(const TensorCoreTerm& t) { return std::ldexp(static_cast<double>(t.
 
 double lost(const TensorCoreBlock& block, const TensorCoreTerm& t) {
   return value(t) - std::ldexp(static_cast<double>(t.aligned), block.unit);
-}
-
-float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
-  if (sum == 0) return 0;
-  const Format f = result_format(rounding);
-  const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-  const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1 + unit;
-  const int quantum = std::max(exponent, min_exponent(f)) - f.mantissa_bits, dropped = quantum - unit;
-  double kept = std::ldexp(static_cast<double>(magnitude), -dropped);  // in units of the result; exact below 2^53
-  kept = rounding == SumRounding::fp16_nearest_even ? std::nearbyint(kept) : std::trunc(kept);
-  const double result = std::ldexp(kept, quantum);
-  const float rounded = result > largest(f) ? std::numeric_limits<float>::infinity() : static_cast<float>(result);
-  return sum < 0 && rounded != 0 ? -rounded : rounded;
 }
 
 TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {

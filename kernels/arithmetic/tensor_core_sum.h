@@ -63,9 +63,6 @@ float plain_tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a
 /// The NaN that tensor cores return.
 float tensor_core_nan();
 
-/// sum * 2^unit as a block's result.
-float rounded_sum(SumRounding rounding, std::int64_t sum, int unit);
-
 /// The same, fast, with the bits of `plain_tensor_core_dot`; a and b hold numbers of the rule's format.
 float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
 

@@ -90,15 +90,12 @@ std::string why_not_stored(const GradScalings& s) {
 
 bool works_in_double(const Experiment& e) {
   const auto wide = [](const Format& f) { return significand_bits(f) > 24; };
-  if (wide(e.format)) return true;
-  for (const Method* m : {&e.a, &e.b})
-    for (const Rounding& r : m->precision.steps)
-      if (r.kind == Rounding::Kind::format && wide(r.format)) return true;
-  if (!e.backward.on) return false;
-  for (const GradMethod* m : {&e.backward.a, &e.backward.b})
-    for (const Rounding& r : m->precision.steps)
-      if (r.kind == Rounding::Kind::format && wide(r.format)) return true;
-  return false;
+  const auto rounds_wide = [&](const auto& method) {
+    return std::ranges::any_of(method.precision.steps,
+                               [&](const Rounding& r) { return r.kind == Rounding::Kind::format && wide(r.format); });
+  };
+  return wide(e.format) || rounds_wide(e.a) || rounds_wide(e.b) ||
+         (e.backward.on && (rounds_wide(e.backward.a) || rounds_wide(e.backward.b)));
 }
 
 /// Both ends of every rule grow from the query at the first key to the query at the last key, so that two rows bound the keys.

@@ -68,31 +68,27 @@ struct DeviationMeasure {
   std::string_view what;   ///< definition in a sentence
   std::string_view formula;
   DeviationNumber value;
-  Unit unit;
-  Form form;
+  Unit unit = Unit::output;
+  Form form = Form::magnitude;
 };
 inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
-    {"max_abs", "max |error|", "max |x - y|", "max", "The largest error.", "max |x - y|", &DeviationNumbers::max_abs,
-     DeviationMeasure::Unit::output, DeviationMeasure::Form::magnitude},
-    {"mean_abs", "mean |error|", "mean |x - y|", "mean", "The mean error.", "mean |x - y|", &DeviationNumbers::mean_abs,
-     DeviationMeasure::Unit::output, DeviationMeasure::Form::magnitude},
-    {"rms", "RMS error", "rms", "RMS", "The root mean square error.", "sqrt(mean (x - y)^2)", &DeviationNumbers::rms,
-     DeviationMeasure::Unit::output, DeviationMeasure::Form::magnitude},
+    {"max_abs", "max |error|", "max |x - y|", "max", "The largest error.", "max |x - y|", &DeviationNumbers::max_abs},
+    {"mean_abs", "mean |error|", "mean |x - y|", "mean", "The mean error.", "mean |x - y|", &DeviationNumbers::mean_abs},
+    {"rms", "RMS error", "rms", "RMS", "The root mean square error.", "sqrt(mean (x - y)^2)", &DeviationNumbers::rms},
     {"std", "std of the error", "standard deviation", "std", "Standard deviation of the error: its spread about the bias.",
-     "sqrt(RMS^2 - bias^2)", &DeviationNumbers::std, DeviationMeasure::Unit::output, DeviationMeasure::Form::magnitude},
+     "sqrt(RMS^2 - bias^2)", &DeviationNumbers::std},
     {"bias", "mean error", "bias (mean x - y)", "bias", "Signed mean error: what does not average out.", "mean (x - y)",
      &DeviationNumbers::bias, DeviationMeasure::Unit::output, DeviationMeasure::Form::signed_value},
     {"rel_rms", "RMS error / RMS", "rms / rms of golden", "rel. RMS", "RMS error over the RMS of the reference.",
-     "RMS(x - y) / RMS(y)", &DeviationNumbers::rel_rms, DeviationMeasure::Unit::none, DeviationMeasure::Form::magnitude},
+     "RMS(x - y) / RMS(y)", &DeviationNumbers::rel_rms, DeviationMeasure::Unit::none},
     {"cosine", "cosine", "1 - cosine", "1−cos", "The difference of the two outputs' directions.", "1 - x.y / (|x| |y|)",
      &DeviationNumbers::cosine, DeviationMeasure::Unit::none, DeviationMeasure::Form::from_one},
     {"wasserstein", "Wasserstein-1", "Wasserstein-1", "W1",
      "Wasserstein-1 distance of the sorted values. It hides permutations, so never read it alone.", "mean |sort(x) - sort(y)|",
-     &DeviationNumbers::wasserstein, DeviationMeasure::Unit::output, DeviationMeasure::Form::magnitude},
+     &DeviationNumbers::wasserstein},
     {"max_ulp", "max error, ulps", "max ulp", "max ulp",
      "The largest error in ulps of the main format at |y|; none finer than at 1 % of the RMS of y.",
-     "max |x - y| / ulp(max(|y|, RMS/100))", &DeviationNumbers::max_ulp, DeviationMeasure::Unit::ulps,
-     DeviationMeasure::Form::magnitude},
+     "max |x - y| / ulp(max(|y|, RMS/100))", &DeviationNumbers::max_ulp, DeviationMeasure::Unit::ulps},
     {"nonfinite", "NaN and infinite elements", "not finite", "NaN, inf",
      "Elements that are NaN or infinite; every other number of this table leaves them out.", "", &DeviationNumbers::nonfinite,
      DeviationMeasure::Unit::elements, DeviationMeasure::Form::count},

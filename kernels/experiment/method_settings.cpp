@@ -6,10 +6,6 @@ namespace attoscope {
 namespace {
 
 bool splits_matter(const Method& m) { return m.algorithm == Algorithm::split_kv; }
-bool tau_matters(const Method& m) { return m.algorithm == Algorithm::flash4; }
-bool degree_matters(const Method& m) { return m.exponential == ExponentialKind::exp2; }
-bool lanes_matter(const Method& m) { return m.order == SumOrder::interleaved; }
-bool flush_matters(const Method& m) { return divides_at_the_end(m.algorithm); }
 
 Settings settings(Precision& p) {
   Settings all;
@@ -134,7 +130,7 @@ Settings settings(Method& m) {
                      "keep m while (m_new - m) log2 e <= tau")
           .with_option("--tau", "8; 0 where the main format has 8 bits")
           .swept(26, "methods", "0,1,2,4,8,16")
-          .where(tau_matters),
+          .where([](const Method& of) { return of.algorithm == Algorithm::flash4; }),
       Setting{"tie_beta", &m.tie_beta, {.min = 1, .max = max_tie_beta, .above_min = true, .zero = "off"}}
           .explained("tie beta", "scale a tied positive max by this, set a negative one to 0",
                      "Moves a tied max away from its ties, so that P is not 1 for several keys at once (arXiv 2510.04212). "
@@ -152,7 +148,7 @@ Settings settings(Method& m) {
                      "full precision.",
                      "2^x = 2^floor(x) p(x - floor(x))")
           .with_option("--exp2-degree", "0: full precision")
-          .where(degree_matters),
+          .where([](const Method& of) { return of.exponential == ExponentialKind::exp2; }),
       Setting{"p_exponent", &m.p_exponent, {-max_p_exponent, max_p_exponent}}
           .explained("P exponent", "P and l carry a factor 2^this, so that 8-bit P underflows later",
                      "e and l carry a power of two that cancels at the end, so that an 8-bit P underflows later. "
@@ -174,7 +170,7 @@ Settings settings(Method& m) {
       Setting{"sum_lanes", &m.sum_lanes, {1, max_sum_lanes}}
           .explained("lanes", "chains of the interleaved order", "Chains of the interleaved order.",
                      "lane i adds the terms i, i + lanes, i + 2 lanes, ...")
-          .where(lanes_matter),
+          .where([](const Method& of) { return of.order == SumOrder::interleaved; }),
       Setting{"reverse_keys", &m.reverse_keys}
           .explained(
               "keys", "take the keys from the last to the first",
@@ -190,7 +186,7 @@ Settings settings(Method& m) {
                      "O = O + sum, sum = 0", "flush the accumulator, promotion")
           .with_option("--flush", "-1: 0 where the policy accumulates in O, else 1")
           .swept(30, "methods", "0,1,4,64")
-          .where(flush_matters),
+          .where([](const Method& of) { return divides_at_the_end(of.algorithm); }),
       Setting{"partial", &m.partial}
           .explained(
               "partial O", "split_kv: how each run's O/l is stored before the merge",

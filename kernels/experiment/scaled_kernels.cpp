@@ -64,9 +64,7 @@ constexpr std::array<ScaledKernel, 17> table{{
          "which is subtracted before it is rounded; P is divided by its scale before that is rounded. Keys are taken from the "
          "last to the first, there tile by tile. Sums are fma chains: no rule of block-scaled tensor cores is known",
      .source = sage3_source,
-     .Q = "e2m1/block:16/e4m3/reciprocal",
-     .K = "e2m1/block:16/e4m3/reciprocal",
-     .V = "e2m1/block:16/e4m3/reciprocal",
+     .QKV = "e2m1/block:16/e4m3/reciprocal",
      .P = "e2m1/block:16/e4m3/x2688/unrounded/shift",
      .smooth_Q = 128,
      .smooth_K = true,
@@ -76,9 +74,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .what = "FlashAttention-3 in e4m3 on an H100: one scale for each of Q, K and V, P up to 256, one accumulator over all "
              "keys. It takes the tiles of keys from the last to the first, which is not emulated",
      .source = fa3,
-     .Q = "e4m3/head",
-     .K = "e4m3/head",
-     .V = "e4m3/head",
+     .QKV = "e4m3/head",
      .P = "e4m3/x256/shift",
      .fa3_tiles = true,
      .qk = Accumulator::h100,
@@ -88,18 +84,14 @@ constexpr std::array<ScaledKernel, 17> table{{
      .what = "the same in tiles of 128 x 128, with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
              "are in the operand of an fma chain here",
      .source = fa3_paper,
-     .Q = "e4m3/rows:128",
-     .K = "e4m3/rows:128",
-     .V = "e4m3/rows:128",
+     .QKV = "e4m3/rows:128",
      .P = "e4m3/x256/shift",
      .qk = Accumulator::h100,
      .flush = 0},
     {.name = "fa3_fp8_hadamard",
      .what = "fa3_fp8_block with Q and K rotated by a Hadamard matrix with random signs: the paper's incoherent processing",
      .source = fa3_paper,
-     .Q = "e4m3/rows:128",
-     .K = "e4m3/rows:128",
-     .V = "e4m3/rows:128",
+     .QKV = "e4m3/rows:128",
      .P = "e4m3/x256/shift",
      .hadamard = true,
      .qk = Accumulator::h100,
@@ -107,9 +99,7 @@ constexpr std::array<ScaledKernel, 17> table{{
     {.name = "flashinfer_fp8",
      .what = "FlashInfer on sm_90 in e4m3: P up to 1 times 448 before it is rounded, O divided by 448. Tiles are a guess",
      .source = "flashinfer-ai/flashinfer, include/flashinfer/attention/hopper/variants.cuh",
-     .Q = "e4m3/head",
-     .K = "e4m3/head",
-     .V = "e4m3/head",
+     .QKV = "e4m3/head",
      .P = "e4m3/x448",
      .qk = Accumulator::h100,
      .pv = Accumulator::h100,
@@ -118,9 +108,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .what = "cuDNN in e4m3 as its reference computes it: P times 2 (its caller's scale 32 times 2^-4), a max that stays while "
              "the new one exceeds it by at most 4 powers of two, so that no P is above 32. Sums are fma chains",
      .source = cudnn,
-     .Q = "e4m3/head",
-     .K = "e4m3/head",
-     .V = "e4m3/head",
+     .QKV = "e4m3/head",
      .P = "e4m3/x2",
      .lazy_max = true,
      .flush = 1},
@@ -128,9 +116,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .what = "cuDNN in MXFP8 as its reference computes it: blocks of 32 with power-of-two scales rounded up, P times 16, the "
              "lazy max of cudnn_fp8, so that no P is above 256. Sums are fma chains",
      .source = cudnn,
-     .Q = "e4m3/block:32/e8m0/ceil",
-     .K = "e4m3/block:32/e8m0/ceil",
-     .V = "e4m3/block:32/e8m0/ceil",
+     .QKV = "e4m3/block:32/e8m0/ceil",
      .P = "e4m3/x16",
      .lazy_max = true,
      .flush = 1},
@@ -138,18 +124,14 @@ constexpr std::array<ScaledKernel, 17> table{{
      .what = "MXFP8 by the text of OCP MX 1.0: blocks of 32 whose power-of-two scales are rounded down, so that the largest "
              "saturate; P too. Sums are fma chains",
      .source = ocp,
-     .Q = "e4m3/block:32/e8m0/floor",
-     .K = "e4m3/block:32/e8m0/floor",
-     .V = "e4m3/block:32/e8m0/floor",
+     .QKV = "e4m3/block:32/e8m0/floor",
      .P = "e4m3/block:32/e8m0/floor",
      .flush = 1},
     {.name = "nvfp4",
      .what = "NVFP4 by its usual rule: e2m1 in blocks of 16 with e4m3 scales over one of the head, P with e4m3 scales, divided "
              "by the scale as rounded. Sums are fma chains",
      .source = te,
-     .Q = "e2m1/block:16/nvfp4",
-     .K = "e2m1/block:16/nvfp4",
-     .V = "e2m1/block:16/nvfp4",
+     .QKV = "e2m1/block:16/nvfp4",
      .P = "e2m1/block:16/e4m3/x2688/shift",
      .flush = 1},
     {.name = "kv_fp8",
@@ -196,7 +178,11 @@ constexpr std::array<ScaledKernel, 17> table{{
      .rounded_P = to_main},
 }};
 
-Scaling scaling_of(std::string_view text) { return text.empty() ? Scaling{} : parse_scaling(text); }
+/// The scaling of a tensor by its own text, or else by that of several.
+Scaling scaling_of(std::string_view own, std::string_view of_several = {}) {
+  const std::string_view text = own.empty() ? of_several : own;
+  return text.empty() ? Scaling{} : parse_scaling(text);
+}
 
 }  // namespace
 
@@ -213,9 +199,9 @@ Method method_of(const ScaledKernel& k) {
            .flush = k.flush,
            .precision = policy("hw").precision};
   m.precision[Step::P] = k.rounded_P;
-  m.scaling = {.Q = scaling_of(k.Q),
-               .K = scaling_of(k.K),
-               .V = scaling_of(k.V),
+  m.scaling = {.Q = scaling_of(k.Q, k.QKV),
+               .K = scaling_of(k.K, k.QKV),
+               .V = scaling_of(k.V, k.QKV),
                .P = scaling_of(k.P),
                .hadamard = k.hadamard,
                .smooth_K = k.smooth_K,

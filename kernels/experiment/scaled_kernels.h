@@ -13,7 +13,7 @@ struct ScaledKernel {
   std::string_view name;
   std::string_view what;    ///< its method, with the differences from the kernel
   std::string_view source;  ///< where it was read
-  std::string_view Q{}, K{}, V{}, P{};
+  std::string_view QKV{}, Q{}, K{}, V{}, P{};  ///< QKV: of all three
   int block_q = 128, block_k = 128;
   int smooth_Q = 0;
   bool smooth_K = false, hadamard = false;

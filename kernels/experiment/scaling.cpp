@@ -41,9 +41,9 @@ class ScalingReader {
  private:
   bool takes_granularity(std::string_view part) {
     const std::size_t colon = part.find(':');
-    const auto found = std::ranges::find(granularity_names, part.substr(0, colon));
-    if (found == granularity_names.end()) return false;
-    s_.granularity = static_cast<Granularity>(found - granularity_names.begin());
+    const std::optional<Granularity> granularity = granularity_names.value_of(part.substr(0, colon));
+    if (!granularity) return false;
+    s_.granularity = *granularity;
     s_.block = 0;
     if (!has_block(s_.granularity)) return colon == std::string_view::npos;
     const auto block = colon == std::string_view::npos ? std::nullopt : to_number<int>(part.substr(colon + 1));
@@ -53,8 +53,8 @@ class ScalingReader {
   }
 
   bool takes_scale(std::string_view part) {
-    if (const auto scale = std::ranges::find(scale_format_names, part); scale != scale_format_names.end()) {
-      s_.scale = static_cast<ScaleFormat>(scale - scale_format_names.begin());
+    if (const auto scale = scale_format_names.value_of(part)) {
+      s_.scale = *scale;
     } else if (part == "floor" || part == "ceil") {
       s_.rule = part == "floor" ? ScaleRule::floor : ScaleRule::ceil;
     } else if (part.starts_with("x")) {
@@ -71,8 +71,8 @@ class ScalingReader {
   }
 
   bool takes_rounding(std::string_view part) {
-    if (const auto quotient = std::ranges::find(quotient_names, part); quotient != quotient_names.end()) {
-      s_.quotient = static_cast<Quotient>(quotient - quotient_names.begin());
+    if (const auto quotient = quotient_names.value_of(part)) {
+      s_.quotient = *quotient;
     } else if (part == "away" && s_.element.kind == Element::Kind::integer) {
       s_.tie = Tie::away;
     } else if (part == "shift") {
@@ -146,8 +146,7 @@ std::string why_not_smoothed(const Scalings& s, const Problem& p) {
   return "";
 }
 
-}  // namespace
-
+/// Number of elements that share a scale, in n x d numbers; the last group may be smaller.
 double elements_of_a_scale(const Scaling& s, ScaledTensor t, int n, int d) {
   const double rows = std::min(s.block, n);
   switch (s.granularity) {
@@ -169,6 +168,8 @@ double elements_of_a_scale(const Scaling& s, ScaledTensor t, int n, int d) {
   }
   return 1;
 }
+
+}  // namespace
 
 double bits_per_element(const Scaling& s, ScaledTensor t, int n, int d) {
   const double scale_bits = s.rule == ScaleRule::fixed ? 0 : s.scale == ScaleFormat::fp32_scale ? 32 : 8;
@@ -211,9 +212,9 @@ Scaling with_part(const Scaling& s, std::string_view part, std::string_view valu
     throw std::invalid_argument(std::string(part) + " is " + in_quotes(value) + ", expected " + std::string(expected));
   };
   const auto choose = [&](const auto& names, auto& field) {
-    const auto found = std::ranges::find(names, value);
-    if (found == names.end()) refuse(listed(names));
-    field = static_cast<std::remove_reference_t<decltype(field)>>(found - names.begin());
+    const auto found = names.value_of(value);
+    if (!found) refuse(listed(names));
+    field = *found;
   };
   if (part == "element") {
     y.element = parse_element(value);

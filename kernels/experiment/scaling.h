@@ -108,8 +108,6 @@ constexpr bool is_factored(const Scaling& s, ScaledTensor t) {
 /// The number that the largest magnitude is scaled to.
 constexpr double target(const Scaling& s) { return s.most != 0 ? s.most : largest(s.element); }
 
-/// Number of elements that share a scale, in n x d numbers; the last group may be smaller.
-double elements_of_a_scale(const Scaling& s, ScaledTensor t, int n, int d);
 /// Bits of an element and its share of the scale.
 double bits_per_element(const Scaling& s, ScaledTensor t, int n, int d);
 

@@ -40,22 +40,21 @@ Texts texts_of(const Table& table) {
 
 /// Characters that TeX would take for commands.
 std::string tex(const std::string& text) {
+  using Command = std::pair<char, std::string_view>;
+  constexpr Command commands[]{{'\\', "\\textbackslash{}"},
+                               {'~', "\\textasciitilde{}"},
+                               {'^', "\\textasciicircum{}"},
+                               {'|', "$\\vert$"},
+                               {'<', "$<$"},
+                               {'>', "$>$"}};
   std::string result;
   for (const char c : text) {
-    if (c == '\\')
-      result += "\\textbackslash{}";
-    else if (c == '~')
-      result += "\\textasciitilde{}";
-    else if (c == '^')
-      result += "\\textasciicircum{}";
-    else if (c == '|')
-      result += "$\\vert$";
-    else if (c == '<' || c == '>')
-      result.append({'$', c, '$'});
-    else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
-      result.append({'\\', c});
+    const auto* const found = std::ranges::find(commands, c, &Command::first);
+    const bool is_escaped = std::string_view("&%$#_{}").find(c) != std::string_view::npos;
+    if (found != std::end(commands))
+      result += found->second;
     else
-      result += c;
+      result.append(is_escaped ? "\\" : "").append(1, c);
   }
   return result;
 }

@@ -1,6 +1,5 @@
 #include "kernels/experiment/tensor_spec.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/experiment/text.h"
@@ -77,10 +76,10 @@ std::string layout_text(const HeadLayout& layout) {
 std::optional<SaidGroup> parse_scale_group(std::string_view text) {
   const std::size_t space = text.find(' ');
   const bool in_blocks = space != std::string_view::npos;
-  const auto* const group = std::ranges::find(scale_group_names, in_blocks ? text.substr(space + 1) : text);
+  const std::optional<ScaleGroup> group = scale_group_names.value_of(in_blocks ? text.substr(space + 1) : text);
   const auto block = in_blocks ? to_number<int>(text.substr(0, space)) : 1;
-  if (group == scale_group_names.end() || !block || in_blocks != (*block >= 2)) return std::nullopt;
-  const SaidGroup said{static_cast<ScaleGroup>(group - scale_group_names.begin()), *block};
+  if (!group || !block || in_blocks != (*block >= 2)) return std::nullopt;
+  const SaidGroup said{*group, *block};
   return in_blocks == (said.group >= ScaleGroup::tokens) ? std::optional(said) : std::nullopt;
 }
 

@@ -18,16 +18,12 @@ std::string four_digits(double x) {
 }
 
 std::string hex16(std::uint64_t x) {
-  std::string text(16, '0');
-  for (int i = 15; i >= 0; --i, x >>= 4) text[static_cast<std::size_t>(i)] = "0123456789abcdef"[x & 15];
-  return text;
+  const std::string digits = shortest(x, 16);
+  return std::string(16 - digits.size(), '0') + digits;
 }
 
 std::optional<std::uint64_t> from_hex16(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (text.size() != 16 || error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
+  return text.size() == 16 ? to_number<std::uint64_t>(text, 16) : std::nullopt;
 }
 
 std::string rounding_text(const Rounding& rounding) {
@@ -65,8 +61,7 @@ Mask parse_mask(std::string_view text) {
   if (text == "causal") return {Mask::Kind::causal};
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon), numbers = text.substr(std::min(colon, text.size() - 1) + 1);
-  const auto known = std::ranges::find(mask_names, name);
-  const Mask::Kind kind = known == mask_names.end() ? Mask::Kind::none : static_cast<Mask::Kind>(known - mask_names.begin());
+  const Mask::Kind kind = mask_names.value_of(name).value_or(Mask::Kind::none);
   if (!Mask{kind}.has_width())
     throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected " + std::string(masks_expected) +
                                 ", and :top-left after it where the first query stands at the first key");

@@ -15,13 +15,13 @@
 
 namespace attoscope {
 
-/// The number in `text`, all of it; none if it is something else or out of T's range. "1e5" is no integer.
-template <class T>
+/// The number in `text`, all of it, perhaps to a base; none if it is something else or out of T's range. "1e5" is no integer.
+template <class T, class... Base>
   requires std::integral<T> || std::floating_point<T>
-std::optional<T> to_number(std::string_view text) {
+std::optional<T> to_number(std::string_view text, Base... base) {
   T value{};
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = std::from_chars(text.data(), end, value, base...);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return value;
 }

@@ -93,24 +93,17 @@ __global__ void keys_kernel(const double* x, std::size_t begin, std::size_t end,
 
 void load_deviations() { load_file_of(moments_kernel); }
 
-template <class T>
-void DeviceMeter::reserve(Buffer<T>& buffer, std::size_t size) {
-  if (size > buffer.size()) stream_.wait();
-  buffer.reserve(size);
-}
-
 template <class T, class Take>
 void DeviceMeter::fetch(const Buffer<T>& x, std::size_t count, Take take) {
-  T* const staged = reinterpret_cast<T*>(staging_.take(count * sizeof(T)));
-  x.download(staged, 0, count, stream_);
+  const T* const staged = staging_.sent(x, 0, count, stream_);
   arriving_.push_back([staged, take](EngineAnswers& answers) { take(staged, answers); });
 }
 
 void DeviceMeter::measure(Output output, const double* x, std::size_t count) {
   const std::size_t chunks = chunk_count(count);
   Side& mine = side(output);
-  reserve(mine.squares, chunks * chains);
-  reserve(mine.totals, 2);
+  mine.squares.reserve(chunks * chains, stream_);
+  mine.totals.reserve(2, stream_);
   mine.totals.clear(stream_);
   in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
     moments_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream_.get()>>>(
@@ -140,9 +133,9 @@ void DeviceMeter::sums(const double* x, const double* y, std::size_t count) {
 void DeviceMeter::compare(Output x_is, const double* x, Output y_is, const double* y, std::size_t count, const Format& main,
                           bool sorts) {
   const std::size_t chunks = chunk_count(count), row = static_cast<std::size_t>(x_is), column = static_cast<std::size_t>(y_is);
-  reserve(rule_, 1);
-  reserve(parts_, chunks * chains);
-  reserve(wholes_, chunks);
+  rule_.reserve(1, stream_);
+  parts_.reserve(chunks * chains, stream_);
+  wholes_.reserve(chunks, stream_);
   rule_kernel<<<1, 1, 0, stream_.get()>>>(side(y_is).squares.get(), side(y_is).totals.get(), count, main, rule_.get());
   sums(x, y, count);
   fetch(wholes_, chunks, [=](const DeviationSums* sums, EngineAnswers& answers) {
@@ -156,7 +149,7 @@ void DeviceMeter::compare(Output x_is, const double* x, Output y_is, const doubl
   if (!sorts) return;
   sort(side(x_is), x, count);
   sort(side(y_is), y, count);
-  reserve(chains_, chunks * chains);
+  chains_.reserve(chunks * chains, stream_);
   in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
     gaps_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream_.get()>>>(
         side(x_is).keys.get(), side(y_is).keys.get(), count, first, end, chains_.get());
@@ -168,8 +161,8 @@ void DeviceMeter::compare(Output x_is, const double* x, Output y_is, const doubl
 
 void DeviceMeter::sort(Side& side, const double* x, std::size_t count) {
   if (side.is_sorted) return;
-  reserve(unsorted_, count);
-  reserve(side.keys, count);
+  unsorted_.reserve(count, stream_);
+  side.keys.reserve(count, stream_);
   in_pieces(count, most_elements, [&](std::size_t first, std::size_t end) {
     keys_kernel<<<blocks_for(end - first), threads_per_block, 0, stream_.get()>>>(x, first, end, unsorted_.get());
   });
@@ -180,7 +173,7 @@ void DeviceMeter::sort(Side& side, const double* x, std::size_t count) {
     }));
   };
   sort_keys(nullptr);  // finds the size of its scratch
-  reserve(scratch_, bytes);
+  scratch_.reserve(bytes, stream_);
   sort_keys(scratch_.get());
   side.is_sorted = true;
 }

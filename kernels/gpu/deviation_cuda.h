@@ -39,9 +39,6 @@ class DeviceMeter {
   Side& side(Output output) { return sides_[static_cast<std::size_t>(output)]; }
   void sums(const double* x, const double* y, std::size_t count);
   void sort(Side& side, const double* x, std::size_t count);
-  /// Grows the buffer to at least `size` elements, after a wait for the stream, which may use it.
-  template <class T>
-  void reserve(Buffer<T>& buffer, std::size_t size);
   /// Queues a copy of `count` elements of x to the host; `collect` then calls take(first, answers).
   template <class T, class Take>
   void fetch(const Buffer<T>& x, std::size_t count, Take take);

@@ -1,8 +1,10 @@
 #include "kernels/gpu/device_answer.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "kernels/arithmetic/quoted.h"
+#include "kernels/experiment/letters.h"
 
 namespace attoscope {
 namespace {
@@ -24,7 +26,7 @@ std::string named(const DeviceInfo& d) {
 
 /// "9.0" of "90", "12.0" of "120"; words such as "native" as they are.
 std::string shown(std::string_view number) {
-  const bool digits = number.size() >= 2 && std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = number.size() >= 2 && std::ranges::all_of(number, is_digit);
   if (!digits) return std::string(number);
   return std::string(number.substr(0, number.size() - 1)) + "." + std::string(number.substr(number.size() - 1));
 }
@@ -37,10 +39,7 @@ std::string least_driver(const CudaVersions& v) {
 /// 90 of "90", "90a" and "90-real"; 0 of other words.
 int architecture_of(std::string_view word) {
   int number = 0;
-  for (const char c : word) {
-    if (c < '0' || c > '9') break;
-    number = 10 * number + (c - '0');
-  }
+  std::from_chars(word.data(), word.data() + word.size(), number);
   return number;
 }
 

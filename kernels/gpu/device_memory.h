@@ -124,6 +124,13 @@ class Staging {
     used_ += whole;
     return blocks_.back().get() + used_ - whole;
   }
+  /// A copy of some of x's elements, which is complete after a wait for the stream.
+  template <class T>
+  const T* sent(const Buffer<T>& x, std::size_t first, std::size_t count, const Stream& stream) {
+    T* const staged = reinterpret_cast<T*>(take(count * sizeof(T)));
+    x.download(staged, first, count, stream);
+    return staged;
+  }
   /// Keeps the last block, which is the largest.
   void reset() {
     if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);

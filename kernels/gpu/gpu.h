@@ -154,6 +154,11 @@ class Buffer {
     *this = Buffer();
     *this = Buffer(size, place);
   }
+  /// The same after a wait for the stream, which may use it.
+  void reserve(std::size_t size, const Stream& stream) {
+    if (size > size_) stream.wait();
+    reserve(size);
+  }
   /// Copies `count` elements from the host, in the stream's order. `x` must stay until the stream was waited for.
   void upload(const T* x, std::size_t count, const Stream& stream, const CallSite place = CallSite::current()) {
     if (count != 0) check(cudaMemcpyAsync(data_, x, count * sizeof(T), cudaMemcpyHostToDevice, stream.get()), place);

@@ -37,7 +37,7 @@ class OneGpu {
     if (is_busy_) wait();
     staging_.reset();
     pool_->trim();
-    arriving_.clear();
+    arriving_ = {};
   }
   void wait() {
     stream_.wait();
@@ -75,7 +75,7 @@ class OneGpu {
     run.start.record(stream_);
     const int count = static_cast<int>(rows.size()), blocks = (count - 1) / shape.rows + 1;
     const auto launch_part = [&](const LaunchPart& part) {
-      if (part.range.from == 0) reserve(scratch_, static_cast<std::size_t>(part.blocks) * shape.scratch_bytes);
+      if (part.range.from == 0) scratch_.reserve(static_cast<std::size_t>(part.blocks) * shape.scratch_bytes, stream_);
       const DeviceSlice slice{rows_.get() + part.first,
                               part.rows,
                               first + part.first,
@@ -107,8 +107,8 @@ class OneGpu {
   template <class T>
   DeviceNotes notes_for(const RunRecorder<T>& recorder) {
     const auto tiles = static_cast<std::size_t>(recorder.tiles());
-    reserve(moved_, tiles);
-    reserve(m_, tiles * static_cast<std::size_t>(recorder.held()));
+    moved_.reserve(tiles, stream_);
+    m_.reserve(tiles * static_cast<std::size_t>(recorder.held()), stream_);
     moved_.clear(stream_);
     check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
     return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
@@ -116,19 +116,17 @@ class OneGpu {
   /// Memory for the states of so many rows of an output.
   double* states_of(Output output, std::size_t rows) {
     Buffer<double>& states = states_[static_cast<std::size_t>(output)];
-    reserve(states, 2 * rows);
+    states.reserve(2 * rows, stream_);
     return states.get();
   }
   /// Sends the states of `count` rows from `first` on to the host, where they are complete after a wait.
   const double* sent_states(Output output, std::size_t first, std::size_t count) {
-    double* const staged = reinterpret_cast<double*>(staging_.take(2 * count * sizeof(double)));
-    states_[static_cast<std::size_t>(output)].download(staged, 2 * first, 2 * count, stream_);
-    return staged;
+    return staging_.sent(states_[static_cast<std::size_t>(output)], 2 * first, 2 * count, stream_);
   }
   /// Sends the records of so many tiles, and of m, to the host.
   void send_notes(std::size_t tiles, std::size_t count) {
-    const auto* const moved = sent(moved_, tiles);
-    const auto* const m = sent(m_, count);
+    const auto* const moved = staging_.sent(moved_, 0, tiles, stream_);
+    const auto* const m = staging_.sent(m_, 0, count, stream_);
     arriving_ = {moved, m, tiles, count};
   }
   /// Adds it to `moved` and `m`, after a wait.
@@ -152,7 +150,6 @@ class OneGpu {
     const unsigned long long* moved = nullptr;
     const float* m = nullptr;
     std::size_t tiles = 0, count = 0;
-    void clear() { *this = {}; }
   };
 
   std::int64_t& speed(KernelKind kind) { return first_work_[static_cast<std::size_t>(kind)]; }
@@ -180,22 +177,10 @@ class OneGpu {
     return {static_cast<std::int64_t>(*reached), ms};
   }
 
-  /// Grows the buffer to at least `size` elements, after a wait for the stream, which may use it.
-  template <class T>
-  void reserve(Buffer<T>& buffer, std::size_t size) {
-    if (size > buffer.size()) stream_.wait();
-    buffer.reserve(size);
-  }
-  template <class T>
-  const T* sent(const Buffer<T>& x, std::size_t count) {
-    T* const staged = reinterpret_cast<T*>(staging_.take(count * sizeof(T)));
-    x.download(staged, 0, count, stream_);
-    return staged;
-  }
   void name_rows(std::span<const int> rows) {
     if (std::ranges::equal(rows, named_)) return;
     named_.clear();  // known again only once they are copied
-    reserve(rows_, rows.size());
+    rows_.reserve(rows.size(), stream_);
     int* const staged = reinterpret_cast<int*>(staging_.take(rows.size_bytes()));
     std::ranges::copy(rows, staged);
     rows_.upload(staged, rows.size(), stream_);

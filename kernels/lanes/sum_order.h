@@ -7,6 +7,13 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
+/// Partial sums of an unfinished sum of at most so many terms.
+ATTOSCOPE_HOST_DEVICE inline int partial_sums(SumOrder order, int chains, int terms) {
+  int levels = 0;
+  while (order == SumOrder::pairwise && terms >> levels != 0) ++levels;
+  return order == SumOrder::pairwise ? levels : chains;
+}
+
 /// Adds terms that arrive by ascending index, rounding after every addition. One vector of lanes.
 template <class V, class Rounder>
 class OrderedSum {
@@ -69,11 +76,7 @@ class OrderedSum {
   }
 
  private:
-  ATTOSCOPE_HOST_DEVICE int parts_in_use() const {
-    int levels = 0;
-    while (order_ == SumOrder::pairwise && index_ >> levels != 0) ++levels;
-    return order_ == SumOrder::pairwise ? levels : chains_;
-  }
+  ATTOSCOPE_HOST_DEVICE int parts_in_use() const { return partial_sums(order_, chains_, index_); }
 
   /// x + -0 is x for every x.
   ATTOSCOPE_HOST_DEVICE static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
@@ -99,13 +102,6 @@ class OrderedSum {
   int r_, i_, k_;
   V parts_[max_sum_lanes] = {};
 };
-
-/// Partial sums of an unfinished sum of at most so many terms.
-ATTOSCOPE_HOST_DEVICE inline int partial_sums(SumOrder order, int chains, int terms) {
-  int levels = 0;
-  while (order == SumOrder::pairwise && terms >> levels != 0) ++levels;
-  return order == SumOrder::pairwise ? levels : chains;
-}
 
 /// Order of a product's terms if it is not sequential; `index` is the first term's index in the sum.
 struct TermOrder {

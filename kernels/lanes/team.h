@@ -108,11 +108,6 @@ WorkEstimate work_of(const Job<T>& job, bool held) {
   return {n * (scores * costs.score() + weights * costs.weight() + costs.share() + costs.value()) + tiles * 8 * d,
           key_chunk * all};
 }
-/// The same in double-double.
-inline WorkEstimate dd_work_of(const Job<double>& job) {
-  const std::int64_t number = DoubleDoubleBlock<LaunchObserver<double>>::dd_cost;
-  return {number * (job.d + job.d_v) * job.n, key_chunk * number * job.d};
-}
 
 /// Memory that a team of so many warps needs for a job, given `tile_room` bytes of shared memory for tiles, and the work of its
 /// rows.
@@ -126,10 +121,13 @@ TeamNeeds attention_needs(const Job<T>& job, int warps, std::size_t tile_room, c
   const AttentionBlock<T, Observer> block(job, RowBlock{}, LaneGroup{}, observer, arena);
   return {arena.used(), arena.shared(), work_of(job, block.holds_tile())};
 }
+/// The same in double-double.
 inline TeamNeeds dd_needs(const Job<double>& job) {
+  using Block = DoubleDoubleBlock<LaunchObserver<double>>;
   LaneArena arena(1, 0);
-  DoubleDoubleBlock<LaunchObserver<double>> block(job, RowBlock{}, LaunchObserver<double>{}, arena);
-  return {arena.used(), 0, dd_work_of(job)};
+  Block block(job, RowBlock{}, LaunchObserver<double>{}, arena);
+  const std::int64_t number = Block::dd_cost;
+  return {arena.used(), 0, {number * (job.d + job.d_v) * job.n, key_chunk * number * job.d}};
 }
 
 }  // namespace ATTOSCOPE_ISA

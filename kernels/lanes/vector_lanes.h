@@ -163,23 +163,22 @@ struct FmaOfLanes {
 
 template <>
 struct Lane<ATTOSCOPE_ISA::FloatV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::FloatV> {
+  using FloatV = ATTOSCOPE_ISA::FloatV;
   using Scalar = float;
   using Int = ATTOSCOPE_ISA::Int32V;
   using UInt = ATTOSCOPE_ISA::UInt32V;
 #if defined(__AVX512F__)
   static constexpr bool has_scale = true;
-  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::FloatV scaled(ATTOSCOPE_ISA::FloatV p, ATTOSCOPE_ISA::FloatV n) {
-    return ATTOSCOPE_ISA::FloatV(_mm512_scalef_ps(__m512(p), __m512(n)));
+  ATTOSCOPE_HOST_DEVICE_INLINE static FloatV scaled(FloatV p, FloatV n) {
+    return FloatV(_mm512_scalef_ps(__m512(p), __m512(n)));
   }
   /// max and min return their second operand if one of them is NaN.
-  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::FloatV within(ATTOSCOPE_ISA::FloatV x, ATTOSCOPE_ISA::FloatV low,
-                                                                   ATTOSCOPE_ISA::FloatV high) {
-    return ATTOSCOPE_ISA::FloatV(_mm512_min_ps(__m512(high), _mm512_max_ps(__m512(low), __m512(x))));
+  ATTOSCOPE_HOST_DEVICE_INLINE static FloatV within(FloatV x, FloatV low, FloatV high) {
+    return FloatV(_mm512_min_ps(__m512(high), _mm512_max_ps(__m512(low), __m512(x))));
   }
 #else
   static constexpr bool has_scale = false;
 #endif
-  using FloatV = ATTOSCOPE_ISA::FloatV;
   ATTOSCOPE_HOST_DEVICE_INLINE static FloatV fused(FloatV a, FloatV b, FloatV c) {
 #if defined(__AVX512F__)
     return FloatV(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
@@ -192,22 +191,21 @@ struct Lane<ATTOSCOPE_ISA::FloatV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::Fl
 };
 template <>
 struct Lane<ATTOSCOPE_ISA::DoubleV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::DoubleV> {
+  using DoubleV = ATTOSCOPE_ISA::DoubleV;
   using Scalar = double;
   using Int = ATTOSCOPE_ISA::Int64V;
   using UInt = ATTOSCOPE_ISA::UInt64V;
 #if defined(__AVX512F__)
   static constexpr bool has_scale = true;
-  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::DoubleV scaled(ATTOSCOPE_ISA::DoubleV p, ATTOSCOPE_ISA::DoubleV n) {
-    return ATTOSCOPE_ISA::DoubleV(_mm512_scalef_pd(__m512d(p), __m512d(n)));
+  ATTOSCOPE_HOST_DEVICE_INLINE static DoubleV scaled(DoubleV p, DoubleV n) {
+    return DoubleV(_mm512_scalef_pd(__m512d(p), __m512d(n)));
   }
-  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::DoubleV within(ATTOSCOPE_ISA::DoubleV x, ATTOSCOPE_ISA::DoubleV low,
-                                                                    ATTOSCOPE_ISA::DoubleV high) {
-    return ATTOSCOPE_ISA::DoubleV(_mm512_min_pd(__m512d(high), _mm512_max_pd(__m512d(low), __m512d(x))));
+  ATTOSCOPE_HOST_DEVICE_INLINE static DoubleV within(DoubleV x, DoubleV low, DoubleV high) {
+    return DoubleV(_mm512_min_pd(__m512d(high), _mm512_max_pd(__m512d(low), __m512d(x))));
   }
 #else
   static constexpr bool has_scale = false;
 #endif
-  using DoubleV = ATTOSCOPE_ISA::DoubleV;
   ATTOSCOPE_HOST_DEVICE_INLINE static DoubleV fused(DoubleV a, DoubleV b, DoubleV c) {
 #if defined(__AVX512F__)
     return DoubleV(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
@@ -226,17 +224,15 @@ struct HalfRounder {
   MagicRounder<float> magic;
   explicit HalfRounder(const RounderPlan<float>& p) : magic(p) {}
 
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const {
 #if defined(__AVX512F__)
-  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const {
     return FloatV(_mm512_cvtph_ps(_mm512_cvtps_ph(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
-  }
 #elif defined(__F16C__)
-  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const {
     return FloatV(_mm256_cvtph_ps(_mm256_cvtps_ph(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
-  }
 #else
-  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const { return magic(x); }
+    return magic(x);
 #endif
+  }
 };
 
 /// `round` in every lane.

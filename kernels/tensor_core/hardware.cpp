@@ -14,7 +14,7 @@
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware_launch.h"
-#include "kernels/tensor_core/product_words.h"
+#include "kernels/tensor_core/products.h"
 
 namespace attoscope {
 namespace {
@@ -66,15 +66,16 @@ double mean_ulps(const Matrix& x, const Measured& y, const Format& format, const
   return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
 }
 
-}  // namespace
-
-std::span<const HardwareTile> hardware_tiles() { return tiles; }
-
+/// One sentence that says why there is no kernel for head dimension d; empty: there is one.
 std::string why_no_hardware_dimension(int d) {
   if (std::find(head_dimensions.begin(), head_dimensions.end(), d) != head_dimensions.end()) return {};
   const std::string known = listed(head_dimensions, ", ", [](int x) { return std::to_string(x); });
   return takes("head dimensions " + known, "d", std::to_string(d));
 }
+
+}  // namespace
+
+std::span<const HardwareTile> hardware_tiles() { return tiles; }
 
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method) {
   const HardwareTile tile{method.block_q, method.block_k};
@@ -107,10 +108,6 @@ std::string why_no_hardware(const DeviceInfo& gpu, const Format& format) {
          gpu.name + " has " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + ".";
 }
 
-std::string_view hardware_instruction(const Format& format) {
-  return bytes_of(format) == 1 ? "mma.sync.m16n8k32" : "mma.sync.m16n8k16";
-}
-
 Accumulator hardware_sums(const Format& format, int major, int minor) {
   if (format != e4m3) return Accumulator::fma;
   if (major == 8 && minor == 9) return Accumulator::ada;
@@ -132,8 +129,9 @@ Method emulation_of(const Method& hardware, Accumulator sums) {
 }
 
 HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, const Format& format, const StopSign& stop) {
-  HardwareCheck check{
-      .instruction = std::string(hardware_instruction(format)), .changed = run.changed, .run_to_run_ulp = run.run_to_run_ulp};
+  HardwareCheck check{.instruction = bytes_of(format) == 1 ? "mma.sync.m16n8k32" : "mma.sync.m16n8k16",
+                      .changed = run.changed,
+                      .run_to_run_ulp = run.run_to_run_ulp};
   const Measured x = unsorted(run.output, stop), y = unsorted(emulated, stop);
   check.emulator_max_ulp = deviation(x, y, format, stop).max_ulp;
   check.emulator_mean_ulp = mean_ulps(run.output, y, format, stop);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/cpu/inputs.h"
@@ -122,12 +123,9 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
 
 /// N(0,1) in every head.
 HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile) {
-  Problem problem;
-  problem.n = n;
-  problem.d = d;
-  problem.mask.kind = causal ? Mask::Kind::causal : Mask::Kind::none;
+  const Problem problem{.n = n, .d = d, .mask = {.kind = causal ? Mask::Kind::causal : Mask::Kind::none}};
   std::vector<int> rows(static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i) rows[static_cast<std::size_t>(i)] = i;
+  std::iota(rows.begin(), rows.end(), 0);
   HardwareLaunch x = hardware_launch(problem, format,
                                      Method{.algorithm = Algorithm::hardware, .block_q = tile.block_q, .block_k = tile.block_k},
                                      *raw_inputs(problem), rows, StopSign{});

@@ -17,9 +17,6 @@ namespace attoscope {
 
 struct DeviceInfo;
 
-/// The instruction that multiplies, as shown to the user.
-std::string_view hardware_instruction(const Format& format);
-
 /// Queries and keys that a thread block processes at a time. 128 x 64 reads shared memory least; but one head of 8192 queries
 /// is only 64 blocks of 128, half of a large GPU, so that a single head is faster in blocks of 64 queries.
 struct HardwareTile {
@@ -27,9 +24,6 @@ struct HardwareTile {
   friend constexpr bool operator==(const HardwareTile&, const HardwareTile&) = default;
 };
 std::span<const HardwareTile> hardware_tiles();
-
-/// One sentence that says why there is no kernel for head dimension d; empty: there is one.
-std::string why_no_hardware_dimension(int d);
 
 /// One sentence that says why no GPU's kernel can answer `method` on `problem` in main format `format`; empty: it can on a
 /// suitable device (see `why_no_hardware`).

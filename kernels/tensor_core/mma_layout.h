@@ -17,19 +17,6 @@ struct Cell {
   friend constexpr bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// Element i = 0.. of A (16 x step_bytes / element_bytes) in `lane`: a register has 4 / element_bytes of them, from its lowest
-/// bits up.
-template <int element_bytes>
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell a_cell(int lane, int i) {
-  constexpr int each = 4 / element_bytes;
-  return {lane / 4 + 8 * (i / each % 2), lane % 4 * each + i % each + 4 * each * (i / (2 * each))};
-}
-/// Element i = 0.. of B (step_bytes / element_bytes x 8).
-template <int element_bytes>
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell b_cell(int lane, int i) {
-  constexpr int each = 4 / element_bytes;
-  return {lane % 4 * each + i % each + 4 * each * (i / each), lane / 4};
-}
 /// Element i = 0..3 of C (16 x 8), a register each.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell c_cell(int lane, int i) { return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2}; }
 
@@ -37,11 +24,6 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell c_cell(int lane, int i) { return {la
 // neighbouring pieces of 8 keys. ldmatrix transposes pairs of bytes, so that a lane gets two adjacent columns of V for just
 // those keys, and keeps the even and the odd ones apart. Neither moves a key from one 16 keys of a step to the other.
 
-/// The key, of the step's, at place `place` of A's columns and B's rows.
-template <int element_bytes>
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr int key_at(int place) {
-  return element_bytes == 2 ? place : place / 16 * 16 + place % 4 / 2 * 8 + place % 16 / 4 * 2 + place % 2;
-}
 /// The column of V that is column `col` of B, and of O's fragment `fragment` of 8 columns.
 template <int element_bytes>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr int value_column(int fragment, int col) {
@@ -55,13 +37,6 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::uint32_t alternate_bytes(std::uint32_t x, std:
   const auto halves = [first](std::uint32_t z) { return (z >> (8 * first) & 0xff) | (z >> (8 * first + 8) & 0xff00); };
   return halves(x) | halves(y) << 16;
 #endif
-}
-
-/// ldmatrix.x4: `lane` names the address of one row of one of four 8 x 8 matrices.
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_row(int lane) { return {lane % 8, lane / 8}; }  // col: its matrix
-/// The elements that `lane` receives of every matrix: half i = 0, 1 of the register that the matrix fills.
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell received(int lane, int i, bool transposed) {
-  return transposed ? Cell{lane % 4 * 2 + i, lane / 4} : Cell{lane / 4, lane % 4 * 2 + i};
 }
 
 /// The row and the chunk that `lane` names to read 16 rows of step_bytes: as A, or (transposed) as B from V, whose keys are

@@ -9,7 +9,6 @@
 #include "kernels/arithmetic/random.h"
 #include "kernels/gpu/device.h"
 #include "kernels/tensor_core/hardware_launch.h"
-#include "kernels/tensor_core/product_words.h"
 
 namespace attoscope {
 namespace {

@@ -1,4 +1,4 @@
-// Sums of products by mma.sync: kernel, launcher, and the function of product_words.h around them. A warp has one tile, and
+// Sums of products by mma.sync: kernel, launcher, and the function of products.h around them. A warp has one tile, and
 // adds its steps one on top of the other.
 // clang-format off: before the others, which shows that it compiles alone
 #include "kernels/tensor_core/mma_instruction.cuh"
@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "kernels/gpu/gpu.h"
-#include "kernels/tensor_core/product_words.h"
+#include "kernels/tensor_core/products.h"
 
 namespace attoscope {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/tensor_core/product_words.h"
+#include "kernels/tensor_core/products.h"
 #include "tests/reference/plain_tensor_core.h"
 #include "tests/support/matchers.h"
 #include "tests/support/recorded_products.h"

@@ -16,6 +16,37 @@
 #include "kernels/tensor_core/hardware_launch.h"
 #include "kernels/tensor_core/product_rules.h"
 
+namespace attoscope::mma {
+
+/// Element i = 0.. of A (16 x step_bytes / element_bytes) in `lane`: a register has 4 / element_bytes of them, from its lowest
+/// bits up.
+template <int element_bytes>
+constexpr Cell a_cell(int lane, int i) {
+  constexpr int each = 4 / element_bytes;
+  return {lane / 4 + 8 * (i / each % 2), lane % 4 * each + i % each + 4 * each * (i / (2 * each))};
+}
+/// Element i = 0.. of B (step_bytes / element_bytes x 8).
+template <int element_bytes>
+constexpr Cell b_cell(int lane, int i) {
+  constexpr int each = 4 / element_bytes;
+  return {lane % 4 * each + i % each + 4 * each * (i / each), lane / 4};
+}
+
+/// The key, of the step's, at place `place` of A's columns and B's rows.
+template <int element_bytes>
+constexpr int key_at(int place) {
+  return element_bytes == 2 ? place : place / 16 * 16 + place % 4 / 2 * 8 + place % 16 / 4 * 2 + place % 2;
+}
+
+/// ldmatrix.x4: `lane` names the address of one row of one of four 8 x 8 matrices.
+constexpr Cell named_row(int lane) { return {lane % 8, lane / 8}; }  // col: its matrix
+/// The elements that `lane` receives of every matrix: half i = 0, 1 of the register that the matrix fills.
+constexpr Cell received(int lane, int i, bool transposed) {
+  return transposed ? Cell{lane % 4 * 2 + i, lane / 4} : Cell{lane / 4, lane % 4 * 2 + i};
+}
+
+}  // namespace attoscope::mma
+
 namespace attoscope::testing {
 
 /// Findings of a run of the model.
