@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/tensors/readers.h"
-#include "kernels/experiment/mask_tensor.h"
+#include "kernels/experiment/mask.h"
 #include "kernels/experiment/tensor_spec.h"
 
 namespace attoscope::app {

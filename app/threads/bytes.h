@@ -22,7 +22,7 @@
 
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/input.h"
-#include "kernels/experiment/mask_tensor.h"
+#include "kernels/experiment/mask.h"
 
 namespace attoscope {
 class DeviceMatrices;

@@ -69,13 +69,9 @@ std::string name(const Format& f) {
 }
 
 Format parse_format(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  Format f = parse_base(text.substr(0, slash), text);
-  for (std::size_t at = slash; at != std::string_view::npos;) {
-    const std::size_t next = text.find('/', at + 1);
-    apply_option(f, text.substr(at + 1, next == std::string_view::npos ? next : next - at - 1), text);
-    at = next;
-  }
+  const std::vector<std::string_view> parts = split(text, "/");
+  Format f = parse_base(parts[0], text);
+  for (std::size_t i = 1; i < parts.size(); ++i) apply_option(f, parts[i], text);
   if (f.top_code_nan && f.overflow == Overflow::infinity)
     refuse(text, "/saturate or /nan, since a format whose top code is NaN has no infinity");
   return f;

@@ -1,5 +1,7 @@
 #include "kernels/arithmetic/quoted.h"
 
+#include <algorithm>
+
 namespace attoscope {
 namespace {
 
@@ -63,6 +65,16 @@ std::string with_full_stop(std::string text) {
 std::string without_full_stop(std::string text) {
   if (text.ends_with('.')) text.pop_back();
   return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 std::string shown_key(std::string_view key) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attoscope {
 
@@ -27,6 +28,9 @@ std::string in_quotes(std::string_view text);
 /// `text` with a full stop at its end, and without.
 std::string with_full_stop(std::string text);
 std::string without_full_stop(std::string text);
+
+/// The parts of a text between separators, of which each is one character.
+std::vector<std::string_view> split(std::string_view text, std::string_view separators);
 
 /// "none, causal or window": the items of a list, as texts.
 template <class List, class Text = std::identity>

@@ -49,21 +49,14 @@ void take_keys_as_rows(Result& r) {
   if (p.rows != 0) p.rows = static_cast<int>(r.rows.size());
 }
 
-/// dQ, dK or dV.
+/// dQ, dK and dV.
 struct GradientMembers {
   Matrix Gradients::* matrix;
   Deviation GradientDeviations::* deviation;
 };
-constexpr GradientMembers members(AnswerTensor t) {
-  switch (t) {
-    case AnswerTensor::dK:
-      return {&Gradients::dk, &GradientDeviations::dk};
-    case AnswerTensor::dV:
-      return {&Gradients::dv, &GradientDeviations::dv};
-    default:
-      return {&Gradients::dq, &GradientDeviations::dq};
-  }
-}
+constexpr std::array<GradientMembers, 3> gradient_members{{{&Gradients::dq, &GradientDeviations::dq},
+                                                           {&Gradients::dk, &GradientDeviations::dk},
+                                                           {&Gradients::dv, &GradientDeviations::dv}}};
 
 void take_incoming(Result& r) {
   r.golden = r.backward->d_o;
@@ -73,7 +66,7 @@ void take_incoming(Result& r) {
 
 void take_gradient(Result& r, AnswerTensor t) {
   const BackwardResult& b = *r.backward;
-  const GradientMembers of = members(t);
+  const GradientMembers& of = gradient_members[static_cast<std::size_t>(t) - static_cast<std::size_t>(AnswerTensor::dQ)];
   r.golden = {b.golden, &((*b.golden).*of.matrix)};
   r.a = b.a.*of.matrix;
   r.b = b.b.*of.matrix;

@@ -10,7 +10,7 @@
 
 #include "kernels/experiment/gradient.h"
 #include "kernels/experiment/input.h"
-#include "kernels/experiment/mask_tensor.h"
+#include "kernels/experiment/mask.h"
 #include "kernels/experiment/method.h"
 
 namespace attoscope {

@@ -13,16 +13,6 @@ namespace {
 
 constexpr int most_block = 1 << 20;
 
-std::vector<std::string_view> parts_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('/', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 /// Reads the parts of a scaling's text that follow the element.
 class ScalingReader {
  public:
@@ -197,7 +187,7 @@ std::string scaling_text(const Scaling& s) {
 
 Scaling parse_scaling(std::string_view text) {
   if (text == "off") return {};
-  const std::vector<std::string_view> parts = parts_of(text);
+  const std::vector<std::string_view> parts = split(text, "/");
   Scaling s{.element = parse_element(parts.front())};
   ScalingReader reader(text, s);
   for (std::size_t i = 1; i < parts.size(); ++i) reader.take(parts[i]);

@@ -54,6 +54,18 @@ double ms_of(F f) {
   return clock.lap();
 }
 
+/// Adds the seconds from its construction to its destruction to a number, which is to outlive it.
+class AddedTime {
+ public:
+  explicit AddedTime(double& seconds) : seconds_(seconds) {}
+  ~AddedTime() { seconds_ += clock_.lap() / 1000; }
+  AddedTime(AddedTime&&) = delete;
+
+ private:
+  double& seconds_;
+  Clock clock_;
+};
+
 /// Does f and reports how long it took; f must not wait for other threads, whose work it would do meanwhile.
 template <class F>
 void timed(const StopSign& stop, F f) {

@@ -40,12 +40,10 @@ std::vector<int> devices_of(std::string_view device) {
   }
   if (device == "cuda") return {cuda_devices().front().index};
   std::vector<int> gpus;
-  for (std::size_t at = 0; at <= device.size();) {
-    const std::size_t end = std::min(device.find(',', at), device.size());
-    const int gpu = gpu_of(device.substr(at, end - at), device);
+  for (const std::string_view word : split(device, ",")) {
+    const int gpu = gpu_of(word, device);
     if (std::ranges::find(gpus, gpu) != gpus.end()) refuse(device);
     gpus.push_back(gpu);
-    at = end + 1;
   }
   return gpus;
 }

@@ -43,25 +43,16 @@ int architecture_of(std::string_view word) {
   return number;
 }
 
-/// f(word) for each of "80-real,90-real,120-virtual".
-template <class F>
-void each_architecture(std::string_view architectures, F f) {
-  for (std::size_t at = 0; at < architectures.size();) {
-    const std::size_t end = std::min(architectures.find_first_of(",;", at), architectures.size());
-    f(architectures.substr(at, end - at));
-    at = end + 1;
-  }
-}
-
 }  // namespace
 
 std::string architectures_text(std::string_view architectures) {
   std::vector<std::string> code, ptx;
-  each_architecture(architectures, [&](std::string_view word) {
+  for (const std::string_view word : split(architectures, ",;")) {
     const std::string_view number = word.substr(0, word.find('-'));
+    if (word.empty()) continue;
     if (!word.ends_with("-virtual")) code.push_back(shown(number));
     if (!word.ends_with("-real") && shown(number) != number) ptx.push_back(shown(number));
-  });
+  }
   return (code.empty() ? "" : "code for " + listed(code, " and ")) + (code.empty() || ptx.empty() ? "" : ", ") +
          (ptx.empty() ? "" : "PTX of " + listed(ptx, " and "));
 }
@@ -125,11 +116,12 @@ void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland) {
 
 bool is_compiled_by_driver(const LoadedCode& code, std::string_view architectures) {
   bool is_held = false, is_known = true;
-  each_architecture(architectures, [&](std::string_view word) {
+  for (const std::string_view word : split(architectures, ",;")) {
+    if (word.empty()) continue;
     const int number = architecture_of(word);
     is_known = is_known && number != 0;
     is_held = is_held || (number == code.binary && !word.ends_with("-virtual"));
-  });
+  }
   return is_known ? !is_held : code.binary != code.ptx;  // "native" names no numbers
 }
 

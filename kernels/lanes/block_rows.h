@@ -2,7 +2,6 @@
 /// papers.
 #pragma once
 
-#include "kernels/lanes/arena.h"
 #include "kernels/lanes/job.h"
 #include "kernels/lanes/sum_order.h"
 #include "kernels/lanes/work_cursor.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/arithmetic/double_double.h"
-#include "kernels/lanes/arena.h"
 #include "kernels/lanes/job.h"
 #include "kernels/lanes/lanes.h"
 #include "kernels/lanes/work_cursor.h"

@@ -81,8 +81,8 @@ template <class X>
 ATTOSCOPE_HOST_DEVICE_INLINE X* in_global(X* x) {
   return GlobalMemory::at(x);
 }
-struct SharedMemory {
 #ifdef __CUDA_ARCH__
+struct SharedMemory {
   template <class X>
   class Pointer {
    public:
@@ -107,19 +107,10 @@ struct SharedMemory {
   __device__ __forceinline__ static X loaded(Pointer<X> x) {
     return *x.get();
   }
-#else
-  template <class X>
-  using Pointer = X*;
-  template <class X>
-  static X* at(X* x) {
-    return x;
-  }
-  template <class X>
-  static X loaded(X* x) {
-    return *x;
-  }
-#endif
 };
+#else
+struct SharedMemory : GlobalMemory {};  // a type of its own
+#endif
 
 /// An array with interleaved numbers of every lane: a warp reads contiguous memory.
 inline constexpr int lane_stride = warp_lanes;

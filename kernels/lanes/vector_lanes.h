@@ -277,20 +277,15 @@ template <class T, class Use>
 inline void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
   switch (p.kind) {
     case RounderKind::none:
-      use(NoRounder{});
-      return;
+      return use(NoRounder{});
     case RounderKind::bits:
-      use(BitsRounder<T>{p});
-      return;
+      return use(BitsRounder<T>{p});
     case RounderKind::magic:
-      use(MagicRounder<T>{p});
-      return;
+      return use(MagicRounder<T>{p});
     case RounderKind::slow:
-      use(SlowRounder<T>{p});
-      return;
+      return use(SlowRounder<T>{p});
     case RounderKind::stochastic:
-      use(StochasticRounder<T>{p.format, step, random});
-      return;
+      return use(StochasticRounder<T>{p.format, step, random});
     case RounderKind::half:
       if constexpr (std::is_same_v<T, float>) use(HalfRounder{p});
       return;

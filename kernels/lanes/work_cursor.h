@@ -67,6 +67,7 @@ class WholeWork {
   ATTOSCOPE_HOST_DEVICE_INLINE DueItems due_of(int count, std::int64_t) const { return {0, count}; }
   ATTOSCOPE_HOST_DEVICE_INLINE int first_tile(int tile) const { return tile; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int) const { return true; }
+  ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() const { return true; }
 };
 
 /// The work items that begin within one range. Each is done in the launch in whose range it begins. To find them, a launch adds

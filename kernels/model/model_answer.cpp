@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/added_time.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
 #include "kernels/model/logit_measures.h"

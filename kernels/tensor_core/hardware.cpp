@@ -13,7 +13,6 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/tensor_core/hardware_launch.h"
 #include "kernels/tensor_core/products.h"
 
 namespace attoscope {

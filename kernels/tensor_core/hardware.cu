@@ -6,8 +6,8 @@
 #include "kernels/cpu/inputs.h"
 #include "kernels/gpu/gpu.h"
 #include "kernels/gpu/launch_pace.h"
+#include "kernels/tensor_core/hardware.h"
 #include "kernels/tensor_core/hardware_block.h"
-#include "kernels/tensor_core/hardware_launch.h"
 #include "kernels/tensor_core/products.h"
 
 namespace attoscope {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/tensor_core/hardware.h"
 #include "kernels/tensor_core/hardware_block.h"
-#include "kernels/tensor_core/hardware_launch.h"
 #include "kernels/tensor_core/mma_instruction.cuh"
 
 namespace attoscope::mma {

@@ -112,18 +112,10 @@ bool with_shape(int d, int block_q, int block_k, F f) {
     if (block_q == 128 && block_k == 128) return f(Shape<D, 8, 1, 128, element_bytes>{}), true;
     return false;
   };
-  switch (d) {
-    case 32:
-      return with_tile.template operator()<32>();
-    case 64:
-      return with_tile.template operator()<64>();
-    case 96:
-      return with_tile.template operator()<96>();
-    case 128:
-      return with_tile.template operator()<128>();
-    default:
-      return false;
-  }
+  if (d == 32) return with_tile.template operator()<32>();
+  if (d == 64) return with_tile.template operator()<64>();
+  if (d == 96) return with_tile.template operator()<96>();
+  return d == 128 && with_tile.template operator()<128>();
 }
 
 /// The keys 0 .. end that a query sees: all of n, or those up to its own.

@@ -8,7 +8,7 @@
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/arithmetic/random.h"
 #include "kernels/gpu/device.h"
-#include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
 namespace {

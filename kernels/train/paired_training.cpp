@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/added_time.h"
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"

@@ -7,7 +7,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/gpu/device.h"
 #include "kernels/system_memory.h"
-#include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/hardware.h"
 #include "tests/reference/plain_hardware.h"
 
 namespace attoscope::gpu_check {

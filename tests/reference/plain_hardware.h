@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/hardware.h"
 #include "kernels/tensor_core/product_rules.h"
 
 namespace attoscope::plain {

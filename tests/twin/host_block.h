@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/tensor_core/hardware.h"
 #include "kernels/tensor_core/hardware_block.h"
-#include "kernels/tensor_core/hardware_launch.h"
 #include "kernels/tensor_core/product_rules.h"
 
 namespace attoscope::mma {

@@ -1,4 +1,4 @@
-#include "kernels/experiment/mask_tensor.h"
+#include "kernels/experiment/mask.h"
 
 #include <algorithm>
 #include <cmath>
