@@ -19,7 +19,6 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
-#include "kernels/experiment/scaled_kernels.h"
 #include "kernels/experiment/settings.h"
 
 namespace attoscope::app {

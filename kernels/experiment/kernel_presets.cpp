@@ -8,7 +8,6 @@
 
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/experiment/scaled_kernels.h"
 
 namespace attoscope {
 namespace {
@@ -37,6 +36,183 @@ constexpr std::string_view fa2_source =
     "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_fwd_launch_template.h, flash_fwd_kernel.h";
 constexpr std::string_view fa3_source =
     "Dao-AILab/flash-attention, hopper/tile_size.h, mainloop_fwd_sm90_tma_gmma_ws.hpp, softmax.h";
+
+constexpr std::string_view sage = "thu-ml/SageAttention, sageattention/triton, csrc/qattn, csrc/fused, core.py";
+constexpr std::string_view sage3_source = "thu-ml/SageAttention, sageattention3_blackwell; arXiv 2505.11594";
+constexpr std::string_view fa3 = "Dao-AILab/flash-attention, hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp, softmax.h";
+constexpr std::string_view fa3_paper = "arXiv 2407.08608, section 3.3; not in the repository's kernels";
+constexpr std::string_view cudnn = "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py, mxfp8_ref.py";
+constexpr std::string_view ocp = "OCP Microscaling Formats 1.0, section 6.3";
+constexpr std::string_view te = "NVIDIA/TransformerEngine, docs; NVIDIA/Model-Optimizer";
+constexpr std::string_view vllm = "vllm-project/vllm, KV cache";
+
+/// SageAttention 2 shifts its exponents by the constant 8.807f, a little less than log2 448.
+constexpr std::string_view sage2_P = "e4m3/x447.8898/shift";
+
+constexpr std::array<ScaledKernel, 17> table{{
+    {.name = "sage1",
+     .what = "SageAttention: Q and K in int8 by blocks, K without its mean, P and V in fp16 with sums of fp16 in a tile. Q is "
+             "multiplied by the scores' factor before it is stored there, after the product here",
+     .source = sage,
+     .Q = "int8/rows:128/away",
+     .K = "int8/rows:64/away",
+     .V = "fp16/x1",
+     .block_k = 64,
+     .smooth_K = true,
+     .pv = Accumulator::ada_f16,
+     .flush = 1,
+     .rounded_P = to_format(fp16)},
+    {.name = "sage2",
+     .what =
+         "SageAttention 2 on sm_89 with sums in fp32: Q and K in int8 with a scale a thread, V in e4m3 with a scale a channel, "
+         "P in e4m3 up to 447.89, which is 2 to the kernel's constant 8.807. The library runs sage2pp there unless it is told "
+         "otherwise. l is summed in the order of the keys here, in that of threads there; 1/l is rounded there",
+     .source = sage,
+     .Q = "int8/thread:32/away/plus:1e-07",
+     .K = "int8/thread:64/away/plus:1e-07",
+     .V = "e4m3/channel/ratio",
+     .P = sage2_P,
+     .block_k = 64,
+     .smooth_K = true,
+     .pv = Accumulator::ada,
+     .flush = 1},
+    {.name = "sage2pp",
+     .what = "SageAttention 2++, the library's default on sm_89: as sage2, with V scaled to 2.25 and P.V summed in fp16 over "
+             "the 64 keys of a tile",
+     .source = "thu-ml/SageAttention, core.py, csrc/qattn/attn_utils.cuh; arXiv 2505.21136",
+     .Q = "int8/thread:32/away/plus:1e-07",
+     .K = "int8/thread:64/away/plus:1e-07",
+     .V = "e4m3/channel/most:2.25/ratio",
+     .P = sage2_P,
+     .block_k = 64,
+     .smooth_K = true,
+     .pv = Accumulator::ada_f16,
+     .flush = 1},
+    {.name = "sage3",
+     .what =
+         "SageAttention 3: everything in e2m1 with e4m3 scales of 16 elements, K without its mean, Q without that of 128 rows, "
+         "which is subtracted before it is rounded; P is divided by its scale before that is rounded. Keys are taken from the "
+         "last to the first, there tile by tile. Sums are fma chains: no rule of block-scaled tensor cores is known",
+     .source = sage3_source,
+     .QKV = "e2m1/block:16/e4m3/reciprocal",
+     .P = "e2m1/block:16/e4m3/x2688/unrounded/shift",
+     .smooth_Q = 128,
+     .smooth_K = true,
+     .reverse_keys = true,
+     .flush = 1},
+    {.name = "fa3_fp8",
+     .what = "FlashAttention-3 in e4m3 on an H100: one scale for each of Q, K and V, P up to 256, one accumulator over all "
+             "keys. It takes the tiles of keys from the last to the first, which is not emulated",
+     .source = fa3,
+     .QKV = "e4m3/head",
+     .P = "e4m3/x256/shift",
+     .fa3_tiles = true,
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .flush = 0},
+    {.name = "fa3_fp8_block",
+     .what = "the same in tiles of 128 x 128, with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
+             "are in the operand of an fma chain here",
+     .source = fa3_paper,
+     .QKV = "e4m3/rows:128",
+     .P = "e4m3/x256/shift",
+     .qk = Accumulator::h100,
+     .flush = 0},
+    {.name = "fa3_fp8_hadamard",
+     .what = "fa3_fp8_block with Q and K rotated by a Hadamard matrix with random signs: the paper's incoherent processing",
+     .source = fa3_paper,
+     .QKV = "e4m3/rows:128",
+     .P = "e4m3/x256/shift",
+     .hadamard = true,
+     .qk = Accumulator::h100,
+     .flush = 0},
+    {.name = "flashinfer_fp8",
+     .what = "FlashInfer on sm_90 in e4m3: P up to 1 times 448 before it is rounded, O divided by 448. Tiles are a guess",
+     .source = "flashinfer-ai/flashinfer, include/flashinfer/attention/hopper/variants.cuh",
+     .QKV = "e4m3/head",
+     .P = "e4m3/x448",
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .flush = 0},
+    {.name = "cudnn_fp8",
+     .what = "cuDNN in e4m3 as its reference computes it: P times 2 (its caller's scale 32 times 2^-4), a max that stays while "
+             "the new one exceeds it by at most 4 powers of two, so that no P is above 32. Sums are fma chains",
+     .source = cudnn,
+     .QKV = "e4m3/head",
+     .P = "e4m3/x2",
+     .lazy_max = true,
+     .flush = 1},
+    {.name = "cudnn_mxfp8",
+     .what = "cuDNN in MXFP8 as its reference computes it: blocks of 32 with power-of-two scales rounded up, P times 16, the "
+             "lazy max of cudnn_fp8, so that no P is above 256. Sums are fma chains",
+     .source = cudnn,
+     .QKV = "e4m3/block:32/e8m0/ceil",
+     .P = "e4m3/x16",
+     .lazy_max = true,
+     .flush = 1},
+    {.name = "mxfp8_ocp",
+     .what = "MXFP8 by the text of OCP MX 1.0: blocks of 32 whose power-of-two scales are rounded down, so that the largest "
+             "saturate; P too. Sums are fma chains",
+     .source = ocp,
+     .QKV = "e4m3/block:32/e8m0/floor",
+     .P = "e4m3/block:32/e8m0/floor",
+     .flush = 1},
+    {.name = "nvfp4",
+     .what = "NVFP4 by its usual rule: e2m1 in blocks of 16 with e4m3 scales over one of the head, P with e4m3 scales, divided "
+             "by the scale as rounded. Sums are fma chains",
+     .source = te,
+     .QKV = "e2m1/block:16/nvfp4",
+     .P = "e2m1/block:16/e4m3/x2688/shift",
+     .flush = 1},
+    {.name = "kv_fp8",
+     .what = "K and V kept in e4m3 with one scale, read back as bf16; the arithmetic is that of bf16",
+     .source = vllm,
+     .K = "e4m3/head/to:main",
+     .V = "e4m3/head/to:main",
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .rounded_P = to_main},
+    {.name = "kv_int8",
+     .what = "K and V kept in int8 with a scale a token, read back as bf16",
+     .source = vllm,
+     .K = "int8/token/to:main",
+     .V = "int8/token/to:main",
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .rounded_P = to_main},
+    {.name = "kv_int4",
+     .what = "K and V kept in int4 with a scale for 32 numbers of a token, read back as bf16",
+     .source = vllm,
+     .K = "int4/columns:32/to:main",
+     .V = "int4/columns:32/to:main",
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .rounded_P = to_main},
+    {.name = "kv_nvfp4",
+     .what =
+         "K and V kept in NVFP4, blocks of 16 numbers of a token, read back as bf16. The kernel's reciprocals are approximate",
+     .source = "flashinfer-ai/flashinfer, NVFP4 KV cache",
+     .K = "e2m1/columns:16/nvfp4/to:main",
+     .V = "e2m1/columns:16/nvfp4/to:main",
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .rounded_P = to_main},
+    {.name = "kv_flashmla",
+     .what = "K and V kept in e4m3 with a power-of-two scale for 128 numbers of a token, read back as bf16. The part of K that "
+             "carries positions stays in bf16 there",
+     .source = "deepseek-ai/FlashMLA, V3.2 cache of 656 bytes a token",
+     .K = "e4m3/columns:128/ceil/to:main",
+     .V = "e4m3/columns:128/ceil/to:main",
+     .qk = Accumulator::h100,
+     .pv = Accumulator::h100,
+     .rounded_P = to_main},
+}};
+
+/// The scaling of a tensor by its own text, or else by that of several.
+Scaling scaling_of(std::string_view own, std::string_view of_several = {}) {
+  const std::string_view text = own.empty() ? of_several : own;
+  return text.empty() ? Scaling{} : parse_scaling(text);
+}
 
 /// A kernel of 16 bits whose products this GPU adds.
 KernelPreset plain_kernel(std::string_view name, std::string_view what, std::string_view source, Accumulator sums,
@@ -133,6 +309,30 @@ std::string_view kernel_name(const Method& m, const Problem& problem, const Form
   for (const KernelPreset& preset : kernel_presets())
     if (method_on(preset, problem, main) == m) return preset.name;
   return {};
+}
+
+std::span<const ScaledKernel> scaled_kernels() { return table; }
+
+Method method_of(const ScaledKernel& k) {
+  Method m{.algorithm = k.lazy_max ? Algorithm::flash4 : Algorithm::flash2,
+           .block_q = k.block_q,
+           .block_k = k.block_k,
+           .tau = k.lazy_max ? 4.0 : 8.0,
+           .exponential = k.lazy_max ? ExponentialKind::natural : ExponentialKind::exp2,
+           .reverse_keys = k.reverse_keys,
+           .accumulator = {k.qk, k.pv},
+           .flush = k.flush,
+           .precision = policy("hw").precision};
+  m.precision[Step::P] = k.rounded_P;
+  m.scaling = {.Q = scaling_of(k.Q, k.QKV),
+               .K = scaling_of(k.K, k.QKV),
+               .V = scaling_of(k.V, k.QKV),
+               .P = scaling_of(k.P),
+               .hadamard = k.hadamard,
+               .smooth_K = k.smooth_K,
+               .smooth_Q = k.smooth_Q,
+               .smoothed = k.smooth_K ? to_main : exact};
+  return m;
 }
 
 }  // namespace attoscope

@@ -10,7 +10,7 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
-#include "kernels/experiment/scaled_kernels.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "tests/support/rooms.h"
 
 namespace attoscope::testing {

@@ -9,7 +9,6 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
-#include "kernels/experiment/scaled_kernels.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain.h"
 #include "tests/reference/plain_scaling.h"

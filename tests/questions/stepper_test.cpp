@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "kernels/compute.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/experiment/scaled_kernels.h"
 #include "kernels/experiment/traffic.h"
 #include "tests/reference/plain.h"
 #include "tests/support/support.h"

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "app/explore/lessons.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
-#include "kernels/experiment/scaled_kernels.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
