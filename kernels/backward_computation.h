@@ -17,6 +17,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/pending_answer.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -32,13 +33,7 @@ class BackwardComputation {
   /// is null on the CPU.
   BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, StopToken& stop,
                       GradientDevice* device)
-      : e_(e),
-        known_(known),
-        key_(gradient_key(e)),
-        remembers_(remembers),
-        ordered_(ordered),
-        stop_(stop),
-        device_(device) {
+      : e_(e), known_(known), key_(gradient_key(e)), remembers_(remembers), ordered_(ordered), stop_(stop), device_(device) {
     part_.follow(stop);
     if (known.golden && !(known.golden->key == key_)) known = {};
     if (known.a && !is_known(*known.a, e.a, e.backward.a)) known.a.reset();
@@ -93,23 +88,11 @@ class BackwardComputation {
     t.gradients = std::make_shared<const Gradients>(
         golden_gradients(e_.problem, inputs, *t.incoming, std::is_same_v<T, double>, part_, device_));
     t.measured = measured_of(*t.gradients);
-    t.d_o = std::make_shared<const Matrix>(computed_rows_of(t.incoming->d_o));
+    t.d_o =
+        std::make_shared<const Matrix>(rows_of(t.incoming->d_o, computed_rows(e_.problem), value_columns(e_.problem), stop_));
     t.measured_d_o = unsorted(*t.d_o, stop_);
     t.key = key_;
     known_.golden = std::move(t);
-  }
-
-  /// The computed rows of a tensor with the columns of V.
-  Matrix computed_rows_of(const std::vector<double>& x) const {
-    const std::vector<int> rows = computed_rows(e_.problem);
-    const int columns = value_columns(e_.problem);
-    Matrix m{static_cast<int>(rows.size()), columns, {}};
-    m.values.reserve(rows.size() * static_cast<std::size_t>(columns));
-    for (const int row : rows) {
-      const auto first = x.begin() + static_cast<std::ptrdiff_t>(row) * columns;
-      m.values.insert(m.values.end(), first, first + columns);
-    }
-    return m;
   }
 
   std::unique_ptr<KnownGradients> found(const Method& m, const GradMethod& g, const Operands<T>& x,

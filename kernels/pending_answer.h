@@ -31,6 +31,15 @@
 
 namespace attoscope {
 
+/// Some rows of x, which has so many columns.
+inline Matrix rows_of(const std::vector<double>& x, const std::vector<int>& rows, int columns, const StopSign& stop) {
+  const std::ptrdiff_t width = columns;
+  Matrix m{static_cast<int>(rows.size()), columns, zeros<double>(rows.size() * static_cast<std::size_t>(columns), stop)};
+  auto to = m.values.begin();
+  for (const int row : rows) to = std::copy_n(x.begin() + row * width, width, to);
+  return m;
+}
+
 /// The answer in the working type T that the CPU (cpu_answer.h) or an engine (engine_answer.h) computes: the state of both, and
 /// the work that the CPU does for both.
 template <class T>
@@ -109,7 +118,7 @@ struct PendingAnswer {
   /// compared with its emulation, which emulated(method) computes.
   template <class F>
   Matrix given(const Method& method, bool checks, F emulated) {
-    if (method.algorithm == Algorithm::loaded) return loaded_rows();
+    if (method.algorithm == Algorithm::loaded) return rows_of(*e.loaded.values, result.rows, value_columns(e.problem), stop);
     if (const std::string why = why_no_hardware(device, e.problem.d, e.format); !why.empty()) throw std::runtime_error(why);
     const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), devices_of(device).front(), &DeviceInfo::index);
     HardwareRun real = run_hardware(e.problem, e.format, method, *held.golden->inputs, result.rows, gpu.index, stop);
@@ -118,16 +127,6 @@ struct PendingAnswer {
       result.hardware = hardware_check(real, emulated(emulation), e.format, stop);
     }
     return std::move(real.output);
-  }
-
-  /// The computed rows of the loaded output.
-  Matrix loaded_rows() const {
-    const std::ptrdiff_t d_v = value_columns(e.problem);
-    Matrix m{row_count(), value_columns(e.problem), zeros<double>(result.rows.size() * static_cast<std::size_t>(d_v), stop)};
-    for (std::size_t i = 0; i < result.rows.size(); ++i)
-      std::copy_n(e.loaded.values->begin() + result.rows[i] * d_v, d_v,
-                  m.values.begin() + static_cast<std::ptrdiff_t>(i) * d_v);
-    return m;
   }
 
   /// The golden value on the numbers that the method stores; the deviations come later. None if it stores nothing with scales.

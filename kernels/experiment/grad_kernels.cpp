@@ -100,21 +100,18 @@ std::vector<GradKernel> of_flash_attention() {
        "deterministic mode. Tiles are those of large shared memory",
        "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_bwd_kernel.h, flash_bwd_preprocess_kernel.h, "
        "flash_bwd_launch_template.h",
-       fa2(),
-       fa2_tiles},
+       fa2(), fa2_tiles},
       {"grad_fa3",
        "FlashAttention-3: as grad_fa2 with query tiles from the first to the last and tiles of its own. Its deterministic "
        "mode is --gradient-order ascending",
        "Dao-AILab/flash-attention, hopper/mainloop_bwd_sm90_tma_gmma_ws.hpp, flash_bwd_launch_template.h",
-       with_exponential(GradExponential::exp2, GradOrder::shuffled),
-       fa3_tiles},
+       with_exponential(GradExponential::exp2, GradOrder::shuffled), fa3_tiles},
       {"grad_fa4",
        "FlashAttention-4 on a B200: as grad_fa3 in tiles of 128 x 128, 2^x in full precision even where the forward pass has "
        "the polynomial. Its deterministic mode is --gradient-order ascending, or descending under a causal mask or a window. "
        "Its own kernels for d = 256 are not emulated",
        "Dao-AILab/flash-attention, flash_attn/cute/flash_bwd_sm100.py, flash_bwd_preprocess.py",
-       with_exponential(GradExponential::exp2, GradOrder::shuffled),
-       fa4_tiles},
+       with_exponential(GradExponential::exp2, GradOrder::shuffled), fa4_tiles},
   };
 }
 
@@ -124,14 +121,11 @@ std::vector<GradKernel> of_pytorch() {
       {"grad_mem_efficient",
        "Memory-efficient attention: P is cast before it enters dS, and scale multiplies dS before its cast. Tiles of 64 x 64 "
        "stand for those that it chooses by GPU and d",
-       "pytorch/pytorch, aten/src/ATen/native/transformers/cuda/mem_eff_attention/kernel_backward.h",
-       mem_efficient()},
+       "pytorch/pytorch, aten/src/ATen/native/transformers/cuda/mem_eff_attention/kernel_backward.h", mem_efficient()},
       {"grad_triton",
        "The Triton tutorial: scale log2 e is multiplied into K, which is rounded again: P does not fit the forward pass's L. "
        "It adds the tiles of keys at the diagonal before the others, and in one accumulator: neither is emulated",
-       "triton-lang/triton, python/tutorials/06-fused-attention.py",
-       triton(),
-       triton_tiles},
+       "triton-lang/triton, python/tutorials/06-fused-attention.py", triton(), triton_tiles},
       {"grad_flex",
        "FlexAttention: S times scale, then times log2 e, two roundings; dQ has a program of its own. Its delta is computed "
        "outside in D and rounded or not as inductor fuses it: here it is not. The source does not tell the tiles",
@@ -153,20 +147,17 @@ std::vector<GradKernel> of_few_bits() {
        "cuDNN in FP8, as its tests write it: P in e4m3 for dV alone, dS times scale in e4m3. A scale of dS belongs to a tile "
        "here and to all of dS there, the factor of P is 256 here and given there; gradients leave in bf16 here and in FP8 "
        "there. Tiles are not told",
-       "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py",
-       with_scales("e4m3/head/x256", "e4m3/head", "off", ScaleAt::dS)},
+       "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py", with_scales("e4m3/head/x256", "e4m3/head", "off", ScaleAt::dS)},
       {"grad_cudnn_mxfp8",
        "cuDNN in MXFP8: dS is quantised twice, in blocks of 32 along the keys for dQ and along the queries for dK; P has a "
        "fixed factor, 256 here. delta takes dO and O of 16 bits, and dO, which it quantises too, is not quantised here. The "
        "rule of its scales is not told: NVIDIA's here",
        "NVIDIA/cudnn-frontend, test/python/sdpa",
-       with_scales("e4m3/head/x256", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/ceil", ScaleAt::dS),
-       mxfp8_tiles},
+       with_scales("e4m3/head/x256", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/ceil", ScaleAt::dS), mxfp8_tiles},
       {"grad_sage",
        "SageBwd: P and dS in int8 with one scale a tile, dO V^T in 16 bits. It also quantises dO for dV, which is not "
        "emulated. dQ is added in ascending order here",
-       "arXiv 2505.11594; arXiv 2603.02170",
-       with_scales("int8/head", "int8/head", "off", ScaleAt::product)},
+       "arXiv 2505.11594; arXiv 2603.02170", with_scales("int8/head", "int8/head", "off", ScaleAt::product)},
   };
 }
 

@@ -237,30 +237,33 @@ KernelPreset fa3_fp8(std::string_view name, std::string_view what, std::string_v
 
 std::vector<KernelPreset> all_presets() {
   std::vector<KernelPreset> all{
-      plain_kernel("fa2_a100",
-                   "FlashAttention-2 on an A100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the "
-                   "first, which is not emulated",
-                   fa2_source, Accumulator::a100, fa2_sm80),
+      plain_kernel(
+          "fa2_a100",
+          "FlashAttention-2 on an A100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the "
+          "first, which is not emulated",
+          fa2_source, Accumulator::a100, fa2_sm80),
       plain_kernel("fa2_rtx40",
                    "FlashAttention-2 on a GeForce RTX 40: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the "
                    "last to the first, which is not emulated",
                    fa2_source, Accumulator::ada, fa2_sm8x),
-      plain_kernel("fa3_h100",
-                   "FlashAttention-3 on an H100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the "
-                   "first, which is not emulated",
-                   fa3_source, Accumulator::h100, fa3_sm90),
-      fa3_fp8("fa3_fp8_h100",
-              "FlashAttention-3 in e4m3 on an H100: P lifted by 2^8, one accumulator over all keys, output in bf16. Its scales of "
-              "Q, K and V are 1 here",
-              fa3_source, flush_of_policy),
-      fa3_fp8("fa3_fp8_h100_flush4",
-              "the same with the accumulator added to O in fp32 after every 4 tiles, as vLLM's fork can",
+      plain_kernel(
+          "fa3_h100",
+          "FlashAttention-3 on an H100: exp2, P.V goes on in O in fp32. It takes the tiles of keys from the last to the "
+          "first, which is not emulated",
+          fa3_source, Accumulator::h100, fa3_sm90),
+      fa3_fp8(
+          "fa3_fp8_h100",
+          "FlashAttention-3 in e4m3 on an H100: P lifted by 2^8, one accumulator over all keys, output in bf16. Its scales of "
+          "Q, K and V are 1 here",
+          fa3_source, flush_of_policy),
+      fa3_fp8("fa3_fp8_h100_flush4", "the same with the accumulator added to O in fp32 after every 4 tiles, as vLLM's fork can",
               "vllm-project/flash-attention, pull requests 104 and 122", 4),
-      plain_kernel("fa4_b200",
-                   "FlashAttention-4 on a B200: a stale max up to 2^8, exp2 by a polynomial of degree 3, here for every key and "
-                   "there for some",
-                   "Dao-AILab/flash-attention, flash_attn/cute/flash_fwd_sm100.py, softmax.py", Accumulator::b200, fa4_sm100,
-                   Algorithm::flash4)};
+      plain_kernel(
+          "fa4_b200",
+          "FlashAttention-4 on a B200: a stale max up to 2^8, exp2 by a polynomial of degree 3, here for every key and "
+          "there for some",
+          "Dao-AILab/flash-attention, flash_attn/cute/flash_fwd_sm100.py, softmax.py", Accumulator::b200, fa4_sm100,
+          Algorithm::flash4)};
   for (const ScaledKernel& k : scaled_kernels()) {
     all.push_back({k.name, k.what, k.source, method_of(k)});
     if (k.fa3_tiles) all.back().tiles = fa3_fp8_sm90;

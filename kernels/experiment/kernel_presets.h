@@ -38,8 +38,8 @@ std::string_view kernel_name(const Method& m, const Problem& problem, const Form
 /// A scaled kernel; texts are those of `parse_scaling`, empty for off.
 struct ScaledKernel {
   std::string_view name;
-  std::string_view what;    ///< its method, with the differences from the kernel
-  std::string_view source;  ///< where it was read
+  std::string_view what;                       ///< its method, with the differences from the kernel
+  std::string_view source;                     ///< where it was read
   std::string_view QKV{}, Q{}, K{}, V{}, P{};  ///< QKV: of all three
   int block_q = 128, block_k = 128;
   int smooth_Q = 0;

@@ -54,7 +54,8 @@ std::span<const Policy> policies() {
 const Policy& policy(std::string_view name) {
   const std::span<const Policy> known = policies();
   if (const auto found = std::ranges::find(known, name, &Policy::name); found != known.end()) return *found;
-  throw std::invalid_argument("policy " + in_quotes(name) + " is unknown: expected one of " + listed(known, ", ", &Policy::name));
+  throw std::invalid_argument("policy " + in_quotes(name) + " is unknown: expected one of " +
+                              listed(known, ", ", &Policy::name));
 }
 
 std::string_view policy_name(const Precision& precision, Algorithm algorithm) {

@@ -12,8 +12,6 @@ namespace {
 /// "12.4" of 12040.
 std::string cuda_version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 
-std::string capability(int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); }
-
 /// "its driver knows CUDA 11.4"
 std::string driver_text(const CudaVersions& v) {
   return v.driver > 0 ? "its driver knows CUDA " + cuda_version(v.driver) : "its driver does not tell its version";
@@ -21,7 +19,8 @@ std::string driver_text(const CudaVersions& v) {
 
 /// "GeForce GTX 1080 (compute capability 6.1)"; the name alone of a GPU without a known capability.
 std::string named(const DeviceInfo& d) {
-  return d.major == 0 ? d.name : d.name + " (compute capability " + capability(d.major, d.minor) + ")";
+  if (d.major == 0) return d.name;
+  return d.name + " (compute capability " + std::to_string(d.major) + "." + std::to_string(d.minor) + ")";
 }
 
 /// "9.0" of "90", "12.0" of "120"; words such as "native" as they are.

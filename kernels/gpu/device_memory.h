@@ -17,8 +17,8 @@ inline std::size_t free_bytes() {
   check(cudaMemGetInfo(&free, &all));
   return free;
 }
-/// Parts of so many bytes that a quarter of the current GPU's free memory takes, or what is taken already; at least 1, for which
-/// the allocation may fail.
+/// Parts of so many bytes that a quarter of the current GPU's free memory takes, or what is taken already; at least 1, for
+/// which the allocation may fail.
 inline int parts_that_fit(const Buffer<char>& taken, std::size_t bytes) {
   const std::size_t room = std::max(taken.bytes(), free_bytes() / 4);
   return static_cast<int>(std::clamp<std::size_t>(room / bytes, 1, 1 << 20));

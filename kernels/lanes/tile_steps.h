@@ -158,9 +158,8 @@ class TileSteps : protected Scores<T, Observer> {
     const V most = splat<V>(job_.P.element.largest), quotient = amax / most;
     if (job_.P.rule == ScaleRule::amax) return quotient;
     using Int = typename Lane<V>::Int;
-    using L0 = Layout<T>;
     const V whole = job_.P.rule == ScaleRule::floor ? amax * power_of_two<T>(-job_.P.largest_exponent) : quotient;
-    const Int power = bits_of(whole) & static_cast<typename Lane<T>::Int>(L0::infinity);
+    const Int power = bits_of(whole) & static_cast<typename Lane<T>::Int>(Layout<T>::infinity);
     const V below = from_bits<V>(power);
     if (job_.P.rule == ScaleRule::floor) return below;
     return below < whole ? below + below : below;

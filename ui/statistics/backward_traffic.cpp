@@ -1,6 +1,4 @@
 // Bytes of the backward pass between HBM and the chip, in words.
-#include "kernels/experiment/traffic.h"
-
 #include <fmt/format.h>
 
 #include <string>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/traffic.h"
 #include "ui/statistics/traffic.h"
 #include "ui/words/numbers.h"
 
