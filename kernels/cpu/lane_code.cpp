@@ -24,11 +24,10 @@ inline constexpr int group_lanes = warp_lanes;
 
 template <class T>
 void run_attention(const Job<T>& job, const RowBlock& block, const CpuObserver<T>& observer, void* scratch, double* out) {
-  const RowSlice slice{block.rows, block.count, block.first};
   const TeamNeeds needs = attention_needs(job, 1, 0, observer);
   for (int lane = 0; lane < block.count; ++lane) {
     const LaneGroup group{.lane_ = lane, .shared_ = static_cast<char*>(scratch) + needs.scratch_bytes};
-    attention_thread(job, slice, 0, group, observer, {scratch, 0}, out);
+    attention_thread(job, block, 0, group, observer, {scratch, 0}, out);
   }
 }
 
@@ -51,8 +50,7 @@ void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
   const CpuObserver<double> observer{nullptr, stop};
-  for (int lane = 0; lane < block.count; ++lane)
-    dd_thread(job, RowSlice{block.rows, block.count, block.first}, 0, LaneGroup{.lane_ = lane}, observer, scratch, out);
+  for (int lane = 0; lane < block.count; ++lane) dd_thread(job, block, 0, LaneGroup{.lane_ = lane}, observer, scratch, out);
 }
 
 std::size_t dd_scratch(const Job<double>& job) { return dd_needs(job).scratch_bytes; }

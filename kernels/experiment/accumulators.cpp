@@ -10,16 +10,13 @@ Format format_after(const Rounding& r, const Format& otherwise, const Format& ma
   return r.kind == Rounding::Kind::exact ? otherwise : format_of(r, main);
 }
 
-std::string why_no_sums(const Experiment& e, const Method& m, AttentionProduct product, Accumulator accumulator) {
-  const Step step = product == AttentionProduct::qk ? Step::qk_step : Step::pv_step;
+/// The reason why nothing is added up so, where the sums have this step of rounding; `other` is another reason, or empty.
+std::string why_no_sums(const Experiment& e, Accumulator accumulator, const std::string& other, std::string_view step,
+                        const Rounding& rounding) {
   const std::string sums(name(accumulator));
   if (works_in_double(e)) return sums + " adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma";
-  if (m.order != SumOrder::sequential)
-    return sums + " adds in its own order, and order is " + std::string(sum_order_names[m.order]) + ", expected sequential";
-  if (m.precision[step] != exact)
-    return sums + " rounds its sums by itself, and " + std::string(name(step)) + " is " + rounding_text(m.precision[step]) +
-           ", expected exact";
-  return "";
+  if (!other.empty() || rounding == exact) return other;
+  return sums + " rounds its sums by itself, and " + std::string(step) + " is " + rounding_text(rounding) + ", expected exact";
 }
 
 /// Format in which a product reads tensor t under these scalings; `given` is its format without them.
@@ -82,7 +79,14 @@ std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Met
 
 std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionProduct product, Accumulator accumulator) {
   if (accumulator == Accumulator::fma || !is_emulated(m.algorithm)) return "";
-  if (std::string why = why_no_sums(e, m, product, accumulator); !why.empty()) return why;
+  const Step step = product == AttentionProduct::qk ? Step::qk_step : Step::pv_step;
+  std::string order;
+  if (m.order != SumOrder::sequential)
+    order.append(name(accumulator))
+        .append(" adds in its own order, and order is ")
+        .append(sum_order_names[m.order])
+        .append(", expected sequential");
+  if (std::string why = why_no_sums(e, accumulator, order, name(step), m.precision[step]); !why.empty()) return why;
   if (!is_tensor_core(accumulator)) return "";
   return why_no_factors(factors_of(m, product, input_format(e, m), e.format), product, accumulator);
 }
@@ -125,12 +129,9 @@ std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Met
 std::string why_no_accumulator(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {
   const Accumulator accumulator = accumulator_of(g, product);
   if (accumulator == Accumulator::fma) return "";
-  const std::string sums(name(accumulator));
-  if (works_in_double(e)) return sums + " adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma";
-  if (!is_tensor_core(accumulator)) return "the backward pass adds by fma or as a GPU's tensor cores";
-  if (const GradStep step = sum_step(product); g.precision[step] != exact)
-    return sums + " rounds its sums by itself, and " + std::string(name(step)) + " is " + rounding_text(g.precision[step]) +
-           ", expected exact";
+  const GradStep step = sum_step(product);
+  const std::string f64 = is_tensor_core(accumulator) ? "" : "the backward pass adds by fma or as a GPU's tensor cores";
+  if (std::string why = why_no_sums(e, accumulator, f64, name(step), g.precision[step]); !why.empty()) return why;
   const ProductFactors f = factors_of(e, m, g, product);
   if (f.a != f.b) return factors_text(product, f) + ": a tensor core multiplies numbers of one format";
   return why_no_tensor_core(gpu_of(accumulator), f.a, sums_of(accumulator));

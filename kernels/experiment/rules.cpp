@@ -22,13 +22,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> counterpa
 
 /// The policy that a method has: one of its own family first, since base_all and all_tile round alike.
 const Policy* named_policy(const Method& m) {
-  const Policy* found = nullptr;
-  for (const Policy& p : policies())
-    if (p.precision == m.precision && (found == nullptr || same_family(p.algorithm, m.algorithm))) {
-      found = &p;
-      if (same_family(p.algorithm, m.algorithm)) break;
-    }
-  return found;
+  for (const bool in_family : {true, false})
+    for (const Policy& p : policies())
+      if (p.precision == m.precision && (!in_family || same_family(p.algorithm, m.algorithm))) return &p;
+  return nullptr;
 }
 
 /// True if a method, or its backward pass, rounds at random.

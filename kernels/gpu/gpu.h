@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/gpu_code.h"
@@ -129,6 +130,10 @@ class Buffer {
     if (size == 0) return;
     check(cudaGetDevice(&device_), place);
     check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), place);
+  }
+  /// A copy of x, made in the stream's order. `x` must stay until the stream was waited for.
+  Buffer(const std::vector<T>& x, const Stream& stream, const CallSite place = CallSite::current()) : Buffer(x.size(), place) {
+    upload(x.data(), x.size(), stream, place);
   }
   Buffer(Buffer&& x) noexcept : data_(std::exchange(x.data_, nullptr)), size_(std::exchange(x.size_, 0)), device_(x.device_) {}
   Buffer& operator=(Buffer&& x) noexcept {

@@ -76,9 +76,7 @@ class OneGpu {
     const int count = static_cast<int>(rows.size()), blocks = (count - 1) / shape.rows + 1;
     const auto launch_part = [&](const LaunchPart& part) {
       if (part.range.from == 0) scratch_.reserve(static_cast<std::size_t>(part.blocks) * shape.scratch_bytes, stream_);
-      const DeviceSlice slice{rows_.get() + part.first,
-                              part.rows,
-                              first + part.first,
+      const DeviceSlice slice{{rows_.get() + part.first, part.rows, first + part.first},
                               part.range,
                               scratch_.get(),
                               out + static_cast<std::ptrdiff_t>(part.first) * job.d_v,

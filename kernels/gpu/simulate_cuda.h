@@ -12,10 +12,7 @@ void load_attention_in_float();
 void load_attention_in_double();
 
 /// Rows of a launch, the part of their work, and the place of the output; all arrays lie on the GPU.
-struct DeviceSlice {
-  const int* rows = nullptr;  ///< rows of Q
-  int count = 0;              ///< at least 1
-  int first = 0;              ///< index of rows[0] among all computed rows
+struct DeviceSlice : RowBlock {
   WorkRange range{};
   char* scratch = nullptr;                ///< as many bytes as the slice's blocks need, as the launch before left them
   double* out = nullptr;                  ///< row-major, of the slice

@@ -35,8 +35,7 @@ void launch(const Job<double>& job, const BlockShape& shape, const DeviceSlice& 
 void launch_double_double(const Job<double>& job, const BlockShape& shape, const DeviceSlice& slice, const Stream& stream) {
   using namespace simt_cuda;
   dd_kernel<<<static_cast<unsigned>(teams_of(slice.count)), warp_lanes, 0, stream.get()>>>(
-      job, RowSlice{slice.rows, slice.count, slice.first}, slice.range, slice.scratch, shape.scratch_bytes, slice.out,
-      slice.reached);
+      job, RowSlice(slice), slice.range, slice.scratch, shape.scratch_bytes, slice.out, slice.reached);
   check(cudaGetLastError());
 }
 

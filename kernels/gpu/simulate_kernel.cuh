@@ -44,8 +44,7 @@ void launch_attention(const Job<T>& job, const BlockShape& shape, const DeviceSl
   const LaunchObserver<T> noted{notes.moved,         notes.m,     notes.row_step, notes.held,
                                 job.exp2.score_unit, slice.range, notes.states};
   attention_kernel<T><<<static_cast<unsigned>(teams_of(slice.count)), team_threads, shape.shared_bytes, stream.get()>>>(
-      job, RowSlice{slice.rows, slice.count, slice.first}, noted, slice.scratch, shape.scratch_bytes, shape.tile_room,
-      slice.out, slice.reached);
+      job, RowSlice(slice), noted, slice.scratch, shape.scratch_bytes, shape.tile_room, slice.out, slice.reached);
   check(cudaGetLastError());
 }
 

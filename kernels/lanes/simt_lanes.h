@@ -252,12 +252,7 @@ class LaneArena {
  public:
   /// Counts the memory of a team of so many warps.
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(int warps, std::size_t tile_room)
-      : memory_(nullptr),
-        shared_(nullptr),
-        lane_(0),
-        warp_(0),
-        warps_(static_cast<std::size_t>(warps)),
-        tile_room_(tile_room) {}
+      : warps_(static_cast<std::size_t>(warps)), tile_room_(tile_room) {}
   /// `tile_room`: bytes of shared memory beside the slabs.
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(void* memory, const LaneGroup& group, std::size_t tile_room = 0)
       : memory_(static_cast<char*>(memory)),
@@ -304,9 +299,9 @@ class LaneArena {
     return (count * warp_lanes * sizeof(X) + 127) / 128 * 128;
   }
 
-  char *memory_, *shared_;
-  int lane_;
-  std::size_t warp_, warps_, tile_room_;
+  char *memory_ = nullptr, *shared_ = nullptr;
+  int lane_ = 0;
+  std::size_t warp_ = 0, warps_, tile_room_;
   std::size_t used_ = 0, tile_used_ = 0;
 };
 

@@ -7,12 +7,8 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The computed rows of one launch.
-struct RowSlice {
-  const int* rows = nullptr;  ///< rows of Q
-  int count = 0;              ///< at least 1
-  int first = 0;              ///< index of rows[0] among all computed rows
-};
+/// The computed rows of one launch, at least one.
+using RowSlice = RowBlock;
 
 /// Rows of a team, one in each lane, and how many teams a slice needs.
 inline constexpr int team_rows = warp_lanes;

@@ -77,7 +77,7 @@ std::string why_no_hardware_dimension(int d) {
 std::span<const HardwareTile> hardware_tiles() { return tiles; }
 
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method) {
-  const HardwareTile tile{method.block_q, method.block_k};
+  const HardwareTile tile = tiles_of(method);
   if (format != bf16 && format != fp16 && format != e4m3) return takes("bf16, fp16 and e4m3", "the main format", name(format));
   if (std::string reason = why_no_hardware_dimension(problem.d); !reason.empty()) return reason;
   if (!shape_of(problem).is_square()) return "The hardware kernel takes as many keys as queries, and d columns of V.";

@@ -17,12 +17,7 @@ namespace {
 class OnDevice {
  public:
   OnDevice(const HardwareLaunch& x, const Stream& stream)
-      : q_(x.q.size()), k_(x.k.size()), v_(x.v.size()), rows_(x.rows.size()), o_(x.outputs()) {
-    q_.upload(x.q.data(), x.q.size(), stream);
-    k_.upload(x.k.data(), x.k.size(), stream);
-    v_.upload(x.v.data(), x.v.size(), stream);
-    rows_.upload(x.rows.data(), x.rows.size(), stream);
-  }
+      : q_(x.q, stream), k_(x.k, stream), v_(x.v, stream), rows_(x.rows, stream), o_(x.outputs()) {}
 
   mma::Arguments arguments(const HardwareLaunch& x) const {
     return {.q = q_.get(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/experiment/stop_sign.h"
 #include "kernels/gpu/gpu_code.h"
 
@@ -19,10 +20,7 @@ struct DeviceInfo;
 
 /// Queries and keys that a thread block processes at a time. 128 x 64 reads shared memory least; but one head of 8192 queries
 /// is only 64 blocks of 128, half of a large GPU, so that a single head is faster in blocks of 64 queries.
-struct HardwareTile {
-  int block_q = 64, block_k = 64;
-  friend constexpr bool operator==(const HardwareTile&, const HardwareTile&) = default;
-};
+using HardwareTile = TileSizes;
 std::span<const HardwareTile> hardware_tiles();
 
 /// One sentence that says why no GPU's kernel can answer `method` on `problem` in main format `format`; empty: it can on a
@@ -82,7 +80,7 @@ struct HardwareLaunch {
   float c = 0;      ///< scale * log2 e
   float shift = 0;  ///< P, and l with it, carries a factor 2^shift
   Format format = bf16;
-  HardwareTile tile{};
+  HardwareTile tile{64, 64};
 
   /// Numbers of O, of all heads.
   std::size_t outputs() const { return static_cast<std::size_t>(heads) * rows.size() * static_cast<std::size_t>(d); }

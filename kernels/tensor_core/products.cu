@@ -103,11 +103,8 @@ std::vector<std::uint32_t> device_product_words(const ProductWords& words, int d
   if (words.tiles == 0) return {};
   use_device(device);
   const Stream stream;
-  Buffer<std::uint32_t> a(words.a.size()), b(words.b.size()), c(words.c.size());
+  const Buffer<std::uint32_t> a(words.a, stream), b(words.b, stream), c(words.c, stream);
   Buffer<int> ran(1);
-  a.upload(words.a.data(), words.a.size(), stream);
-  b.upload(words.b.data(), words.b.size(), stream);
-  c.upload(words.c.data(), words.c.size(), stream);
   ran.clear(stream);
   launch(words.kind, {.a = a.get(), .b = b.get(), .c = c.get(), .ran = ran.get(), .steps = words.steps}, words.tiles, stream);
   std::vector<std::uint32_t> sums(words.c.size());

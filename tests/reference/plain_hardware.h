@@ -14,7 +14,7 @@ namespace attoscope::plain {
 struct IntegerScores {
   Format format = bf16;
   int n = 100, d = 64;
-  HardwareTile tile{};
+  HardwareTile tile{64, 64};
   bool causal = false;
   int p_exponent = 0;
   std::uint64_t seed = 1;
