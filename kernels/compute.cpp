@@ -12,7 +12,6 @@
 #include "kernels/engine_answer.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
-#include "kernels/gpu/gpu_code.h"
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/pending_answer.h"

@@ -16,7 +16,7 @@
 #include "app/session/experiment_options.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/settings.h"
-#include "kernels/gpu/gpu_code.h"
+#include "kernels/gpu/device.h"
 
 namespace CLI {
 class App;

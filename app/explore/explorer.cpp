@@ -24,7 +24,6 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/gpu_code.h"
 #include "kernels/tensor_core/hardware.h"
 #include "ui/frame/loaded_output.h"
 

@@ -5,7 +5,6 @@
 
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/engine.h"
-#include "kernels/gpu/gpu_code.h"
 
 namespace attoscope {
 namespace {
@@ -54,6 +53,34 @@ int rows_at_a_time(const std::vector<int>& gpus) {
   for (const int gpu : gpus)
     rows += std::max(1, std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index)->multiprocessors) * rows_of_a_multiprocessor;
   return rows;
+}
+
+const DeviceInfo* GpuCode::lacking(int gpu, LoadCode* code) const {
+  const auto known = std::ranges::find(devices_, gpu, &DeviceInfo::index);
+  const std::lock_guard lock(mutex_);
+  return known != devices_.end() && known->compiles && !loaded_.contains({gpu, code}) ? &*known : nullptr;
+}
+
+std::string GpuCode::sentence(const std::vector<int>& gpus, LoadCode* code) const {
+  for (const int gpu : gpus)
+    if (const DeviceInfo* const device = lacking(gpu, code))
+      return "The driver compiles the code for " + device->name + ", once: about half a minute.";
+  return "";
+}
+
+void GpuCode::load(const std::vector<int>& gpus, LoadCode* code) {
+  const std::lock_guard one_at_a_time(loading_);
+  for (const int gpu : gpus) {
+    if (lacking(gpu, code) == nullptr) continue;
+    code(gpu);
+    const std::lock_guard lock(mutex_);
+    loaded_.insert({gpu, code});
+  }
+}
+
+GpuCode& gpu_code() {
+  static GpuCode code(cuda_devices());
+  return code;
 }
 
 #ifndef ATTOSCOPE_CUDA

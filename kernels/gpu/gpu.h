@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/gpu_code.h"
 
 namespace attoscope {
 
@@ -74,7 +73,7 @@ void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
 }
 
 /// Frees CUDA's handles.
-struct Destroy {
+struct DestroyHandle {
   void operator()(cudaStream_t stream) const { ignore(cudaStreamDestroy(stream)); }
   void operator()(cudaEvent_t event) const { ignore(cudaEventDestroy(event)); }
 };
@@ -93,7 +92,7 @@ class Stream {
   void wait(const CallSite place = CallSite::current()) const { check(cudaStreamSynchronize(get()), place); }
 
  private:
-  std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy> stream_;
+  std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyHandle> stream_;
 };
 
 /// A point in a stream.
@@ -118,7 +117,7 @@ class Event {
   }
 
  private:
-  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy> event_;
+  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyHandle> event_;
 };
 
 /// `size` elements of T on the GPU that is current at construction; freed on the same GPU, whichever is current then.

@@ -12,7 +12,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/stop_sign.h"
-#include "kernels/gpu/gpu_code.h"
+#include "kernels/gpu/device.h"
 
 namespace attoscope {
 

@@ -7,7 +7,6 @@
 
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/gpu/device.h"
-#include "kernels/gpu/gpu_code.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/stop_token.h"
 #include "kernels/train/plan/plan.h"

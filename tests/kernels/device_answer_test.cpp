@@ -2,7 +2,7 @@
 
 #include "kernels/gpu/device_answer.h"
 
-#include "kernels/gpu/gpu_code.h"
+#include "kernels/gpu/device.h"
 #include "tests/support/matchers.h"
 
 namespace attoscope {

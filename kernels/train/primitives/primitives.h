@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gpu/gpu_code.h"
+#include "kernels/gpu/device.h"
 #include "kernels/train/head/head.h"
 #include "kernels/train/plan/parameters.h"
 
