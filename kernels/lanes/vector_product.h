@@ -8,7 +8,7 @@ namespace ATTOSCOPE_ISA {
 
 // --- one query row ----------------------------------------------------------------------------------------------------
 
-// Where a block has one query row, and nothing is rounded, the lanes are rows of C, so that none is idle. Every element is the
+// The lanes are rows of C where a block has one query row and nothing is rounded, so that none is idle. Every element is the
 // same chain of fma as in lanes that are query rows.
 
 /// x[i][j] becomes x[j][i]: squares of `size` beside the diagonal change places, then the smaller ones inside them.
