@@ -107,8 +107,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .QKV = "e4m3/head",
      .P = "e4m3/x256/shift",
      .fa3_tiles = true,
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .sums = Accumulator::h100,
      .flush = 0},
     {.name = "fa3_fp8_block",
      .what = "the same in tiles of 128 x 128, with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
@@ -131,8 +130,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .source = "flashinfer-ai/flashinfer, include/flashinfer/attention/hopper/variants.cuh",
      .QKV = "e4m3/head",
      .P = "e4m3/x448",
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .sums = Accumulator::h100,
      .flush = 0},
     {.name = "cudnn_fp8",
      .what = "cuDNN in e4m3 as its reference computes it: P times 2 (its caller's scale 32 times 2^-4), a max that stays while "
@@ -167,52 +165,38 @@ constexpr std::array<ScaledKernel, 17> table{{
     {.name = "kv_fp8",
      .what = "K and V kept in e4m3 with one scale, read back as bf16; the arithmetic is that of bf16",
      .source = vllm,
-     .K = "e4m3/head/to:main",
-     .V = "e4m3/head/to:main",
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .KV = "e4m3/head/to:main",
+     .sums = Accumulator::h100,
      .rounded_P = to_main},
     {.name = "kv_int8",
      .what = "K and V kept in int8 with a scale a token, read back as bf16",
      .source = vllm,
-     .K = "int8/token/to:main",
-     .V = "int8/token/to:main",
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .KV = "int8/token/to:main",
+     .sums = Accumulator::h100,
      .rounded_P = to_main},
     {.name = "kv_int4",
      .what = "K and V kept in int4 with a scale for 32 numbers of a token, read back as bf16",
      .source = vllm,
-     .K = "int4/columns:32/to:main",
-     .V = "int4/columns:32/to:main",
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .KV = "int4/columns:32/to:main",
+     .sums = Accumulator::h100,
      .rounded_P = to_main},
     {.name = "kv_nvfp4",
      .what =
          "K and V kept in NVFP4, blocks of 16 numbers of a token, read back as bf16. The kernel's reciprocals are approximate",
      .source = "flashinfer-ai/flashinfer, NVFP4 KV cache",
-     .K = "e2m1/columns:16/nvfp4/to:main",
-     .V = "e2m1/columns:16/nvfp4/to:main",
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .KV = "e2m1/columns:16/nvfp4/to:main",
+     .sums = Accumulator::h100,
      .rounded_P = to_main},
     {.name = "kv_flashmla",
      .what = "K and V kept in e4m3 with a power-of-two scale for 128 numbers of a token, read back as bf16. The part of K that "
              "carries positions stays in bf16 there",
      .source = "deepseek-ai/FlashMLA, V3.2 cache of 656 bytes a token",
-     .K = "e4m3/columns:128/ceil/to:main",
-     .V = "e4m3/columns:128/ceil/to:main",
-     .qk = Accumulator::h100,
-     .pv = Accumulator::h100,
+     .KV = "e4m3/columns:128/ceil/to:main",
+     .sums = Accumulator::h100,
      .rounded_P = to_main},
 }};
 
-/// The scaling of a tensor by its own text, or else by that of several.
-Scaling scaling_of(std::string_view own, std::string_view of_several = {}) {
-  const std::string_view text = own.empty() ? of_several : own;
-  return text.empty() ? Scaling{} : parse_scaling(text);
-}
+Scaling scaling_of(std::string_view text) { return text.empty() ? Scaling{} : parse_scaling(text); }
 
 /// A kernel of 16 bits whose products this GPU adds.
 KernelPreset plain_kernel(std::string_view name, std::string_view what, std::string_view source, Accumulator sums,
@@ -327,9 +311,9 @@ Method method_of(const ScaledKernel& k) {
            .flush = k.flush,
            .precision = policy("hw").precision};
   m.precision[Step::P] = k.rounded_P;
-  m.scaling = {.Q = scaling_of(k.Q, k.QKV),
-               .K = scaling_of(k.K, k.QKV),
-               .V = scaling_of(k.V, k.QKV),
+  m.scaling = {.Q = scaling_of(k.Q),
+               .K = scaling_of(k.K),
+               .V = scaling_of(k.V),
                .P = scaling_of(k.P),
                .hadamard = k.hadamard,
                .smooth_K = k.smooth_K,

@@ -38,16 +38,16 @@ std::string_view kernel_name(const Method& m, const Problem& problem, const Form
 /// A scaled kernel; texts are those of `parse_scaling`, empty for off.
 struct ScaledKernel {
   std::string_view name;
-  std::string_view what;                       ///< its method, with the differences from the kernel
-  std::string_view source;                     ///< where it was read
-  std::string_view QKV{}, Q{}, K{}, V{}, P{};  ///< QKV: of all three
+  std::string_view what;                                           ///< its method, with the differences from the kernel
+  std::string_view source;                                         ///< where it was read
+  std::string_view QKV{}, KV = QKV, Q = QKV, K = KV, V = KV, P{};  ///< QKV and KV: of several
   int block_q = 128, block_k = 128;
   int smooth_Q = 0;
   bool smooth_K = false, hadamard = false;
   bool lazy_max = false;  ///< the max stays while the new one exceeds it by at most 4 powers of two: cuDNN's
   bool reverse_keys = false;
   bool fa3_tiles = false;  ///< tiles by d and mask, as FlashAttention-3 chooses them for e4m3
-  Accumulator qk = Accumulator::fma, pv = Accumulator::fma;
+  Accumulator sums = Accumulator::fma, qk = sums, pv = sums;  ///< sums: of both products
   int flush = flush_of_policy;
   Rounding rounded_P{};  ///< where P is not scaled
 };
