@@ -28,17 +28,13 @@ GradPrecision rounded_everywhere(DeltaFrom from) {
   return p;
 }
 
-constexpr std::array<TilesUpTo, 3> fa2_tiles{
-    {{64, {128, 128}, {128, 128}}, {128, {64, 128}, {64, 128}}, {max_d, {64, 64}, {64, 64}}}};
-constexpr std::array<TilesUpTo, 5> fa3_tiles{{{64, {128, 128}, {128, 128}},
-                                              {96, {64, 128}, {64, 128}},
-                                              {128, {80, 128}, {64, 128}},
-                                              {192, {64, 96}, {64, 96}},
-                                              {max_d, {64, 80}, {64, 80}}}};
-constexpr std::array<TilesUpTo, 1> fa4_tiles{{{max_d, {128, 128}, {128, 128}}}};
-constexpr std::array<TilesUpTo, 1> triton_tiles{{{max_d, {32, 32}, {32, 32}}}};
-constexpr std::array<TilesUpTo, 1> mxfp8_tiles{{{max_d, {128, 128}, {128, 128}}}};
-constexpr std::array<TilesUpTo, 1> one_tile{{{max_d, {max_tile, max_tile}, {max_tile, max_tile}}}};
+constexpr std::array<TilesUpTo, 3> fa2_tiles{{{64, {128, 128}}, {128, {64, 128}}, {max_d, {64, 64}}}};
+constexpr std::array<TilesUpTo, 5> fa3_tiles{
+    {{64, {128, 128}}, {96, {64, 128}}, {128, {80, 128}, {64, 128}}, {192, {64, 96}}, {max_d, {64, 80}}}};
+constexpr std::array<TilesUpTo, 1> fa4_tiles{{{max_d, {128, 128}}}};
+constexpr std::array<TilesUpTo, 1> triton_tiles{{{max_d, {32, 32}}}};
+constexpr std::array<TilesUpTo, 1> mxfp8_tiles{{{max_d, {128, 128}}}};
+constexpr std::array<TilesUpTo, 1> one_tile{{{max_d, {max_tile, max_tile}}}};
 
 constexpr std::string_view own = "this program's own choice of roundings";
 

@@ -14,23 +14,14 @@ namespace {
 
 constexpr int any_d = max_d;
 /// Tiles of FlashAttention-2 on sm_80, and on the smaller shared memory of sm_86 and sm_89.
-constexpr std::array<TilesUpTo, 2> fa2_sm80{{{64, {128, 128}, {128, 128}}, {any_d, {128, 64}, {128, 64}}}};
-constexpr std::array<TilesUpTo, 5> fa2_sm8x{{{64, {128, 128}, {128, 128}},
-                                             {96, {128, 64}, {64, 64}},
-                                             {128, {128, 32}, {64, 64}},
-                                             {192, {128, 64}, {128, 64}},
-                                             {any_d, {64, 64}, {64, 64}}}};
-constexpr std::array<TilesUpTo, 5> fa3_sm90{{{64, {192, 192}, {192, 128}},
-                                             {96, {192, 144}, {192, 144}},
-                                             {128, {128, 176}, {128, 128}},
-                                             {192, {128, 112}, {128, 112}},
-                                             {any_d, {128, 80}, {128, 80}}}};
-constexpr std::array<TilesUpTo, 5> fa3_fp8_sm90{{{64, {192, 160}, {192, 160}},
-                                                 {96, {192, 128}, {192, 128}},
-                                                 {128, {128, 224}, {128, 224}},
-                                                 {192, {128, 160}, {128, 160}},
-                                                 {any_d, {128, 128}, {128, 128}}}};
-constexpr std::array<TilesUpTo, 1> fa4_sm100{{{any_d, {128, 128}, {128, 128}}}};
+constexpr std::array<TilesUpTo, 2> fa2_sm80{{{64, {128, 128}}, {any_d, {128, 64}}}};
+constexpr std::array<TilesUpTo, 5> fa2_sm8x{
+    {{64, {128, 128}}, {96, {128, 64}, {64, 64}}, {128, {128, 32}, {64, 64}}, {192, {128, 64}}, {any_d, {64, 64}}}};
+constexpr std::array<TilesUpTo, 5> fa3_sm90{
+    {{64, {192, 192}, {192, 128}}, {96, {192, 144}}, {128, {128, 176}, {128, 128}}, {192, {128, 112}}, {any_d, {128, 80}}}};
+constexpr std::array<TilesUpTo, 5> fa3_fp8_sm90{
+    {{64, {192, 160}}, {96, {192, 128}}, {128, {128, 224}}, {192, {128, 160}}, {any_d, {128, 128}}}};
+constexpr std::array<TilesUpTo, 1> fa4_sm100{{{any_d, {128, 128}}}};
 
 constexpr std::string_view fa2_source =
     "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_fwd_launch_template.h, flash_fwd_kernel.h";

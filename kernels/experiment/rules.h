@@ -59,7 +59,7 @@ Method with_tiles(Method method, const TileSizes& tiles);
 /// Tiles of a kernel up to a head dimension, without a mask and with one.
 struct TilesUpTo {
   int most_d;
-  TileSizes plain, masked;
+  TileSizes plain, masked = plain;
 };
 /// The tiles of the first row that has the head dimension.
 TileSizes tiles_for(std::span<const TilesUpTo> rows, int d, bool is_masked);
