@@ -24,14 +24,6 @@ bool set_whole(T& x, std::string_view text, T min, T max) {
   x = *typed;
   return true;
 }
-template <std::unsigned_integral T>
-bool set_whole(T* x, std::string_view text) {
-  return set_whole(*x, text, T{0}, std::numeric_limits<T>::max());
-}
-template <std::unsigned_integral T>
-std::string whole_text(T*) {
-  return whole_range_text(T{0}, std::numeric_limits<T>::max());
-}
 
 bool set_real(double& x, std::string_view text, const RealRange& range) {
   const auto typed = to_number<double>(text);
@@ -151,7 +143,7 @@ std::string text(const Setting& s) {
 std::string expected(const Setting& s) {
   return std::visit(
       Cases{[&](int*) { return whole_range_text(static_cast<int>(s.range.min), static_cast<int>(s.range.max)); },
-            [](unsigned* x) { return whole_text(x); }, [](std::uint64_t* x) { return whole_text(x); },
+            []<std::unsigned_integral T>(T*) { return whole_range_text(T{0}, std::numeric_limits<T>::max()); },
             [&](double*) { return text(s.range); }, [&](std::optional<double>*) { return text(s.range) + ", or none"; },
             [](bool*) { return std::string("true or false"); }, [](std::string*) { return std::string("a text"); },
             [](const NamedValue& x) { return listed(x.names); },
@@ -166,7 +158,7 @@ std::string expected(const Setting& s) {
 bool set(const Setting& s, std::string_view text) {
   return std::visit(
       Cases{[&](int* x) { return set_whole(*x, text, static_cast<int>(s.range.min), static_cast<int>(s.range.max)); },
-            [&](unsigned* x) { return set_whole(x, text); }, [&](std::uint64_t* x) { return set_whole(x, text); },
+            [&]<std::unsigned_integral T>(T* x) { return set_whole(*x, text, T{0}, std::numeric_limits<T>::max()); },
             [&](double* x) { return set_real(*x, text, s.range); },
             [&](std::optional<double>* x) { return set_sink(*x, text, s.range); }, [&](bool* x) { return set_flag(*x, text); },
             [&](std::string* x) { return *x = text, true; }, [&](const NamedValue& x) { return set_name(x, text); },

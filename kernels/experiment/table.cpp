@@ -67,8 +67,7 @@ std::string text_of(const ColumnHeading& heading, const TableCell& cell) {
   const auto* const number = std::get_if<double>(&cell);
   if (number == nullptr || heading.digits == 0) return file_text(cell);
   if (std::isnan(*number)) return "nan";
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, *number, std::chars_format::general, heading.digits).ptr};
+  return shortest(*number, std::chars_format::general, heading.digits);
 }
 
 bool has_words(const Table& table, std::size_t column) {

@@ -12,10 +12,7 @@ constexpr std::string_view stochastically = "/stochastic", aligned_top_left = ":
 
 }  // namespace
 
-std::string four_digits(double x) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, x, std::chars_format::general, 4).ptr};
-}
+std::string four_digits(double x) { return shortest(x, std::chars_format::general, 4); }
 
 std::string hex16(std::uint64_t x) {
   const std::string digits = shortest(x, 16);

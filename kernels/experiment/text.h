@@ -26,12 +26,12 @@ std::optional<T> to_number(std::string_view text, Base... base) {
   return value;
 }
 
-/// The shortest text that reads back as x; of an integer all its digits, perhaps to a base.
-template <class T, class... Base>
+/// The shortest text that reads back as x, or x in a form of std::to_chars; of an integer all its digits, perhaps to a base.
+template <class T, class... Form>
   requires std::integral<T> || std::floating_point<T>
-std::string shortest(T x, Base... base) {
+std::string shortest(T x, Form... form) {
   char buffer[72];
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, base...).ptr};
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, form...).ptr};
 }
 
 /// x in four digits, as "0.1443" or "1.2e-05".
