@@ -218,8 +218,7 @@ constexpr std::array table{
 
 /// Draws a panel, unless it is a tab behind another.
 void draw_docked(const Panel& panel, const Frame& frame) {
-  View& view = frame.session.view;
-  if (panel.shown != nullptr && !(view.*panel.shown)) return;
+  if (panel.shown != nullptr && !(frame.session.view.*panel.shown)) return;
   if (panel.comes_to_front != nullptr && panel.comes_to_front(frame)) ImGui::SetNextWindowFocus();
   constexpr ImGuiWindowFlags flags =
                                  ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoFocusOnAppearing,
@@ -227,12 +226,7 @@ void draw_docked(const Panel& panel, const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(8)});
   const bool open = ImGui::Begin(panel.name, nullptr, flags | (panel.scrolls ? 0 : still));
   ImGui::PopStyleVar();
-  if (open) {
-    const Box all = rest_of_panel();
-    panel.draw(frame);
-    if (panel.csv != nullptr)
-      offer_export({Plot::window, panel.name, all.min, all.max, [&] { return panel.csv(frame); }}, view, frame.requests);
-  }
+  if (open) panel.draw(frame);
   ImGui::End();
 }
 

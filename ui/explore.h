@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "imgui.h"
 #include "ui/frame/frame.h"
@@ -24,7 +23,6 @@ struct Panel {
   bool scrolls = false;
   bool View::* shown = nullptr;                    ///< its switch; null: always shown
   bool (*comes_to_front)(const Frame&) = nullptr;  ///< true in a frame in which its tab comes to the front
-  std::string (*csv)(const Frame&) = nullptr;      ///< numbers of the whole panel, for its save button; null: it has none
 };
 /// The panels of Explore, in the order in which they are drawn.
 std::span<const Panel> panels();

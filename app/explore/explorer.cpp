@@ -249,7 +249,7 @@ namespace {
 
 /// `whole` with the window settings of the session that it replaces.
 ui::Session in_place_of(const ui::Session& shown, ui::Session whole) {
-  look_of(whole.view) = look_of(shown.view);
+  take_look(whole.view, shown.view);
   whole.view.show_pins = shown.view.show_pins;
   whole.view.welcome = shown.view.welcome;
   whole.origin = shown.origin;

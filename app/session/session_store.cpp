@@ -137,7 +137,7 @@ ui::Session SessionStore::open(const std::string& path, std::vector<std::string>
 
 ui::Session SessionStore::fresh(const ui::Session& like) {
   ui::Session session = first_session();
-  look_of(session.view) = look_of(like.view);
+  take_look(session.view, like.view);
   session.view.welcome = like.view.welcome;
   session.device = like.device;
   session.origin = documents_.rbegin()->first + 1;

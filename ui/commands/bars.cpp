@@ -55,9 +55,7 @@ void scale_buttons(View& view) {
 
 /// A quiet button with a tooltip.
 bool bar_button(const char* text, float width, const char* what, bool possible = true) {
-  ImGui::BeginDisabled(!possible);
-  const bool pressed = quiet_button(text, px(width));
-  ImGui::EndDisabled();
+  const bool pressed = if_possible(possible, [&] { return quiet_button(text, px(width)); });
   explain(what);
   return pressed;
 }

@@ -94,23 +94,21 @@ void add_settings(const std::vector<SettingText>& list, std::vector<PaletteComma
     if (is_internal(s)) continue;
     for (const std::string& choice : s.choices) {
       std::string words = s.path + " " + std::string(alias(s.path)) + (choice == s.text ? " (now)" : "");
-      all.push_back({title(s.path) + ": " + choice, std::move(words), "",
-                     [path = s.path, choice](const Frame& t) { set(t, path, choice); }, ""});
+      all.push_back({title(s.path) + ": " + choice, std::move(words),
+                     [path = s.path, choice](const Frame& t) { set(t, path, choice); }});
     }
     if (!s.expected.empty())
-      all.push_back({"set " + title(s.path) + " …",
-                     s.path + " " + std::string(alias(s.path)) + ", now " + s.text,
-                     "",
-                     {},
-                     "set " + s.path + " to "});
+      all.push_back({.name = "set " + title(s.path) + " …",
+                     .what = s.path + " " + std::string(alias(s.path)) + ", now " + s.text,
+                     .complete = "set " + s.path + " to "});
   }
 }
 
 void add_policies(const Method& m, const std::string& method, std::vector<PaletteCommand>& all) {
   for (const Policy& p : policies())
     if (policy_name(p.precision, m.algorithm) == p.name)
-      all.push_back({method + ": policy " + std::string(p.name), "preset of " + method + ": " + std::string(p.what), "",
-                     [path = method + ".policy", name = std::string(p.name)](const Frame& t) { set(t, path, name); }, ""});
+      all.push_back({method + ": policy " + std::string(p.name), "preset of " + method + ": " + std::string(p.what),
+                     [path = method + ".policy", name = std::string(p.name)](const Frame& t) { set(t, path, name); }});
 }
 
 /// Returns an experiment with a kernel as a, or as b.
@@ -119,8 +117,8 @@ using Change = Experiment (*)(Experiment, const KernelPreset&);
 void add_kernels(std::string_view method, Change change, std::vector<PaletteCommand>& all) {
   for (const KernelPreset& k : kernel_presets())
     all.push_back({std::string(method) + ": kernel " + std::string(k.name),
-                   "whole kernel preset: " + std::string(k.what) + ", " + std::string(k.source), "",
-                   [&k, change](const Frame& t) { t.session.experiment = change(t.session.experiment, k); }, ""});
+                   "whole kernel preset: " + std::string(k.what) + ", " + std::string(k.source),
+                   [&k, change](const Frame& t) { t.session.experiment = change(t.session.experiment, k); }});
 }
 
 /// Adds a command for each accumulator that both products of a method can have.
@@ -133,9 +131,8 @@ void add_sums(const Experiment& e, Method Experiment::* method, std::string_view
       continue;
     all.push_back(
         {std::string(title) + ": sums " + std::string(name(accumulator)),
-         "accumulator of q.k and P.V, " + std::string(parameter("accumulator").alias), "",
-         [method, accumulator](const Frame& t) { (t.session.experiment.*method).accumulator = {accumulator, accumulator}; },
-         ""});
+         "accumulator of q.k and P.V, " + std::string(parameter("accumulator").alias),
+         [method, accumulator](const Frame& t) { (t.session.experiment.*method).accumulator = {accumulator, accumulator}; }});
   }
 }
 
@@ -221,9 +218,8 @@ std::vector<PaletteCommand> assignments(std::string_view query, const Frame& tar
   std::vector<std::pair<double, PaletteCommand>> ranked;
   const auto add = [&](const std::string& path, const std::string& shown, const std::string& words,
                        std::function<void(const Frame&)> act) {
-    PaletteCommand c{"set " + shown + " to " + asked->value, words, "", std::move(act), ""};
-    const double fit = fitness(asked->what, {shown + " " + path, words, "", {}, ""});
-    if (fit >= 0) ranked.emplace_back(fit, std::move(c));
+    const double fit = fitness(asked->what, {shown + " " + path, words});
+    if (fit >= 0) ranked.push_back({fit, {"set " + shown + " to " + asked->value, words, std::move(act)}});
   };
   for (const char* side : {"block_k", "block_q"})
     add(side, side, target.session.view.square_tiles ? "square tiles of both methods" : "tiles of both methods",
@@ -244,14 +240,13 @@ std::vector<PaletteCommand> assignments(std::string_view query, const Frame& tar
 
 void add_questions(std::vector<PaletteCommand>& all) {
   for (const UserQuestion& q : questions())
-    all.push_back(
-        {fmt::format("ask: {}", q.words), std::string(q.answer), "", [act = q.act](const Frame& t) { act(t); }, "", 0});
+    all.push_back({fmt::format("ask: {}", q.words), std::string(q.answer), q.act, "", "", 0});
 }
 
 void add_workspaces(std::vector<PaletteCommand>& all) {
   for (std::size_t i = 0; i < workspaces.size(); ++i)
-    all.push_back({"workspace: " + std::string(workspaces[i].label), "go to tab: " + std::string(workspaces[i].what), "",
-                   [i](const Frame& t) { t.session.view.workspace = static_cast<Workspace>(i); }, ""});
+    all.push_back({"workspace: " + std::string(workspaces[i].label), "go to tab: " + std::string(workspaces[i].what),
+                   [i](const Frame& t) { t.session.view.workspace = static_cast<Workspace>(i); }});
 }
 
 void go_to_lesson(const Frame& t, const Lesson& lesson, int step) {
@@ -264,13 +259,13 @@ void add_lessons(const LearnInput& learn, std::vector<PaletteCommand>& all) {
   int number = 0;
   for (const Lesson& lesson : *learn.lessons) {
     const std::string title = fmt::format("lesson {}", ++number);
-    all.push_back({title + ": " + lesson.title, "Learn", "",
-                   [lessons = learn.lessons, &lesson](const Frame& t) { go_to_lesson(t, lesson, 0); }, "", 1 + 0.01 * number});
+    all.push_back({title + ": " + lesson.title, "Learn",
+                   [lessons = learn.lessons, &lesson](const Frame& t) { go_to_lesson(t, lesson, 0); }, "", "",
+                   1 + 0.01 * number});
     for (int step = 1; step < static_cast<int>(lesson.steps.size()); ++step)
       all.push_back({fmt::format("{}, step {}: {}", title, step + 1, lesson.steps[static_cast<std::size_t>(step)].title),
-                     lesson.title, "",
-                     [lessons = learn.lessons, &lesson, step](const Frame& t) { go_to_lesson(t, lesson, step); }, "",
-                     2 + 0.01 * number});
+                     lesson.title, [lessons = learn.lessons, &lesson, step](const Frame& t) { go_to_lesson(t, lesson, step); },
+                     "", "", 2 + 0.01 * number});
   }
 }
 
@@ -285,26 +280,24 @@ void ask_file(const Frame& t, FileUse use, PathPrompt Popups::* prompt) {
 /// Commands for the loaded output of a kernel.
 void add_your_kernel(const Session& session, std::vector<PaletteCommand>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
-  all.push_back({"your kernel: open its output …", std::string(words), "",
-                 [](const Frame& t) { ask_file(t, FileUse::output, &Popups::kernel); }, ""});
+  all.push_back({"your kernel: open its output …", std::string(words),
+                 [](const Frame& t) { ask_file(t, FileUse::output, &Popups::kernel); }});
   all.push_back({"session: save with its tensors …", "pack, one file NAME.attoscope.zip that opens anywhere, share, archive",
-                 "", [](const Frame& t) { ask_session(SessionRequest::Act::pack, t.input, t.state, t.requests); }, ""});
-  all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors", "",
-                 [](const Frame& t) { ask_file(t, FileUse::tensors, &Popups::file); }, ""});
+                 [](const Frame& t) { ask_session(SessionRequest::Act::pack, t.input, t.state, t.requests); }});
+  all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors",
+                 [](const Frame& t) { ask_file(t, FileUse::tensors, &Popups::file); }});
   if (session.experiment.problem.input.kind == InputKind::tensors)
-    all.push_back({"input: list its tensors", "names, shapes, types, which are taken as Q, K, V and O", "",
-                   [](const Frame& t) {
+    all.push_back({"input: list its tensors", "names, shapes, types, which are taken as Q, K, V and O", [](const Frame& t) {
                      t.session.view.workspace = Workspace::explore;
                      t.session.view.show_tensors = true;
-                   },
-                   ""});
+                   }});
   if (session.experiment.loaded.file.empty()) return;
   constexpr std::array<std::pair<LoadedPlace, const char*>, 3> places{
       {{LoadedPlace::a, "a"}, {LoadedPlace::b, "b"}, {LoadedPlace::nowhere, "off"}}};
   for (const auto& [place, text] : places) {
     if (place != LoadedPlace::nowhere && session.experiment.backward.on) continue;  // an output has no backward pass
-    all.push_back({std::string("your kernel: ") + text, "in the place of a, of b, or of neither; " + std::string(words), "",
-                   [place = place](const Frame& t) { t.session.experiment = with_loaded(t.session.experiment, place); }, ""});
+    all.push_back({std::string("your kernel: ") + text, "in the place of a, of b, or of neither; " + std::string(words),
+                   [place = place](const Frame& t) { t.session.experiment = with_loaded(t.session.experiment, place); }});
   }
 }
 
@@ -314,69 +307,61 @@ void add_backward(const Experiment& e, std::vector<PaletteCommand>& all) {
   constexpr std::string_view words = "gradient, backward pass, .npy, .safetensors";
   for (const auto& [title, use, prompt] :
        {std::tuple{"dQ", FileUse::dq, &Popups::dq}, {"dK", FileUse::dk, &Popups::dk}, {"dV", FileUse::dv, &Popups::dv}})
-    all.push_back({fmt::format("your kernel: open its {} …", title), "rounded or wrong? judge, " + std::string(words), "",
-                   [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }, ""});
-  all.push_back(
-      {"dO: open a file …", std::string(words), "", [](const Frame& t) { ask_file(t, FileUse::d_o, &Popups::d_o); }, ""});
-  all.push_back(
-      {"dL: open a file …", std::string(words), "", [](const Frame& t) { ask_file(t, FileUse::d_lse, &Popups::d_lse); }, ""});
+    all.push_back({fmt::format("your kernel: open its {} …", title), "rounded or wrong? judge, " + std::string(words),
+                   [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }});
+  for (const auto& [title, use, prompt] : {std::tuple{"dO", FileUse::d_o, &Popups::d_o}, {"dL", FileUse::d_lse, &Popups::d_lse}})
+    all.push_back({fmt::format("{}: open a file …", title), std::string(words),
+                   [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }});
   for (const bool of_b : {false, true})
     for (const GradKernel& k : grad_kernels()) {
       const GradMethod named = grad_method(k.name, e.problem.d, e.problem.mask);
       if (!why_no_gradient(e, of_b ? e.b : e.a, named).empty()) continue;
       all.push_back({fmt::format("{}: {}", of_b ? "b" : "a", k.name),
-                     fmt::format("backward pass, whole kernel preset: {}, {}", k.what, k.source), "",
+                     fmt::format("backward pass, whole kernel preset: {}, {}", k.what, k.source),
                      [named, of_b](const Frame& t) {
                        (of_b ? t.session.experiment.backward.b : t.session.experiment.backward.a) = named;
-                     },
-                     ""});
+                     }});
     }
 }
 
 void add_presets(const ChoicesInput& choices, std::vector<PaletteCommand>& all) {
   if (choices.probes)
     for (const ProbeEntry& p : *choices.probes)
-      all.push_back({"preset: " + p.title, p.sentence, "", [p](const Frame& t) { ask_probe(t.session, t.state, p); }, ""});
+      all.push_back({"preset: " + p.title, p.sentence, [p](const Frame& t) { ask_probe(t.session, t.state, p); }});
   for (const DeviceEntry& d : choices.devices)
     if (d.reason.empty())
-      all.push_back({"device: " + d.spec, d.name, "", [spec = d.spec](const Frame& t) { t.session.device = spec; }, ""});
+      all.push_back({"device: " + d.spec, d.name, [spec = d.spec](const Frame& t) { t.session.device = spec; }});
 }
 
 void add_heads(const Session& session, const PanelInput& input, std::vector<PaletteCommand>& all) {
   if (session.experiment.problem.input.kind != InputKind::tensors) return;
   for (std::size_t i = 0; i < input.choices.tensors.head_names.size(); ++i)
-    all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
-                   [i](const Frame& t) {
-                     t.state.popups.palette.complaint = set_setting(t.session, "problem.input.index", std::to_string(i));
-                   },
-                   ""});
+    all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file",
+                   [i](const Frame& t) { set(t, "problem.input.index", std::to_string(i)); }});
 }
 
 void add_kept(const Session& session, const SessionFiles& files, std::vector<PaletteCommand>& all) {
   for (const RecentSession& r : files.recent)
     if (r.reason.empty())
       all.push_back(
-          {"open session: " + r.file.substr(r.file.find_last_of('/') + 1), "recent file " + r.file, "",
-           [file = r.file](const Frame& t) { t.requests.files.session = SessionRequest{SessionRequest::Act::open, file}; },
-           ""});
+          {"open session: " + r.file.substr(r.file.find_last_of('/') + 1), "recent file " + r.file,
+           [file = r.file](const Frame& t) { t.requests.files.session = SessionRequest{SessionRequest::Act::open, file}; }});
   for (std::size_t i = 0; i < session.pins.size(); ++i)
-    all.push_back({"pin: " + session.pins[i].name, "restore this pin", "",
-                   [i](const Frame& t) { restore_pin(t.session, static_cast<int>(i)); }, ""});
+    all.push_back({"pin: " + session.pins[i].name, "restore this pin",
+                   [i](const Frame& t) { restore_pin(t.session, static_cast<int>(i)); }});
 }
 
 void add_plans_and_figures(const PanelInput& input, std::vector<PaletteCommand>& all) {
-  for (std::size_t i = 0; i < ready_plans().size(); ++i)
-    all.push_back({"sweep: " + std::string(ready_plans()[i].title),
-                   "ready-made plan: " + std::string(ready_plans()[i].sentence), "",
-                   [i](const Frame& t) {
+  for (const ReadyPlan& plan : ready_plans())
+    all.push_back({"sweep: " + std::string(plan.title), "ready-made plan: " + std::string(plan.sentence),
+                   [&plan](const Frame& t) {
                      t.session.view.workspace = Workspace::sweep;
-                     t.session.sweep = plan_of(ready_plans()[i], t.session.sweep);
-                   },
-                   ""});
+                     t.session.sweep = plan_of(plan, t.session.sweep);
+                   }});
   if (!input.figures.entries) return;
   for (const FigureEntry& f : *input.figures.entries)
-    all.push_back({"figure: " + f.title, "draw for print, of a paper: " + f.what, "",
-                   [name = f.name](const Frame& t) { t.requests.exports.figure = name; }, ""});
+    all.push_back({"figure: " + f.title, "draw for print, of a paper: " + f.what,
+                   [name = f.name](const Frame& t) { t.requests.exports.figure = name; }});
 }
 
 }  // namespace
@@ -384,12 +369,19 @@ void add_plans_and_figures(const PanelInput& input, std::vector<PaletteCommand>&
 std::vector<PaletteCommand> commands(const Frame& target) {
   std::vector<PaletteCommand> all;
   for (const Key& key : keys())
-    if (key.act != nullptr)
-      all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](const Frame& t) { act(t); }, ""});
+    if (key.act != nullptr) all.push_back({std::string(key.what), "", key.act, std::string(key.keys)});
   all.push_back(
-      {"reset layout", "panels as wide and as high as by default", "", [](const Frame& t) { t.session.view.panels = {}; }, ""});
-  all.push_back({"UI scale 100 %", "size of text and controls", "", [](const Frame& t) { t.session.view.ui_scale = 1; }, ""});
-  add_offers(target, all);
+      {"reset layout", "panels as wide and as high as by default", [](const Frame& t) { t.session.view.panels = {}; }});
+  all.push_back({"UI scale 100 %", "size of text and controls", [](const Frame& t) { t.session.view.ui_scale = 1; }});
+  add_questions(all);
+  add_workspaces(all);
+  add_your_kernel(target.session, all);
+  add_backward(target.session.experiment, all);
+  add_presets(target.input.choices, all);
+  add_heads(target.session, target.input, all);
+  add_kept(target.session, target.input.sessions, all);
+  add_lessons(target.input.learn, all);
+  add_plans_and_figures(target.input, all);
   add_policies(target.session.experiment.a, "a", all);
   add_policies(target.session.experiment.b, "b", all);
   add_kernels("a", with_kernel, all);
@@ -425,18 +417,6 @@ std::vector<PaletteCommand> found(std::string_view query, const std::vector<Pale
   for (const auto& [fit, i] : ranked)
     if (best.size() < most) best.push_back(all[i]);
   return best;
-}
-
-void add_offers(const Frame& target, std::vector<PaletteCommand>& all) {
-  add_questions(all);
-  add_workspaces(all);
-  add_your_kernel(target.session, all);
-  add_backward(target.session.experiment, all);
-  add_presets(target.input.choices, all);
-  add_heads(target.session, target.input, all);
-  add_kept(target.session, target.input.sessions, all);
-  add_lessons(target.input.learn, all);
-  add_plans_and_figures(target.input, all);
 }
 
 }  // namespace attoscope::ui

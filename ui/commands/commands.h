@@ -32,9 +32,6 @@ void handle_keys(const Frame& target);
 /// The help window.
 void draw_help(bool& open, View& view);
 
-/// Gives the keyboard to the next panel on screen (`by` 1) or to the one before (-1): the top bar, then from the left to the
-/// right and downwards, the status bar last.
-void focus_panel(int by);
 
 /// Frame around the panel with the keyboard focus, while keys move the focus.
 void draw_panel_focus();
@@ -55,13 +52,14 @@ void draw_questions(const Frame& frame);
 struct PaletteCommand {
   std::string name;  ///< "theme: light"
   std::string what;  ///< synonyms and an explanation, searched too
-  std::string keys;  ///< key of the command, or ""
-  std::function<void(const Frame&)> act;
-  std::string complete;  ///< if not empty, replaces the query instead of calling `act`: the beginning of an assignment
-  double behind = -1;    ///< penalty among equally good matches; negative: it grows with the length of the name
+  std::function<void(const Frame&)> act{};
+  std::string keys{};      ///< key of the command, or ""
+  std::string complete{};  ///< if not empty, replaces the query instead of calling `act`: the beginning of an assignment
+  double behind = -1;      ///< penalty among equally good matches; negative: it grows with the length of the name
 };
 
-/// All commands that need no value.
+/// All commands that need no value: keys, workspaces, lessons and their steps, the loaded kernel and its files, presets, devices,
+/// heads, sessions, pins, plans of sweeps, figures, settings.
 std::vector<PaletteCommand> commands(const Frame& target);
 
 /// Score of `command` for `query`: higher is better, negative is no match. Every word of the query must occur in the name or
@@ -72,8 +70,5 @@ double fitness(std::string_view query, const PaletteCommand& command);
 std::vector<PaletteCommand> found(std::string_view query, const std::vector<PaletteCommand>& all, const Frame& target,
                                   std::size_t most);
 
-/// Workspaces, lessons and their steps, the loaded kernel and its files, presets, devices, heads, sessions, pins, plans of
-/// sweeps, figures.
-void add_offers(const Frame& target, std::vector<PaletteCommand>& all);
 
 }  // namespace attoscope::ui

@@ -54,7 +54,7 @@ GalleryEntry entry_of(Kind kind, std::string_view name, std::string_view title, 
 /// Score of an entry for a query; negative: no match. Scattered letters of a sentence do not match.
 double fitness_of(const GalleryEntry& e, const std::string& query) {
   constexpr double least = 20;
-  const double fit = fitness(query, {e.title + " " + e.name, e.sentence, "", {}, ""});
+  const double fit = fitness(query, {e.title + " " + e.name, e.sentence});
   const auto words = static_cast<double>(1 + std::ranges::count(query, ' '));
   return fit < least * words ? -1 : fit;
 }

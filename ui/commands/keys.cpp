@@ -26,10 +26,6 @@ namespace attoscope::ui {
 
 namespace {
 
-template <int index>
-void show_field(const Frame& t) {
-  t.session.view.field = static_cast<Field>(index);
-}
 
 void toggle_scale(const Frame& t) {
   t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
@@ -149,6 +145,44 @@ void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{"wind
 void redo(const Frame& t) { t.state.history.redo(t.session); }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
 
+constexpr float highest_bar = 40;
+
+/// True if a window is a panel, visible or behind another's tab; false for popups and child windows.
+bool is_panel(const ImGuiWindow& w) {
+  constexpr ImGuiWindowFlags others =
+      ImGuiWindowFlags_Popup | ImGuiWindowFlags_Tooltip | ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_NoNavInputs;
+  const bool is_part = (w.Flags & ImGuiWindowFlags_ChildWindow) != 0 && !w.DockIsActive,
+             is_behind = w.DockIsActive && !w.DockTabIsVisible;
+  return w.WasActive && (is_behind || !w.Hidden) && !is_part && (w.Flags & others) == 0 && !w.IsFallbackWindow;
+}
+
+/// Panel with the keyboard focus; null: none.
+ImGuiWindow* focused_panel() {
+  const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
+  return at != nullptr && at->RootWindow != nullptr && is_panel(*at->RootWindow) ? at->RootWindow : nullptr;
+}
+
+/// Gives the keyboard to the next panel on screen (`by` 1) or to the one before (-1), in reading order: the top bar, then from
+/// the left to the right and downwards, the status bar last.
+void focus_panel(int by) {
+  std::vector<ImGuiWindow*> all;
+  for (ImGuiWindow* const w : ImGui::GetCurrentContext()->Windows)
+    if (is_panel(*w)) all.push_back(w);
+  if (all.empty()) return;
+  const float middle = ImGui::GetMainViewport()->GetCenter().y;
+  std::ranges::stable_sort(all, {}, [middle](const ImGuiWindow* w) {
+    const bool is_bar = w->Size.y <= px(highest_bar);
+    return std::tuple{is_bar ? (w->Pos.y < middle ? 0 : 2) : 1, w->Pos.x, w->Pos.y};
+  });
+  const auto count = static_cast<std::ptrdiff_t>(all.size());
+  const auto found = std::ranges::find(all, focused_panel());
+  const std::ptrdiff_t before = by > 0 ? -1 : count, at = found == all.end() ? before : found - all.begin();
+  ImGuiWindow* const next = all[static_cast<std::size_t>((at + by + count) % count)];
+  ImGui::FocusWindow(next);
+  ImGui::NavInitWindow(next, false);
+  ImGui::SetNavCursorVisible(true);
+}
+
 constexpr std::array table{
     Key{"1 .. 9", "picture: golden, a, b, errors, magnitudes, ulps"},
     Key{"Shift+1 .. 3", "picture: relative errors, a − b"},
@@ -241,9 +275,7 @@ constexpr std::array table{
     Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
 };
 
-constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
-                                show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
-constexpr int field_key_count = field_keys.size();  // fields that only some results have get no key
+constexpr int field_key_count = static_cast<int>(Field::a_storage);  // fields that only some results have get no key
 
 /// Second keys for actions of the table; not in the help.
 constexpr std::array aliases{
@@ -299,36 +331,6 @@ void help_column(std::size_t from, std::size_t to) {
   ImGui::EndGroup();
 }
 
-constexpr float highest_bar = 40;
-
-/// True if a window is a panel, visible or behind another's tab; false for popups and child windows.
-bool is_panel(const ImGuiWindow& w) {
-  constexpr ImGuiWindowFlags others =
-      ImGuiWindowFlags_Popup | ImGuiWindowFlags_Tooltip | ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_NoNavInputs;
-  const bool is_part = (w.Flags & ImGuiWindowFlags_ChildWindow) != 0 && !w.DockIsActive,
-             is_behind = w.DockIsActive && !w.DockTabIsVisible;
-  return w.WasActive && (is_behind || !w.Hidden) && !is_part && (w.Flags & others) == 0 && !w.IsFallbackWindow;
-}
-
-/// All panels in reading order.
-std::vector<ImGuiWindow*> panels() {
-  std::vector<ImGuiWindow*> all;
-  for (ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
-    if (is_panel(*w)) all.push_back(w);
-  const float middle = ImGui::GetMainViewport()->GetCenter().y;
-  const auto place = [middle](const ImGuiWindow* w) {
-    const bool is_bar = w->Size.y <= px(highest_bar);
-    return std::tuple{is_bar ? (w->Pos.y < middle ? 0 : 2) : 1, w->Pos.x, w->Pos.y};
-  };
-  std::ranges::stable_sort(all, {}, place);
-  return all;
-}
-
-/// Panel with the keyboard focus; null: none.
-ImGuiWindow* focused_panel() {
-  const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
-  return at != nullptr && at->RootWindow != nullptr && is_panel(*at->RootWindow) ? at->RootWindow : nullptr;
-}
 
 }  // namespace
 
@@ -362,7 +364,7 @@ void handle_keys(const Frame& target) {
   }
   for (int i = 0; i < field_key_count && acts_on(target.session, KeyScope::explore); ++i) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
-    if (pressed({"", "", key})) field_keys[static_cast<std::size_t>(i)](target);
+    if (pressed({"", "", key})) target.session.view.field = static_cast<Field>(i);
   }
   for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
     for (const Key& key : list)
@@ -396,17 +398,6 @@ void draw_help(bool& open, View& view) {
   ImGui::End();
 }
 
-void focus_panel(int by) {
-  const std::vector<ImGuiWindow*> all = panels();
-  if (all.empty()) return;
-  const auto count = static_cast<std::ptrdiff_t>(all.size());
-  const auto found = std::ranges::find(all, focused_panel());
-  const std::ptrdiff_t before = by > 0 ? -1 : count, at = found == all.end() ? before : found - all.begin();
-  ImGuiWindow* const next = all[static_cast<std::size_t>((at + by + count) % count)];
-  ImGui::FocusWindow(next);
-  ImGui::NavInitWindow(next, false);
-  ImGui::SetNavCursorVisible(true);
-}
 
 void draw_panel_focus() {
   const ImGuiWindow* const panel = ImGui::GetIO().NavVisible ? focused_panel() : nullptr;

@@ -23,9 +23,7 @@ std::string file_of(const std::string& path) { return path.substr(path.find_last
 bool menu_row(const char* id, std::string_view text, std::string_view aside, bool possible = true) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(menu_line_height), pad = px(8), width = px(menu_width);
-  ImGui::BeginDisabled(!possible);
-  const bool pressed = ImGui::Selectable(id, false, 0, {width, height});
-  ImGui::EndDisabled();
+  const bool pressed = if_possible(possible, [&] { return ImGui::Selectable(id, false, 0, {width, height}); });
   const auto y = [&](Face face) { return at.y + (height - line_height(face)) / 2; };
   const std::string shown = fitted(Face::body, text, width * 0.6f);
   draw_text({at.x + pad, y(Face::body)}, Face::body, possible ? colours().text : colours().faint, shown);

@@ -8,6 +8,7 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/matrix.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -34,9 +35,8 @@ bool choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {
   for (const AlgorithmInfo& row : algorithm_infos) {
     const Algorithm algorithm = row.algorithm;
     const std::string reason = reason_against(algorithm, e, input);
-    ImGui::BeginDisabled(!reason.empty());
-    const bool pressed = ImGui::Selectable(std::string(row.name).c_str(), algorithm == m.algorithm);
-    ImGui::EndDisabled();
+    const std::string text(row.name);
+    const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), algorithm == m.algorithm); });
     explain(std::string(row.what) + (reason.empty() ? "" : " " + reason), row.formula);
     if (!pressed || algorithm == m.algorithm) continue;
     m = with_algorithm(m, algorithm);
@@ -65,22 +65,6 @@ std::string preview_of(const Method& m, float combo) {
   return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
 }
 
-/// A combo of presets. `choose` fills its popup and returns true if the method changed; `explain_closed` draws the tooltip of
-/// the closed combo. The disabled state ends after the popup, as Dear ImGui requires begin and end in one window.
-template <class Choose, class Explain>
-bool presets_combo(const Method& m, const std::string& preview, Colour colour, float width, const Choose& choose,
-                   const Explain& explain_closed) {
-  ImGui::BeginDisabled(!is_emulated(m.algorithm));
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});  // limited by the window alone
-  const bool open = begin_combo("##preset", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
-  ImGui::PopStyleColor();
-  const bool changed = open && choose();
-  if (open) ImGui::EndCombo();
-  ImGui::EndDisabled();
-  if (!open) explain_closed();
-  return changed;
-}
 
 void explain_policy(const Method& m) {
   if (!is_emulated(m.algorithm))
@@ -132,9 +116,8 @@ bool choose_kernel(Experiment& e, bool of_b) {
     if (const KernelGroup its = group_of(m); its != group) ImGui::SeparatorText(group_titles[group = its]);
     std::string reason = of_b ? reason_against_b(chosen) : "";
     if (const std::string why = why_not_scaled(m, chosen.problem); !why.empty()) reason += "Not here: " + why + ".";
-    ImGui::BeginDisabled(!reason.empty());
-    const bool pressed = ImGui::Selectable(std::string(k.name).c_str(), k.name == current);
-    ImGui::EndDisabled();
+    const std::string text(k.name);
+    const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), k.name == current); });
     explain(std::string(k.what) + ". " + reason, k.source);
     if (!pressed || chosen == e) continue;
     e = std::move(chosen);
@@ -163,7 +146,8 @@ bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, Col
 }
 
 bool edit_policy(Method& m, Colour colour, float width) {
-  return presets_combo(m, preview_of(m, width), colour, width, [&] { return choose_policy(m); }, [&] { explain_policy(m); });
+  return column_combo("##preset", preview_of(m, width), {colour, width, is_emulated(m.algorithm), true},
+                      [&] { return choose_policy(m); }, [&] { explain_policy(m); });
 }
 
 bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
@@ -179,7 +163,8 @@ bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
     if (kernel.empty()) return explain_policy(m);
     explain(std::string(kernel) + ": " + std::string(kernel_preset(kernel).what) + ".", kernel_preset(kernel).source);
   };
-  return presets_combo(m, kernel.empty() ? preview_of(m, width) : std::string(kernel), colour, width, choose, explain_closed);
+  return column_combo("##preset", kernel.empty() ? preview_of(m, width) : std::string(kernel),
+                      {colour, width, is_emulated(m.algorithm), true}, choose, explain_closed);
 }
 
 }  // namespace attoscope::ui

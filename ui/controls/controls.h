@@ -29,11 +29,6 @@ bool edit_format(const char* label, Format& format);
 /// N, d, tiles, rows, device.
 bool edit_shape(Session& session, const PanelInput& input);
 
-/// A button with a popup: FlashAttention's rule for tiles that fit into on-chip memory M.
-bool edit_tiles_for_memory(Experiment& experiment, View& view, float width);
-
-/// The device; unavailable ones are greyed, with their reason.
-bool edit_device(std::string& device, const PanelInput& input, float width);
 
 /// The switch forward | backward, which is greyed with the reason where a method has no backward pass.
 bool edit_pass(Experiment& experiment, float width, float height);

@@ -153,9 +153,8 @@ bool choose_kernel(const GradColumn& c) {
   for (const GradKernel& k : grad_kernels()) {
     const GradMethod named = grad_method(k.name, t.e.problem.d, t.e.problem.mask);
     const std::string reason = t.why_not(named);
-    ImGui::BeginDisabled(!reason.empty());
-    const bool pressed = ImGui::Selectable(std::string(k.name).c_str(), named == t.gradient());
-    ImGui::EndDisabled();
+    const std::string text(k.name);
+    const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), named == t.gradient()); });
     explain(fmt::format("{}.{}", k.what, reason.empty() ? "" : " Not here: " + reason), k.source);
     if (!pressed || named == t.gradient()) continue;
     t.gradient() = named;
@@ -168,20 +167,11 @@ bool kernel_combo(const GradColumn& c, float width) {
   constexpr std::size_t prefix = std::string_view("grad_").size();
   const NearestGradient& n = c.nearest;
   const std::string preview = n.is_whole ? std::string(n.name.substr(prefix)) : "custom";
-  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
-  const bool open = begin_combo("##kernel", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
-  ImGui::PopStyleColor();
-  if (open) {
-    const bool changed = choose_kernel(c);
-    ImGui::EndCombo();
-    return changed;
-  }
-  if (n.is_whole)
-    explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
-  else
+  return column_combo("##kernel", preview, {c.colour, width}, [&] { return choose_kernel(c); }, [&] {
+    if (n.is_whole) return explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
     explain(fmt::format("No named backward pass is like this one. {} has the nearest roundings.", n.name),
             n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
-  return false;
+  });
 }
 
 // --- steps ------------------------------------------------------------------------------------------------------------
@@ -211,10 +201,7 @@ bool step_cell(const GradColumn& c, GradStep step, const MatrixPlace& place, std
   cell.idle = !idle.empty();
   cell.what = fmt::format("{} of {}: {}. {}{}", name(step), c.id, info(step).what, idle,
                           reason.empty() ? "" : "Not here: " + reason + " ");
-  ImGui::BeginDisabled(!reason.empty());
-  const bool changed = edit_rounding(t.gradient().precision[step], cell, t.e.format, typed);
-  ImGui::EndDisabled();
-  return changed;
+  return if_possible(reason.empty(), [&] { return edit_rounding(t.gradient().precision[step], cell, t.e.format, typed); });
 }
 
 /// Draws an item of a column; false where the method has no backward pass.

@@ -44,6 +44,22 @@ bool matrix_header(const MatrixPlace& place, const char* title, const DrawColumn
   return changed;
 }
 
+bool column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<bool()>& choose,
+                  const std::function<void()>& explain_closed) {
+  // The disabled state ends after the popup, as Dear ImGui requires begin and end in one window.
+  ImGui::BeginDisabled(!look.possible);
+  ImGui::PushStyleColor(ImGuiCol_Text, look.colour);
+  if (look.tall) ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});
+  const float room = look.width - ImGui::GetFrameHeight() - px(5);
+  const bool open = begin_combo(id, fitted(Face::mono_small, preview, room), look.width);
+  ImGui::PopStyleColor();
+  const bool changed = open && choose();
+  if (open) ImGui::EndCombo();
+  ImGui::EndDisabled();
+  if (!open) explain_closed();
+  return changed;
+}
+
 bool matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(("about " + std::string(row.name)).c_str(), {place.names, height});

@@ -30,6 +30,18 @@ using DrawColumn = std::function<bool(std::size_t column)>;
 /// A line of combos and buttons with its title. True if one of them changed something.
 bool matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw);
 
+/// A list in a column of such a line.
+struct ColumnCombo {
+  Colour colour;  ///< of the closed field
+  float width;
+  bool possible = true;  ///< it can be opened
+  bool tall = false;     ///< it is as high as the window, if it must be
+};
+/// Draws the closed field with `preview`, cut to fit, and its tooltip by `explain_closed`; `choose` fills the open list. Returns
+/// what `choose` does.
+bool column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<bool()>& choose,
+                  const std::function<void()>& explain_closed);
+
 /// A row of cells: its name, and the name's tooltip.
 struct MatrixRow {
   std::string_view name, what;

@@ -66,8 +66,7 @@ bool edit_options(Method& m, const Format& main) {
                                .choices = s.key == "order"         ? std::span<const Choice>(orders)
                                           : s.key == "exponential" ? std::span<const Choice>(exponentials)
                                                                    : std::span<const Choice>()});
-  ImGui::BeginDisabled(options_changed(m, main) == 0);
-  if (push_button("as it comes###defaults")) {
+  if (if_possible(options_changed(m, main) > 0, [] { return push_button("as it comes###defaults"); })) {
     usual = with_usual_options(m, main);
     usual.accumulator = m.accumulator;
     usual.flush = m.flush;
@@ -75,7 +74,6 @@ bool edit_options(Method& m, const Format& main) {
     m = usual;
     changed = true;
   }
-  ImGui::EndDisabled();
   explain("Resets every option of this method. Algorithm, tiles, sums, scales and roundings stay.");
   return changed;
 }
@@ -129,12 +127,10 @@ bool edit_gradient_popup(const GradTarget& t) {
     changed |= edit_setting(s, differs(s, usual_options), {.on = "last to first", .choices = choices, .why_not = why_not});
   }
   const GradMethod as_usual = with_options_of(g, usual);
-  ImGui::BeginDisabled(as_usual == g);
-  if (push_button("as it comes###defaults")) {
+  if (if_possible(as_usual != g, [] { return push_button("as it comes###defaults"); })) {
     g = as_usual;
     changed = true;
   }
-  ImGui::EndDisabled();
   explain("Sets every option as the usual backward pass of this forward pass has it. Sums, scales and roundings stay.");
   return changed;
 }
@@ -186,17 +182,16 @@ bool edit_scores(Problem& p) {
   changed |= edit_setting(*find(all, "alibi"), p.alibi != 0);
   label(Face::section, colours().faint, "KEYS AND VALUES");
   changed |= edit_count(*find(all, "n_k"), p.n_k);
-  ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file sets it
-  changed |= edit_count(*find(all, "d_v"), p.d_v);
-  ImGui::EndDisabled();
+  const bool of_file = p.input.kind == InputKind::tensors;  // which sets d_v
+  changed |= if_possible(!of_file, [&] { return edit_count(*find(all, "d_v"), p.d_v); });
   label(Face::section, colours().faint, "OTHER MASKS");
   changed |= edit_other_masks(p.mask);
   if (p.mask.kind == Mask::Kind::window) changed |= edit_count(*find(all, "mask.right"), p.mask.right);
   changed |= edit_setting(*find(all, "empty_rows"), p.empty_rows != EmptyRule::zeros);
-  ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);
-  changed |= edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"});
-  ImGui::EndDisabled();
-  return changed;
+  return if_possible(p.mask.kind != Mask::Kind::none || p.alibi != 0, [&] {
+           return edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"});
+         }) ||
+         changed;
 }
 
 /// A button that opens a popup of the same name.

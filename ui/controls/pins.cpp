@@ -206,9 +206,8 @@ void draw_header(Session& session, const PanelInput& input, PinState& state, Req
   if (push_button("keep this###keep", false, {width - px(64 + 88), 0})) keep_pin(session, input, state);
   explain("Adds the present experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
   ImGui::SameLine(0, px(8));
-  ImGui::BeginDisabled(session.pins.size() < 2);
-  state.compared |= push_button("compare …###compare", false, {px(80), 0});
-  ImGui::EndDisabled();
+  state.compared |=
+      if_possible(session.pins.size() >= 2, [] { return push_button("compare …###compare", false, {px(80), 0}); });
   explain("All pins in one table: their errors, and every setting in which they differ.");
   ImGui::SameLine(0, px(8));
   if (push_button("paste###paste pins", false, {px(56), 0})) requests.clipboard.paste_pins = true;

@@ -13,6 +13,7 @@
 #include "kernels/experiment/text.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/gradient_target.h"
+#include "ui/controls/matrix.h"
 #include "ui/controls/storage.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
@@ -65,9 +66,8 @@ bool edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, 
   Method chosen = t.m;
   chosen.scaling.*flag = !on;
   const std::string reason = reason_against(t, chosen);
-  ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = toggle(std::string(p.label).c_str(), on, px(option_field_width));
-  ImGui::EndDisabled();
+  const std::string name(p.label);
+  const bool pressed = if_possible(reason.empty(), [&] { return toggle(name.c_str(), on, px(option_field_width)); });
   explain(reason.empty() ? std::string(p.sentence) : fmt::format("{} Not here: {}", p.sentence, reason), p.formula);
   return pressed && take(t, chosen);
 }
@@ -98,12 +98,10 @@ bool edit_popup(const Target& t) {
   label(Face::section, colours().faint, std::string("SCALES OF ").append(name(t.m.algorithm)));
   bool changed = edit_storage(fields_of(t));
   changed |= edit_transforms(t);
-  ImGui::BeginDisabled(!t.m.scaling.any());
-  if (push_button("no scales")) {
+  if (if_possible(t.m.scaling.any(), [] { return push_button("no scales"); })) {
     t.m.scaling = {};
     changed = true;
   }
-  ImGui::EndDisabled();
   explain("Stores nothing with scales and transforms nothing, as the method comes.");
   return changed;
 }
@@ -129,18 +127,6 @@ std::string scalings_text(const Target& t) {
   return text;
 }
 
-/// A combo of scales whose popup `edit` fills; `explain_closed` draws its tooltip. True if something changed.
-bool scales_combo(const std::string& preview, Colour colour, float width, const std::function<bool()>& edit,
-                  const std::function<void()>& explain_closed) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});
-  const bool open = begin_combo("##scales", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
-  ImGui::PopStyleColor();
-  const bool changed = open && edit();
-  if (open) ImGui::EndCombo();
-  if (!open) explain_closed();
-  return changed;
-}
 
 // --- tensors of the backward pass -------------------------------------------------------------------------------------
 
@@ -177,22 +163,15 @@ bool edit_scales(const Experiment& e, Method& m, Colour colour, float width, std
   const bool emulated = is_emulated(m.algorithm);
   const Target t{e, m, typed};
   const std::string reason = why_not_scaled(m, e.problem);
-  ImGui::BeginDisabled(!emulated);
-  const bool changed = scales_combo(
-      emulated ? preview_of(t) : "its own",
-      !reason.empty()   ? colours().bad
-      : m.scaling.any() ? colour
-                        : colours().faint,
-      width, [&] { return edit_popup(t); },
+  const Colour shown = !reason.empty() ? colours().bad : m.scaling.any() ? colour : colours().faint;
+  return column_combo(
+      "##scales", emulated ? preview_of(t) : "its own", {shown, width, emulated, true}, [&] { return edit_popup(t); },
       [&] {
-        if (!emulated) return;
+        if (!emulated) return explain("This method is not emulated: it stores in its own way.");
         explain(reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms before."
                                : reason + ".",
                 scalings_text(t));
       });
-  ImGui::EndDisabled();
-  if (!emulated) explain("This method is not emulated: it stores in its own way.");
-  return changed;
 }
 
 bool edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::string& typed) {
@@ -202,14 +181,13 @@ bool edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::
   const auto edit = [&] {
     label(Face::section, colours().faint, "SCALES OF THE BACKWARD PASS");
     const bool changed = edit_storage(fields);
-    ImGui::BeginDisabled(s == GradScalings{});
-    const bool none = push_button("no scales");
-    ImGui::EndDisabled();
+    const bool none = if_possible(s != GradScalings{}, [] { return push_button("no scales"); });
     explain("Stores nothing of the backward pass with scales.");
     if (none) s = {};
     return changed || none;
   };
-  return scales_combo(preview.empty() ? "off" : preview, preview.empty() ? colours().faint : colour, width, edit, [&] {
+  const ColumnCombo look{preview.empty() ? colours().faint : colour, width, true, true};
+  return column_combo("##scales", preview.empty() ? "off" : preview, look, edit, [&] {
     explain("The formats and scales in which dO, P and dS are stored; Q, K and V are stored as in the forward pass.",
             storage_text(fields));
   });

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/experiment/result.h"
@@ -45,9 +46,7 @@ bool edit_size(Problem& problem, const Size& size) {
   const std::string name(p.label);
   const Slider spec = tensors != nullptr ? Slider{name.c_str(), 1, most, 1, most, true}
                                          : Slider{name.c_str(), size.from, size.to, 1, most, true};
-  ImGui::BeginDisabled(from_file && !limited);
-  const bool changed = slider(spec, problem.*size.value);
-  ImGui::EndDisabled();
+  const bool changed = if_possible(!from_file || limited, [&] { return slider(spec, problem.*size.value); });
   const std::string typable = fmt::format("{} Click the number to type any value up to {}.", p.sentence, most);
   explain(tensors != nullptr ? fmt::format(fmt::runtime(size.of_file), most) + " Click the number to type any value from 1."
           : from_file && !limited ? std::string(size.of_file)
@@ -231,22 +230,56 @@ std::string answered_by(const AnswerInput& answer) {
 bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
   bool changed = false;
   for (const DeviceEntry& e : choices) {
-    ImGui::BeginDisabled(!e.reason.empty());
-    if (ImGui::Selectable((e.spec + "###" + e.spec).c_str(), e.spec == device) && device != e.spec) {
-      device = e.spec;
-      changed = true;
-    }
-    ImGui::EndDisabled();
+    const std::string text = e.spec + "###" + e.spec;
+    if (if_possible(e.reason.empty(), [&] { return ImGui::Selectable(text.c_str(), e.spec == device); }))
+      changed |= std::exchange(device, e.spec) != e.spec;
     explain(e.reason.empty() ? e.name : e.name.empty() ? e.reason : e.name + ": " + e.reason);
   }
   if (const std::string reason = reason_against(device, choices); !reason.empty()) {
-    ImGui::BeginDisabled();
     ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
-    ImGui::Selectable((device + "###unknown device").c_str(), true);
+    if_possible(false, [&] { return ImGui::Selectable((device + "###unknown device").c_str(), true); });
     ImGui::PopStyleColor();
-    ImGui::EndDisabled();
     explain(reason);
   }
+  return changed;
+}
+
+/// A button with a popup: FlashAttention's rule for tiles that fit into on-chip memory M.
+bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
+  const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
+  const double kilo = view.on_chip_elements * static_cast<double>(element_bytes(e.format)) / 1024;
+  const std::string text = fitted(Face::label, fmt::format("tiles that fit {:.4g} KB …", kilo), width - px(12));
+  if (push_button((text + "###tiles for M").c_str(), false, {width, 0})) ImGui::OpenPopup("tiles for M");
+  explain(fmt::format("FlashAttention's rule for tiles that fit into on-chip memory of M = {} elements: {} x {}. Click to set "
+                      "M, in elements or KB, and to give the tiles to a or to both.",
+                      view.on_chip_elements, t.block_q, t.block_k),
+          "Bc = ceil(M / 4d), Br = min(Bc, d)");
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
+  const bool open = ImGui::BeginPopup("tiles for M");
+  const bool changed = open && edit_helper(e, view);
+  if (open) ImGui::EndPopup();
+  ImGui::PopStyleColor();
+  return changed;
+}
+
+/// The device; unavailable ones are greyed, with their reason.
+bool edit_device(std::string& device, const PanelInput& input, float width) {
+  const std::vector<DeviceEntry> choices = choices_of(input.choices.devices);
+  const std::string reason = reason_against(device, choices);
+  const WithField f(Face::label);
+  const std::string preview = fitted(Face::label, device == "auto" ? "device: auto" : device, width - px(36));
+  if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
+  const bool open = begin_combo("##device", preview, width);
+  if (!reason.empty()) ImGui::PopStyleColor();
+  if (!open) {
+    explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
+                             "their time; the method `hardware` runs on the GPU alone."
+                           : reason,
+            answered_by(input.answer));
+    return false;
+  }
+  const bool changed = choose(device, choices);
+  ImGui::EndCombo();
   return changed;
 }
 
@@ -268,43 +301,6 @@ bool edit_shape(Session& session, const PanelInput& input) {
   ImGui::SameLine();
   changed |= edit_device(session.device, input, room - gap - half);
   ImGui::PopStyleVar();
-  return changed;
-}
-
-bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
-  const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
-  const double kilo = view.on_chip_elements * static_cast<double>(element_bytes(e.format)) / 1024;
-  const std::string text = fitted(Face::label, fmt::format("tiles that fit {:.4g} KB …", kilo), width - px(12));
-  if (push_button((text + "###tiles for M").c_str(), false, {width, 0})) ImGui::OpenPopup("tiles for M");
-  explain(fmt::format("FlashAttention's rule for tiles that fit into on-chip memory of M = {} elements: {} x {}. Click to set "
-                      "M, in elements or KB, and to give the tiles to a or to both.",
-                      view.on_chip_elements, t.block_q, t.block_k),
-          "Bc = ceil(M / 4d), Br = min(Bc, d)");
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup("tiles for M");
-  const bool changed = open && edit_helper(e, view);
-  if (open) ImGui::EndPopup();
-  ImGui::PopStyleColor();
-  return changed;
-}
-
-bool edit_device(std::string& device, const PanelInput& input, float width) {
-  const std::vector<DeviceEntry> choices = choices_of(input.choices.devices);
-  const std::string reason = reason_against(device, choices);
-  const WithField f(Face::label);
-  const std::string preview = fitted(Face::label, device == "auto" ? "device: auto" : device, width - px(36));
-  if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
-  const bool open = begin_combo("##device", preview, width);
-  if (!reason.empty()) ImGui::PopStyleColor();
-  if (!open) {
-    explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
-                             "their time; the method `hardware` runs on the GPU alone."
-                           : reason,
-            answered_by(input.answer));
-    return false;
-  }
-  const bool changed = choose(device, choices);
-  ImGui::EndCombo();
   return changed;
 }
 

@@ -86,9 +86,7 @@ bool take(const StorageField& f, const Scaling& chosen) {
 /// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the storage.
 bool offer(const StorageField& f, std::string_view text, std::string_view what, const Scaling& chosen, bool is_set) {
   const std::string reason = f.why_not(chosen);
-  ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = ImGui::Selectable(std::string(text).c_str(), is_set);
-  ImGui::EndDisabled();
+  const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(std::string(text).c_str(), is_set); });
   explain(reason.empty() ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
   return pressed && take(f, chosen);
 }
@@ -113,38 +111,32 @@ bool storage_line(const StorageField& f, bool is_open, bool& toggles) {
     }
   }
   ImGui::SameLine(0, px(6));
-  ImGui::BeginDisabled(!f.now.is_on());
-  toggles = push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)});
-  ImGui::EndDisabled();
+  toggles = if_possible(f.now.is_on(), [&] {
+    return push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)});
+  });
   explain(fmt::format("Element, granularity, scale and rounding of {}, each for itself.", id));
   return changed;
 }
 
 // --- parts of one tensor's storage ------------------------------------------------------------------------------------
 
-/// Storage of one tensor, edited part by part.
-struct Parts {
-  const StorageField& f;
-  const Scaling& now() const { return f.now; }
-  Scaling with(const Scaling& s) const { return tidied(s, f.like); }
-};
 
 /// A choice: set(s, i) applies the i-th. True if the method changed.
 template <class Set>
-bool choose_part(const Parts& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
+bool choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
                  bool differs, Set set) {
   begin_option(title, differs);
   const WithField f(Face::mono);
-  const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now().element);
+  const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now.element);
   if (!begin_combo((std::string("##") + title).c_str(), now, px(option_field_width))) {
     explain(what, chosen < choices.size() ? choices[chosen].what : std::string_view());
     return false;
   }
   bool changed = false;
   for (std::size_t i = 0; i < choices.size() && !changed; ++i) {
-    Scaling s = p.now();
+    Scaling s = p.now;
     set(s, i);
-    changed = offer(p.f, choices[i].label, choices[i].what, p.with(s), i == chosen);
+    changed = offer(p, choices[i].label, choices[i].what, tidied(s, p.like), i == chosen);
   }
   ImGui::EndCombo();
   return changed;
@@ -160,8 +152,8 @@ constexpr std::array<Choice, named_elements.size()> elements{{
     {"e2m1", "4 bits of OCP MX and NVFP4: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives."},
 }};
 
-bool choose_element(const Parts& p) {
-  const auto at = std::ranges::find(named_elements, p.now().element, &NamedElement::element);
+bool choose_element(const StorageField& p) {
+  const auto at = std::ranges::find(named_elements, p.now.element, &NamedElement::element);
   return choose_part(p, "element", "The format of one number, beside its scale.", elements,
                      static_cast<std::size_t>(at - named_elements.begin()), false,
                      [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
@@ -179,12 +171,12 @@ constexpr EnumArray<Granularity, Choice> granularities{{
 }};
 
 /// Number of rows, columns or elements that share a scale.
-bool edit_block(const Parts& p) {
-  if (!has_block(p.now().granularity)) return false;
+bool edit_block(const StorageField& p) {
+  if (!has_block(p.now.granularity)) return false;
   begin_option("of", false);
-  int block = p.now().block;
+  int block = p.now.block;
   bool changed = false;
-  if (p.f.like == ScaledTensor::P) {
+  if (p.like == ScaledTensor::P) {
     static constexpr std::array<Choice, 3> blocks{{{"16", "16 keys."}, {"32", "32 keys."}, {"64", "64 keys."}}};
     int chosen = block == 16 ? 0 : block == 32 ? 1 : block == 64 ? 2 : -1;
     changed = segmented("of", blocks, chosen, px(option_field_width));
@@ -194,14 +186,14 @@ bool edit_block(const Parts& p) {
     explain("The number of rows, columns or numbers that share a scale.");
   }
   if (!changed) return false;
-  Scaling s = p.now();
+  Scaling s = p.now;
   s.block = block;
-  return take(p.f, p.with(s));
+  return take(p, tidied(s, p.like));
 }
 
-bool choose_granularity(const Parts& p) {
+bool choose_granularity(const StorageField& p) {
   const bool changed = choose_part(p, "granularity", "The numbers that share a scale.", granularities,
-                                   static_cast<std::size_t>(p.now().granularity), false, [](Scaling& s, std::size_t i) {
+                                   static_cast<std::size_t>(p.now.granularity), false, [](Scaling& s, std::size_t i) {
                                      if (static_cast<std::size_t>(s.granularity) == i) return;
                                      s.granularity = static_cast<Granularity>(i);
                                      s.block = 0;
@@ -228,14 +220,14 @@ constexpr EnumArray<Quotient, Choice> quotients{{
     {"unrounded", "x over the scale before that was rounded to its format: a bias (SageAttention 3)."},
 }};
 
-bool choose_scale(const Parts& p) {
-  const Scaling& s = p.now();
+bool choose_scale(const StorageField& p) {
+  const Scaling& s = p.now;
   bool changed = choose_part(p, "scale", "The format of a scale.", scale_formats, static_cast<std::size_t>(s.scale), false,
                              [](Scaling& x, std::size_t i) {
                                x.scale = static_cast<ScaleFormat>(i);
                                if (x.rule == ScaleRule::ceil && i != 1) x.rule = ScaleRule::amax;
                              });
-  if (!(p.f.like == ScaledTensor::P && s.granularity == Granularity::head))
+  if (!(p.like == ScaledTensor::P && s.granularity == Granularity::head))
     changed |= choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
                            [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
   if (s.rule != ScaleRule::fixed)
@@ -246,18 +238,18 @@ bool choose_scale(const Parts& p) {
 }
 
 /// A number of the scale, kept within the range that its text can hold.
-bool edit_number(const Parts& p, const char* name, double Scaling::* number, double off, std::string_view what) {
-  Scaling s = p.now();
+bool edit_number(const StorageField& p, const char* name, double Scaling::* number, double off, std::string_view what) {
+  Scaling s = p.now;
   begin_option(name, s.*number != off);
   const RealRange range{.min = off > 0 ? 1e-30 : 0, .max = 1e30};
   const bool changed = real_field((std::string("##") + name).c_str(), s.*number, range, 0);
   explain(what);
-  return changed && (s.*number == off || s.*number >= 1e-30) && take(p.f, p.with(s));
+  return changed && (s.*number == off || s.*number >= 1e-30) && take(p, tidied(s, p.like));
 }
 
-bool edit_numbers(const Parts& p) {
-  const Scaling& s = p.now();
-  const bool of_P = p.f.like == ScaledTensor::P;
+bool edit_numbers(const StorageField& p) {
+  const Scaling& s = p.now;
+  const bool of_P = p.like == ScaledTensor::P;
   bool changed = false;
   if (s.rule == ScaleRule::fixed || (of_P && s.granularity == Granularity::block))
     changed |= edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
@@ -271,26 +263,26 @@ bool edit_numbers(const Parts& p) {
 }
 
 /// A flag of the storage.
-bool edit_flag(const Parts& p, const char* name, const char* label, bool on, std::string_view what,
+bool edit_flag(const StorageField& p, const char* name, const char* label, bool on, std::string_view what,
                void (*set)(Scaling&, bool)) {
   begin_option(name, on);
   const bool pressed = toggle(label, on, px(option_field_width));
-  Scaling s = p.now();
+  Scaling s = p.now;
   set(s, on);
-  const Scaling chosen = p.with(s);
-  const std::string reason = p.f.why_not(chosen);
+  const Scaling chosen = tidied(s, p.like);
+  const std::string reason = p.why_not(chosen);
   explain(reason.empty() || pressed ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
-  return pressed && reason.empty() && take(p.f, chosen);
+  return pressed && reason.empty() && take(p, chosen);
 }
 
-bool edit_rounding_parts(const Parts& p) {
-  const Scaling& s = p.now();
+bool edit_rounding_parts(const StorageField& p) {
+  const Scaling& s = p.now;
   bool changed = false;
   if (s.element.kind == Element::Kind::integer)
     changed |= edit_flag(p, "ties", "away from zero", s.tie == Tie::away,
                          "x.5 becomes the integer further from 0, as kernels do by adding 0.5, instead of the even one.",
                          [](Scaling& x, bool on) { x.tie = on ? Tie::away : Tie::even; });
-  if (p.f.like == ScaledTensor::P)
+  if (p.like == ScaledTensor::P)
     return edit_flag(p, "in the exponent", "shift", s.shifts,
                      "The factor is added to the exponent, so that e and l carry it too, and O needs no division by it.",
                      [](Scaling& x, bool on) { x.shifts = on; }) ||
@@ -299,15 +291,15 @@ bool edit_rounding_parts(const Parts& p) {
                        "Elements are multiplied by their scales before the product, as a cache is, instead of after it.",
                        [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
   if (!s.in_operand) return changed;
-  Scaling after = p.now();
-  return (edit_rounded("read back as", after.operand, "The rounding of element times scale before the product.", p.f.main,
-                       p.f.typed) &&
-          take(p.f, p.with(after))) ||
+  Scaling after = p.now;
+  return (edit_rounded("read back as", after.operand, "The rounding of element times scale before the product.", p.main,
+                       p.typed) &&
+          take(p, tidied(after, p.like))) ||
          changed;
 }
 
-bool edit_parts(const Parts& p) {
-  label(Face::section, colours().faint, fmt::format("{} STORED AS {}", p.f.title, scaling_text(p.now())));
+bool edit_parts(const StorageField& p) {
+  label(Face::section, colours().faint, fmt::format("{} STORED AS {}", p.title, scaling_text(p.now)));
   bool changed = choose_element(p);
   changed |= choose_granularity(p);
   changed |= choose_scale(p);
@@ -334,8 +326,8 @@ bool edit_storage(std::span<const StorageField> fields) {
     if (toggles) *open_parts = *open_parts == number ? -1 : number;
   }
   if (*open_parts < 0) return changed;
-  const Parts parts{fields[static_cast<std::size_t>(*open_parts)]};
-  return (parts.now().is_on() && edit_parts(parts)) || changed;
+  const StorageField& open = fields[static_cast<std::size_t>(*open_parts)];
+  return (open.now.is_on() && edit_parts(open)) || changed;
 }
 
 bool edit_rounded(const char* name, Rounding& r, std::string_view what, const Format& main, std::string& typed) {

@@ -16,6 +16,7 @@
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/gradient_target.h"
+#include "ui/controls/matrix.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 
@@ -102,9 +103,7 @@ using Products = std::span<const std::size_t>;
 bool choose_accumulator(const Sums& sums, Products products, Accumulator a, const char* text, ImVec2 size) {
   const std::string reason = reason_against(sums, products, a);
   const bool is_set = has_accumulator(sums, products, a);
-  ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = ImGui::Selectable(text, is_set, 0, size);
-  ImGui::EndDisabled();
+  const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text, is_set, 0, size); });
   const std::string what = explanation(a, sums);
   explain(reason.empty() ? what : what + " Not here: " + reason, reason.empty() ? rules_text(sums, products, a) : "");
   if (!pressed || is_set) return false;
@@ -181,26 +180,20 @@ std::string preview_of(const Sums& sums) {
 bool sums_combo(const Sums& sums, const std::string& preview, std::string_view about, Colour colour, float width,
                 const std::function<bool()>& more = {}) {
   const std::string reason = reason_against_now(sums);
-  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
-  const bool open = begin_combo("##sums", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
-  ImGui::PopStyleColor();
-  if (!open) {
+  const auto choose = [&] {
+    const bool changed = edit_popup(sums);
+    return (more && more()) || changed;
+  };
+  return column_combo("##sums", preview, {reason.empty() ? colour : colours().bad, width}, choose, [&] {
     explain(reason.empty() ? fmt::format("{} Now {}.", about, preview) : reason, rules_text(sums, products_of(sums, 0)));
-    return false;
-  }
-  bool changed = edit_popup(sums);
-  if (more) changed |= more();
-  ImGui::EndCombo();
-  return changed;
+  });
 }
 
 }  // namespace
 
 bool edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
   if (!is_emulated(m.algorithm)) {
-    ImGui::BeginDisabled();
-    begin_combo("##sums", "its own", width);
-    ImGui::EndDisabled();
+    if_possible(false, [&] { return begin_combo("##sums", "its own", width); });
     explain("This method is not emulated: it adds up in its own way.");
     return false;
   }

@@ -106,9 +106,7 @@ void ask_probe(Session& session, UiState& state, const ProbeEntry& probe) {
 
 void presets_button(Session& session, const PanelInput& input, UiState& state) {
   const bool any = input.choices.probes && !input.choices.probes->empty();
-  ImGui::BeginDisabled(!any);
-  if (quiet_button("presets###presets", px(64))) ImGui::OpenPopup("presets");
-  ImGui::EndDisabled();
+  if (if_possible(any, [] { return quiet_button("presets###presets", px(64)); })) ImGui::OpenPopup("presets");
   explain(any ? "Experiments that each show one effect, with what to look for." : "The shipped experiments are missing.");
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);

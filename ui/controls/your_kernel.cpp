@@ -156,11 +156,10 @@ bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Reques
     changed = output_head_combo(e, in, heads);
   }
   ImGui::SameLine(0, px(8));
-  int place = static_cast<int>(loaded_place(e));
-  ImGui::BeginDisabled(e.backward.on);  // an output has no backward pass
-  changed |= segmented("kernel as", places, place, right);
-  ImGui::EndDisabled();
-  if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
+  LoadedPlace place = loaded_place(e);
+  // an output has no backward pass
+  changed |= if_possible(!e.backward.on, [&] { return segmented("kernel as", places, place, right); });
+  if (place != loaded_place(e)) e = with_loaded(e, place);
   ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
   return changed;
 }

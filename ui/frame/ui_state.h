@@ -28,6 +28,13 @@ struct Result;
 
 namespace attoscope::ui {
 
+/// What a click on a picture changes, as it was before; a double click restores it.
+struct EarlierClick {
+  int traced_row = 0, scrubbed_tile = -1;
+  int cell_row = -1, cell_col = -1, traced_key = -1;
+  bool follows_key = false;
+};
+
 /// A matrix shown as a picture, and its axes.
 struct CellPicture {
   int rows = 0, cols = 0;               ///< size of the matrix
@@ -43,7 +50,7 @@ struct CellPicture {
   Field source_field = Field::golden;               ///< field of the GPU copy
   CellRect rect{};                                  ///< part in `image`, in units of the axes
   PixelImage image;
-  int earlier_traced_row = 0, earlier_scrubbed_tile = -1;  ///< before the last click, restored by a double click
+  EarlierClick earlier{};
 };
 
 /// Golden, a and b on show: a tensor of an answer, or P, dP or dS of a window of a backward pass's rows and keys.
@@ -71,9 +78,6 @@ struct SeenPairs {
 /// One field of a tensor, and its picture.
 struct HeatState : CellPicture, ShownTensor {
   Field field = Field::a_error;
-  int earlier_cell_row = -1, earlier_cell_col = -1;  ///< before the last click, restored by a double click
-  int earlier_traced_key = -1;
-  bool earlier_follows_key = false;
 };
 
 /// Content of the middle panel; a held colour range applies while it stays equal.
@@ -139,7 +143,6 @@ struct HeadsState {
   MethodNames names{"a", "b", "b"};              ///< of the methods that they ran under
   int hovered = -1;                              ///< head under the mouse in the table beside the grid; -1: none
   ShownHeads<KvRow> kv{usual_kv_order};          ///< `sort` is an index of `kv_storages`
-  double kv_least = 0, kv_most = 0;              ///< finite errors of the table; 0: none
   std::string unjudged;                          ///< output whose judging was stopped
 };
 

@@ -40,16 +40,15 @@ std::string about_seconds(double seconds) {
 void draw_run_buttons(const ModelScene& s) {
   const ModelProgress& p = s.model().progress;
   const ModelRequest::Act next = next_model_act(s.model());
-  ImGui::BeginDisabled(next == ModelRequest::Act::none);
-  if (push_button("run###run model", next == ModelRequest::Act::run, {px(model_button_width), 0})) s.ask({.act = next});
-  ImGui::EndDisabled();
+  const bool runs = next == ModelRequest::Act::run;
+  if (if_possible(runs, [&] { return push_button("run###run model", runs, {px(model_button_width), 0}); })) s.ask({.act = next});
   const std::string time = about_seconds(p.expected[0]);
   explain("Runs the exact model, the model under a and under b, and the yardsticks over the text" +
           (time.empty() ? "." : ": " + time + ".") + " Pressed again, it begins anew with the settings as they are. Key R.");
   ImGui::SameLine(0, px(8));
-  ImGui::BeginDisabled(!p.runs && !p.attributes && !p.opens);
-  if (push_button("cancel###cancel model", false, {px(model_button_width), 0})) s.ask({.act = ModelRequest::Act::cancel});
-  ImGui::EndDisabled();
+  if (if_possible(p.runs || p.attributes || p.opens,
+                  [] { return push_button("cancel###cancel model", false, {px(model_button_width), 0}); }))
+    s.ask({.act = ModelRequest::Act::cancel});
   explain("Stops; the answer on show stays. Key Esc.");
 }
 

@@ -48,7 +48,6 @@ void path_line(const char* id, const char* hint, std::string& typed, std::string
 
 void edit_checkpoint(const ModelScene& s, float width) {
   const float button = px(64), gap = px(8);
-  const bool dialog = s.input.sessions.has_dialogs;
   path_line("##checkpoint", "folder or FILE.gguf; empty: SmolLM2", s.state.typed_checkpoint, s.plan().checkpoint,
             width - button - gap);
   explain(
@@ -58,9 +57,8 @@ void edit_checkpoint(const ModelScene& s, float width) {
   if (push_button("open …###open checkpoint", false, {button, 0})) ImGui::OpenPopup("checkpoints");
   explain("The desktop's dialog for a .gguf or a config.json, and the checkpoints that were run before.");
   if (begin_panel_popup("checkpoints")) {
-    ImGui::BeginDisabled(!dialog);
-    if (ImGui::Selectable("by the desktop's dialog …###dialog")) s.requests.files.ask = FileUse::model;
-    ImGui::EndDisabled();
+    if (if_possible(s.input.sessions.has_dialogs, [] { return ImGui::Selectable("by the desktop's dialog …###dialog"); }))
+      s.requests.files.ask = FileUse::model;
     if (ImGui::Selectable("SmolLM2 of app/fetch-model###fetched", s.plan().checkpoint.empty())) s.plan().checkpoint.clear();
     for (const std::string& file : s.model().recent)
       if (ImGui::Selectable((fitted(Face::label, file, px(440)) + "###" + file).c_str(), file == s.plan().checkpoint))
@@ -220,9 +218,8 @@ void edit_against(const ModelScene& s, float width) {
       "everything=True) keeps them. The next run names the first tensor that differs by more than its tolerance, and why. A "
       "file can be dropped here.");
   ImGui::SameLine(0, gap);
-  ImGui::BeginDisabled(!s.input.sessions.has_dialogs);
-  if (push_button("open …###open captured run", false, {button, 0})) s.requests.files.ask = FileUse::captured_run;
-  ImGui::EndDisabled();
+  if (if_possible(s.input.sessions.has_dialogs, [&] { return push_button("open …###open captured run", false, {button, 0}); }))
+    s.requests.files.ask = FileUse::captured_run;
   explain("The desktop's dialog for the file.");
 }
 

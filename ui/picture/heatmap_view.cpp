@@ -83,10 +83,9 @@ CellRect stored(const CellRect& rect, int rows, int cols) {
   return whole ? CellRect{} : rect;
 }
 
-AnswerTensor shown_tensor(const View& view, const Result& result) { return result.backward ? view.tensor : AnswerTensor::O; }
 
 const ShownTensor& shown_answer(SeenTensor& seen, const std::shared_ptr<const Result>& answer, const View& view) {
-  const AnswerTensor tensor = answer ? shown_tensor(view, *answer) : AnswerTensor::O;
+  const AnswerTensor tensor = answer && answer->backward ? view.tensor : AnswerTensor::O;
   if (seen.answer == answer && seen.tensor == tensor) return seen.shown;
   seen = {answer, tensor, {answer ? seen_as(answer, tensor) : nullptr, name(tensor), has_keys_as_rows(tensor), nullptr}};
   return seen.shown;
@@ -299,19 +298,6 @@ PictureSettings picture_settings(View& view) {
   return {look.zoom, look.range_pinned, look.range};
 }
 
-const CellPicture& shown_picture(const UiState& state, const View& view) {
-  switch (view.picture) {
-    case PictureKind::rescales:
-      return state.rescale_map;
-    case PictureKind::scores:
-      if (!state.heat.window) return state.scores;
-      break;
-    case PictureKind::output:
-    case PictureKind::heads:
-      break;
-  }
-  return state.heat;
-}
 
 double automatic_range(double largest) {
   const double range = rounded_up(largest);
@@ -319,27 +305,18 @@ double automatic_range(double largest) {
 }
 
 bool same_unit(Field x, Field y) {
+  using enum Field;
   const auto unit = [](Field f) {
-    switch (f) {
-      case Field::golden:
-      case Field::a:
-      case Field::b:
-        return 0;
-      case Field::a_ulps:
-      case Field::b_ulps:
-        return 1;
-      case Field::a_relative:
-      case Field::b_relative:
-        return 2;
-      default:
-        return 3;
-    }
+    return f <= b ? 0 : f == a_ulps || f == b_ulps ? 1 : f == a_relative || f == b_relative ? 2 : 3;
   };
   return unit(x) == unit(y);
 }
 
 double largest_shown(const UiState& state, const View& view) {
-  float largest = shown_picture(state, view).largest;
+  const bool scores = view.picture == PictureKind::scores && !state.heat.window;
+  float largest = view.picture == PictureKind::rescales ? state.rescale_map.largest
+                  : scores                              ? state.scores.largest
+                                                        : state.heat.largest;
   const bool fields = view.picture == PictureKind::output || (view.picture == PictureKind::scores && state.heat.window);
   if (fields && view.comparison != Comparison::none && same_unit(view.field, view.second_field))
     largest = std::max(largest, state.second.largest);

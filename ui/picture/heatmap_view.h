@@ -36,9 +36,8 @@ CellRect panned(const CellRect& rect, double by_rows, double by_cols, int rows, 
 /// `rect` as stored in the view: all zero for the whole matrix.
 CellRect stored(const CellRect& rect, int rows, int cols);
 
-/// The tensor on show of an answer: the view's where it has a backward pass, else O.
-AnswerTensor shown_tensor(const View& view, const Result& result);
-/// The same, with its numbers; without any while there is no answer. `seen` keeps them.
+/// The tensor on show of an answer, the view's where it has a backward pass, else O; without numbers while there is no answer.
+/// `seen` keeps it.
 const ShownTensor& shown_answer(SeenTensor& seen, const std::shared_ptr<const Result>& answer, const View& view);
 /// Shows another tensor; where its rows are queries instead of keys, or the other way round, all of it and no pinned cell.
 void choose_tensor(View& view, AnswerTensor tensor);
@@ -78,8 +77,6 @@ struct PictureSettings {
   double& range;
 };
 PictureSettings picture_settings(View& view);
-/// The picture on show.
-const CellPicture& shown_picture(const UiState& state, const View& view);
 
 /// Automatic range of a colour bar: the largest finite |value|, rounded up.
 double automatic_range(double largest);
@@ -120,32 +117,12 @@ void refresh_scores(ScoreState& state, const std::shared_ptr<const ScoreWindow>&
 /// True if the map shows counts, which are computed on demand.
 constexpr bool shows_counts(RescaleShow show) { return show == RescaleShow::saturated || show == RescaleShow::underflowed; }
 
-/// m of a held row before and after a tile; NaN if no key is seen yet, or a run begins.
-struct RunningMax {
-  double before, after;
-  bool moved() const;
-};
-RunningMax running_max(const Result& result, int tile, int held_row);
-
 /// True if two experiments have the same counts. The traced row matters only if it decides which rows are computed.
 bool same_counts(const Experiment& x, const Experiment& y);
-
-/// Counts of P in a tile and a row; -1 if the row was not counted or the counts are of another experiment.
-struct ClippedCounts {
-  int saturated = -1, underflowed = -1;
-};
-ClippedCounts clipped_here(const Clipping* clipping, const Experiment& experiment, int tile, int row);
-
-/// Row of Q at a row of the map's matrix.
-int map_row(const RescaleState& state, int matrix_row);
 
 /// Updates the values; unchanged while the data for `show` is missing.
 void refresh_map(RescaleState& state, const std::shared_ptr<const Result>& result,
                  const std::shared_ptr<const Clipping>& clipping, RescaleShow show);
-/// Moves the pixels in which m moved from the image to `marks`.
-void take_marks(RescaleState& state);
-/// Updates `visible` from the image, after masked pixels were cleared.
-void take_visible(RescaleState& state);
 
 /// pin_width x pin_height pixels from the top, in the format of `Pin::thumbnail`: each the colour-map position of the largest
 /// |value| below it, with the heat map's default colours.

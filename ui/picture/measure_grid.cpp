@@ -19,32 +19,17 @@ namespace {
 /// Width from which the table stands beside the grid.
 constexpr float least_beside = 480;
 
-/// Colours of a measure: logarithmic from the least to the most of the heads on show.
-class MeasureColours {
- public:
-  MeasureColours(const std::vector<const HeadRow*>& rows, double HeadRow::* value) {
-    for (const HeadRow* const row : rows) {
-      const double x = row->*value;
-      if (!(x > 0) || std::isinf(x)) continue;
-      least_ = least_ > 0 ? std::min(least_, x) : x;
-      most_ = std::max(most_, x);
-    }
-  }
-  double least() const { return least_; }
-  double most() const { return most_; }
-  /// Colour at a place of the range, 0 .. 1.
-  static Colour at(double place) {
-    return colour(static_cast<float>(place), {.diverging = false, .log = false, .range = 1, .theme = colours().theme});
-  }
-  Colour of(double x) const {
-    if (!std::isfinite(x)) return colours().bad;
-    const double range = std::log(most_ / least_);
-    return at(!(x > 0) ? 0 : range > 0 ? std::clamp(std::log(x / least_) / range, 0.0, 1.0) : 1.0);
-  }
+/// Colour at a place of a measure's range, 0 .. 1.
+Colour shade_at(double place) {
+  return colour(static_cast<float>(place), {.diverging = false, .log = false, .range = 1, .theme = colours().theme});
+}
 
- private:
-  double least_ = 0, most_ = 0;
-};
+/// Colour of a measure, logarithmic over the range.
+Colour shade_of(double x, const PositiveRange& all) {
+  if (!std::isfinite(x)) return colours().bad;
+  const double range = std::log(all.most / all.least);
+  return shade_at(!(x > 0) ? 0 : range > 0 ? std::clamp(std::log(x / all.least) / range, 0.0, 1.0) : 1.0);
+}
 
 /// Every measure of a head, for a tooltip.
 std::string all_numbers(const HeadRow& row, const MethodNames& names) {
@@ -55,16 +40,16 @@ std::string all_numbers(const HeadRow& row, const MethodNames& names) {
   return text;
 }
 
-void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, const std::string& title) {
+void draw_measure_legend(ImVec2 at, float width, const PositiveRange& all, const std::string& title) {
   const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
   constexpr int steps = 40;
   for (int i = 0; i < steps; ++i)
     ImGui::GetWindowDrawList()->AddRectFilled({at.x + std::floor(bar * static_cast<float>(i) / steps), at.y},
                                               {at.x + std::floor(bar * static_cast<float>(i + 1) / steps), at.y + high},
-                                              MeasureColours::at((i + 0.5) / steps));
+                                              shade_at((i + 0.5) / steps));
   const float under = at.y + high + px(2);
-  draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.least()));
-  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", shades.most()), 1);
+  draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.least));
+  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.most), 1);
   draw_text({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary,
             fitted(Face::small, title, width - bar - px(12)));
 }
@@ -72,17 +57,19 @@ void draw_measure_legend(ImVec2 at, float width, const MeasureColours& shades, c
 /// The grid and its legend in this room.
 int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int open, ImVec2 size) {
   const HeadMeasure& measure = head_measures[heads.outputs.sort];
-  const MeasureColours shades(heads.outputs.shown, measure.value);
+  PositiveRange all;
   std::vector<const HeadRow*> rows(static_cast<std::size_t>(std::max(0, info.heads)));
-  for (const HeadRow* const row : heads.outputs.shown)
+  for (const HeadRow* const row : heads.outputs.shown) {
+    all.take(row->*measure.value);
     if (static_cast<std::size_t>(row->head) < rows.size()) rows[static_cast<std::size_t>(row->head)] = row;
+  }
   const auto cell = [&](int head) {
     const HeadRow* const row = rows[static_cast<std::size_t>(head)];
     const std::string name = head_name(info, head);
     if (row == nullptr) return GridCell{.sentence = name + " is not computed yet. A click opens it."};
     const double x = row->*measure.value;
     return GridCell{.known = true,
-                    .fill = shades.of(x),
+                    .fill = shade_of(x, all),
                     .number = std::isnan(x) ? "" : brief_number(x),
                     .sentence = name + ": a click opens it, Ctrl+Z comes back.",
                     .formula = all_numbers(*row, heads.names)};
@@ -90,7 +77,7 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int clicked =
       draw_head_grid(info, {.cell = cell, .open = open, .lit = heads.hovered}, {size.x, size.y - px(grid_legend_height)});
-  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, shades, title_of(measure, heads.names));
+  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, all, title_of(measure, heads.names));
   return clicked;
 }
 

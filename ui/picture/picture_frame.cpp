@@ -80,13 +80,12 @@ int clicks() {
 void trace_clicked(Session& session, CellPicture& picture, int row, int tile) {
   const int count = clicks();
   if (count == 1) {
-    picture.earlier_traced_row = session.experiment.problem.traced_row;
-    picture.earlier_scrubbed_tile = session.view.scrubbed_tile;
+    picture.earlier = {.traced_row = session.experiment.problem.traced_row, .scrubbed_tile = session.view.scrubbed_tile};
     session.experiment.problem.traced_row = row;
     session.view.scrubbed_tile = tile;
   } else if (count == 2) {
-    session.experiment.problem.traced_row = picture.earlier_traced_row;
-    session.view.scrubbed_tile = picture.earlier_scrubbed_tile;
+    session.experiment.problem.traced_row = picture.earlier.traced_row;
+    session.view.scrubbed_tile = picture.earlier.scrubbed_tile;
   }
 }
 
@@ -227,8 +226,7 @@ void draw_consumed(const Places& p, const CellRect& rect, double from, double to
 void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& picture, double largest, Colour colour) {
   const int lines = static_cast<int>(p.height());
   const float room = p.side.max.x - p.side.min.x;
-  std::vector<ImVec2> points;
-  points.reserve(static_cast<std::size_t>(lines));
+  ImDrawList* list = ImGui::GetWindowDrawList();
   const double per_line = (rect.row1 - rect.row0) / lines;
   for (int i = 0; i < lines; ++i) {
     const int first = matrix_row_at(picture, rect.row0 + i * per_line);
@@ -236,9 +234,9 @@ void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& pi
     const int end = std::clamp(static_cast<int>(std::ceil(after)), first + 1, picture.rows);
     const float worst = *std::max_element(picture.row_worst.begin() + first, picture.row_worst.begin() + end);
     const float t = largest > 0 ? std::min(1.0f, worst / static_cast<float>(largest)) : (worst > 0 ? 1.0f : 0.0f);
-    points.push_back({p.side.min.x + t * room, p.min.y + static_cast<float>(i) + 0.5f});
+    list->PathLineTo({p.side.min.x + t * room, p.min.y + static_cast<float>(i) + 0.5f});
   }
-  ImGui::GetWindowDrawList()->AddPolyline(points.data(), lines, colour, 0, px(1));
+  list->PathStroke(colour, 0, px(1));
 }
 
 void draw_instead(const Places& p, const std::string& sentence) {

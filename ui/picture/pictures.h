@@ -1,6 +1,8 @@
 /// The kinds of picture in the middle panel; each fills `room`.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -64,8 +66,16 @@ bool has_cell_sum(const View& view);
 /// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
 void draw_cell_sum(const Frame& frame);
 
-/// Colour of an error over its tolerance: blue up to 1, orange to red above.
-Colour verdict_colour(double ratio);
+
+/// The least and the largest positive number of some that are finite; both 0: there is none.
+struct PositiveRange {
+  double least = 0, most = 0;
+  void take(double x) {
+    if (!(x > 0) || std::isinf(x)) return;
+    least = least > 0 ? std::min(least, x) : x;
+    most = std::max(most, x);
+  }
+};
 
 /// A head's cell in a grid of layers by heads.
 struct GridCell {
@@ -100,15 +110,8 @@ int draw_verdict_grid(const JudgedView& heads, const TensorFileInfo& info, int o
 /// The grid as CSV, one line for each judged head.
 std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info);
 
-/// Updates the smallest and the largest error of the table.
-void measure_kv(HeadsState& heads);
-
 /// The rows on show, worst first, as `attoscope kv` writes them.
 Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info);
-
-/// The same, drawn; a click on a heading orders by it. `open` is the head that the session shows. Returns the head that was
-/// clicked; null: none.
-const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open);
 
 /// Cell and field through which curves are drawn.
 struct ProfilePlace {

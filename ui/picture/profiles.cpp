@@ -25,31 +25,10 @@ std::vector<Field> fields_beside(Field field) {
 }
 
 Colour curve_colour(Field field) {
-  if (field == Field::golden) return colours().golden;
-  if (field == Field::tolerance) return colours().text;
   if (field == Field::a_storage || field == Field::b_storage) return colours().moved;
   if (field == Field::a_arithmetic || field == Field::b_arithmetic) return colours().secondary;
-  const bool is_b = field == Field::b || field == Field::b_error || field == Field::b_abs || field == Field::b_ulps ||
-                    field == Field::b_relative;
-  return is_b ? colours().b : colours().a;
+  return field_colour(field);
 }
-
-/// A polyline that `end` interrupts.
-class Stroke {
- public:
-  Stroke(Colour colour) : colour_(colour) {}
-  ~Stroke() { end(); }
-  void add(ImVec2 point) { points_.push_back(point); }
-  void end() {
-    if (points_.size() > 1)
-      ImGui::GetWindowDrawList()->AddPolyline(points_.data(), static_cast<int>(points_.size()), colour_, 0, px(1.2f));
-    points_.clear();
-  }
-
- private:
-  Colour colour_;
-  std::vector<ImVec2> points_;
-};
 
 /// Calls `draw(pixel, low, high)` with the scale shares of the smallest and the largest value of each pixel, joined with the
 /// pixel before.
@@ -72,21 +51,18 @@ void draw_band(const std::vector<Extremes>& e, const Colouring& how, Draw draw) 
 /// Draws a curve; `at(pixel, share)` returns the point of a share of the scale.
 template <class At>
 void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour colour, At at) {
-  Stroke stroke(faded(colour, 0.8f));
+  ImDrawList* list = ImGui::GetWindowDrawList();
   const Mapping map = mapping(how);
   for (std::size_t i = 0; i < e.size(); ++i) {
-    if (e[i].least > e[i].largest) {
-      stroke.end();
-      continue;
+    if (e[i].least <= e[i].largest) {
+      const float low = bar_position(e[i].least, map), high = bar_position(e[i].largest, map);
+      const auto pixel = static_cast<float>(i) + 0.5f;
+      list->PathLineTo(at(pixel, i % 2 == 0 ? low : high));
+      if (low != high) list->PathLineTo(at(pixel, i % 2 == 0 ? high : low));
     }
-    const float low = bar_position(e[i].least, map), high = bar_position(e[i].largest, map);
-    const auto pixel = static_cast<float>(i) + 0.5f;
-    stroke.add(at(pixel, i % 2 == 0 ? low : high));
-    if (low != high) stroke.add(at(pixel, i % 2 == 0 ? high : low));
+    if (e[i].least > e[i].largest || i + 1 == e.size()) list->PathStroke(faded(colour, 0.8f), 0, px(1.2f));
   }
 }
-
-float zero_share(const Colouring& how) { return bar_position(0, how); }
 
 /// Value at an end of the scale, beside the curves; inside if it is too long for the left margin.
 void name_end(const Places& p, float y, double value, bool at_right) {
@@ -167,7 +143,7 @@ void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& pi
   if (height < px(16)) return;
   const auto y_of = [&](float share) { return top + (1 - share) * height; };
   ImDrawList* list = ImGui::GetWindowDrawList();
-  for (const float share : {0.0f, zero_share(how), 1.0f})
+  for (const float share : {0.0f, bar_position(0, how), 1.0f})
     list->AddLine({box.min.x, std::floor(y_of(share)) + 0.5f}, {box.max.x, std::floor(y_of(share)) + 0.5f}, colours().line);
   for (const ProfileCurve& curve : curves)
     draw_curve(
@@ -184,7 +160,7 @@ void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& pi
   const float width = box.max.x - box.min.x;
   const auto x_of = [&](float share) { return box.min.x + share * width; };
   ImDrawList* list = ImGui::GetWindowDrawList();
-  for (const float share : {0.0f, zero_share(how), 1.0f})
+  for (const float share : {0.0f, bar_position(0, how), 1.0f})
     list->AddLine({std::floor(x_of(share)) + 0.5f, box.min.y}, {std::floor(x_of(share)) + 0.5f, box.max.y}, colours().line);
   for (const ProfileCurve& curve : curves)
     draw_band(extremes(curve.values, (rect.row0 - picture.first_row) * picture.per_row,

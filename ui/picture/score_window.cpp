@@ -91,10 +91,9 @@ void clear_unseen(std::vector<float>& values, const ScoreQuestion& q) {
 
 void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show) {
   if (m.window == window && m.show == show) return;
-  const int earlier_row = m.earlier_traced_row, earlier_tile = m.earlier_scrubbed_tile;
+  const EarlierClick earlier = m.earlier;
   m = ScoreState{};
-  m.earlier_traced_row = earlier_row;
-  m.earlier_scrubbed_tile = earlier_tile;
+  m.earlier = earlier;
   m.window = window;
   m.show = show;
   if (!window) return;

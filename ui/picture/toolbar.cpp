@@ -244,9 +244,8 @@ void tiles_toggle(View& view) {
 
 void whole_button(View& view) {
   const PictureSettings look = picture_settings(view);
-  ImGui::BeginDisabled(look.zoom == CellRect{});
-  if (push_button("whole###reset zoom", false, {px(whole_width), 0})) look.zoom = {};
-  ImGui::EndDisabled();
+  if (if_possible(look.zoom != CellRect{}, [] { return push_button("whole###reset zoom", false, {px(whole_width), 0}); }))
+    look.zoom = {};
   explain(
       "Shows everything again (double click, or key 0). Wheel zooms about the mouse, with Shift only across, with Ctrl only "
       "the rows; dragging moves.");

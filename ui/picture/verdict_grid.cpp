@@ -16,10 +16,14 @@ constexpr float least_cell = 9, least_height = 6, widest_cell = 280, highest_cel
 /// Ratios above have the same colour.
 constexpr double most_ratio = 100;
 
-/// Position of a ratio on its side of the colour map, 0 .. 1: linear up to 1, logarithmic above.
-float place_of(double ratio) {
-  if (ratio <= 1) return static_cast<float>(ratio);
-  return static_cast<float>(std::isfinite(ratio) ? std::min(1.0, std::log(ratio) / std::log(most_ratio)) : 1.0);
+/// Colour of an error over its tolerance: blue up to 1, linearly; orange to red above, logarithmically.
+Colour verdict_colour(double ratio) {
+  const bool light = is_light(colours().theme);
+  const auto t = static_cast<float>(ratio <= 1            ? ratio
+                                    : std::isfinite(ratio) ? std::min(1.0, std::log(ratio) / std::log(most_ratio))
+                                                           : 1.0);
+  if (ratio <= 1) return light ? mixed(rgb(0xe8eef6), rgb(0x4c78b2), t) : mixed(rgb(0x222c3c), rgb(0x5c8ece), t);
+  return light ? mixed(rgb(0xf5963c), rgb(0x780014), t) : mixed(rgb(0xf5a046), rgb(0xc40c26), t);
 }
 
 /// Content and sizes of the grid, in pixels.
@@ -159,13 +163,6 @@ void draw_verdict_legend(ImVec2 at, float width) {
 }
 
 }  // namespace
-
-Colour verdict_colour(double ratio) {
-  const float t = place_of(ratio);
-  if (ratio <= 1)
-    return is_light(colours().theme) ? mixed(rgb(0xe8eef6), rgb(0x4c78b2), t) : mixed(rgb(0x222c3c), rgb(0x5c8ece), t);
-  return is_light(colours().theme) ? mixed(rgb(0xf5963c), rgb(0x780014), t) : mixed(rgb(0xf5a046), rgb(0xc40c26), t);
-}
 
 std::string brief_number(double x) {
   if (!std::isfinite(x)) return "∞";

@@ -11,17 +11,11 @@ Session without_pins(const Session& s) {
   return {s.experiment, s.view, s.kernel_gradients, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.model, s.origin};
 }
 
-/// True if they differ at most in views and pins.
-bool same_but_view_and_pins(const Session& x, const Session& y) {
-  return x.experiment == y.experiment && x.kernel_gradients == y.kernel_gradients && x.device == y.device &&
-         x.lesson == y.lesson && x.sweep == y.sweep && x.train == y.train && x.train_look == y.train_look &&
-         x.model == y.model && x.origin == y.origin;
-}
 
 /// The view, with what only moves or dresses the picture as in another: the window's look, and where the pictures are zoomed
 /// to.
 View looked_at_as(View view, const View& other) {
-  look_of(view) = look_of(other);
+  take_look(view, other);
   view.zoom = other.zoom;
   view.rescale_look.zoom = other.rescale_look.zoom;
   view.score_look.zoom = other.score_look.zoom;
@@ -29,9 +23,6 @@ View looked_at_as(View view, const View& other) {
   return view;
 }
 
-bool same_but_pins(const Session& x, const Session& y) {
-  return looked_at_as(x.view, y.view) == y.view && same_but_view_and_pins(x, y);
-}
 
 }  // namespace
 
@@ -41,12 +32,14 @@ History::Moment History::moment(const Session& session) const {
 }
 
 bool History::same(const Session& session, const Moment& moment) {
-  return same_but_pins(session, moment.session) && session.pins == *moment.pins;
+  Session compared = without_pins(session);
+  compared.view = looked_at_as(std::move(compared.view), moment.session.view);
+  return compared == moment.session && session.pins == *moment.pins;
 }
 
 void History::restore(const Moment& moment, Session& session) {
   const View now = std::exchange(session, moment.session).view;
-  look_of(session.view) = look_of(now);
+  take_look(session.view, now);
   session.pins = *moment.pins;
 }
 

@@ -266,8 +266,16 @@ struct Look {
   friend bool operator==(const Look&, const Look&) = default;
 };
 
-/// View of the matrices.
-struct PictureView {
+/// Tiles in the plots of the recurrence, the middle of tile t at t; both 0: all.
+struct TileRange {
+  double from = 0, to = 0;
+
+  friend bool operator==(const TileRange&, const TileRange&) = default;
+};
+
+
+/// View of an answer, which changes no number: of the matrices, of the recurrence and the numbers at the right, and the window.
+struct View {
   PictureKind picture = PictureKind::output;
   Field field = Field::a_error;
   ValueScale scale = ValueScale::log;
@@ -292,18 +300,6 @@ struct PictureView {
   bool show_sum = false;              ///< the sum of the pinned cell's last product
   bool profiles = false;              ///< row and column through the cell under the mouse, as curves
 
-  friend bool operator==(const PictureView&, const PictureView&) = default;
-};
-
-/// Tiles in the plots of the recurrence, the middle of tile t at t; both 0: all.
-struct TileRange {
-  double from = 0, to = 0;
-
-  friend bool operator==(const TileRange&, const TileRange&) = default;
-};
-
-/// View of the recurrence and of the numbers at the right.
-struct NumbersView {
   int traced_key = -1;                      ///< key whose dK and dV the strip follows; -1: the traced row's own, or key 0
   bool follows_key = false;                 ///< the strip of the backward pass shows the key instead of the query
   bool follows_forward = false;             ///< the strip shows the forward pass although there is a backward pass
@@ -316,22 +312,11 @@ struct NumbersView {
   int on_chip_elements = 24576;     ///< M of the FA-1 helper and the traffic panel, in elements
   Machine machine = Machine::a100;  ///< of the roofline
 
-  friend bool operator==(const NumbersView&, const NumbersView&) = default;
-};
-
-/// Settings of the person at the window: undo, a new session and a pasted one keep them.
-struct WindowLook {
   Theme theme = Theme::dark;
   double ui_scale = 1;
   bool reduced_motion = false;  ///< nothing on screen moves by itself unless it is played
   PanelSizes panels{};
   FigureChoice figure{};  ///< format of exported plots
-
-  friend bool operator==(const WindowLook&, const WindowLook&) = default;
-};
-
-/// Layout of the window, and settings of named figures.
-struct WindowView : WindowLook {
   Workspace workspace = Workspace::explore;
   bool square_tiles = true;       ///< block_q follows block_k
   bool show_pins = false;         ///< the list of pins beside the controls
@@ -340,17 +325,17 @@ struct WindowView : WindowLook {
   bool welcome = false;           ///< first steps above the picture, until dismissed
   FigureSettings named_figure{};  ///< settings of the papers' figures
 
-  friend bool operator==(const WindowView&, const WindowView&) = default;
-};
-
-/// View of an answer; changes no number.
-struct View : PictureView, NumbersView, WindowView {
   friend bool operator==(const View&, const View&) = default;
 };
 
-/// The window's look within a view.
-inline WindowLook& look_of(View& view) { return view; }
-inline const WindowLook& look_of(const View& view) { return view; }
+/// Gives a view the look of another one's window, which is the person's: undo, a new session and a pasted one keep it.
+inline void take_look(View& view, const View& of) {
+  view.theme = of.theme;
+  view.ui_scale = of.ui_scale;
+  view.reduced_motion = of.reduced_motion;
+  view.panels = of.panels;
+  view.figure = of.figure;
+}
 
 /// Resets the view for another question: no zoom, no pinned cell, no scrubbed tile.
 inline void look_at_all(View& view) {

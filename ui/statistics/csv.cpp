@@ -153,7 +153,7 @@ std::string picture_csv(const View& view, const PanelInput& input, const HeatSta
   return field_csv(view, heat);
 }
 
-std::string detail_csv(const NumbersView& view, const PanelInput& input) {
+std::string detail_csv(const View& view, const PanelInput& input) {
   return detail_csv(view, input, {.result = input.answer.result});
 }
 
@@ -189,7 +189,7 @@ std::string gradients_csv(const GradientTrace& t, bool of_key) {
   return csv.take();
 }
 
-std::string detail_csv(const NumbersView& view, const PanelInput& input, const ShownTensor& shown) {
+std::string detail_csv(const View& view, const PanelInput& input, const ShownTensor& shown) {
   if (!input.answer.result) return {};
   switch (view.detail) {
     case Detail::scatter:

@@ -131,9 +131,9 @@ std::string gradients_csv(const GradientTrace& trace, bool of_key);
 
 /// Data of the panel at the lower right, of the tensor on show: histogram, errors over |O|, attribution (of all gradients where
 /// one is on show), digests, schedules, orders or traffic. Empty if not computed.
-std::string detail_csv(const NumbersView& view, const PanelInput& input, const ShownTensor& shown);
+std::string detail_csv(const View& view, const PanelInput& input, const ShownTensor& shown);
 /// The same, of O.
-std::string detail_csv(const NumbersView& view, const PanelInput& input);
+std::string detail_csv(const View& view, const PanelInput& input);
 
 /// Smallest share of elements in the histogram of ulps.
 inline constexpr double least_share = 1e-6;

@@ -82,9 +82,8 @@ bool named_field(const Setting& s, const NamedValue& value, const SettingLook& l
              begin_combo(("##" + key).c_str(), std::string(choices[*value.value].label), px(option_field_width))) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
       const std::string reason = look.why_not ? look.why_not(value.names[i]) : std::string();
-      ImGui::BeginDisabled(!reason.empty());
-      const bool pressed = ImGui::Selectable(std::string(choices[i].label).c_str(), i == *value.value);
-      ImGui::EndDisabled();
+      const std::string text(choices[i].label);
+      const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), i == *value.value); });
       explain(std::string(choices[i].what.empty() ? s.sentence : choices[i].what) +
               (reason.empty() ? "" : " Not here: " + reason));
       changed |= pressed && static_cast<int>(i) != chosen;

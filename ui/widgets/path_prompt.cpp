@@ -38,10 +38,10 @@ int complete(ImGuiInputTextCallbackData* data) {
 bool suggestion(const std::string& path, const std::string& reason, int index, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22);
-  ImGui::BeginDisabled(!reason.empty());
-  const bool pressed = ImGui::Selectable(("##suggestion " + std::to_string(index)).c_str(), false,
-                                         ImGuiSelectableFlags_NoAutoClosePopups, {width, height});
-  ImGui::EndDisabled();
+  const std::string id = "##suggestion " + std::to_string(index);
+  const bool pressed = if_possible(reason.empty(), [&] {
+    return ImGui::Selectable(id.c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups, {width, height});
+  });
   explain(path, reason);
   const std::size_t cut = path.find_last_of('/', path.size() - 2) + 1;
   const float y = at.y + (height - line_height(Face::small)) / 2;

@@ -15,9 +15,7 @@ namespace attoscope::ui {
 namespace {
 
 void choose_stochastic(Rounding& r) {
-  ImGui::BeginDisabled(r.kind == Rounding::Kind::exact);
-  toggle("stochastic", r.stochastic, px(148));
-  ImGui::EndDisabled();
+  if_possible(r.kind != Rounding::Kind::exact, [&] { return toggle("stochastic", r.stochastic, px(148)); });
   explain(
       "Rounds up or down at random, with the probability given by the distance, instead of to the nearest: right on average, "
       "so errors do not add up in one direction. The seed starts the random numbers. The cell shows ~.",

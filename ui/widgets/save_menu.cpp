@@ -44,13 +44,11 @@ ImVec2 row_name(const char* name, bool possible) {
 }
 
 /// A row of the menu: name at the left, a segmented choice at the right. True if it changed.
-bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible) {
+template <class Value>
+bool choose(const char* name, const char* id, std::span<const Choice> choices, Value& chosen, bool possible) {
   constexpr float choice_width = 240;
   row_name(name, possible);
-  ImGui::BeginDisabled(!possible);
-  const bool changed = segmented(id, choices, chosen, px(choice_width));
-  ImGui::EndDisabled();
-  return changed;
+  return if_possible(possible, [&] { return segmented(id, choices, chosen, px(choice_width)); });
 }
 
 /// Names of the files to be written, in a line.
@@ -91,17 +89,14 @@ void choose_letters(FigureChoice& c, bool possible) {
 }
 
 void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
-  int as = drawable ? static_cast<int>(c.as) : 0, columns = c.slide ? 2 : c.two_columns, bundle = c.zip;
-  const bool drawn = as > 0;
-  if (choose("as", "keep as", drawable ? std::span<const Choice>(formats) : std::span<const Choice>(formats).first(1), as,
-             true) &&
-      drawable)
-    c.as = static_cast<ExportAs>(as);
+  ExportAs as = drawable ? c.as : ExportAs::screen;
+  const bool drawn = as != ExportAs::screen;
+  if (choose("as", "keep as", std::span<const Choice>(formats).first(drawable ? formats.size() : 1), as, true)) c.as = as;
+  int columns = c.slide ? 2 : c.two_columns;
   if (choose("width", "columns", widths, columns, drawn)) c.two_columns = columns == 1, c.slide = columns == 2;
   choose_letters(c, drawn && c.as != ExportAs::tex);
-  if (choose("in a", "bundle", bundles, bundle, drawn)) c.zip = bundle == 1;
-  int shown = c.shown_tiles;
-  if (has_range && choose("tiles", "range", ranges, shown, drawn)) c.shown_tiles = shown == 1;
+  choose("in a", "bundle", bundles, c.zip, drawn);
+  if (has_range) choose("tiles", "range", ranges, c.shown_tiles, drawn);
 }
 
 ExportRequest export_request_of(const Exportable& plot) {

@@ -349,9 +349,9 @@ bool segmented(const char* id, std::span<const Choice> choices, int& chosen, con
     if (i > 0) ImGui::SameLine();
     const float left = std::floor(shares[static_cast<std::size_t>(i)]),
                 right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
-    ImGui::BeginDisabled(i == look.disabled);
-    const bool pressed = push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y});
-    ImGui::EndDisabled();
+    const bool pressed = if_possible(i != look.disabled, [&] {
+      return push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y});
+    });
     changed |= pressed && i != chosen;
     if (pressed) chosen = i;
     if (!choice.what.empty()) explain(choice.what);

@@ -130,6 +130,15 @@ class WithScale {
 /// Number of buttons, tracks, menus and fields drawn so far; a page without a program must have none.
 int controls_drawn();
 
+/// Draws a control by `draw`, greyed and without effect unless it is `possible`. Returns what `draw` does.
+template <class Draw>
+bool if_possible(bool possible, const Draw& draw) {
+  ImGui::BeginDisabled(!possible);
+  const bool changed = draw();
+  ImGui::EndDisabled();
+  return changed;
+}
+
 /// Text and tooltip of a choice.
 struct Choice {
   std::string_view label, what;

@@ -142,7 +142,7 @@ CASE(palette, every_field_and_key_has_a_command) {
 }
 
 CASE(palette, order_of_the_commands_found) {
-  const auto command = [](const char* name, const char* what = "") { return PaletteCommand{name, what, "", {}, ""}; };
+  const auto command = [](const char* name, const char* what = "") { return PaletteCommand{name, what}; };
   hand.check(fitness("light", command("theme: light")) > fitness("light", command("highlight")), "words before parts");
   hand.check(fitness("tm lt", command("theme: light")) > 0, "letters in order are enough");
   hand.check(fitness("light theme", command("theme: light")) > 0, "in any order of words");
