@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ui/controls/controls.h"
-#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
@@ -114,8 +113,6 @@ void draw_picture(const Frame& frame, const Box& room) {
   }
 }
 
-/// True while a slider or a button is held, but not while text is typed.
-bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput; }
 
 constexpr float least_height = 150;  ///< height at scale 1; where there is less room the panel scrolls
 
@@ -124,7 +121,7 @@ void draw_heatmap(const Frame& frame) {
   const Box all = rest_of_panel();
   View& view = frame.session.view;
   refresh_heat(frame);
-  frame.state.ranges.held = moves_control();
+  frame.state.ranges.held = ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput;  // a slider or a button is held
   if (frame.state.docked.count(Dock::right) == 0 && draw_headline(frame)) ImGui::SetWindowFocus(statistics_window);
   draw_toolbar(frame.session, frame.input, frame.state);
   draw_welcome(frame.session, frame.state);

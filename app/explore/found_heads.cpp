@@ -8,7 +8,7 @@
 #include "app/explore/judging.h"
 #include "app/explore/side_answers.h"
 #include "app/heads/heads.h"
-#include "ui/frame/head_outliers.h"
+#include "ui/frame/heads_answer.h"
 
 namespace attoscope::app {
 namespace {

@@ -8,7 +8,7 @@
 #include "app/json/json.h"
 #include "app/tensors/call_files.h"
 #include "kernels/experiment/table.h"
-#include "ui/frame/head_outliers.h"
+#include "ui/frame/heads_answer.h"
 
 namespace attoscope {
 struct Experiment;

@@ -18,7 +18,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
-#include "ui/frame/sweep_heat.h"
+#include "ui/frame/sweep_lines.h"
 
 namespace attoscope::app::papers {
 namespace {

@@ -17,7 +17,6 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
 #include "ui/frame/panel_axes.h"
-#include "ui/frame/sweep_heat.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::app {

@@ -9,7 +9,6 @@
 
 #include "kernels/experiment/result.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/frame.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/words.h"

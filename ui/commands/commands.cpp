@@ -13,13 +13,10 @@
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/letters.h"
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/commands/bars.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/entries.h"
-#include "ui/frame/frame.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/session/settings.h"
 #include "ui/sweep/panels.h"
@@ -79,10 +76,6 @@ std::string title(std::string_view path) {
   return words;
 }
 
-/// "a.S" for a.precision.S.
-std::string short_path(const std::string& path) {
-  return path.substr(0, path.find('.') + 1) + path.substr(path.rfind('.') + 1);
-}
 
 /// Sets a field; on failure the palette shows the reason.
 void set(const Frame& t, const std::string& path, const std::string& value) {
@@ -224,11 +217,13 @@ std::vector<PaletteCommand> assignments(std::string_view query, const Frame& tar
   for (const char* side : {"block_k", "block_q"})
     add(side, side, target.session.view.square_tiles ? "square tiles of both methods" : "tiles of both methods",
         [which = std::string(side), value = asked->value](const Frame& t) { set_tile(t, which, value); });
-  for (const SettingText& s : setting_texts(target.session))
-    if (!is_internal(s) && !s.expected.empty())
-      add(s.path + " " + short_path(s.path), title(s.path),
-          s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
-          [path = s.path, value = asked->value](const Frame& t) { set(t, path, value); });
+  for (const SettingText& s : setting_texts(target.session)) {
+    if (is_internal(s) || s.expected.empty()) continue;
+    const std::string shorter = s.path.substr(0, s.path.find('.') + 1) + s.path.substr(s.path.rfind('.') + 1);  // "a.S"
+    add(s.path + " " + shorter, title(s.path),
+        s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
+        [path = s.path, value = asked->value](const Frame& t) { set(t, path, value); });
+  }
   std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, PaletteCommand>::first);
   const bool is_gpu = std::ranges::find(accumulator_names, asked->value) != accumulator_names.end();
   const bool has_digit = !is_gpu && std::ranges::any_of(asked->value, is_digit);

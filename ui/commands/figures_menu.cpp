@@ -3,9 +3,9 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/setting.h"
 #include "ui/commands/bars.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 
@@ -116,9 +116,7 @@ std::string button_text(const PanelInput& input) {
 void figures_button(View& view, const PanelInput& input, Requests& requests) {
   if (quiet_button(button_text(input).c_str(), px(78))) ImGui::OpenPopup("figures");
   explain("The papers' experiments as figures for print, under the rounding policy of your choice or under all of them.");
-  const ImGuiViewport* screen = ImGui::GetMainViewport();
-  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {screen->Size.x, screen->Size.y - px(36 + 26 + 8)});
+  set_menu_place();
   if (!begin_panel_popup("figures")) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   edit_figure_settings(view.named_figure);

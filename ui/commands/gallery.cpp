@@ -13,8 +13,6 @@
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/entries.h"
-#include "ui/frame/frame.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

@@ -9,7 +9,6 @@
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/model/panels.h"

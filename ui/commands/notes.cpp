@@ -3,7 +3,6 @@
 
 #include "imgui_internal.h"  // order of windows
 #include "ui/commands/bars.h"
-#include "ui/frame/frame.h"
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
@@ -11,8 +10,6 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Seconds in which everybody has read a sentence.
-double reading_time(const std::string& text) { return 4 + 0.06 * static_cast<double>(text.size()); }
 
 /// A box with a title and text at the top of the window; the mouse goes through it.
 void draw_box(const char* name, Colour edge, std::string_view title, std::string_view text) {
@@ -58,7 +55,8 @@ std::string_view taken_as(FileUse use) {
 
 void draw_error(const PanelInput& input, ErrorNote& note) {
   if (note.text != input.messages.error) note = {input.messages.error, ImGui::GetTime()};
-  const bool read = ImGui::GetTime() - note.since > reading_time(note.text);
+  const double reading_time = 4 + 0.06 * static_cast<double>(note.text.size());  // in which everybody has read it
+  const bool read = ImGui::GetTime() - note.since > reading_time;
   if (note.text.empty() || read || input.exporting || shows_remarks(input) ||
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup))
     return;

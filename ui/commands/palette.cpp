@@ -4,10 +4,8 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "kernels/experiment/result.h"
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
-#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {

@@ -176,12 +176,9 @@ void session_button(const PanelInput& input, UiState& state, Requests& requests)
   const SessionFiles& files = input.sessions;
   const bool pressed = quiet_button("###session", px(session_button_width));
   explain(files.unsaved ? "The open session; the dot means that it has unsaved changes." : "The open session.", files.file);
-  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-  draw_name(files, min, max);
+  draw_name(files, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   if (std::exchange(state.popups.session_menu.asked, false) || pressed) ImGui::OpenPopup("session menu");
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});
+  set_menu_place();
   if (!ImGui::BeginPopup("session menu")) return;
   requests.files.list_sessions = ImGui::IsWindowAppearing();
   menu(input, state, requests);

@@ -1,7 +1,6 @@
 // Algorithm of a method, and its named rounding policy.
 #include <fmt/format.h>
 
-#include <array>
 
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
@@ -9,9 +8,7 @@
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/matrix.h"
-#include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {

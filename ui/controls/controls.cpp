@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "kernels/experiment/rules.h"
-#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {

@@ -80,8 +80,7 @@ std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, 
   const std::string popup = std::string(x.title) + " file";
   bool types = false;
   const std::size_t chosen = incoming_combo(x, width, in, requests, types);
-  if (types || is_due(x.prompt)) ImGui::OpenPopup(popup.c_str());
-  set_popup_place();
+  if (types) ImGui::OpenPopup(popup.c_str());
   path_popup(popup.c_str(), x.prompt, in, x.texts, requests);
   return chosen;
 }

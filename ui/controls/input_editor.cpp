@@ -11,12 +11,9 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/entries.h"
-#include "ui/frame/frame.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {
@@ -47,10 +44,6 @@ constexpr std::array<Choice, 4> masks{{
      "output is 0, or NaN where the options say so."},
 }};
 
-std::string stem(const std::string& path) {
-  const std::string name = shown_file(path);
-  return name.find(", ") == std::string::npos ? name.substr(0, name.find_last_of('.')) : name;
-}
 
 /// Makes a head of a file the input; the app reads it, and its length limits N.
 void choose_tensors(Problem& problem, const std::string& file, int index) {
@@ -72,7 +65,7 @@ constexpr PathTexts path_of_tensors{
 bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   Input& input = problem.input;
   const bool from_file = input.kind == InputKind::tensors;
-  const std::string preview = from_file ? stem(input.file) : std::string(name(input.kind));
+  const std::string preview = from_file ? shown_stem(input.file) : std::string(name(input.kind));
   bool changed = false, ask = false;
   const WithField f(Face::label);
   if (begin_combo("##input", fitted(Face::label, preview, width - px(36)), width)) {
@@ -184,11 +177,6 @@ bool sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEnt
   return changed;
 }
 
-/// "scales: k per head, v per head" of the layer of this head; "": its tensors have none.
-std::string scales_of(const TensorFileInfo& info, int head) {
-  const LayerEntry* const layer = layer_of(info, head);
-  return layer != nullptr && !layer->scales.empty() ? "scales: " + layer->scales : "";
-}
 
 /// The layer of the input's head; null: its file is not known yet.
 const LayerEntry* layer_now(const Problem& problem, const TensorFileInfo& info) {
@@ -224,7 +212,7 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
     for (const LayerEntry* const x : layers) changed |= layer_heads(problem, info, *x, layers.size() == 1);
     ImGui::EndCombo();
   } else {
-    explain(parameter("head").sentence, now != nullptr ? scales_of(info, problem.input.index) : "");
+    explain(parameter("head").sentence, now != nullptr && !now->scales.empty() ? "scales: " + now->scales : "");
   }
   return changed;
 }
@@ -282,7 +270,6 @@ void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& request
       ImGui::OpenPopup("missing file");
     takes_files(FileUse::missing);
     explain("Says where the file lies now. The rest of the session stays.");
-    set_popup_place();
     path_popup("missing file", prompt, in, path_of_missing, requests);
   }
   if (c.changed_text.empty()) return;
@@ -390,16 +377,13 @@ bool edit_mask(Problem& problem) {
 
 bool edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& requests) {
   Problem& problem = e.problem;
-  PathPrompt& prompt = popups.file;
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8);
   const bool has_line = has_sequences(problem, in.choices.tensors);  // sequence and head have a line of their own
   const float left = has_line ? room : std::floor((room - gap) * 0.48f);
   bool changed = input_combo(problem, in, left, requests);
   if (!has_line) ImGui::SameLine(0, gap);
   changed |= edit_detail(problem, in, has_line ? room : room - gap - left, requests);
-  if (is_due(prompt)) ImGui::OpenPopup("tensor file");
-  set_popup_place();
-  path_popup("tensor file", prompt, in, path_of_tensors, requests);
+  path_popup("tensor file", popups.file, in, path_of_tensors, requests);
   draw_file_state(in, popups.missing, requests);
   changed |= edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);

@@ -15,7 +15,6 @@
 #include "ui/controls/gradient_target.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 

@@ -9,7 +9,6 @@
 #include "imgui_stdlib.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/frame.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/session/settings.h"
 #include "ui/widgets/progress.h"
@@ -63,7 +62,6 @@ constexpr float entry_height = 64, picture_scale = 2;
 std::string error_text(double error, int digits = 3) {
   return error >= 0 ? scientific(error, digits) : digits < 3 ? "NaN" : "NaN, inf";
 }
-std::string ratio_text(double a, double b) { return times(a < 0 || b < 0 ? std::nan("") : a / b); }
 
 /// Name, numbers and digest of a pin beside its thumbnail.
 void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool named) {
@@ -72,7 +70,8 @@ void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool nam
               fitted(Face::label, pin.name, width - px(32)));
   const float y = at.y + px(19), ratio = px(36), end = std::min(px(160), width - px(36));  // buttons follow
   const int digits = end < px(152) ? 2 : 3;
-  draw_text({at.x + ratio, y}, Face::mono_small, colours().text, ratio_text(pin.a_mean, pin.b_mean), 1);
+  const double relative = pin.a_mean < 0 || pin.b_mean < 0 ? std::nan("") : pin.a_mean / pin.b_mean;
+  draw_text({at.x + ratio, y}, Face::mono_small, colours().text, times(relative), 1);
   draw_text({at.x + (ratio + end) / 2, y}, Face::mono_small, colours().a, error_text(pin.a_mean, digits), 1);
   draw_text({at.x + end, y}, Face::mono_small, colours().b, error_text(pin.b_mean, digits), 1);
   draw_text({at.x, at.y + px(35)}, Face::mono_small, colours().faint, hex16(pin.digest));

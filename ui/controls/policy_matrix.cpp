@@ -5,10 +5,8 @@
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/matrix.h"
-#include "ui/frame/panel_input.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -13,10 +13,7 @@
 #include "kernels/experiment/settings.h"
 #include "kernels/experiment/traffic.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/entries.h"
-#include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 
@@ -222,10 +219,6 @@ std::string reason_against(const std::string& device, const std::vector<DeviceEn
   return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
 }
 
-/// "the answer on screen: cpu avx512, 2 threads"
-std::string answered_by(const AnswerInput& answer) {
-  return answer.device.empty() ? "" : "the answer on screen: " + answer.device;
-}
 
 bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
   bool changed = false;
@@ -275,7 +268,7 @@ bool edit_device(std::string& device, const PanelInput& input, float width) {
     explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
                              "their time; the method `hardware` runs on the GPU alone."
                            : reason,
-            answered_by(input.answer));
+            input.answer.device.empty() ? "" : "the answer on screen: " + input.answer.device);
     return false;
   }
   const bool changed = choose(device, choices);

@@ -123,8 +123,8 @@ bool storage_line(const StorageField& f, bool is_open, bool& toggles) {
 
 /// A choice: set(s, i) applies the i-th. True if the method changed.
 template <class Set>
-bool choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices, std::size_t chosen,
-                 bool differs, Set set) {
+bool choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices,
+                 std::size_t chosen, bool differs, Set set) {
   begin_option(title, differs);
   const WithField f(Face::mono);
   const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now.element);

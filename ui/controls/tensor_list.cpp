@@ -2,14 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "ui/controls/controls.h"
-#include "ui/frame/entries.h"
-#include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -20,8 +17,6 @@ namespace {
 
 using Entries = std::span<const TensorEntry>;
 
-constexpr std::array<CallPartName, call_part_names.size()> listed_parts{CallPartName::q, CallPartName::k, CallPartName::v,
-                                                                        CallPartName::o, CallPartName::d_o};
 const char* letter_of(CallPartName part) { return call_part_names[part].data(); }
 
 /// The list on show and what is chosen in it.
@@ -33,21 +28,17 @@ struct TensorTree {
   std::string& chosen(CallPartName part) const { return state.chosen[static_cast<std::size_t>(part)]; }
 };
 
-/// Number of characters with which both begin.
-std::size_t length_alike(const std::string& x, const std::string& y) {
-  return static_cast<std::size_t>(std::ranges::mismatch(x, y).in1 - x.begin());
-}
 
 /// The tensor that is taken as a part of the call of `beside`: the chosen one, or of those that are taken by name the one whose
 /// name is most like it; "": none, or several are.
 std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEntry& beside) {
   if (!t.chosen(part).empty()) return t.chosen(part);
   std::string best;
-  std::size_t longest = 0;
+  std::ptrdiff_t longest = 0;
   bool one = false;
   for (const TensorEntry& e : t.list.tensors) {
     if (e.taken != part) continue;
-    const std::size_t length = length_alike(e.name, beside.name);
+    const std::ptrdiff_t length = std::ranges::mismatch(e.name, beside.name).in1 - e.name.begin();
     one = best.empty() || length > longest || (one && length < longest);
     if (best.empty() || length > longest) best = e.spec, longest = length;
   }
@@ -76,9 +67,10 @@ void take_tensor(const TensorTree& t, CallPartName part, const TensorEntry& entr
 
 /// Buttons of the parts, lit where the tensor is taken.
 void part_buttons(const TensorTree& t, const TensorEntry& e) {
-  for (const CallPartName part : listed_parts) {
+  for (std::size_t i = 0; i < call_part_names.size(); ++i) {
+    const auto part = static_cast<CallPartName>(i);
     const bool chosen = t.chosen(part).empty() ? e.taken == part : t.chosen(part) == e.spec;
-    if (part != listed_parts.front()) ImGui::SameLine(0, px(2));
+    if (i > 0) ImGui::SameLine(0, px(2));
     if (push_button(fmt::format("{}###{} {}", letter_of(part), letter_of(part), e.name).c_str(), chosen,
                     {px(part == CallPartName::d_o ? 28 : 22), px(18)}))
       take_tensor(t, part, e);

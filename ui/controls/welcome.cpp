@@ -4,8 +4,7 @@
 
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/entries.h"
-#include "ui/frame/frame.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {
@@ -108,11 +107,9 @@ void presets_button(Session& session, const PanelInput& input, UiState& state) {
   const bool any = input.choices.probes && !input.choices.probes->empty();
   if (if_possible(any, [] { return quiet_button("presets###presets", px(64)); })) ImGui::OpenPopup("presets");
   explain(any ? "Experiments that each show one effect, with what to look for." : "The shipped experiments are missing.");
-  const ImGuiViewport* view = ImGui::GetMainViewport();
-  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});
+  set_menu_place();
   if (!ImGui::BeginPopup("presets")) return;
-  const float width = std::min(px(520), view->Size.x - px(60));
+  const float width = std::min(px(520), ImGui::GetMainViewport()->Size.x - px(60));
   const ProbeEntry* current = asked_probe(session, input);
   if (push_button("gallery with pictures …###gallery", true, {width, 0})) {
     state.popups.gallery.asked = true;

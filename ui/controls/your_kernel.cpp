@@ -2,17 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {
@@ -49,10 +46,6 @@ bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
     explain("The head of your kernel's output that is compared. It follows the head of Q, K, V while both are the same.");
   }
   return changed;
-}
-
-bool has_several_heads(const Experiment& e, const PanelInput& in) {
-  return !e.loaded.file.empty() && in.choices.output.file == e.loaded.file && in.choices.output.heads > 1;
 }
 
 /// Choice of the file; true if a path will be typed.
@@ -143,11 +136,12 @@ void show_element(Session& session, const Result& result, int row, int column) {
 
 bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
-  const float heads = has_several_heads(e, in) ? px(in.choices.output.heads > 100 ? 92 : 84) : 0;
+  const OutputFileInfo& output = in.choices.output;
+  const bool several = !e.loaded.file.empty() && output.file == e.loaded.file && output.heads > 1;
+  const float heads = several ? px(output.heads > 100 ? 92 : 84) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos(), next{at.x, at.y + px(control_height) + ImGui::GetStyle().ItemSpacing.y};
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
-  if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
-  set_popup_place();
+  if (chosen) ImGui::OpenPopup("kernel file");
   path_popup("kernel file", prompt, in, path_of_output, requests, loaded_place(e) == LoadedPlace::b);
   if (right == 0) return false;
   bool changed = false;

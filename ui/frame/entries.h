@@ -1,13 +1,11 @@
 /// Lists that the app offers to the panels: tensor files, devices, figures of the papers, session files.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kernels/experiment/experiment.h"

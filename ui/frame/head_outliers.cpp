@@ -1,10 +1,11 @@
-#include "ui/frame/head_outliers.h"
-
+// Heads that stand apart from the other heads of their file.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
+
+#include "ui/frame/heads_answer.h"
 
 namespace attoscope::ui {
 namespace {
@@ -14,6 +15,8 @@ constexpr std::array<double HeadRow::*, 8> looked_at{&HeadRow::largest_score, &H
                                                      &HeadRow::b_rel,         &HeadRow::a_max,     &HeadRow::b_max,
                                                      &HeadRow::a_rms,         &HeadRow::b_rms};
 constexpr std::size_t causes = 2;
+/// A head stands apart from this many times the others' largest number on.
+constexpr double least_outlier = 3;
 
 /// The largest number of the usual heads; 0: there is none.
 double usual_most(const std::vector<HeadRow>& rows, double HeadRow::* measure) {
@@ -84,20 +87,12 @@ std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows) {
   return found;
 }
 
-namespace {
-
-/// "largest score" of "The largest score, as the running max of a shows it."
-std::string brief_words(const HeadMeasure& measure) {
-  std::string words(measure.what.substr(0, measure.what.find_first_of(",.")));
-  if (words.starts_with("The ")) words.erase(0, 4);
-  return words;
-}
-
-}  // namespace
-
 std::string outlier_words(const HeadOutlier& outlier, std::string_view name, const MethodNames& names) {
+  // "largest score" of "The largest score, as the running max of a shows it."
+  std::string brief(outlier.measure->what.substr(0, outlier.measure->what.find_first_of(",.")));
+  if (brief.starts_with("The ")) brief.erase(0, 4);
   const auto number = [](double x) { return x >= 999.5 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x); };
-  return fmt::format("{}: {} {}, the next has {}", name, named_text(*outlier.measure, brief_words(*outlier.measure), names),
+  return fmt::format("{}: {} {}, the next has {}", name, named_text(*outlier.measure, brief, names),
                      number(outlier.value), number(outlier.next));
 }
 

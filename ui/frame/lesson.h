@@ -1,7 +1,6 @@
 /// A lesson as a value: steps of Markdown and live views, their questions, and the reader's changes.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-/// A sweep as lines or marks, for the window and figures.
+/// A sweep as lines or marks, or of two parameters as a heat map, for the window and figures.
 #pragma once
 
 #include <string>
@@ -25,6 +25,9 @@ struct SweepLines {
   std::size_t left_out = 0;                     ///< number of lines beyond `most_lines`; those shown are spread evenly
 };
 SweepLines sweep_lines(const SweepTable& table, const SweepAxes& axes);
+
+/// Means as a heat map, with the first parameter across and the second down; a combination without an answer is empty.
+FigurePanel sweep_heat_panel(const SweepTable& table);
 
 /// True if the first parameter's values are names, drawn as marks.
 bool has_categories(const SweepTable& table);

@@ -16,7 +16,6 @@
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/figure_panel.h"
-#include "ui/frame/head_outliers.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/session/history.h"

@@ -8,7 +8,6 @@
 
 #include "kernels/experiment/result.h"
 #include "kernels/questions/product_sum.h"
-#include "ui/frame/frame.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/sum_rows.h"
 #include "ui/widgets/widgets.h"

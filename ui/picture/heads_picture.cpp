@@ -8,9 +8,7 @@
 
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/kv_cache.h"
-#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/progress.h"
@@ -157,15 +155,7 @@ void range_combo(HeadsRange& range) {
        {"own ranges", "Each picture has its own range: shapes show, sizes do not."},
        {"one range", "Errors as they are, one range for all: a head with a large V makes the others dark."}}};
   beside_if_fits(px(116));
-  const WithField f(Face::label);
-  const auto now = static_cast<std::size_t>(range);
-  if (!begin_combo("##heads range", std::string(ranges[now].label), px(116))) return explain(ranges[now].what);
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const std::string item = std::string(ranges[i].label) + "###" + std::string(heads_range_names[i]);
-    if (ImGui::Selectable(item.c_str(), i == now)) range = static_cast<HeadsRange>(i);
-    explain(ranges[i].what);
-  }
-  ImGui::EndCombo();
+  choice_combo("##heads range", ranges, heads_range_names, 116, range);
 }
 
 /// Number of finished heads, and a button that stops or resumes the search.

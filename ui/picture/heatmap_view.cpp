@@ -11,7 +11,6 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
 #include "kernels/questions/gradient_window.h"
-#include "ui/frame/pixel_image.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -279,12 +278,6 @@ void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool 
   }
 }
 
-std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height) {
-  const double down = (rect.row1 - rect.row0) * picture.per_row / height, across = (rect.col1 - rect.col0) / width;
-  const double under = std::max(1.0, std::ceil(down)) * std::max(1.0, std::ceil(across));
-  if (under > 1) return fmt::format("each pixel shows the largest |value| of the {:.0f} cells under it", under);
-  return "each cell is at least one pixel";
-}
 
 int matrix_row(const Result& result, int row) {
   const auto at = std::lower_bound(result.rows.begin(), result.rows.end(), row);

@@ -64,8 +64,6 @@ void measure(CellPicture& picture);
 bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int height);
 /// Makes pixels `masked` below which no row sees a key. A column of the picture is `keys_per_col` keys.
 void hide_unseen(CellPicture& picture, const Problem& problem, int keys_per_col, bool reversed);
-/// "each pixel shows the largest |value| of the 12 cells under it"
-std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height);
 
 /// Index of row `row` of Q in the result's matrices, or -1.
 int matrix_row(const Result& result, int row);
@@ -107,6 +105,8 @@ ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect,
 
 /// True if the window covers `rect`.
 bool holds(const ScoreQuestion& window, const CellRect& rect);
+/// The part of `rect` that is not computed; "": none.
+std::string window_remark(const ScoreQuestion& window, const CellRect& rect);
 
 /// Makes the values of a window 0 where the row does not see the key.
 void clear_unseen(std::vector<float>& values, const ScoreQuestion& question);

@@ -9,14 +9,11 @@
 #include "imgui_internal.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/gradient_window.h"
-#include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/frame/pixel_image.h"
 #include "ui/picture/pictures.h"
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {
@@ -483,14 +480,6 @@ void offer_sum(const Output& o, const std::optional<Box>& read_out) {
       "that are lost.");
 }
 
-/// The part of the pairs that is not computed; "": none.
-std::string window_remark(const Output& o) {
-  const HeatState& heat = o.all.heat;
-  if (!heat.window || holds(heat.window->question, o.rect)) return "";
-  const ScoreQuestion& q = heat.window->question;
-  return fmt::format("only rows {} .. {}, keys {} .. {} are computed: click a row or zoom in for others", q.first_row,
-                     q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
-}
 
 /// "flash2 stores nothing with scales: 0 everywhere; " if the shown part of an error does not exist; else "".
 std::string part_remark(const Result& r, Field field) {
@@ -510,11 +499,9 @@ std::string why_nothing(const Frame& frame) {
 }
 
 std::string remark(const Output& o) {
-  if (const std::string part = window_remark(o); !part.empty()) return part;
-  const Pane& pane = o.panes.front();
-  const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
-  return part_remark(*o.all.heat.result, o.all.heat.field) +
-         sampling_text(o.all.heat, o.rect, pane.p.width() * scale, pane.p.height() * scale);
+  const HeatState& heat = o.all.heat;
+  const std::string part = heat.window ? window_remark(heat.window->question, o.rect) : "";
+  return part.empty() ? part_remark(*heat.result, heat.field) + sampling_text(heat, o.panes.front().p, o.rect) : part;
 }
 
 }  // namespace

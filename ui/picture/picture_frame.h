@@ -65,6 +65,8 @@ void trace_clicked(Session& session, CellPicture& picture, int row, int tile);
 
 /// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);
+/// "each pixel shows the largest |value| of the 12 cells under it"
+std::string sampling_text(const CellPicture& picture, const Places& p, const CellRect& rect);
 
 void draw_row_axis(const Places& p, const CellRect& rect);
 void draw_col_axis(const Places& p, const CellRect& rect);

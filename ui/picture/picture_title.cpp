@@ -8,7 +8,6 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
@@ -74,15 +73,11 @@ std::string quantity(const PictureSubject& s, Field field) {
   return field_in_words(field, e, s.shown.is_output() ? "" : fmt::format("{} of ", s.shown.name));
 }
 
-std::string file_stem(const std::string& file) {
-  const std::string shown = shown_file(file);
-  return shown.find(',') != std::string::npos ? shown : shown.substr(0, shown.find_last_of('.'));
-}
 
 /// "layer 7, head 7 of smollm2_135m", "drawn inputs, normal".
 std::string input_in_words(const View& view, const Input& input, const TensorFileInfo& info) {
   if (input.kind != InputKind::tensors) return fmt::format("drawn inputs, {}", name(input.kind));
-  const std::string file = file_stem(input.file);
+  const std::string file = shown_stem(input.file);
   if (view.picture == PictureKind::heads) return "every head of " + file;
   const auto head = static_cast<std::size_t>(input.index);
   const bool named = info.file == input.file && info.heads > 1 && head < info.head_names.size();

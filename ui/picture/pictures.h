@@ -10,7 +10,7 @@
 #include "ui/frame/entries.h"
 #include "ui/frame/frame.h"
 #include "ui/picture/picture_frame.h"
-#include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {
@@ -41,6 +41,26 @@ std::string picture_title(const PictureSubject& subject, Field field, const std:
 std::string picture_title(const Frame& frame);
 /// The same as a line of the layout.
 void draw_picture_title(const Frame& frame);
+
+/// One item of a list; tests find it by its name in session files. True if one was chosen.
+template <class E>
+bool choice_combo(const char* label, std::span<const Choice> choices, std::span<const std::string_view> names, float width,
+                  E& value) {
+  const WithField f(Face::label);
+  const Choice& now = choices[static_cast<std::size_t>(value)];
+  if (!begin_combo(label, std::string(now.label), px(width))) {
+    explain(now.what);
+    return false;
+  }
+  bool chosen = false;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const std::string item = std::string(choices[i].label) + "###" + std::string(names[i]);
+    if (ImGui::Selectable(item.c_str(), i == static_cast<std::size_t>(value))) value = static_cast<E>(i), chosen = true;
+    explain(choices[i].what);
+  }
+  ImGui::EndCombo();
+  return chosen;
+}
 
 /// Controls of the picture's content, colours and comparison.
 void draw_toolbar(Session& session, const PanelInput& input, const UiState& state);

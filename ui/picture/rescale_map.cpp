@@ -7,16 +7,11 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
-#include "ui/frame/frame.h"
-#include "ui/frame/pixel_image.h"
-#include "ui/picture/heatmap_view.h"
-#include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 
@@ -107,16 +102,6 @@ std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
   return found;
 }
 
-/// Moves the pixels in which m moved from the image to `marks`.
-void take_marks(RescaleState& m) {
-  m.marks = rectangles(m.image, [](float value) { return value == 1.0f; });
-  std::ranges::replace(m.image.pixels, 1.0f, 0.0f);
-}
-
-/// Updates `visible` from the image, after masked pixels were cleared.
-void take_visible(RescaleState& m) {
-  m.visible = rectangles(m.image, [](float value) { return value != PixelImage::nothing && value != PixelImage::masked; });
-}
 
 /// Counts of P in a tile and a row; -1 if the row was not counted or the counts are of another experiment.
 struct ClippedCounts {
@@ -195,9 +180,13 @@ Colour stayed_colour() { return mixed(colours().panel, colours().text, 0.22f); }
 void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const CellRect& rect, const Colouring& how) {
   const bool moved = m.show == RescaleShow::moved;
   if (refresh_pixels(m, p, rect)) {
-    if (moved) take_marks(m);
+    if (moved) {  // pixels in which m moved become marks
+      m.marks = rectangles(m.image, [](float value) { return value == 1.0f; });
+      std::ranges::replace(m.image.pixels, 1.0f, 0.0f);
+    }
     hide_unseen(m, mapped(m).problem, tile_keys(mapped(m).a, key_count(mapped(m).problem)), mapped(m).a.reverse_keys);
-    if (moved) take_visible(m);
+    if (moved)
+      m.visible = rectangles(m.image, [](float value) { return value != PixelImage::nothing && value != PixelImage::masked; });
   }
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (input.paint) input.paint(list, p.min, p.max, m.image, how);
@@ -227,11 +216,6 @@ void draw_legend(const Places& p, bool masked, const Colouring& how) {
   draw_hatch({{p.bar_left[0], p.min.y + px(48)}, {p.bar_right[0], p.min.y + px(60)}}, how);
 }
 
-/// The colour bar of amounts and counts, with its lock.
-void draw_scaled_bar(const UiState& all, View& view, const Places& p, const Colouring& how) {
-  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, all.rescale_map);
-  draw_range_lock(view, all, p, how);
-}
 
 /// Marks the tiles that the traced row has consumed.
 void draw_consumed_tiles(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {
@@ -242,9 +226,7 @@ void draw_consumed_tiles(const Places& p, const CellRect& rect, const PanelInput
 }
 
 std::string remark(const RescaleState& m, const Places& p, const CellRect& rect) {
-  const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
-  const std::string sampling = sampling_text(m, rect, p.width() * scale, p.height() * scale);
-  return m.rows < m.n ? fmt::format("{} of {} rows; ", m.rows, m.n) + sampling : sampling;
+  return (m.rows < m.n ? fmt::format("{} of {} rows; ", m.rows, m.n) : "") + sampling_text(m, p, rect);
 }
 
 }  // namespace
@@ -308,10 +290,12 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   draw_row_axis(p, rect);
   draw_col_axis(p, rect);
   draw_traced(p, rect, frame.input.answer.result->trace.row);
-  if (view.rescale_show == RescaleShow::moved)
+  if (view.rescale_show == RescaleShow::moved) {
     draw_legend(p, !sees_all(mapped(m).problem), how);
-  else
-    draw_scaled_bar(frame.state, view, p, how);
+  } else {
+    draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m);
+    draw_range_lock(view, frame.state, p, how);
+  }
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1);

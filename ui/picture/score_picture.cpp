@@ -6,9 +6,6 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
-#include "ui/frame/frame.h"
-#include "ui/frame/pixel_image.h"
-#include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/progress.h"
@@ -100,11 +97,8 @@ void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, con
 }
 
 std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
-  const ScoreQuestion& q = m.window->question;
-  const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
-  if (holds(q, rect)) return sampling_text(m, rect, p.width() * scale, p.height() * scale);
-  return fmt::format("only rows {} .. {}, keys {} .. {} are computed: click a row or zoom in for others", q.first_row,
-                     q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
+  const std::string part = window_remark(m.window->question, rect);
+  return part.empty() ? sampling_text(m, p, rect) : part;
 }
 
 /// Cell whose row and column are drawn: under the mouse, or the traced row's last key.

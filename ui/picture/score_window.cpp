@@ -1,4 +1,6 @@
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -75,6 +77,12 @@ ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect,
 bool holds(const ScoreQuestion& window, const CellRect& rect) {
   const Problem& p = window.experiment.problem;
   return within(window, shown_range(rect.row0, rect.row1, p.n), shown_range(rect.col0, rect.col1, key_count(p)));
+}
+
+std::string window_remark(const ScoreQuestion& q, const CellRect& rect) {
+  if (holds(q, rect)) return "";
+  return fmt::format("only rows {} .. {}, keys {} .. {} are computed: click a row or zoom in for others", q.first_row,
+                     q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
 }
 
 void clear_unseen(std::vector<float>& values, const ScoreQuestion& q) {

@@ -9,7 +9,6 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/loaded_output.h"
-#include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
@@ -64,10 +63,6 @@ std::string field_key(Field field) {
   return is_extra(field) ? "" : fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1);
 }
 
-/// True if a field is offered: the answer has it, or it is on show.
-bool is_offered(Field field, Field shown, const Result* result) {
-  return field == shown || !is_extra(field) || (result != nullptr && has_field(*result, field));
-}
 
 /// Parameters of a field combo.
 struct FieldChoice {
@@ -95,7 +90,8 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
   if (open) {
     for (int i = 0; i < field_count; ++i) {
       const auto field = static_cast<Field>(i);
-      if (!is_offered(field, shown, from.shown.result.get())) continue;
+      const bool has_it = !is_extra(field) || (from.shown.result && has_field(*from.shown.result, field));
+      if (!has_it && field != shown) continue;
       const ImVec2 line = ImGui::GetCursorScreenPos();
       ImGui::PushID(text(field).name.data());
       if (ImGui::Selectable(("     " + field_title(field, from.names)).c_str(), field == shown)) shown = field, chosen = true;
@@ -129,25 +125,6 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   if (chosen) view.second_slip = false;
 }
 
-/// One item of a list; tests find it by its name in session files. True if one was chosen.
-template <class E>
-bool choice_combo(const char* label, std::span<const Choice> choices, std::span<const std::string_view> names, float width,
-                  E& value) {
-  const WithField f(Face::label);
-  const Choice& now = choices[static_cast<std::size_t>(value)];
-  if (!begin_combo(label, std::string(now.label), px(width))) {
-    explain(now.what);
-    return false;
-  }
-  bool chosen = false;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const std::string item = std::string(choices[i].label) + "###" + std::string(names[i]);
-    if (ImGui::Selectable(item.c_str(), i == static_cast<std::size_t>(value))) value = static_cast<E>(i), chosen = true;
-    explain(choices[i].what);
-  }
-  ImGui::EndCombo();
-  return chosen;
-}
 
 /// Tensor of the picture and of the statistics.
 void tensor_combo(View& view) {

@@ -1,7 +1,6 @@
 /// The saved session: question, view and pinned questions. Plain values.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ui/frame/sweep_heat.h"
+#include "ui/frame/sweep_lines.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/colours.h"

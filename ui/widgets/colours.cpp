@@ -4,7 +4,6 @@
 #include <cmath>
 #include <span>
 
-#include "ui/frame/pixel_image.h"
 
 namespace attoscope::ui {
 namespace {

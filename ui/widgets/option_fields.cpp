@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/text.h"
 #include "ui/widgets/widgets.h"
@@ -32,15 +31,6 @@ bool whole_field(const char* id, int& value, int least, int most, float width) {
   return value != before;
 }
 
-bool seed_field(const char* id, std::uint64_t& value, float width) {
-  const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(px(width));
-  const std::uint64_t one = 1;
-  std::uint64_t typed = value;
-  if (!ImGui::InputScalar(id, ImGuiDataType_U64, &typed, &one) || typed == value) return false;
-  value = typed;
-  return true;
-}
 
 bool real_field(const char* id, double& value, const RealRange& range, double step, float width) {
   const WithField f(Face::mono);
@@ -52,6 +42,14 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
 }
 
 namespace {
+
+bool seed_field(const char* id, std::uint64_t& value) {
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(px(option_field_width));
+  const std::uint64_t one = 1, before = value;
+  ImGui::InputScalar(id, ImGuiDataType_U64, &value, &one);
+  return value != before;
+}
 
 /// A rounding as text, taken on Enter; one that cannot be read changes nothing.
 bool rounding_field(const char* id, Rounding& value) {

@@ -1,7 +1,6 @@
 /// Options of a popup, one per line: name at the left, field at the right.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -19,8 +18,6 @@ inline constexpr float option_name_width = 118, option_field_width = 196;
 void begin_option(const char* name, bool differs);
 /// A whole number with buttons that count; true if it changed.
 bool whole_field(const char* id, int& value, int least, int most, float width = option_field_width);
-/// A 64-bit whole number; true if it changed.
-bool seed_field(const char* id, std::uint64_t& value, float width = option_field_width);
 /// Looks of a setting's control, each for one kind.
 struct SettingLook {
   double step = 0;                    ///< of the buttons beside a real number; 0: none

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
@@ -51,6 +50,12 @@ bool suggestion(const std::string& path, const std::string& reason, int index, f
   if (room > px(40))
     draw_text({at.x + width, y}, Face::small, colours().faint, fitted(Face::small, path.substr(0, cut), room), 1);
   return pressed;
+}
+
+/// Places the next popup under the last item.
+void set_popup_place() {
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
 }
 
 /// Tensors of the file whose path is being typed, one line each.
@@ -106,14 +111,11 @@ PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool f
   return {.done = !failed, .just_failed = failed};
 }
 
-bool is_due(PathPrompt& prompt) {
-  if (prompt.wanted_for == 0 || !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return false;
-  return --prompt.wanted_for == 0;
-}
 
-void set_popup_place() {
-  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
+void set_menu_place() {
+  const ImVec2 screen = ImGui::GetMainViewport()->Size;
+  set_popup_place();
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {screen.x, screen.y - px(36 + 26 + 8)});
 }
 
 bool path_field(const char* id, const char* hint, PathPrompt& prompt, const PanelInput& input, float width, bool focus) {
@@ -167,6 +169,9 @@ void path_error(const PathPrompt& prompt, const PanelInput& input, float width) 
 
 void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts, Requests& requests,
                 bool as_b) {
+  if (prompt.wanted_for > 0 && ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && --prompt.wanted_for == 0)
+    ImGui::OpenPopup(id);
+  set_popup_place();
   if (!ImGui::BeginPopup(id)) return;
   const bool appearing = ImGui::IsWindowAppearing();
   requests.files.list_sessions |= appearing;

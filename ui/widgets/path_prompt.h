@@ -36,15 +36,14 @@ struct PathTexts {
   const char* above;
   std::string_view what, formula, button;
 };
-/// The popup `id`, if it is open. Requests the file whose path is entered; an output becomes b if `as_b`.
+/// The popup `id` under the last item, if it is open; it opens if it is wanted and its panel came to the front. Requests the
+/// file whose path is entered; an output becomes b if `as_b`.
 void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts, Requests& requests,
                 bool as_b = false);
 
-/// True once, after the prompt's panel came to the front: open the popup then.
-bool is_due(PathPrompt& prompt);
-
-/// Places the next popup under the last item.
-void set_popup_place();
+/// Places the next popup under the last item: a menu of the top bar, which scrolls where it is higher than the window between
+/// the bars.
+void set_menu_place();
 
 /// The field, `width` wide; true if Enter was pressed on a path, which Tab completes. `focus` gives it the keyboard and selects
 /// its text.

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/experiment/result.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 

@@ -6,9 +6,7 @@
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/result.h"
-#include "ui/frame/panel_input.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 

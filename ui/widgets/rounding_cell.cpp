@@ -4,7 +4,6 @@
 
 #include <exception>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/format.h"
 #include "ui/widgets/widgets.h"
@@ -95,6 +94,11 @@ bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
   return ImGui::GetMousePos().x > to.x - px(18);
 }
 
+/// Colour of bit `i` from the left; 0 is the sign.
+Colour bit_colour(const Format& f, int i) {
+  return i == 0 ? colours().moved : i <= f.exponent_bits ? colours().good : mixed(colours().faint, colours().text, 0.35f);
+}
+
 /// Tooltip of a cell.
 void explain_cell(const Rounding& r, const RoundingCell& cell, const Format& main) {
   const bool is_exact = r.kind == Rounding::Kind::exact;
@@ -141,9 +145,6 @@ bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, st
   return format_popup(popup.c_str(), r, main, typed) || turned;
 }
 
-Colour bit_colour(const Format& f, int i) {
-  return i == 0 ? colours().moved : i <= f.exponent_bits ? colours().good : mixed(colours().faint, colours().text, 0.35f);
-}
 
 void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 size) {
   const int sign = boxes.has_sign ? 1 : 0, bits = sign + f.exponent_bits + f.mantissa_bits;

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 

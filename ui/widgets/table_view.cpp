@@ -49,8 +49,6 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
   return order;
 }
 
-/// The title, and the key as its test label.
-std::string label_of(const ColumnHeading& heading) { return title_of(heading) + "###" + heading.key; }
 
 using TitleLines = std::array<std::string, 2>;
 
@@ -120,7 +118,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
     ImGui::TableSetupColumn(
-        label_of(heading).c_str(),
+        (title_of(heading) + "###" + heading.key).c_str(),  // the key is its test label
         (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) | (heading.minor ? ImGuiTableColumnFlags_DefaultHide : 0),
         widths[i]);
     if (anew) drawn->Columns[static_cast<int>(i)].WidthRequest = widths[i];

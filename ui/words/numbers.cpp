@@ -45,12 +45,7 @@ std::string hex_float(double x) { return std::isfinite(x) ? fmt::format("{:a}", 
 
 namespace {
 
-std::string binary(std::uint64_t value, int digits) {
-  std::string text(static_cast<std::size_t>(digits), '0');
-  for (int i = 0; i < digits; ++i)
-    if ((value >> (digits - 1 - i)) & 1) text[static_cast<std::size_t>(i)] = '1';
-  return text;
-}
+std::string binary(std::uint64_t value, int digits) { return digits > 0 ? fmt::format("{:0{}b}", value, digits) : ""; }
 
 std::string with_unit(double x, std::initializer_list<const char*> units) {
   const char* const* unit = units.begin();

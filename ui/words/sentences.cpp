@@ -267,4 +267,9 @@ std::string shown_file(const std::string& files) {
   return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
+std::string shown_stem(const std::string& files) {
+  const std::string name = shown_file(files);
+  return name.find(',') == std::string::npos ? name.substr(0, name.find_last_of('.')) : name;
+}
+
 }  // namespace attoscope::ui

@@ -18,6 +18,9 @@ namespace attoscope::ui {
 /// Name of the last of some files, without folders and scales: "qkv.safetensors" of "/a/qkv.safetensors,k_scale=/b/s.npy".
 std::string shown_file(const std::string& files);
 
+/// The same without the ending of a single file: "qkv".
+std::string shown_stem(const std::string& files);
+
 /// Names of a and b: "flash2" and "three-pass"; for one algorithm with their first difference: "flash2 hw" and "flash2 tile",
 /// "flash4 tau 8" and "flash4 tau 0"; "a" and "b" without one.
 struct MethodNames {

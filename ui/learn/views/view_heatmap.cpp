@@ -79,9 +79,8 @@ void draw_picture(const LessonScene& scene, TensorPicture& picture, float height
   draw_col_axis(p, rect);
   draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field));
   draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat);
-  const double scale = static_cast<double>(ImGui::GetIO().DisplayFramebufferScale.x);
   draw_caption(p, picture.seen.shown.keys_down ? "key down, head dimension across" : "query row down, head dimension across",
-               sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale));
+               sampling_text(heat, p, rect));
   dim_if_earlier(scene, *picture.seen.answer, p.min, p.max);
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
