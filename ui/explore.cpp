@@ -1,13 +1,17 @@
 // The Explore workspace: its panels, docked.
 #include "ui/explore.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "imgui_internal.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
@@ -190,6 +194,19 @@ bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.s
 /// True as the list of tensors appears over the picture, until it is in front.
 bool tensors_appear(const Frame& frame) { return !frame.state.tensors.shown; }
 
+/// A docked panel.
+struct Panel {
+  const char* name;  ///< of its window and its tab
+  Dock dock;
+  /// Width of the window at scale 1 (for a panel at the bottom, its height) below which the panel is a tab at `instead`.
+  float least = 0;
+  Dock instead = Dock::left;
+  void (*draw)(const Frame&) = nullptr;
+  bool scrolls = false;
+  bool View::* shown = nullptr;                    ///< its switch; null: always shown
+  bool (*comes_to_front)(const Frame&) = nullptr;  ///< true in a frame in which its tab comes to the front
+};
+/// The panels, in the order in which they are drawn.
 constexpr std::array table{
     Panel{
         .name = "Controls", .dock = Dock::left, .draw = draw_controls, .scrolls = true, .comes_to_front = controls_are_wanted},
@@ -227,12 +244,141 @@ void draw_docked(const Panel& panel, const Frame& frame) {
   ImGui::End();
 }
 
-}  // namespace
+/// Below this width of the picture the statistics are a tab over the controls.
+constexpr float least_picture = 440;
 
-std::span<const Panel> panels() { return table; }
+/// A place beside the middle, in the order in which they are split off.
+struct Side {
+  Dock dock;
+  ImGuiDir direction;
+  double PanelSizes::* length;
+  float rest;  ///< length that remains for the others, at scale 1
+};
+constexpr std::array sides{
+    Side{Dock::left, ImGuiDir_Left, &PanelSizes::left, 240}, Side{Dock::pins, ImGuiDir_Left, &PanelSizes::pins, 240},
+    Side{Dock::bottom, ImGuiDir_Down, &PanelSizes::bottom, 200}, Side{Dock::right, ImGuiDir_Right, &PanelSizes::right, 240}};
+
+bool is_across(ImGuiDir side) { return side == ImGuiDir_Left || side == ImGuiDir_Right; }
+float length_of(ImVec2 size, ImGuiDir side) { return is_across(side) ? size.x : size.y; }
+
+/// Splits a node of `length` pixels off `rest` at `side`.
+ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
+  const float all = length_of(ImGui::DockBuilderGetNode(rest)->Size, side);
+  ImGuiID part = 0;
+  const float shared = std::max(1.0f, all - ImGui::GetStyle().DockingSeparatorSize);
+  const float exact =
+      side == ImGuiDir_Left ? std::round(length) + 0.25f : std::round(length) - 0.25f;  // the node is rounded to whole pixels
+  ImGui::DockBuilderSplitNode(rest, side, std::clamp(exact / shared, 0.05f, 0.9f), &part, &rest);
+  return part;
+}
+
+/// `wanted`, limited so that `rest` pixels of `all` remain; in pixels.
+float fitting(double wanted, float all, float rest) {
+  return std::min(px(static_cast<float>(wanted)), std::max(px(64), all - rest));
+}
+
+void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
+  ImGui::DockBuilderRemoveNode(root);
+  ImGui::DockBuilderAddNode(root, ImGuiDockNodeFlags_DockSpace);
+  ImGui::DockBuilderSetNodePos(root, at);
+  ImGui::DockBuilderSetNodeSize(root, size);
+  std::map<Dock, ImGuiID> nodes;
+  ImGuiID rest = root;
+  for (const Side& side : sides) {
+    if (docked.count(side.dock) == 0) continue;
+    const float all = length_of(ImGui::DockBuilderGetNode(rest)->Size, side.direction);
+    const bool before_right = side.direction == ImGuiDir_Left && docked.count(Dock::right) > 0;
+    nodes[side.dock] =
+        split(rest, side.direction, fitting(docked.panels.*side.length, all, px(side.rest + (before_right ? 240 : 0))));
+  }
+  nodes[Dock::middle] = rest;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (docked.docks[i] != Dock::hidden) ImGui::DockBuilderDockWindow(table[i].name, nodes.at(docked.docks[i]));
+  constexpr int quiet = static_cast<int>(ImGuiDockNodeFlags_NoUndocking) |
+                        static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
+                        static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) | static_cast<int>(ImGuiDockNodeFlags_NoDocking);
+  for (const auto& [dock, id] : nodes)
+    if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(id))
+      node->SetLocalFlags(node->LocalFlags | quiet |
+                          (docked.count(dock) > 1 ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
+  ImGui::DockBuilderFinish(root);
+}
+
+/// True while a border between two panels is dragged.
+bool is_resizing(ImGuiID root) {
+  const ImGuiDockNode* node = ImGui::DockBuilderGetNode(root);
+  const ImGuiContext& context = *ImGui::GetCurrentContext();
+  return node != nullptr && context.ActiveId != 0 && context.ActiveIdWindow != nullptr &&
+         context.ActiveIdWindow == node->HostWindow;
+}
+
+/// Keeps the sizes of the places beside the middle, at scale 1.
+void measure(const Docked& docked, PanelSizes& sizes) {
+  for (const Side& side : sides) {
+    const auto first = std::ranges::find(docked.docks, side.dock);
+    if (first == docked.docks.end()) continue;
+    const char* const name = table[static_cast<std::size_t>(first - docked.docks.begin())].name;
+    const ImGuiWindow* const window = ImGui::FindWindowByName(name);
+    if (window == nullptr || window->DockNode == nullptr) continue;
+    const float length = length_of(window->DockNode->Size, side.direction);
+    sizes.*side.length = std::clamp(std::round(static_cast<double>(length / px(1))), 64.0, 8192.0);
+  }
+}
+
+/// Places of the panels in a window of `size`.
+std::vector<Dock> docks_of(ImVec2 size, const View& view) {
+  std::vector<Dock> docks;
+  for (const Panel& p : table) {
+    const float room = p.dock == Dock::bottom ? size.y : size.x;
+    const bool hidden = p.shown != nullptr && !(view.*p.shown);
+    docks.push_back(hidden ? Dock::hidden : room < px(p.least) ? p.instead : p.dock);
+  }
+  const PanelSizes& sizes = view.panels;
+  const float picture = size.x - px(static_cast<float>(sizes.left + sizes.right + sizes.pins));
+  if (std::ranges::find(docks, Dock::pins) != docks.end() && picture < px(least_picture))
+    for (std::size_t i = 0; i < docks.size(); ++i)
+      if (docks[i] == Dock::right) docks[i] = table[i].instead;
+  return docks;
+}
+
+/// Fills the rectangle with a dock space, rebuilt when sizes, scale, width or shown panels change. Dragging a border between
+/// two panels changes the view's sizes.
+void dock_panels(ImVec2 at, ImVec2 size, View& view, Docked& docked) {
+  const ImGuiID root = ImGui::GetID("panels");
+  const Docked wanted{px(1), docks_of(size, view), view.panels};
+  if (docked != wanted || ImGui::DockBuilderGetNode(root) == nullptr) {
+    docked = wanted;
+    build(root, at, size, docked);
+  }
+  ImGui::DockSpace(root, size, static_cast<int>(ImGuiDockNodeFlags_NoUndocking));
+  if (!is_resizing(root)) return;
+  measure(docked, view.panels);
+  docked.panels = view.panels;
+}
+
+/// Full-screen background window; it holds the dock space of Explore.
+void draw_background(const Frame& frame) {
+  const Box area = between_bars();
+  const ImVec2 at = area.min, size{area.max.x - at.x, area.max.y - at.y};
+  ImGui::SetNextWindowPos(at);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::Begin("Explore", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
+                   ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(3);
+  dock_panels(at, size, frame.session.view, frame.state.docked);
+  ImGui::End();
+}
+
+}  // namespace
 
 void draw_explore(const Frame& frame) {
   const View& view = frame.session.view;
+  draw_background(frame);
   for (const Panel& panel : table) draw_docked(panel, frame);
   frame.state.pins.shown = view.show_pins;
   frame.state.tensors.shown &= view.show_tensors;

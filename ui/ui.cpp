@@ -18,28 +18,9 @@ UiStatePtr make_ui_state() { return UiStatePtr(new UiState); }
 
 namespace {
 
-/// Full-screen background window; it holds the dock space of Explore.
-void draw_background(const Frame& frame) {
-  const Box area = between_bars();
-  const ImVec2 at = area.min, size{area.max.x - at.x, area.max.y - at.y};
-  ImGui::SetNextWindowPos(at);
-  ImGui::SetNextWindowSize(size);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-  ImGui::Begin("Explore", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
-                   ImGuiWindowFlags_NoBackground);
-  ImGui::PopStyleVar(3);
-  dock_panels(at, size, frame.session.view, frame.state.docked);
-  ImGui::End();
-}
-
 void draw_workspace(const Frame& frame) {
   switch (frame.session.view.workspace) {
     case Workspace::explore:
-      draw_background(frame);
       return draw_explore(frame);
     case Workspace::sweep:
       return draw_sweep(frame);

@@ -58,8 +58,8 @@ struct PaletteCommand {
   double behind = -1;      ///< penalty among equally good matches; negative: it grows with the length of the name
 };
 
-/// All commands that need no value: keys, workspaces, lessons and their steps, the loaded kernel and its files, presets, devices,
-/// heads, sessions, pins, plans of sweeps, figures, settings.
+/// All commands that need no value: keys, workspaces, lessons and their steps, the loaded kernel and its files, presets,
+/// devices, heads, sessions, pins, plans of sweeps, figures, settings.
 std::vector<PaletteCommand> commands(const Frame& target);
 
 /// Score of `command` for `query`: higher is better, negative is no match. Every word of the query must occur in the name or

@@ -27,7 +27,7 @@ struct Result;
 
 namespace attoscope::ui {
 
-/// What a click on a picture changes, as it was before; a double click restores it.
+/// The traced row, tile, key and cell before the last click on a picture; a double click restores them.
 struct EarlierClick {
   int traced_row = 0, scrubbed_tile = -1;
   int cell_row = -1, cell_col = -1, traced_key = -1;

@@ -111,10 +111,6 @@ struct HeadGridLook {
 };
 /// Draws the grid in this room; returns the clicked head, -1: none.
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size);
-/// Height of its legend, at UI scale 1.
-inline constexpr float grid_legend_height = 40;
-/// A number from 0 up in at most five characters.
-std::string brief_number(double x);
 /// "layer 7, head 7"
 std::string head_name(const TensorFileInfo& info, int head);
 

@@ -1,11 +1,10 @@
-// Heads that stand apart from the other heads of their file.
+#include "ui/frame/heads_answer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
-
-#include "ui/frame/heads_answer.h"
 
 namespace attoscope::ui {
 namespace {

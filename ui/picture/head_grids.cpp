@@ -1,10 +1,15 @@
+// All heads as a grid, layers by heads: in the colours of one measure, with the table of all measures beside it, or of the
+// verdicts on a loaded output.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "ui/picture/pictures.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -12,6 +17,8 @@ namespace attoscope::ui {
 
 namespace {
 
+/// Height of a grid's legend, at UI scale 1.
+constexpr float grid_legend_height = 40;
 constexpr float least_cell = 9, least_height = 6, widest_cell = 280, highest_cell = 160;
 /// Ratios above have the same colour.
 constexpr double most_ratio = 100;
@@ -55,6 +62,16 @@ HeadGrid grid_of(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 ro
   grid.width = std::floor(std::clamp((room.x - grid.names) / static_cast<float>(grid.across), px(least_cell), px(widest_cell)));
   grid.height = std::floor(std::clamp((room.y - grid.header) / rows, px(least_height), px(highest_cell)));
   return grid;
+}
+
+/// A number from 0 up in at most five characters.
+std::string brief_number(double x) {
+  if (!std::isfinite(x)) return "∞";
+  if (x >= 999.5 || (x > 0 && x < 0.05)) {
+    const int power = static_cast<int>(std::floor(std::log10(x)));
+    return fmt::format("{:.0f}e{}", std::floor(x / std::pow(10.0, power)), power);
+  }
+  return fmt::format("{:.{}f}", x, x < 9.95 ? 1 : 0);
 }
 
 /// Tooltip of a judged head.
@@ -134,18 +151,23 @@ int draw_layers(const HeadGrid& grid, ImVec2 at) {
   return clicked;
 }
 
+/// A bar of the colours that `shade` gives at shares of its length.
+template <class Shade>
+void draw_shades(ImVec2 at, ImVec2 size, const Shade& shade) {
+  constexpr int steps = 40;
+  for (int i = 0; i < steps; ++i)
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x + std::floor(size.x * static_cast<float>(i) / steps), at.y},
+                                              {at.x + std::floor(size.x * static_cast<float>(i + 1) / steps), at.y + size.y},
+                                              shade((i + 0.5) / steps));
+}
+
 /// Legend of the colours.
 void draw_verdict_legend(ImVec2 at, float width) {
   const float bar = std::floor(std::min(width / 2, px(220))), high = px(10);
-  constexpr int steps = 40;
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  for (int i = 0; i < steps; ++i) {
-    const double t = 2.0 * (i + 0.5) / steps;
-    const double ratio = t <= 1 ? t : std::pow(most_ratio, t - 1);
-    const float from = at.x + std::floor(bar * static_cast<float>(i) / steps),
-                to = at.x + std::floor(bar * static_cast<float>(i + 1) / steps);
-    list->AddRectFilled({from, at.y}, {to, at.y + high}, verdict_colour(ratio));
-  }
+  draw_shades(at, {bar, high}, [](double share) {
+    return verdict_colour(share <= 0.5 ? 2 * share : std::pow(most_ratio, 2 * share - 1));
+  });
   const float under = at.y + high + px(2);
   draw_text({at.x, under}, Face::mono_small, colours().secondary, "0");
   draw_text({at.x + bar / 2, under}, Face::mono_small, colours().text, "1", 0.5f);
@@ -164,15 +186,6 @@ void draw_verdict_legend(ImVec2 at, float width) {
 
 }  // namespace
 
-std::string brief_number(double x) {
-  if (!std::isfinite(x)) return "∞";
-  if (x >= 999.5 || (x > 0 && x < 0.05)) {
-    const int power = static_cast<int>(std::floor(std::log10(x)));
-    return fmt::format("{:.0f}e{}", std::floor(x / std::pow(10.0, power)), power);
-  }
-  return fmt::format("{:.{}f}", x, x < 9.95 ? 1 : 0);
-}
-
 std::string head_name(const TensorFileInfo& info, int head) {
   const auto place = static_cast<std::size_t>(head);
   return place < info.head_names.size() ? info.head_names[place] : fmt::format("head {}", head);
@@ -188,6 +201,135 @@ int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 
     take_room(first, {grid.names + static_cast<float>(grid.across) * grid.width,
                       grid.header + static_cast<float>(info.layers.size()) * grid.height});
   }
+  ImGui::EndChild();
+  return clicked;
+}
+
+namespace {
+
+/// Width from which the table stands beside the grid.
+constexpr float least_beside = 480;
+
+/// Colour at a place of a measure's range, 0 .. 1.
+Colour shade_at(double place) {
+  return colour(static_cast<float>(place), {.diverging = false, .log = false, .range = 1, .theme = colours().theme});
+}
+
+/// Colour of a measure, logarithmic over the range.
+Colour shade_of(double x, const PositiveRange& all) {
+  if (!std::isfinite(x)) return colours().bad;
+  const double range = std::log(all.most / all.least);
+  return shade_at(!(x > 0) ? 0 : range > 0 ? std::clamp(std::log(x / all.least) / range, 0.0, 1.0) : 1.0);
+}
+
+/// Every measure of a head, for a tooltip.
+std::string all_numbers(const HeadRow& row, const MethodNames& names) {
+  std::string text;
+  for (const HeadMeasure& m : head_measures)
+    if (!std::isnan(row.*m.value))
+      text += fmt::format("{}{:<22} {:.4g}", text.empty() ? "" : "\n", title_of(m, names), row.*m.value);
+  return text;
+}
+
+void draw_measure_legend(ImVec2 at, float width, const PositiveRange& all, const std::string& title) {
+  const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
+  draw_shades(at, {bar, high}, shade_at);
+  const float under = at.y + high + px(2);
+  draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.least));
+  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.most), 1);
+  draw_text({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary,
+            fitted(Face::small, title, width - bar - px(12)));
+}
+
+/// The grid and its legend in this room.
+int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int open, ImVec2 size) {
+  const HeadMeasure& measure = head_measures[heads.outputs.sort];
+  PositiveRange all;
+  std::vector<const HeadRow*> rows(static_cast<std::size_t>(std::max(0, info.heads)));
+  for (const HeadRow* const row : heads.outputs.shown) {
+    all.take(row->*measure.value);
+    if (static_cast<std::size_t>(row->head) < rows.size()) rows[static_cast<std::size_t>(row->head)] = row;
+  }
+  const auto cell = [&](int head) {
+    const HeadRow* const row = rows[static_cast<std::size_t>(head)];
+    const std::string name = head_name(info, head);
+    if (row == nullptr) return GridCell{.sentence = name + " is not computed yet. A click opens it."};
+    const double x = row->*measure.value;
+    return GridCell{.known = true,
+                    .fill = shade_of(x, all),
+                    .number = std::isnan(x) ? "" : brief_number(x),
+                    .sentence = name + ": a click opens it, Ctrl+Z comes back.",
+                    .formula = all_numbers(*row, heads.names)};
+  };
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const int clicked =
+      draw_head_grid(info, {.cell = cell, .open = open, .lit = heads.hovered}, {size.x, size.y - px(grid_legend_height)});
+  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, all, title_of(measure, heads.names));
+  return clicked;
+}
+
+/// The table; sets the head under the mouse.
+int draw_measure_table(HeadsState& heads, const TensorFileInfo& info, int open) {
+  const Table table = shown_heads_table(heads, info);
+  const auto row = [&](std::size_t i) {
+    const int head = heads.outputs.shown[i]->head;
+    return TableRow{.id = "head row " + std::to_string(head),
+                    .meaning = "A click opens it, Ctrl+Z comes back. A click on a heading orders by it.",
+                    .chosen = head == open};
+  };
+  std::optional<std::size_t> hovered;
+  const auto clicked = draw_table("heads table", table, {.row = row, .hovered = &hovered});
+  heads.hovered = hovered ? heads.outputs.shown[*hovered]->head : -1;
+  return clicked ? heads.outputs.shown[*clicked]->head : -1;
+}
+
+}  // namespace
+
+Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info) {
+  using Row = const HeadRow*;
+  std::vector<TableColumn<Row>> columns{
+      table_column<Row>({.key = "name", .title = "head"}, [&](const Row& row) { return head_name(info, row->head); })};
+  const auto add = [&](double HeadRow::* value, bool minor) {
+    const HeadMeasure& m = *std::ranges::find(head_measures, value, &HeadMeasure::value);
+    columns.push_back(table_column<Row>({.key = std::string(m.key),
+                                         .title = title_of(m, heads.names),
+                                         .digits = 3,
+                                         .meaning = named_text(m, m.what, heads.names),
+                                         .minor = minor},
+                                        m.value));
+  };
+  const bool judged = std::ranges::any_of(heads.outputs.shown, [](Row row) { return !std::isnan(row->tolerance); });
+  using Head = HeadRow;
+  const std::array order{head_measures[heads.outputs.sort].value,
+                         &Head::tolerance,
+                         &Head::largest_score,
+                         &Head::a_rel,
+                         &Head::largest_V,
+                         &Head::b_rel,
+                         &Head::a_max,
+                         &Head::b_max,
+                         &Head::ratio,
+                         &Head::unusual,
+                         &Head::a_rms,
+                         &Head::b_rms,
+                         &Head::rescales,
+                         &Head::nonfinite};
+  constexpr std::size_t minor = 10;  // from here on
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (i == 0 || order[i] != order[0]) add(order[i], i >= minor || (i == 1 && !judged));
+  return table_of(columns, std::span<const Row>(heads.outputs.shown));
+}
+
+int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
+  const float gap = px(12);
+  const bool beside = all.x >= px(least_beside);
+  const ImVec2 size = beside ? ImVec2{std::floor(all.x * (all.x < px(700) ? 0.33f : 0.5f)), all.y}
+                             : ImVec2{all.x, std::floor(std::max(all.y * 0.6f, px(180)))};
+  int clicked = draw_coloured_grid(heads, info, open, size);
+  ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + size.x + gap, at.y} : ImVec2{at.x, at.y + size.y + gap});
+  if (ImGui::BeginChild("heads table", {0, beside ? 0 : std::max(all.y - size.y - gap, px(140))}, ImGuiChildFlags_NavFlattened))
+    if (const int head = draw_measure_table(heads, info, open); head >= 0) clicked = head;
   ImGui::EndChild();
   return clicked;
 }
