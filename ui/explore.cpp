@@ -117,7 +117,6 @@ void draw_picture(const Frame& frame, const Box& room) {
   }
 }
 
-
 constexpr float least_height = 150;  ///< height at scale 1; where there is less room the panel scrolls
 
 /// Toolbar, picture, curves, colour bar and read-out; above them the headline, if the statistics are hidden.

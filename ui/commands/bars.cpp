@@ -145,25 +145,6 @@ float draw_title() {
   return x + extent.x + px(24);
 }
 
-/// Items of the status bar from the left. Each has a minimal width, so that nothing moves when a text changes.
-class StatusItems {
- public:
-  explicit StatusItems(float height) : at_(ImGui::GetWindowPos()), height_(height), x_(at_.x + px(12)) {}
-
-  void add(Face face, Colour colour, const std::string& text, float least, const char* what) {
-    const float width = std::max(least, text_width(face, text));
-    take_room({x_, at_.y}, {width, height_});
-    explain(what);
-    draw_text({x_, at_.y + (height_ - line_height(face)) / 2}, face, colour, text);
-    x_ += width + px(22);
-  }
-  float x() const { return x_; }
-
- private:
-  ImVec2 at_;
-  float height_, x_;
-};
-
 /// Rows, time and digest of the answer.
 std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
   if (!input.answer.result) return {};
@@ -213,15 +194,6 @@ std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInpu
           {fmt::format("{} lessons read", read), 110, "Lessons of which every step was on screen."}};
 }
 
-/// Adds all numbers, or none if they would reach beyond `end`.
-void add_numbers(StatusItems& items, const std::vector<StatusNumber>& numbers, float end) {
-  float width = 0;
-  for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
-  if (items.x() + width >= end) return;  // no room beside the message
-  for (const StatusNumber& n : numbers)
-    items.add(Face::mono_small, n.lit ? colours().accent : colours().secondary, n.text, px(n.width), n.what.c_str());
-}
-
 /// Device that computed the numbers of the workspace on show.
 const std::string& shown_device(const Session& session, const PanelInput& input) {
   const bool trains = session.view.workspace == Workspace::train && input.train.record;
@@ -258,7 +230,7 @@ void draw_top_bar(const Frame& frame) {
            if (bar_button("save###save", 46,
                           "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
                           "mouse. F12."))
-             frame.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
+             frame.requests.exports.plot = ExportRequest{.name = "window"};
          }},
         {66, 3, [&] { theme_button(frame.session.view); }},
         {104, 5, [&] { scale_buttons(frame.session.view); }},
@@ -295,18 +267,30 @@ void draw_status_bar(const Session& session, const PanelInput& input, Requests& 
   if (begin_bar("Status bar", view->Pos.y + view->Size.y - height, height)) {
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours().line);
-    StatusItems items(height);
-    items.add(Face::small, colours().secondary, shown_device(session, input), 0, "The device that computes.");
+    float left = at.x + px(12);
+    const auto add = [&](Face face, Colour colour, const std::string& text, float least, const std::string& what) {
+      const float width = std::max(least, text_width(face, text));  // nothing moves when a text changes
+      take_room({left, at.y}, {width, height});
+      explain(what);
+      draw_text({left, at.y + (height - line_height(face)) / 2}, face, colour, text);
+      left += width + px(22);
+    };
+    add(Face::small, colours().secondary, shown_device(session, input), 0, "The device that computes.");
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;
-    add_numbers(items, status_numbers(session, input), right - text_width(Face::small, input.messages.error));
+    const std::vector<StatusNumber> numbers = status_numbers(session, input);
+    float width = 0;
+    for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
+    if (left + width < right - text_width(Face::small, input.messages.error))  // else no room beside the message
+      for (const StatusNumber& n : numbers)
+        add(Face::mono_small, n.lit ? colours().accent : colours().secondary, n.text, px(n.width), n.what);
     const std::string hint = "drop a .safetensors or .npy file anywhere";
     const float hint_left = right - text_width(Face::small, hint);
     if (!sentence.empty())
-      items.add(Face::small, input.messages.error.empty() ? colours().good : colours().bad,
-                fitted(Face::small, sentence, std::max(px(40), right - items.x())), 0, sentence.c_str());
-    else if (hint_left > items.x() && !slow)
+      add(Face::small, input.messages.error.empty() ? colours().good : colours().bad,
+          fitted(Face::small, sentence, std::max(px(40), right - left)), 0, sentence);
+    else if (hint_left > left && !slow)
       draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, hint);
     if (slow) {
       ImGui::SetCursorScreenPos({end - px(progress_width), at.y});

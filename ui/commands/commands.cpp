@@ -76,7 +76,6 @@ std::string title(std::string_view path) {
   return words;
 }
 
-
 /// Sets a field; on failure the palette shows the reason.
 void set(const Frame& t, const std::string& path, const std::string& value) {
   t.state.popups.palette.complaint = set_setting(t.session, path, value);
@@ -132,14 +131,10 @@ void add_sums(const Experiment& e, Method Experiment::* method, std::string_view
 std::string lower(std::string_view text) { return in_small_letters(std::string(text)); }
 
 std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (c != ' ' && c != '=')
-      words.back() += c;
-    else if (!words.back().empty())
-      words.emplace_back();
-  }
-  if (words.back().empty()) words.pop_back();
+  std::string plain(text);
+  std::ranges::replace(plain, '=', ' ');
+  std::vector<std::string> words = split(plain, ' ');
+  std::erase(words, "");
   return words;
 }
 
@@ -304,7 +299,8 @@ void add_backward(const Experiment& e, std::vector<PaletteCommand>& all) {
        {std::tuple{"dQ", FileUse::dq, &Popups::dq}, {"dK", FileUse::dk, &Popups::dk}, {"dV", FileUse::dv, &Popups::dv}})
     all.push_back({fmt::format("your kernel: open its {} …", title), "rounded or wrong? judge, " + std::string(words),
                    [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }});
-  for (const auto& [title, use, prompt] : {std::tuple{"dO", FileUse::d_o, &Popups::d_o}, {"dL", FileUse::d_lse, &Popups::d_lse}})
+  for (const auto& [title, use, prompt] :
+       {std::tuple{"dO", FileUse::d_o, &Popups::d_o}, {"dL", FileUse::d_lse, &Popups::d_lse}})
     all.push_back({fmt::format("{}: open a file …", title), std::string(words),
                    [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }});
   for (const bool of_b : {false, true})

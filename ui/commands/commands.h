@@ -32,7 +32,6 @@ void handle_keys(const Frame& target);
 /// The help window.
 void draw_help(bool& open, View& view);
 
-
 /// Frame around the panel with the keyboard focus, while keys move the focus.
 void draw_panel_focus();
 
@@ -69,6 +68,5 @@ double fitness(std::string_view query, const PaletteCommand& command);
 /// Meanings of the query, best first: assignments ("set N to 4096"), then `all` ranked; at most `most`.
 std::vector<PaletteCommand> found(std::string_view query, const std::vector<PaletteCommand>& all, const Frame& target,
                                   std::size_t most);
-
 
 }  // namespace attoscope::ui

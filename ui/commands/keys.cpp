@@ -25,7 +25,6 @@ namespace attoscope::ui {
 
 namespace {
 
-
 void toggle_scale(const Frame& t) {
   t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
 }
@@ -140,7 +139,7 @@ void play_on_screen(const Frame& t) {
 }
 void turn_pass(const Frame& t) { t.requests.error = turn_backward(t.session.experiment); }
 void open_palette(const Frame& t) { t.state.popups.palette.asked = true; }
-void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
+void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{.name = "window"}; }
 void redo(const Frame& t) { t.state.history.redo(t.session); }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
 
@@ -330,7 +329,6 @@ void help_column(std::size_t from, std::size_t to) {
   ImGui::EndGroup();
 }
 
-
 }  // namespace
 
 std::span<const Key> keys() { return table; }
@@ -396,7 +394,6 @@ void draw_help(bool& open, View& view) {
   explain("Nothing moves by itself: the two fields of flicker change by key B, and the text cursor does not blink.");
   ImGui::End();
 }
-
 
 void draw_panel_focus() {
   const ImGuiWindow* const panel = ImGui::GetIO().NavVisible ? focused_panel() : nullptr;

@@ -10,7 +10,6 @@ namespace attoscope::ui {
 
 namespace {
 
-
 /// A box with a title and text at the top of the window; the mouse goes through it.
 void draw_box(const char* name, Colour edge, std::string_view title, std::string_view text) {
   constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoNav |

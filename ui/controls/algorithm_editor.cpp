@@ -1,7 +1,6 @@
 // Algorithm of a method, and its named rounding policy.
 #include <fmt/format.h>
 
-
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/kernel_presets.h"
@@ -61,7 +60,6 @@ std::string preview_of(const Method& m, float combo) {
   const std::string more = fmt::format(" +{}", nearest.changed);
   return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
 }
-
 
 void explain_policy(const Method& m) {
   if (!is_emulated(m.algorithm))
@@ -151,10 +149,9 @@ bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
   Method& m = of_b ? e.b : e.a;
   const std::string_view kernel = kernel_name(m, e.problem, e.format);
   const auto choose = [&] {
-    bool changed = choose_policy(m);
+    const bool changed = choose_policy(m);
     ImGui::SeparatorText(group_titles[0]);
-    changed |= choose_kernel(e, of_b);
-    return changed;
+    return choose_kernel(e, of_b) || changed;
   };
   const auto explain_closed = [&] {
     if (kernel.empty()) return explain_policy(m);

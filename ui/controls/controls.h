@@ -7,15 +7,7 @@
 #include "ui/frame/frame.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
-struct CallJudgement;
-}  // namespace attoscope
-
 namespace attoscope::ui {
-
-struct PathPrompt;
-struct Popups;
-struct ProbeEntry;
 
 /// The left panel.
 void draw_controls(const Frame& frame);
@@ -28,7 +20,6 @@ bool edit_format(const char* label, Format& format);
 
 /// N, d, tiles, rows, device.
 bool edit_shape(Session& session, const PanelInput& input);
-
 
 /// The switch forward | backward, which is greyed with the reason where a method has no backward pass.
 bool edit_pass(Experiment& experiment, float width, float height);

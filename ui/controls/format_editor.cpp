@@ -31,18 +31,6 @@ bool named_buttons(Format& format) {
 /// Boxes of the drawing: all bits, at least 16.
 int columns_of(const Format& f) { return std::max(16, 1 + f.exponent_bits + f.mantissa_bits); }
 
-/// Meaning of bit `i` from the left, and the effect of a click on it.
-std::string bit_text(const Format& f, int i) {
-  if (i == 0) return "The sign.";
-  if (i <= f.exponent_bits)
-    return fmt::format("Exponent bit of weight {}. Click: {} exponent bits.", 1 << (f.exponent_bits - i),
-                       std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i));
-  const int k = i - f.exponent_bits;
-  if (k <= f.mantissa_bits)
-    return fmt::format("Mantissa bit of weight 2^-{}. Click: {} mantissa bits.", k, k == f.mantissa_bits ? k - 1 : k);
-  return fmt::format("Not part of the format. Click: {} mantissa bits.", k);
-}
-
 /// The format after a click on bit `i`: its field then ends there; a click on a field's last bit removes that bit.
 Format clicked(Format f, int i) {
   if (i == 0) return f;
@@ -52,6 +40,16 @@ Format clicked(Format f, int i) {
   else
     f.mantissa_bits = k == f.mantissa_bits ? k - 1 : k;
   return f;
+}
+
+/// Meaning of bit `i` from the left, and the effect of a click on it.
+std::string bit_text(const Format& f, int i) {
+  if (i == 0) return "The sign.";
+  const int k = i - f.exponent_bits;
+  if (k <= 0)
+    return fmt::format("Exponent bit of weight {}. Click: {} exponent bits.", 1 << -k, clicked(f, i).exponent_bits);
+  const std::string weight = k <= f.mantissa_bits ? fmt::format("Mantissa bit of weight 2^-{}", k) : "Not part of the format";
+  return fmt::format("{}. Click: {} mantissa bits.", weight, clicked(f, i).mantissa_bits);
 }
 
 bool edit_bits(Format& f) {

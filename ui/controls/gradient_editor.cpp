@@ -248,33 +248,23 @@ void edit_kernel_gradients(const Frame& frame) {
   static constexpr std::array<Choice, 1> own{{{"a's", "Method a computes it; no file is compared."}}};
   KernelGradients& files = frame.session.kernel_gradients;
   Popups& popups = frame.state.popups;
-  struct One {
-    FileUse use;
-    const char *title, *what;
-    std::string& file;
-    PathPrompt& prompt;
-  };
-  const std::array<One, 3> all{
-      {{FileUse::dq, "dQ", "Reads the file: its dQ is shown in the place of a's.", files.dq, popups.dq},
-       {FileUse::dk, "dK", "Reads the file: its dK is shown in the place of a's.", files.dk, popups.dk},
-       {FileUse::dv, "dV", "Reads the file: its dV is shown in the place of a's.", files.dv, popups.dv}}};
   const float gap = px(8), width = std::floor((ImGui::GetContentRegionAvail().x - 2 * gap) / 3);
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  const float below = at.y + px(matrix_header_height + 2), left = at.x;
-  for (const One& one : all) {
-    const Incoming x{one.title,
-                     one.file,
-                     own,
-                     one.file.empty() ? 0u : 1u,
-                     one.prompt,
-                     {one.use, gradient_path_hint,
-                      "A gradient that your own kernel computed, in the place of a's. It is compared with golden and judged.",
-                      "file - golden", one.what}};
-    ImGui::SetCursorScreenPos(at);
-    if (edit_incoming(x, width, frame.input, frame.requests) == 0) one.file.clear();
-    at.x += width + gap;
-  }
-  ImGui::SetCursorScreenPos({left, below});
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  float left = at.x;
+  const auto edit = [&](FileUse use, const char* title, std::string& file, PathPrompt& prompt, const char* what) {
+    const PathTexts texts{
+        use, gradient_path_hint,
+        "A gradient that your own kernel computed, in the place of a's. It is compared with golden and judged.",
+        "file - golden", what};
+    ImGui::SetCursorScreenPos({left, at.y});
+    left += width + gap;
+    const Incoming x{title, file, own, file.empty() ? 0u : 1u, prompt, texts};
+    if (edit_incoming(x, width, frame.input, frame.requests) == 0) file.clear();
+  };
+  edit(FileUse::dq, "dQ", files.dq, popups.dq, "Reads the file: its dQ is shown in the place of a's.");
+  edit(FileUse::dk, "dK", files.dk, popups.dk, "Reads the file: its dK is shown in the place of a's.");
+  edit(FileUse::dv, "dV", files.dv, popups.dv, "Reads the file: its dV is shown in the place of a's.");
+  ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_header_height + 2)});
   ImGui::Dummy({0, 0});
 }
 

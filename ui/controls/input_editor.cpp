@@ -44,7 +44,6 @@ constexpr std::array<Choice, 4> masks{{
      "output is 0, or NaN where the options say so."},
 }};
 
-
 /// Makes a head of a file the input; the app reads it, and its length limits N.
 void choose_tensors(Problem& problem, const std::string& file, int index) {
   problem = with_input(problem, {.kind = InputKind::tensors,
@@ -176,7 +175,6 @@ bool sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEnt
   }
   return changed;
 }
-
 
 /// The layer of the input's head; null: its file is not known yet.
 const LayerEntry* layer_now(const Problem& problem, const TensorFileInfo& info) {

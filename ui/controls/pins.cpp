@@ -161,11 +161,6 @@ void handle(const ListRequest& request, Session& session, PinState& state, Reque
   if (request.remove >= 0 || request.from >= 0) state.renamed = -1;
 }
 
-/// Drops what the table can do without: not the setting's whole path, but the method that it is of.
-std::string column_title(const std::string& path) {
-  const std::string last = last_word(path);
-  return path.starts_with("a.") || path.starts_with("b.") ? path.substr(0, 2) + last : last;
-}
 
 /// The pins' table in a window of its own; a click on a row restores the pin.
 void draw_comparison(Session& session, const Frame& frame) {
@@ -279,12 +274,15 @@ Table pins_table(const std::vector<Pin>& pins) {
   columns.push_back(
       table_column<Pin>({.key = "digest", .meaning = "Digest of the bits of a: equal ones have the same bits.", .minor = true},
                         [](const Pin& p) { return hex16(p.digest); }));
-  for (const Difference& s : settings)
-    columns.push_back(table_column<Pin>({.key = s.path, .title = column_title(s.path)}, [&](const Pin& p) {
+  for (const Difference& s : settings) {
+    const bool of_method = s.path.starts_with("a.") || s.path.starts_with("b.");  // "a.block_k" of "a.options.block_k"
+    const std::string title = (of_method ? s.path.substr(0, 2) : "") + last_word(s.path);
+    columns.push_back(table_column<Pin>({.key = s.path, .title = title}, [&](const Pin& p) {
       const std::vector<Difference>& own = of_pins[static_cast<std::size_t>(&p - pins.data())];
       const auto at = std::ranges::find(own, s.path, &Difference::path);
       return at != own.end() ? at->y : s.x;
     }));
+  }
   return table_of(columns, std::span<const Pin>(pins));
 }
 

@@ -126,7 +126,6 @@ std::string scalings_text(const Target& t) {
   return text;
 }
 
-
 // --- tensors of the backward pass -------------------------------------------------------------------------------------
 
 constexpr std::array<Choice, 5> usual_P_of_dV{{

@@ -219,7 +219,6 @@ std::string reason_against(const std::string& device, const std::vector<DeviceEn
   return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
 }
 
-
 bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
   bool changed = false;
   for (const DeviceEntry& e : choices) {

@@ -120,7 +120,6 @@ bool storage_line(const StorageField& f, bool is_open, bool& toggles) {
 
 // --- parts of one tensor's storage ------------------------------------------------------------------------------------
 
-
 /// A choice: set(s, i) applies the i-th. True if the method changed.
 template <class Set>
 bool choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices,

@@ -28,7 +28,6 @@ struct TensorTree {
   std::string& chosen(CallPartName part) const { return state.chosen[static_cast<std::size_t>(part)]; }
 };
 
-
 /// The tensor that is taken as a part of the call of `beside`: the chosen one, or of those that are taken by name the one whose
 /// name is most like it; "": none, or several are.
 std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEntry& beside) {

@@ -39,8 +39,6 @@ struct Blank {
 struct AnswerVerdict {
   bool right = false;
   std::string sentence;
-
-  friend bool operator==(const AnswerVerdict&, const AnswerVerdict&) = default;
 };
 
 /// A line with a blank in it, or without one.

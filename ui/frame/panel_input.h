@@ -18,18 +18,12 @@
 struct ImDrawList;
 struct ImVec2;
 
-namespace attoscope {
-struct Experiment;
-struct Result;
-}  // namespace attoscope
-
 namespace attoscope::ui {
 
 struct Colouring;
 struct Lesson;
 struct LessonAnswer;
 struct PixelImage;
-struct ProbeEntry;
 
 /// Sets a parameter of an experiment as `attoscope sweep --vary` does. Returns one sentence on failure, else "".
 using Vary = std::function<std::string(Experiment& experiment, std::string_view key, const std::string& value)>;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "kernels/deviation/fields.h"
@@ -19,11 +20,6 @@
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/session/history.h"
-
-namespace attoscope {
-struct GradientWindow;
-struct Result;
-}  // namespace attoscope
 
 namespace attoscope::ui {
 
@@ -79,19 +75,9 @@ struct HeatState : CellPicture, ShownTensor {
   Field field = Field::a_error;
 };
 
-/// Content of the middle panel; a held colour range applies while it stays equal.
-struct PictureShown {
-  PictureKind picture = PictureKind::output;
-  Field field = Field::a_error, second_field = Field::b_error;
-  Comparison comparison = Comparison::none;
-  bool second_slip = false;
-  RescaleShow rescale_show = RescaleShow::moved;
-  ScoreShow score_show = ScoreShow::P;
-  PairShow pair_show = PairShow::none;
-  AnswerTensor tensor = AnswerTensor::O;
-
-  friend bool operator==(const PictureShown&, const PictureShown&) = default;
-};
+/// Content of the middle panel: kind, fields, comparison, slip, and what each kind shows. A held colour range applies while it
+/// stays equal.
+using PictureShown = std::tuple<PictureKind, Field, Field, Comparison, bool, RescaleShow, ScoreShow, PairShow, AnswerTensor>;
 
 /// Colour ranges of the last frame that follow the values.
 struct FollowedRanges {

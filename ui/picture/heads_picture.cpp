@@ -244,11 +244,10 @@ bool draw_card(const HeadRow& row, const Cards& cards) {
   return clicked;
 }
 
-template <class Row>
-void open_head(Session& session, const Row& row) {
+void open_head(Session& session, int head, const AttentionShape& shape) {
   Problem& p = session.experiment.problem;
-  const bool same_sizes = shape_of(p) == row.shape;
-  p = with_shape(with_head(p, row.head), row.shape);
+  const bool same_sizes = shape_of(p) == shape;
+  p = with_shape(with_head(p, head), shape);
   session.view.picture = PictureKind::output;
   if (!same_sizes) look_at_all(session.view);
 }
@@ -256,8 +255,7 @@ void open_head(Session& session, const Row& row) {
 /// The same for a head of a grid; -1: none.
 void open_head(Session& session, const TensorFileInfo& info, int head) {
   for (const LayerEntry& layer : info.layers)
-    if (head >= layer.first && head < layer.first + layer.heads)
-      open_head(session, JudgedHead{.head = head, .layer = 0, .shape = layer.shape});
+    if (head >= layer.first && head < layer.first + layer.heads) open_head(session, head, layer.shape);
 }
 
 void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) {
@@ -279,7 +277,7 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
         if (draw_card(*shown[static_cast<std::size_t>(i)], cards)) clicked = shown[static_cast<std::size_t>(i)];
       }
   ImGui::PopStyleVar();
-  if (clicked != nullptr) open_head(session, *clicked);
+  if (clicked != nullptr) open_head(session, clicked->head, clicked->shape);
 }
 
 /// A line for each of the heads that stand furthest apart; a click opens it.
@@ -302,7 +300,7 @@ void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsStat
     ImGui::PopStyleColor();
     explain(words + ". A click opens it, Ctrl+Z comes back.");
     const auto row = std::ranges::find(*m.outputs.found, found.head, &HeadRow::head);
-    if (clicked && row != m.outputs.found->end()) open_head(session, *row);
+    if (clicked && row != m.outputs.found->end()) open_head(session, row->head, row->shape);
   }
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(4)});
@@ -363,7 +361,8 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests&
   layer_combo(m, input.choices.tensors);
   progress(m, heads, requests);
   const int open = session.experiment.problem.input.index;
-  if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open)) open_head(session, *clicked);
+  if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open))
+    open_head(session, clicked->head, clicked->shape);
 }
 
 void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {

@@ -82,7 +82,6 @@ CellRect stored(const CellRect& rect, int rows, int cols) {
   return whole ? CellRect{} : rect;
 }
 
-
 const ShownTensor& shown_answer(SeenTensor& seen, const std::shared_ptr<const Result>& answer, const View& view) {
   const AnswerTensor tensor = answer && answer->backward ? view.tensor : AnswerTensor::O;
   if (seen.answer == answer && seen.tensor == tensor) return seen.shown;
@@ -278,7 +277,6 @@ void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool 
   }
 }
 
-
 int matrix_row(const Result& result, int row) {
   const auto at = std::lower_bound(result.rows.begin(), result.rows.end(), row);
   return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
@@ -291,9 +289,10 @@ PictureSettings picture_settings(View& view) {
   return {look.zoom, look.range_pinned, look.range};
 }
 
-
 double automatic_range(double largest) {
-  const double range = rounded_up(largest);
+  if (!(largest > 0)) return 1;
+  const double unit = std::pow(10.0, std::floor(std::log10(largest)) - 1);
+  const double range = std::ceil(largest / unit * (1 - 1e-12)) * unit;
   return range > 0 && std::isfinite(range) ? range : 1;
 }
 

@@ -11,10 +11,6 @@
 #include "ui/frame/ui_state.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
-struct Result;
-}  // namespace attoscope
-
 namespace attoscope::ui {
 
 /// Row of the matrix at row `row` of Q.
@@ -76,7 +72,7 @@ struct PictureSettings {
 };
 PictureSettings picture_settings(View& view);
 
-/// Automatic range of a colour bar: the largest finite |value|, rounded up.
+/// Automatic range of a colour bar: the largest finite |value|, rounded up to two digits, so that it rarely changes.
 double automatic_range(double largest);
 /// Range of the colour bar on show: pinned, else held while a control is moved, else automatic.
 double colour_range(const UiState& state, const View& view);

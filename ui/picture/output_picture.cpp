@@ -480,7 +480,6 @@ void offer_sum(const Output& o, const std::optional<Box>& read_out) {
       "that are lost.");
 }
 
-
 /// "flash2 stores nothing with scales: 0 everywhere; " if the shown part of an error does not exist; else "".
 std::string part_remark(const Result& r, Field field) {
   if (has_field(r, field) || field == Field::tolerance) return "";

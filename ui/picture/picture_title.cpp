@@ -73,7 +73,6 @@ std::string quantity(const PictureSubject& s, Field field) {
   return field_in_words(field, e, s.shown.is_output() ? "" : fmt::format("{} of ", s.shown.name));
 }
 
-
 /// "layer 7, head 7 of smollm2_135m", "drawn inputs, normal".
 std::string input_in_words(const View& view, const Input& input, const TensorFileInfo& info) {
   if (input.kind != InputKind::tensors) return fmt::format("drawn inputs, {}", name(input.kind));

@@ -86,7 +86,6 @@ bool has_cell_sum(const View& view);
 /// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
 void draw_cell_sum(const Frame& frame);
 
-
 /// The least and the largest positive number of some that are finite; both 0: there is none.
 struct PositiveRange {
   double least = 0, most = 0;

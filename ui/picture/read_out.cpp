@@ -20,6 +20,9 @@ std::string decimal(double x) {
   return magnitude != 0 && (magnitude < 1e-3 || magnitude >= 1e4) ? scientific(x, 7) : fmt::format("{:.7f}", x);
 }
 
+/// "-0x1.1e1a0d3aap+1".
+std::string hex_float(double x) { return std::isfinite(x) ? fmt::format("{:a}", x) : scientific(x); }
+
 /// Error of a cell, and the same in ulps.
 struct CellError {
   std::string by, ulps;

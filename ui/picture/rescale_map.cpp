@@ -102,7 +102,6 @@ std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
   return found;
 }
 
-
 /// Counts of P in a tile and a row; -1 if the row was not counted or the counts are of another experiment.
 struct ClippedCounts {
   int saturated = -1, underflowed = -1;
@@ -215,7 +214,6 @@ void draw_legend(const Places& p, bool masked, const Colouring& how) {
   entry(p.min.y + px(48), colours().panel, "masked");
   draw_hatch({{p.bar_left[0], p.min.y + px(48)}, {p.bar_right[0], p.min.y + px(60)}}, how);
 }
-
 
 /// Marks the tiles that the traced row has consumed.
 void draw_consumed_tiles(const Places& p, const CellRect& rect, const PanelInput& input, const View& view) {

@@ -63,7 +63,6 @@ std::string field_key(Field field) {
   return is_extra(field) ? "" : fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1);
 }
 
-
 /// Parameters of a field combo.
 struct FieldChoice {
   const MethodNames& names;
@@ -124,7 +123,6 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
       view.second_field, {names, brief, from.shown, false, from.width});
   if (chosen) view.second_slip = false;
 }
-
 
 /// Tensor of the picture and of the statistics.
 void tensor_combo(View& view) {

@@ -11,7 +11,6 @@ Session without_pins(const Session& s) {
   return {s.experiment, s.view, s.kernel_gradients, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.model, s.origin};
 }
 
-
 /// The view, with what only moves or dresses the picture as in another: the window's look, and where the pictures are zoomed
 /// to.
 View looked_at_as(View view, const View& other) {
@@ -22,7 +21,6 @@ View looked_at_as(View view, const View& other) {
   view.tiles = other.tiles;
   return view;
 }
-
 
 }  // namespace
 

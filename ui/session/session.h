@@ -272,7 +272,6 @@ struct TileRange {
   friend bool operator==(const TileRange&, const TileRange&) = default;
 };
 
-
 /// View of an answer, which changes no number: of the matrices, of the recurrence and the numbers at the right, and the window.
 struct View {
   PictureKind picture = PictureKind::output;

@@ -31,7 +31,6 @@ bool whole_field(const char* id, int& value, int least, int most, float width) {
   return value != before;
 }
 
-
 bool real_field(const char* id, double& value, const RealRange& range, double step, float width) {
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(px(width));

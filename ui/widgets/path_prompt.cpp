@@ -111,7 +111,6 @@ PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool f
   return {.done = !failed, .just_failed = failed};
 }
 
-
 void set_menu_place() {
   const ImVec2 screen = ImGui::GetMainViewport()->Size;
   set_popup_place();

@@ -64,11 +64,10 @@ std::string heads_words(const HeadVerdicts& h) {
     return fmt::format("{} of {} heads judged", h.judged, h.all) + wrong;
   }
   if (h.rounded()) return fmt::format("All {} heads rounded", h.all);
-  const std::string unknown = h.incomparable > 0 ? fmt::format("{} not comparable", h.incomparable) : "";
   if (h.wrong == 0) return fmt::format("{} of {} heads", h.incomparable, h.all) + " not comparable";
   const std::string wrong =
       h.wrong == h.all ? fmt::format("All {} heads wrong", h.all) : fmt::format("{} of {} heads wrong", h.wrong, h.all);
-  return wrong + (unknown.empty() ? "" : ", " + unknown);
+  return wrong + (h.incomparable > 0 ? fmt::format(", {} not comparable", h.incomparable) : "");
 }
 
 Colour heads_tone(const HeadVerdicts& heads) {

@@ -8,10 +8,6 @@
 #include "ui/frame/heads_answer.h"
 #include "ui/widgets/theme.h"
 
-namespace attoscope {
-struct Result;
-}  // namespace attoscope
-
 namespace attoscope::ui {
 
 /// Work shorter than this shows no progress, in seconds.

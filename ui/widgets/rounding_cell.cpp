@@ -145,7 +145,6 @@ bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, st
   return format_popup(popup.c_str(), r, main, typed) || turned;
 }
 
-
 void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 size) {
   const int sign = boxes.has_sign ? 1 : 0, bits = sign + f.exponent_bits + f.mantissa_bits;
   const float step = size.x / static_cast<float>(boxes.columns), gap = step > px(6) ? px(2) : step > px(4) ? 1.0f : 0.5f;

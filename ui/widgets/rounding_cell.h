@@ -37,7 +37,6 @@ bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& m
 /// "exact", "bf16", "~fp16" (stochastic).
 std::string rounding_text(const Rounding& rounding, const Format& main);
 
-
 /// One box a bit in `size`, which has `columns` places; places beyond the format's bits are outlined. `digits` are written into
 /// the boxes if they fit; `hovered` is highlighted.
 struct BitBoxes {

@@ -99,8 +99,7 @@ void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
 }
 
 ExportRequest export_request_of(const Exportable& plot) {
-  ExportRequest kept{plot.name, plot.min.x, plot.min.y, plot.max.x, plot.max.y, plot.csv ? plot.csv() : ""};
-  kept.plot = plot.plot;
+  ExportRequest kept{plot.name, plot.min.x, plot.min.y, plot.max.x, plot.max.y, plot.csv ? plot.csv() : "", plot.plot};
   if (plot.of) kept.of = std::make_shared<const Session>(plot.of());
   return kept;
 }

@@ -49,7 +49,6 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
   return order;
 }
 
-
 using TitleLines = std::array<std::string, 2>;
 
 /// The title in one line, the second, or in two as narrow as possible, with what stands between bars in one of them.

@@ -150,9 +150,6 @@ struct SegmentedLook {
 };
 /// A row of buttons of which one (or none, -1) is pressed; `width` 0: the available width.
 bool segmented(const char* id, std::span<const Choice> choices, int& chosen, const SegmentedLook& look);
-inline bool segmented(const char* id, std::span<const Choice> choices, int& chosen, float width = 0) {
-  return segmented(id, choices, chosen, SegmentedLook{.width = width});
-}
 /// The same of an enumeration whose values are the choices, or of false and true.
 template <class E>
   requires std::is_enum_v<E> || std::same_as<E, bool>
@@ -162,9 +159,8 @@ bool segmented(const char* id, std::span<const Choice> choices, E& value, const 
   if (pressed) value = static_cast<E>(chosen);
   return pressed;
 }
-template <class E>
-  requires std::is_enum_v<E> || std::same_as<E, bool>
-bool segmented(const char* id, std::span<const Choice> choices, E& value, float width = 0) {
+template <class Value>
+bool segmented(const char* id, std::span<const Choice> choices, Value& value, float width = 0) {
   return segmented(id, choices, value, SegmentedLook{.width = width});
 }
 /// A push button, lit while `on`.

@@ -41,8 +41,6 @@ std::string compact(double x) {
   return fmt::format("{:.6g}", x);
 }
 
-std::string hex_float(double x) { return std::isfinite(x) ? fmt::format("{:a}", x) : scientific(x); }
-
 namespace {
 
 std::string binary(std::uint64_t value, int digits) { return digits > 0 ? fmt::format("{:0{}b}", value, digits) : ""; }
@@ -102,16 +100,7 @@ double neighbour(const Format& f, double x, bool above) {
   return std::copysign(magnitude - (power ? gap / 2 : gap), x);
 }
 
-std::string in_full(double x) {
-  if (!std::isfinite(x)) return scientific(x);
-  return shortest(x);
-}
-
-double rounded_up(double x, int digits) {
-  if (!(x > 0) || !std::isfinite(x)) return x;
-  const double unit = std::pow(10.0, std::floor(std::log10(x)) - (digits - 1));
-  return std::ceil(x / unit * (1 - 1e-12)) * unit;
-}
+std::string in_full(double x) { return std::isfinite(x) ? shortest(x) : scientific(x); }
 
 std::string three_digits(double x) {
   return x < 1e6 ? fmt::format("{:.{}f}", x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0) : scientific(x);

@@ -16,8 +16,6 @@ std::string times(double ratio);
 std::string compact(double x);
 /// "+1.80e-3": with its sign.
 std::string signed_scientific(double x, int digits = 3);
-/// "-0x1.1e1a0d3aap+1".
-std::string hex_float(double x);
 
 /// The sign, exponent and mantissa of x in f as '0' and '1'.
 struct BitText {
@@ -32,9 +30,6 @@ double neighbour(const Format& f, double x, bool above);
 
 /// "0.0999755859375": the shortest text that identifies the double x.
 std::string in_full(double x);
-
-/// x rounded up to `digits` significant digits, so that a range rarely changes with its data.
-double rounded_up(double x, int digits = 2);
 
 /// "4.46", "44.6", "446".
 std::string three_digits(double x);

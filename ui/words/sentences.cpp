@@ -167,9 +167,11 @@ NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
 }
 
 MethodNames method_names(const Experiment& e) {
-  const std::string_view a_kernel = kernel_name(e.a, e.problem, e.format), b_kernel = kernel_name(e.b, e.problem, e.format);
-  const std::string a = a_kernel.empty() ? short_name(e.a.algorithm) : std::string(a_kernel);
-  const std::string b = b_kernel.empty() ? short_name(e.b.algorithm) : std::string(b_kernel);
+  const auto kernel_or_algorithm = [&](const Method& m) {
+    const std::string_view kernel = kernel_name(m, e.problem, e.format);
+    return kernel.empty() ? short_name(m.algorithm) : std::string(kernel);
+  };
+  const std::string a = kernel_or_algorithm(e.a), b = kernel_or_algorithm(e.b);
   if (a != b) return {a, b, b};
   const Option differs = is_emulated(e.a.algorithm) ? difference_of(e) : Option{};
   if (differs.a.empty()) return {"a", "b", "b"};
