@@ -257,8 +257,7 @@ constexpr std::array sides{
     Side{Dock::left, ImGuiDir_Left, &PanelSizes::left, 240}, Side{Dock::pins, ImGuiDir_Left, &PanelSizes::pins, 240},
     Side{Dock::bottom, ImGuiDir_Down, &PanelSizes::bottom, 200}, Side{Dock::right, ImGuiDir_Right, &PanelSizes::right, 240}};
 
-bool is_across(ImGuiDir side) { return side == ImGuiDir_Left || side == ImGuiDir_Right; }
-float length_of(ImVec2 size, ImGuiDir side) { return is_across(side) ? size.x : size.y; }
+float length_of(ImVec2 size, ImGuiDir side) { return side == ImGuiDir_Left || side == ImGuiDir_Right ? size.x : size.y; }
 
 /// Splits a node of `length` pixels off `rest` at `side`.
 ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
@@ -271,10 +270,6 @@ ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
   return part;
 }
 
-/// `wanted`, limited so that `rest` pixels of `all` remain; in pixels.
-float fitting(double wanted, float all, float rest) {
-  return std::min(px(static_cast<float>(wanted)), std::max(px(64), all - rest));
-}
 
 void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderRemoveNode(root);
@@ -287,8 +282,8 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
     if (docked.count(side.dock) == 0) continue;
     const float all = length_of(ImGui::DockBuilderGetNode(rest)->Size, side.direction);
     const bool before_right = side.direction == ImGuiDir_Left && docked.count(Dock::right) > 0;
-    nodes[side.dock] =
-        split(rest, side.direction, fitting(docked.panels.*side.length, all, px(side.rest + (before_right ? 240 : 0))));
+    const float wanted = px(static_cast<float>(docked.panels.*side.length)), others = px(side.rest + (before_right ? 240 : 0));
+    nodes[side.dock] = split(rest, side.direction, std::min(wanted, std::max(px(64), all - others)));
   }
   nodes[Dock::middle] = rest;
   for (std::size_t i = 0; i < table.size(); ++i)

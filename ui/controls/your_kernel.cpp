@@ -112,11 +112,6 @@ void slip_button(Session& session, const PanelInput& input) {
           slip->text + " is. Where this is the slip, both halves are the same picture.");
 }
 
-/// Reason for the choice of this row: "The first of 447 wrong rows."
-std::string row_text(const HeadJudgement& found) {
-  return found.wrong_rows.size() == 1 ? "The wrong row: no other is further off than rounding explains."
-                                      : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());
-}
 
 /// Shows the tile of rows around an element of the loaded output, and pins it.
 void show_element(Session& session, const Result& result, int row, int column) {
@@ -204,7 +199,9 @@ float first_wrong_button(Session& session, const PanelInput& input) {
   bool drawn = false;
   if (found.first_row >= 0) {
     if (push_button("first wrong###first wrong")) show_element(session, result, found.first_row, found.worst_col);
-    explain(row_text(found) +
+    const std::size_t wrong = found.wrong_rows.size();
+    explain((wrong == 1 ? "The wrong row: no other is further off than rounding explains."
+                        : fmt::format("The first of {} wrong rows.", wrong)) +
             fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
     ImGui::SameLine(0, px(6));
     drawn = true;

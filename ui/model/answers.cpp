@@ -206,8 +206,7 @@ void draw_share_buttons(const ModelScene& s, float width) {
   }
 }
 
-}  // namespace
-
+/// The relative RMS of the difference over the layers, as a plot.
 FigurePanel growth_panel(const ModelFound& f) {
   FigurePanel panel{"difference after each layer", number_axis("layer"), number_axis("relative RMS", true), {}, {}};
   panel.x.whole = true;
@@ -222,6 +221,8 @@ FigurePanel growth_panel(const ModelFound& f) {
   panel.series = {std::move(a), std::move(b)};
   return panel;
 }
+
+}  // namespace
 
 void draw_model_runs(const ModelScene& s, const Box& box) {
   const Table& table = s.found()->runs;

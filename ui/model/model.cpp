@@ -139,12 +139,7 @@ void draw_model_tabs(const ModelScene& s) {
   segmented("plan or tokens", tabs, s.state.shows_numbers);
 }
 
-}  // namespace
-
-ModelRequest::Act next_model_act(const ModelView& m) {
-  return m.reading && !m.progress.reads && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;
-}
-
+/// The conclusion in a sentence, buttons and progress.
 void draw_model_header(const ModelScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
@@ -156,6 +151,12 @@ void draw_model_header(const ModelScene& s) {
   const float left = px(2 * model_button_width + 8 + 16);
   draw_model_progress(s, {at.x + left, top}, width - left);
   take_room({at.x, top + px(control_height + 8)}, {0, 0});
+}
+
+}  // namespace
+
+ModelRequest::Act next_model_act(const ModelView& m) {
+  return m.reading && !m.progress.reads && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;
 }
 
 void draw_model(const Frame& frame) {

@@ -34,8 +34,6 @@ struct ModelScene {
 
 /// Checkpoint, text, methods, surroundings.
 void draw_model_plan(const ModelScene& scene);
-/// The conclusion in a sentence, buttons and progress.
-void draw_model_header(const ModelScene& scene);
 /// The measures of all runs, as high as the table is.
 void draw_model_runs(const ModelScene& scene, const Box& box);
 /// The difference from the exact model after each layer.
@@ -47,8 +45,6 @@ void draw_model_text(const ModelScene& scene, const Box& box);
 /// The targets, those that move most first.
 void draw_model_targets(const ModelScene& scene, const Box& box);
 
-/// The relative RMS of the difference over the layers, as a plot.
-FigurePanel growth_panel(const ModelFound& found);
 
 /// Next action of the run button; none while there is no model or no text.
 ModelRequest::Act next_model_act(const ModelView& model);

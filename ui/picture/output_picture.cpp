@@ -261,18 +261,14 @@ int marked_row(const Output& o) {
   return heat.window ? traced_row(o.session.experiment.problem) : heat.result->trace.row;
 }
 
-/// True if the picture shows another experiment than the session's.
-bool is_outdated(const Output& o) {
-  const HeatState& heat = o.all.heat;
-  return is_stale(o.input) || (heat.window && !(heat.result->experiment == scored(o.session.experiment)));
-}
 
 void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
   paint(o, *pane.state, pane.p, pane.how);
   if (o.session.view.comparison == Comparison::swipe) paint_beyond_divider(o);
   if (o.session.view.show_tiles) draw_tiles(o.all.heat, pane.p, o.rect);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_outdated(o)) list->AddRectFilled(pane.p.min, pane.p.max, faded(colours().panel, 0.35f));
+  const bool of_another = o.all.heat.window && o.all.heat.result->experiment != scored(o.session.experiment);
+  if (is_stale(o.input) || of_another) list->AddRectFilled(pane.p.min, pane.p.max, faded(colours().panel, 0.35f));
   if (under.row >= 0) {
     const RowSpan rows = row_span(o.all.heat, under.row);
     draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, o.all.heat.first_col + under.col + 0.5});

@@ -45,31 +45,18 @@ std::string field_in_words(Field field, const Experiment& e, const std::string& 
   return fmt::format("{}{} minus {}", of, method_names(e).a, method_in_format(e, true));
 }
 
-std::string rescales_in_words(RescaleShow show, const std::string& a) {
-  switch (show) {
-    case RescaleShow::moved:
-      return "moves of the running max of " + a;
-    case RescaleShow::amount:
-      return "how far the running max moves in " + a;
-    case RescaleShow::saturated:
-      return "P beyond its format in " + a;
-    case RescaleShow::underflowed:
-      return "P that becomes 0 in " + a;
-  }
-  return "";
-}
 
-std::string scores_in_words(ScoreShow show, const std::string& a) {
-  return show == ScoreShow::S ? "scores S of " + a : show == ScoreShow::P ? "weights P of " + a : "error of P of " + a;
-}
 
 /// The quantity on show and its method.
 std::string quantity(const PictureSubject& s, Field field) {
   const Experiment& e = s.experiment;
   const std::string a = method_in_format(e, false);
-  if (s.view.picture == PictureKind::rescales) return rescales_in_words(s.view.rescale_show, a);
+  constexpr EnumArray<RescaleShow> rescales{"moves of the running max of ", "how far the running max moves in ",
+                                            "P beyond its format in ", "P that becomes 0 in "};
+  if (s.view.picture == PictureKind::rescales) return std::string(rescales[s.view.rescale_show]) + a;
   if (s.view.picture == PictureKind::heads) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
-  if (s.view.picture == PictureKind::scores && !shows_pairs(s.view, e)) return scores_in_words(s.view.score_show, a);
+  constexpr EnumArray<ScoreShow> scores{"scores S of ", "weights P of ", "error of P of "};
+  if (s.view.picture == PictureKind::scores && !shows_pairs(s.view, e)) return std::string(scores[s.view.score_show]) + a;
   return field_in_words(field, e, s.shown.is_output() ? "" : fmt::format("{} of ", s.shown.name));
 }
 
@@ -83,19 +70,18 @@ std::string input_in_words(const View& view, const Input& input, const TensorFil
   return (named ? info.head_names[head] : std::string("one head")) + " of " + file;
 }
 
-/// "1024 tokens", "16 queries, 4096 keys".
-std::string length_in_words(const Problem& p) {
-  const int keys = key_count(p);
-  return keys == p.n ? fmt::format("{} tokens", p.n) : fmt::format("{} {}, {} keys", p.n, p.n == 1 ? "query" : "queries", keys);
-}
 
 }  // namespace
 
 std::string picture_title(const PictureSubject& s, Field field, const std::optional<Field>& second) {
   const bool two = second && (s.view.picture == PictureKind::output || shows_pairs(s.view, s.experiment));
+  const Problem& p = s.experiment.problem;
+  const std::string length = key_count(p) == p.n
+                                 ? fmt::format("{} tokens", p.n)
+                                 : fmt::format("{} {}, {} keys", p.n, p.n == 1 ? "query" : "queries", key_count(p));
   std::string text =
       fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
-                  input_in_words(s.view, s.experiment.problem.input, s.info), length_in_words(s.experiment.problem));
+                  input_in_words(s.view, p.input, s.info), length);
   text[0] = capital_letter(text[0]);
   return text;
 }

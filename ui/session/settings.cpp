@@ -22,11 +22,6 @@ std::vector<std::string> choices_of(const Setting& s) {
   return names;
 }
 
-/// Other values than the choices; empty: there are none.
-std::string others_expected(const Setting& s) {
-  if (std::holds_alternative<bool*>(s.value) || std::holds_alternative<NamedValue>(s.value)) return "";
-  return std::holds_alternative<Rounding*>(s.value) ? "exact, main or a format" : expected(s);
-}
 
 /// The settings that a user sets by text, with the paths of the palette.
 Settings typed_settings(Session& session) {
@@ -45,8 +40,10 @@ std::vector<SettingText> setting_texts(const Session& session) {
     if (path.starts_with("train") && session.view.workspace != Workspace::train) return;
     if (path.starts_with("model.") && session.view.workspace != Workspace::model) return;
     if (is_of_backward(path) && path != "backward.on" && !session.experiment.backward.on) return;
-    if (is_typed(s) && !std::holds_alternative<PolicyValue>(s.value))
-      all.push_back({path, text(s), choices_of(s), others_expected(s)});
+    if (!is_typed(s) || std::holds_alternative<PolicyValue>(s.value)) return;
+    const bool has_all = std::holds_alternative<bool*>(s.value) || std::holds_alternative<NamedValue>(s.value),
+               rounds = std::holds_alternative<Rounding*>(s.value);
+    all.push_back({path, text(s), choices_of(s), has_all ? "" : rounds ? "exact, main or a format" : expected(s)});
   });
   return all;
 }

@@ -67,11 +67,6 @@ SumRow row_of_exact(std::string label, double x, int kept_from) {
           .kept_from = kept_from};
 }
 
-/// "37 steps lose nothing: 1.5 → 2.25"
-std::string run_note(const ChainPart& run) {
-  return fmt::format("{} {} nothing: {} → {}", run.steps, run.steps == 1 ? "step loses" : "steps lose", compact(run.before),
-                     compact(run.after));
-}
 
 /// The rows of a step that loses bits.
 void add_step(SumTable& table, const ChainPart& step, const Format& format, const SumPlaces& p) {
@@ -163,7 +158,9 @@ SumTable chain_table(std::span<const ChainPart> parts, const Format& format, con
   SumTable table;
   for (const ChainPart& part : parts)
     if (part.is_exact())
-      table.rows.push_back({.label = "", .note = run_note(part)});
+      table.rows.push_back({.label = "",
+                            .note = fmt::format("{} {} nothing: {} → {}", part.steps, part.steps == 1 ? "step loses" : "steps lose",
+                                                compact(part.before), compact(part.after))});
     else
       add_step(table, part, format, places);
   table.terms = table.rows.size();
