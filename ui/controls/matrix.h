@@ -37,8 +37,8 @@ struct ColumnCombo {
   bool possible = true;  ///< it can be opened
   bool tall = false;     ///< it is as high as the window, if it must be
 };
-/// Draws the closed field with `preview`, cut to fit, and its tooltip by `explain_closed`; `choose` fills the open list. Returns
-/// what `choose` does.
+/// Draws the closed field with `preview`, cut to fit, and its tooltip by `explain_closed`; `choose` fills the open list.
+/// Returns what `choose` does.
 bool column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<bool()>& choose,
                   const std::function<void()>& explain_closed);
 

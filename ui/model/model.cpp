@@ -41,7 +41,8 @@ void draw_run_buttons(const ModelScene& s) {
   const ModelProgress& p = s.model().progress;
   const ModelRequest::Act next = next_model_act(s.model());
   const bool runs = next == ModelRequest::Act::run;
-  if (if_possible(runs, [&] { return push_button("run###run model", runs, {px(model_button_width), 0}); })) s.ask({.act = next});
+  if (if_possible(runs, [&] { return push_button("run###run model", runs, {px(model_button_width), 0}); }))
+    s.ask({.act = next});
   const std::string time = about_seconds(p.expected[0]);
   explain("Runs the exact model, the model under a and under b, and the yardsticks over the text" +
           (time.empty() ? "." : ": " + time + ".") + " Pressed again, it begins anew with the settings as they are. Key R.");
