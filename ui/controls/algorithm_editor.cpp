@@ -26,19 +26,15 @@ std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& i
   return is_emulated(a) ? "" : "With the backward pass on: " + why + ".";
 }
 
-bool choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {
-  bool changed = false;
+void choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {
   for (const AlgorithmInfo& row : algorithm_infos) {
     const Algorithm algorithm = row.algorithm;
     const std::string reason = reason_against(algorithm, e, input);
     const std::string text(row.name);
     const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), algorithm == m.algorithm); });
     explain(std::string(row.what) + (reason.empty() ? "" : " " + reason), row.formula);
-    if (!pressed || algorithm == m.algorithm) continue;
-    m = with_algorithm(m, algorithm);
-    changed = true;
+    if (pressed && algorithm != m.algorithm) m = with_algorithm(m, algorithm);
   }
-  return changed;
 }
 
 /// The steps that a policy rounds to D, and its flags.
@@ -70,17 +66,12 @@ void explain_policy(const Method& m) {
       nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
 }
 
-bool choose_policy(Method& m) {
-  bool changed = false;
+void choose_policy(Method& m) {
   for (const Policy& p : policies()) {
     if (!same_family(p.algorithm, m.algorithm)) continue;
-    if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) {
-      changed |= !(m.precision == p.precision);
-      m = with_policy(m, p);
-    }
+    if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) m = with_policy(m, p);
     explain(p.what, steps_of(p.precision));
   }
-  return changed;
 }
 
 /// Groups of the list of whole kernels.
@@ -101,8 +92,7 @@ std::string reason_against_b(const Experiment& with_b) {
 }
 
 /// Whole kernels: tiles, roundings, options and sums at once.
-bool choose_kernel(Experiment& e, bool of_b) {
-  bool changed = false;
+void choose_kernel(Experiment& e, bool of_b) {
   const std::string_view current = kernel_name(of_b ? e.b : e.a, e.problem, e.format);
   auto group = KernelGroup::plain;
   for (const KernelPreset& k : kernel_presets()) {
@@ -114,51 +104,46 @@ bool choose_kernel(Experiment& e, bool of_b) {
     const std::string text(k.name);
     const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), k.name == current); });
     explain(std::string(k.what) + ". " + reason, k.source);
-    if (!pressed || chosen == e) continue;
-    e = std::move(chosen);
-    changed = true;
+    if (pressed) e = std::move(chosen);
   }
-  return changed;
 }
 
 }  // namespace
 
-bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, Colour colour, float width) {
+void edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, Colour colour, float width) {
   const AlgorithmInfo& row = info(m.algorithm);
   const std::string reason = reason_against(m.algorithm, e, input);
   ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
   const bool open = begin_combo("##algorithm", std::string(name(m.algorithm)), width);
   ImGui::PopStyleColor();
   if (!open) {
-    explain("The order of operations. " + std::string(row.name) + ": " + std::string(row.what) +
-                (reason.empty() ? "" : " " + reason),
-            row.formula);
-    return false;
+    return explain("The order of operations. " + std::string(row.name) + ": " + std::string(row.what) +
+                       (reason.empty() ? "" : " " + reason),
+                   row.formula);
   }
-  const bool changed = choose_from_all(m, e, input);
+  choose_from_all(m, e, input);
   ImGui::EndCombo();
-  return changed;
 }
 
-bool edit_policy(Method& m, Colour colour, float width) {
-  return column_combo("##preset", preview_of(m, width), {colour, width, is_emulated(m.algorithm), true},
-                      [&] { return choose_policy(m); }, [&] { explain_policy(m); });
+void edit_policy(Method& m, Colour colour, float width) {
+  column_combo("##preset", preview_of(m, width), {colour, width, is_emulated(m.algorithm), true}, [&] { choose_policy(m); },
+               [&] { explain_policy(m); });
 }
 
-bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
+void edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
   Method& m = of_b ? e.b : e.a;
   const std::string_view kernel = kernel_name(m, e.problem, e.format);
   const auto choose = [&] {
-    const bool changed = choose_policy(m);
+    choose_policy(m);
     ImGui::SeparatorText(group_titles[0]);
-    return choose_kernel(e, of_b) || changed;
+    choose_kernel(e, of_b);
   };
   const auto explain_closed = [&] {
     if (kernel.empty()) return explain_policy(m);
     explain(std::string(kernel) + ": " + std::string(kernel_preset(kernel).what) + ".", kernel_preset(kernel).source);
   };
-  return column_combo("##preset", kernel.empty() ? preview_of(m, width) : std::string(kernel),
-                      {colour, width, is_emulated(m.algorithm), true}, choose, explain_closed);
+  column_combo("##preset", kernel.empty() ? preview_of(m, width) : std::string(kernel),
+               {colour, width, is_emulated(m.algorithm), true}, choose, explain_closed);
 }
 
 }  // namespace attoscope::ui

@@ -86,8 +86,7 @@ void draw_controls(const Frame& frame) {
   if (e.backward.on) edit_kernel_gradients(frame);
   explained_section("FORMAT D", "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
                     "x = (-1)^s 1.f 2^e, nearest, ties to even");
-  Format format = e.format;
-  if (edit_format("main format", format)) e = with_format(e, format);
+  edit_format("main format", e);
   section("SHAPE");
   edit_shape(frame.session, frame.input);
   edit_roundings(frame);

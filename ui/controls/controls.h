@@ -1,4 +1,4 @@
-/// The left panel and its editors. Each is a function of its data; an editor returns true if it changed them.
+/// The left panel and its editors. Each is a function of its data, which it changes.
 #pragma once
 
 #include <string>
@@ -13,54 +13,54 @@ namespace attoscope::ui {
 void draw_controls(const Frame& frame);
 
 /// Input, mask, seed, head.
-bool edit_input(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests);
+void edit_input(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests);
 
-/// Preset buttons, bit layout, bit sliders, limits.
-bool edit_format(const char* label, Format& format);
+/// The main format: preset buttons, bit layout, bit sliders, limits.
+void edit_format(const char* label, Experiment& experiment);
 
 /// N, d, tiles, rows, device.
-bool edit_shape(Session& session, const PanelInput& input);
+void edit_shape(Session& session, const PanelInput& input);
 
 /// The switch forward | backward, which is greyed with the reason where a method has no backward pass.
-bool edit_pass(Experiment& experiment, float width, float height);
+void edit_pass(Experiment& experiment, float width, float height);
 /// Turns the backward pass on, or off with the rest kept. Returns one sentence if a method has none; the experiment then stays.
 std::string turn_backward(Experiment& experiment);
 
 /// dQ, dK and dV that somebody's kernel computed: their files, in the place of a's.
 void edit_kernel_gradients(const Frame& frame);
 /// dO and dL, and of both methods the named backward pass, options, sums, scales and the matrix of its rounding steps.
-bool edit_gradients(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests,
+void edit_gradients(Experiment& experiment, const PanelInput& input, Popups& popups, Requests& requests,
                     std::string& typed_format);
 
 /// Algorithms, presets and the matrix of rounding steps of both methods.
-bool edit_precision(Experiment& experiment, const PanelInput& input, std::string& typed_format);
+void edit_precision(Experiment& experiment, const PanelInput& input, std::string& typed_format);
 
 /// Algorithm of a method: emulated ones, a GPU's own kernel, or a loaded output.
-bool edit_algorithm(Method& method, const Experiment& experiment, const PanelInput& input, Colour colour, float width);
+void edit_algorithm(Method& method, const Experiment& experiment, const PanelInput& input, Colour colour, float width);
 
 /// The named rounding policy of a method.
-bool edit_policy(Method& method, Colour colour, float width);
+void edit_policy(Method& method, Colour colour, float width);
 
 /// The named rounding policies of a, or b, and whole kernels, which also set tiles, options and sums.
-bool edit_preset(Experiment& experiment, bool of_b, Colour colour, float width);
+void edit_preset(Experiment& experiment, bool of_b, Colour colour, float width);
 
 /// Accumulators of the two products of `method`, which need not be a or b of the experiment, and the flush of P.V.
-bool edit_sums(const Experiment& experiment, Method& method, Colour colour, float width);
+void edit_sums(const Experiment& experiment, Method& method, Colour colour, float width);
 
 /// Storage and scales of Q, K, V and P in a method, and their transforms. `typed`: text of a format in the popups of roundings.
-bool edit_scales(const Experiment& experiment, Method& method, Colour colour, float width, std::string& typed);
+void edit_scales(const Experiment& experiment, Method& method, Colour colour, float width, std::string& typed);
 
 /// A button with a popup: options of a method other than its rounding steps.
-bool edit_method_options(Method& method, const Format& main, float width, float height);
+void edit_method_options(Method& method, const Format& main, float width, float height);
 
 /// Number of these options that differ from the default.
 int options_changed(const Method& method, const Format& main);
 
 /// A button with a popup: sink, soft-capping and ALiBi.
-bool edit_problem_options(Problem& problem, float width);
+void edit_problem_options(Problem& problem, float width);
 
 /// A loaded output in the place of a or b: its file, its type, its method.
-bool edit_kernel(Experiment& experiment, const PanelInput& input, PathPrompt& prompt, Requests& requests);
+void edit_kernel(Experiment& experiment, const PanelInput& input, PathPrompt& prompt, Requests& requests);
 
 /// "Rounded or wrong?" of a loaded output, which scrolls where the room is too small for it. Nothing where none is loaded.
 void draw_kernel_verdict(const PanelInput& input, float width, float height);

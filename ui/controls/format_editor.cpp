@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/arithmetic/format.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/rounding_cell.h"
@@ -16,16 +17,14 @@ namespace attoscope::ui {
 
 namespace {
 
-bool named_buttons(Format& format) {
+void named_buttons(Format& format) {
   std::array<Choice, named_formats.size()> choices;
   int chosen = -1;
   for (std::size_t i = 0; i < named_formats.size(); ++i) {
     choices[i] = {named_formats[i].name, named_formats[i].what};
     if (named_formats[i].format == format) chosen = static_cast<int>(i);
   }
-  if (!segmented("format", choices, chosen)) return false;
-  format = named_formats[static_cast<std::size_t>(chosen)].format;
-  return true;
+  if (segmented("format", choices, chosen)) format = named_formats[static_cast<std::size_t>(chosen)].format;
 }
 
 /// Boxes of the drawing: all bits, at least 16.
@@ -52,7 +51,7 @@ std::string bit_text(const Format& f, int i) {
   return fmt::format("{}. Click: {} mantissa bits.", weight, clicked(f, i).mantissa_bits);
 }
 
-bool edit_bits(Format& f) {
+void edit_bits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(14)};
   const bool pressed = ImGui::InvisibleButton("bits", size, ImGuiButtonFlags_EnableNav);
   const int i = hovered_bit(columns_of(f), at, size);
@@ -60,36 +59,32 @@ bool edit_bits(Format& f) {
   explain(
       "The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
       fmt::format("(-1)^s * 2^(E - {}) * 1.M\np = {} significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
-  if (!pressed || i < 0 || clicked(f, i) == f) return false;
-  f = clicked(f, i);
-  return true;
+  if (pressed && i >= 0) f = clicked(f, i);
 }
 
 /// Result of an overflow; a click takes the next choice.
-bool edit_overflow(Format& f, ImVec2 size) {
+void edit_overflow(Format& f, ImVec2 size) {
   constexpr EnumArray<Overflow, const char*> texts{"overflow ∞###overflow", "overflow max###overflow",
                                                    "overflow NaN###overflow"};
   const bool pressed = push_button(texts[f.overflow], false, size);
   explain(
       "A value beyond the largest number becomes infinity, the largest number (saturation) or NaN. Click for the next choice.",
       "|x| > max  ->  inf | max | NaN");
-  if (!pressed) return false;
+  if (!pressed) return;
   f.overflow = static_cast<Overflow>((static_cast<int>(f.overflow) + 1) % 3);
   if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;  // no code is left for infinity
-  return true;
 }
 
 /// Meaning of the largest exponent: infinity and NaN (ieee), or numbers (fn).
-bool edit_top_code(Format& f, ImVec2 size) {
+void edit_top_code(Format& f, ImVec2 size) {
   const bool pressed = push_button(f.top_code_nan ? "no ∞ (fn)###top code" : "has ∞ (ieee)###top code", false, size);
   explain(
       "The meaning of the largest exponent. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all "
       "mantissa bits are set, as in OCP's e4m3; twice the range and no infinity.",
       "e4m3: ieee max 240, fn max 448");
-  if (!pressed) return false;
+  if (!pressed) return;
   f.top_code_nan = !f.top_code_nan;
   if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;
-  return true;
 }
 
 /// A limit of the format: its name and its value.
@@ -103,7 +98,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const c
 }
 
 /// Range and resolution in two by two fields, and beside them the result of an overflow.
-bool edit_limits(Format& f) {
+void edit_limits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x, height = px(control_height), button = px(92), gap = px(8);
   const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
@@ -118,27 +113,27 @@ bool edit_limits(Format& f) {
              "2^(2 - 2^(E-1) - M)");
   const float right = at.x + room - button;
   ImGui::SetCursorScreenPos({right, at.y});
-  bool changed = edit_overflow(f, {button, height - px(2)});
+  edit_overflow(f, {button, height - px(2)});
   ImGui::SetCursorScreenPos({right, below});
-  changed |= edit_top_code(f, {button, height - px(2)});
-  return changed;
+  edit_top_code(f, {button, height - px(2)});
 }
 
 }  // namespace
 
-bool edit_format(const char* id, Format& f) {
+void edit_format(const char* id, Experiment& e) {
+  Format f = e.format;
   ImGui::PushID(id);
-  bool changed = named_buttons(f);
-  changed |= edit_bits(f);
+  named_buttons(f);
+  edit_bits(f);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  changed |= slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, f.exponent_bits);
+  slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, f.exponent_bits);
   explain(parameter("exponent_bits").sentence, parameter("exponent_bits").formula);
-  changed |= slider({"mantissa", 0, max_mantissa_bits, 0, max_mantissa_bits}, f.mantissa_bits);
+  slider({"mantissa", 0, max_mantissa_bits, 0, max_mantissa_bits}, f.mantissa_bits);
   explain(parameter("mantissa_bits").sentence, parameter("mantissa_bits").formula);
-  changed |= edit_limits(f);
+  edit_limits(f);
   ImGui::PopStyleVar();
   ImGui::PopID();
-  return changed;
+  if (f != e.format) e = with_format(e, f);
 }
 
 }  // namespace attoscope::ui

@@ -87,7 +87,7 @@ std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, 
 
 constexpr const char* gradient_path_hint = "FILE.npy or FILE.safetensors, :INDEX for another head than that of Q";
 
-bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& requests) {
+void edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) / 2);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const Incoming of_o{"dO",
@@ -109,9 +109,8 @@ bool edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& 
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
   const bool drops = edit_incoming(of_lse, room - gap - left, in, requests) == 0 && of_lse.chosen != 0;
   ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_header_height + 2)});
-  const bool changed = std::exchange(b.d_o, d_o) != d_o;
+  b.d_o = d_o;
   if (drops) b.d_lse_file = {};
-  return changed || drops;
 }
 
 // --- named kernels ----------------------------------------------------------------------------------------------------
@@ -146,27 +145,23 @@ struct GradColumn {
   NearestGradient nearest;
 };
 
-bool choose_kernel(const GradColumn& c) {
+void choose_kernel(const GradColumn& c) {
   const GradTarget& t = c.target;
-  bool changed = false;
   for (const GradKernel& k : grad_kernels()) {
     const GradMethod named = grad_method(k.name, t.e.problem.d, t.e.problem.mask);
     const std::string reason = t.why_not(named);
     const std::string text(k.name);
     const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), named == t.gradient()); });
     explain(fmt::format("{}.{}", k.what, reason.empty() ? "" : " Not here: " + reason), k.source);
-    if (!pressed || named == t.gradient()) continue;
-    t.gradient() = named;
-    changed = true;
+    if (pressed) t.gradient() = named;
   }
-  return changed;
 }
 
-bool kernel_combo(const GradColumn& c, float width) {
+void kernel_combo(const GradColumn& c, float width) {
   constexpr std::size_t prefix = std::string_view("grad_").size();
   const NearestGradient& n = c.nearest;
   const std::string preview = n.is_whole ? std::string(n.name.substr(prefix)) : "custom";
-  return column_combo("##kernel", preview, {c.colour, width}, [&] { return choose_kernel(c); }, [&] {
+  column_combo("##kernel", preview, {c.colour, width}, [&] { choose_kernel(c); }, [&] {
     if (n.is_whole) return explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
     explain(fmt::format("No named backward pass is like this one. {} has the nearest roundings.", n.name),
             n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
@@ -192,7 +187,7 @@ std::string why_not_rounded(const GradTarget& t, GradStep step) {
              : "";
 }
 
-bool step_cell(const GradColumn& c, GradStep step, const MatrixPlace& place, std::size_t column, float height,
+void step_cell(const GradColumn& c, GradStep step, const MatrixPlace& place, std::size_t column, float height,
                std::string& typed) {
   const GradTarget& t = c.target;
   RoundingCell cell{name(step), c.colour, place.left[column], place.width, height, c.nearest.name, c.nearest.precision[step]};
@@ -200,17 +195,16 @@ bool step_cell(const GradColumn& c, GradStep step, const MatrixPlace& place, std
   cell.idle = !idle.empty();
   cell.what = fmt::format("{} of {}: {}. {}{}", name(step), c.id, info(step).what, idle,
                           reason.empty() ? "" : "Not here: " + reason + " ");
-  return if_possible(reason.empty(), [&] { return edit_rounding(t.gradient().precision[step], cell, t.e.format, typed); });
+  if_possible(reason.empty(), [&] { edit_rounding(t.gradient().precision[step], cell, t.e.format, typed); });
 }
 
-/// Draws an item of a column; false where the method has no backward pass.
-bool in_column(const GradColumn& c, const std::function<bool()>& draw) {
+/// Draws an item of a column, if the method has a backward pass.
+void in_column(const GradColumn& c, const std::function<void()>& draw) {
   ImGui::PushID(c.id);
   ImGui::PushID("grad");
-  const bool changed = is_emulated(c.target.method().algorithm) && draw();
+  if (is_emulated(c.target.method().algorithm)) draw();
   ImGui::PopID();
   ImGui::PopID();
-  return changed;
 }
 
 }  // namespace
@@ -231,7 +225,7 @@ std::string turn_backward(Experiment& e) {
   return "";
 }
 
-bool edit_pass(Experiment& e, float width, float height) {
+void edit_pass(Experiment& e, float width, float height) {
   Experiment turned = e;
   const std::string reason = e.backward.on ? "" : turn_backward(turned);
   const std::string what =
@@ -239,9 +233,7 @@ bool edit_pass(Experiment& e, float width, float height) {
   const std::array<Choice, 2> passes{
       {{"forward", "Computes O alone. The settings of the backward pass are kept. Key D."}, {"backward", what}}};
   bool on = e.backward.on;
-  if (!segmented("pass", passes, on, {.width = width, .height = height, .disabled = reason.empty() ? -1 : 1})) return false;
-  turn_backward(e);
-  return true;
+  if (segmented("pass", passes, on, {.width = width, .height = height, .disabled = reason.empty() ? -1 : 1})) turn_backward(e);
 }
 
 void edit_kernel_gradients(const Frame& frame) {
@@ -268,33 +260,30 @@ void edit_kernel_gradients(const Frame& frame) {
   ImGui::Dummy({0, 0});
 }
 
-bool edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requests& requests, std::string& typed) {
-  bool changed = edit_incoming(e.backward, input, popups, requests);
+void edit_gradients(Experiment& e, const PanelInput& input, Popups& popups, Requests& requests, std::string& typed) {
+  edit_incoming(e.backward, input, popups, requests);
   const MatrixPlace place = matrix_place(px(88));  // width of "probability"
   const auto column = [&](const char* id, bool of_b, Colour colour) {
     const GradTarget target{e, of_b};
     return GradColumn{target, id, colour, nearest_gradient(target)};
   };
   const std::array<GradColumn, 2> columns{column("a", false, colours().a), column("b", true, colours().b)};
-  const auto header = [&](const char* title, const std::function<bool(const GradColumn&)>& edit) {
-    return matrix_header(place, title, [&](std::size_t i) { return in_column(columns[i], [&] { return edit(columns[i]); }); });
+  const auto header = [&](const char* title, const std::function<void(const GradColumn&)>& edit) {
+    matrix_header(place, title, [&](std::size_t i) { in_column(columns[i], [&] { edit(columns[i]); }); });
   };
-  changed |= header("kernel", [&](const GradColumn& c) { return kernel_combo(c, place.width); });
-  changed |= header(
-      "options", [&](const GradColumn& c) { return edit_gradient_options(c.target, place.width, px(matrix_header_height)); });
-  changed |= header("sums", [&](const GradColumn& c) { return edit_gradient_sums(c.target, c.colour, place.width); });
-  changed |=
-      header("scales", [&](const GradColumn& c) { return edit_gradient_scales(c.target, c.colour, place.width, typed); });
+  header("kernel", [&](const GradColumn& c) { kernel_combo(c, place.width); });
+  header("options", [&](const GradColumn& c) { edit_gradient_options(c.target, place.width, px(matrix_header_height)); });
+  header("sums", [&](const GradColumn& c) { edit_gradient_sums(c.target, c.colour, place.width); });
+  header("scales", [&](const GradColumn& c) { edit_gradient_scales(c.target, c.colour, place.width, typed); });
   const float height = matrix_row_height(grad_step_count);
   for (const GradStepInfo& row : grad_step_infos)
-    changed |= matrix_row(place, {row.name, row.what, ""}, height, [&](std::size_t i) {
+    matrix_row(place, {row.name, row.what, ""}, height, [&](std::size_t i) {
       const GradColumn& c = columns[i];
       const bool none = !is_emulated(c.target.method().algorithm);
       if (none && row.step == GradStep::lse) draw_no_cell(place, i, height, "none");
-      return in_column(c, [&] { return step_cell(c, row.step, place, i, height, typed); });
+      in_column(c, [&] { step_cell(c, row.step, place, i, height, typed); });
     });
   ImGui::Dummy({0, 0});
-  return changed;
 }
 
 }  // namespace attoscope::ui

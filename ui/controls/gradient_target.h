@@ -20,10 +20,10 @@ struct GradTarget {
 };
 
 /// Accumulators of its products.
-bool edit_gradient_sums(const GradTarget& target, Colour colour, float width);
+void edit_gradient_sums(const GradTarget& target, Colour colour, float width);
 /// Storage and scales of dO, P and dS. `typed`: text of a format in the popups of roundings.
-bool edit_gradient_scales(const GradTarget& target, Colour colour, float width, std::string& typed);
+void edit_gradient_scales(const GradTarget& target, Colour colour, float width, std::string& typed);
 /// A button with a popup: tiles, orders and rules, all that is no rounding, sum or storage.
-bool edit_gradient_options(const GradTarget& target, float width, float height);
+void edit_gradient_options(const GradTarget& target, float width, float height);
 
 }  // namespace attoscope::ui

@@ -61,18 +61,16 @@ constexpr PathTexts path_of_tensors{
     "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7",
     "Reads the file: its Q, K and V become the input, its sizes N and d."};
 
-bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& requests) {
+void input_combo(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   Input& input = problem.input;
   const bool from_file = input.kind == InputKind::tensors;
   const std::string preview = from_file ? shown_stem(input.file) : std::string(name(input.kind));
-  bool changed = false, ask = false;
+  bool ask = false;
   const WithField f(Face::label);
   if (begin_combo("##input", fitted(Face::label, preview, width - px(36)), width)) {
     for (std::size_t i = 0; i + 1 < inputs.size(); ++i) {
-      if (ImGui::Selectable(std::string(inputs[i].label).c_str(), input.kind == static_cast<InputKind>(i))) {
+      if (ImGui::Selectable(std::string(inputs[i].label).c_str(), input.kind == static_cast<InputKind>(i)))
         input.kind = static_cast<InputKind>(i);
-        changed = true;
-      }
       explain(inputs[i].what);
     }
     ImGui::Separator();
@@ -82,15 +80,12 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
         choose_tensors(problem, in.choices.example_file, 0);
         problem.n = max_n, problem.n_k = 0;
         problem.mask.kind = Mask::Kind::causal;
-        changed = true;
       }
       explain("Captured attention of a real language model, shipped with the program. Its mask is causal.");
     }
     if (other) {
-      if (ImGui::Selectable((shown_file(input.file) + "###loaded").c_str(), from_file) && !from_file) {
+      if (ImGui::Selectable((shown_file(input.file) + "###loaded").c_str(), from_file) && !from_file)
         choose_tensors(problem, std::string(input.file), input.index);
-        changed = true;
-      }
       explain(input.file);
     }
     if (from_file) {
@@ -106,7 +101,6 @@ bool input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
     explain(parameter("input").sentence, from_file ? input.file : std::string(inputs[input.kind].what));
   }
   if (ask) ImGui::OpenPopup("tensor file");
-  return changed;
 }
 
 /// The layer that has this head; null: none.
@@ -134,28 +128,24 @@ std::string without_sequence(const std::string& name, const LayerEntry& layer) {
 }
 
 /// The heads of one layer, under its name or alone.
-bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, bool is_alone) {
+void layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, bool is_alone) {
   const int now = problem.input.index;
   const std::string title = without_sequence(layer.name, layer);
   const bool own = now >= layer.first && now < layer.first + layer.heads;
   const int flags = ImGuiTreeNodeFlags_SpanAvailWidth | (own ? ImGuiTreeNodeFlags_DefaultOpen : 0);
-  if (!is_alone && !ImGui::TreeNodeEx((title + "###layer " + std::to_string(layer.first)).c_str(), flags)) return false;
-  bool changed = false;
+  if (!is_alone && !ImGui::TreeNodeEx((title + "###layer " + std::to_string(layer.first)).c_str(), flags)) return;
   for (int i = layer.first; i < layer.first + layer.heads; ++i) {
     const std::string name = without_sequence(info.head_names[static_cast<std::size_t>(i)], layer), before = title + ", ";
     const std::string text = name.starts_with(before) ? name.substr(before.size()) : name;
     if (!ImGui::Selectable((text + "###head " + std::to_string(i)).c_str(), i == now) || i == now) continue;
     problem = on_head(problem, info, layer, i);
-    changed = true;
     ImGui::CloseCurrentPopup();
   }
   if (!is_alone) ImGui::TreePop();
-  return changed;
 }
 
 /// The sequence of a packed or paged call; layer and head stay.
-bool sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEntry& now, float width) {
-  bool changed = false;
+void sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEntry& now, float width) {
   const WithField f(Face::label);
   const std::string layer = without_sequence(now.name, now), shown = "sequence " + std::to_string(now.sequence);
   if (begin_combo("##sequence", fitted(Face::label, shown, width - px(36)), width)) {
@@ -164,16 +154,13 @@ bool sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEnt
       const bool is_now = x.first == now.first;
       const std::string sizes = fmt::format("  {} queries, {} keys", x.shape.n, x.shape.n_k);
       if (ImGui::Selectable(fmt::format("sequence {}{}###sequence {}", x.sequence, sizes, x.sequence).c_str(), is_now) &&
-          !is_now) {
+          !is_now)
         problem = on_head(problem, info, x, x.first + std::min(problem.input.index - now.first, x.heads - 1));
-        changed = true;
-      }
     }
     ImGui::EndCombo();
   } else {
     explain("The sequence of a packed or paged call. Layer and head stay.");
   }
-  return changed;
 }
 
 /// The layer of the input's head; null: its file is not known yet.
@@ -189,13 +176,12 @@ bool has_sequences(const Problem& problem, const TensorFileInfo& info) {
 }
 
 /// The head, and before it the sequence where there are several.
-bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
+void head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   const LayerEntry* const now = layer_now(problem, info);
   const bool of_sequence = has_sequences(problem, info);
-  bool changed = false;
   if (of_sequence) {
     const float gap = px(6), half = std::floor((width - gap) / 2);
-    changed = sequence_combo(problem, info, *now, half);
+    sequence_combo(problem, info, *now, half);
     ImGui::SameLine(0, gap);
     width -= half + gap;
   }
@@ -207,12 +193,11 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
     if (now != nullptr && (!of_sequence || x.sequence == now->sequence)) layers.push_back(&x);
   const WithField f(Face::label);
   if (begin_combo("##head", fitted(Face::label, name, width - px(36)), width)) {
-    for (const LayerEntry* const x : layers) changed |= layer_heads(problem, info, *x, layers.size() == 1);
+    for (const LayerEntry* const x : layers) layer_heads(problem, info, *x, layers.size() == 1);
     ImGui::EndCombo();
   } else {
     explain(parameter("head").sentence, now != nullptr && !now->scales.empty() ? "scales: " + now->scales : "");
   }
-  return changed;
 }
 
 /// Name at the left of a field that takes the rest of `width`.
@@ -224,18 +209,16 @@ void name_field(const char* title, float width) {
   ImGui::SetNextItemWidth(width - name_width);
 }
 
-bool edit_value(Problem& problem, float width) {
+void edit_value(Problem& problem, float width) {
   name_field("value", width);
   const WithField f(Face::mono);
   double value = problem.input.value;
-  const bool changed = ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value);
-  if (changed) problem.input.value = value;
+  if (ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value)) problem.input.value = value;
   explain(parameter("value").sentence, parameter("value").formula);
-  return changed;
 }
 
 /// The parameter of the input kind: a head or a value; else the button that opens a file.
-bool edit_detail(Problem& problem, const PanelInput& in, float width, Requests& requests) {
+void edit_detail(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
   if (has_value(problem.input.kind)) return edit_value(problem, width);
   if (push_button("open or drop a file###open file", false, {width, 0}) && must_type(FileUse::tensors, in, requests))
@@ -245,7 +228,6 @@ bool edit_detail(Problem& problem, const PanelInput& in, float width, Requests& 
       "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
       "window does the same.",
       "FILE.safetensors, or q.npy,k.npy,v.npy");
-  return false;
 }
 
 constexpr PathTexts path_of_missing{
@@ -285,7 +267,7 @@ std::uint64_t next_seed(std::uint64_t seed) {
 }
 
 /// The seed, with buttons to others; grey where nothing is `drawn`.
-bool edit_seed(Problem& problem, bool drawn, float width) {
+void edit_seed(Problem& problem, bool drawn, float width) {
   const float button = px(28), gap = px(4);
   const std::string none = drawn ? "" : "Nothing is drawn: Q, K and V come from a file, and nothing is rounded at random.";
   ImGui::BeginDisabled(!drawn);
@@ -304,9 +286,7 @@ bool edit_seed(Problem& problem, bool drawn, float width) {
   if (push_button("⚄###dice", false, {button, 0})) seed = next_seed(seed);
   explain(drawn ? "Any other seed." : none);
   ImGui::EndDisabled();
-  if (seed == problem.seed) return false;
   problem.seed = seed;
-  return true;
 }
 
 /// Value of a typed scale: 0 if empty, negative if invalid.
@@ -318,7 +298,7 @@ double typed_scale(const std::string& text) {
 }
 
 /// Factor of the scores; empty: 1/sqrt(d).
-bool edit_scale(Problem& problem, float width) {
+void edit_scale(Problem& problem, float width) {
   name_field("scale", width);
   const WithField f(Face::mono);
   std::string text = problem.scale == 0 ? std::string() : fmt::format("{:.6g}", problem.scale);
@@ -326,16 +306,13 @@ bool edit_scale(Problem& problem, float width) {
   explain(parameter("scale").sentence,
           fmt::format("{}\nnow {:.6g}", std::string(parameter("scale").formula), scale_of(problem)));
   const double scale = typed_scale(text);
-  if (!typed || scale < 0 || scale == problem.scale) return false;
-  problem.scale = scale;
-  return true;
+  if (typed && scale >= 0) problem.scale = scale;
 }
 
-bool edit_mask_width(Mask& mask, float width) {
+void edit_mask_width(Mask& mask, float width) {
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(width);
-  const bool changed = ImGui::InputInt("##window size", &mask.window, 0);
-  if (changed) mask.window = std::clamp(mask.window, 1, max_n);
+  if (ImGui::InputInt("##window size", &mask.window, 0)) mask.window = std::clamp(mask.window, 1, max_n);
   switch (mask.kind) {
     case Mask::Kind::window:
       explain("The keys that a query sees: itself and those just before it.", "keys i - width + 1 .. i");
@@ -352,43 +329,41 @@ bool edit_mask_width(Mask& mask, float width) {
     default:
       explain("The number of keys at the start that no query sees.", "keys width .. i");
   }
-  return changed;
 }
 
-bool edit_mask(Problem& problem) {
+void edit_mask(Problem& problem) {
   Mask& mask = problem.mask;
   const bool wide = mask.has_width();
   const float gap = px(6), more = px(28), field = wide ? px(58) : 0;
   const float room = ImGui::GetContentRegionAvail().x - more - gap - (wide ? field + gap : 0);
-  bool changed = segmented("mask", masks, mask.kind, room);
+  segmented("mask", masks, mask.kind, room);
   ImGui::SameLine(0, gap);
   if (wide) {
-    changed |= edit_mask_width(mask, field);
+    edit_mask_width(mask, field);
     ImGui::SameLine(0, gap);
   }
   ImGui::PushID("mask");
-  changed |= edit_problem_options(problem, more);
+  edit_problem_options(problem, more);
   ImGui::PopID();
-  return changed;
 }
+
 }  // namespace
 
-bool edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& requests) {
+void edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& requests) {
   Problem& problem = e.problem;
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8);
   const bool has_line = has_sequences(problem, in.choices.tensors);  // sequence and head have a line of their own
   const float left = has_line ? room : std::floor((room - gap) * 0.48f);
-  bool changed = input_combo(problem, in, left, requests);
+  input_combo(problem, in, left, requests);
   if (!has_line) ImGui::SameLine(0, gap);
-  changed |= edit_detail(problem, in, has_line ? room : room - gap - left, requests);
+  edit_detail(problem, in, has_line ? room : room - gap - left, requests);
   path_popup("tensor file", popups.file, in, path_of_tensors, requests);
   draw_file_state(in, popups.missing, requests);
-  changed |= edit_mask(problem);
+  edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);
-  changed |= edit_seed(problem, depends_on_seed(e), seed);
+  edit_seed(problem, depends_on_seed(e), seed);
   ImGui::SameLine(0, gap);
-  changed |= edit_scale(problem, room - gap - seed);
-  return changed;
+  edit_scale(problem, room - gap - seed);
 }
 
 }  // namespace attoscope::ui

@@ -29,22 +29,20 @@ float matrix_row_height(int rows) {
   return even < px(16) ? px(17) : std::min(even, px(control_height));
 }
 
-bool matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
+void matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::mono_small, matrix_header_height);
   ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
   draw_text({at.x, at.y + (px(matrix_header_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
-  bool changed = false;
   for (const std::size_t column : {0, 1}) {
     go_to(place, column, at);
-    changed |= draw(column);
+    draw(column);
   }
   ImGui::PopStyleVar();
   ImGui::SetCursorScreenPos({at.x, at.y + px(control_height)});
-  return changed;
 }
 
-bool column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<bool()>& choose,
+void column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<void()>& choose,
                   const std::function<void()>& explain_closed) {
   // The disabled state ends after the popup, as Dear ImGui requires begin and end in one window.
   ImGui::BeginDisabled(!look.possible);
@@ -53,25 +51,24 @@ bool column_combo(const char* id, const std::string& preview, const ColumnCombo&
   const float room = look.width - ImGui::GetFrameHeight() - px(5);
   const bool open = begin_combo(id, fitted(Face::mono_small, preview, room), look.width);
   ImGui::PopStyleColor();
-  const bool changed = open && choose();
-  if (open) ImGui::EndCombo();
+  if (open) {
+    choose();
+    ImGui::EndCombo();
+  }
   ImGui::EndDisabled();
   if (!open) explain_closed();
-  return changed;
 }
 
-bool matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw) {
+void matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(("about " + std::string(row.name)).c_str(), {place.names, height});
   draw_text({at.x, at.y + (height - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, row.name);
   explain(row.what, row.formula);
-  bool changed = false;
   for (const std::size_t column : {0, 1}) {
     go_to(place, column, at);
-    changed |= draw(column);
+    draw(column);
   }
   ImGui::SetCursorScreenPos({at.x, at.y + height});
-  return changed;
 }
 
 void draw_no_cell(const MatrixPlace& place, std::size_t column, float height, std::string_view text) {

@@ -24,11 +24,11 @@ MatrixPlace matrix_place(float least_names);
 /// The height of each of `rows` rows that fill the panel below the cursor, or that one scrolls to where they do not fit.
 float matrix_row_height(int rows);
 
-/// Draws the control of a (0) or b (1) at the cursor; true if it changed something.
-using DrawColumn = std::function<bool(std::size_t column)>;
+/// Draws the control of a (0) or b (1) at the cursor.
+using DrawColumn = std::function<void(std::size_t column)>;
 
-/// A line of combos and buttons with its title. True if one of them changed something.
-bool matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw);
+/// A line of combos and buttons with its title.
+void matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw);
 
 /// A list in a column of such a line.
 struct ColumnCombo {
@@ -38,8 +38,7 @@ struct ColumnCombo {
   bool tall = false;     ///< it is as high as the window, if it must be
 };
 /// Draws the closed field with `preview`, cut to fit, and its tooltip by `explain_closed`; `choose` fills the open list.
-/// Returns what `choose` does.
-bool column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<bool()>& choose,
+void column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<void()>& choose,
                   const std::function<void()>& explain_closed);
 
 /// A row of cells: its name, and the name's tooltip.
@@ -47,7 +46,7 @@ struct MatrixRow {
   std::string_view name, what;
   std::string formula;
 };
-bool matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw);
+void matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw);
 
 /// Text in a column of a row that has no cell there.
 void draw_no_cell(const MatrixPlace& place, std::size_t column, float height, std::string_view text);

@@ -52,29 +52,26 @@ bool is_in_popup(const Setting& s, const Method& m) {
 
 bool differs(const Setting& s, const Settings& usual) { return text(s) != text(*find(usual, s.key)); }
 
-bool edit_options(Method& m, const Format& main) {
+void edit_options(Method& m, const Format& main) {
   label(Face::section, colours().faint, std::string("OPTIONS OF ").append(name(m.algorithm)));
-  bool changed = false;
   Method usual = with_usual_options(m, main);
   const Settings usual_options = settings(usual);
   for (const Setting& s : settings(m))
     if (is_in_popup(s, m))
-      changed |= edit_setting(s, differs(s, usual_options),
-                              {.step = s.key == "tau" ? 1.0 : 0.0,
-                               .on = s.key == "kahan_l" ? "compensated" : "last to first",
-                               .choices = s.key == "order"         ? std::span<const Choice>(orders)
-                                          : s.key == "exponential" ? std::span<const Choice>(exponentials)
-                                                                   : std::span<const Choice>()});
+      edit_setting(s, differs(s, usual_options),
+                   {.step = s.key == "tau" ? 1.0 : 0.0,
+                    .on = s.key == "kahan_l" ? "compensated" : "last to first",
+                    .choices = s.key == "order"         ? std::span<const Choice>(orders)
+                               : s.key == "exponential" ? std::span<const Choice>(exponentials)
+                                                        : std::span<const Choice>()});
   if (if_possible(options_changed(m, main) > 0, [] { return push_button("as it comes###defaults"); })) {
     usual = with_usual_options(m, main);
     usual.accumulator = m.accumulator;
     usual.flush = m.flush;
     usual.scaling = m.scaling;
     m = usual;
-    changed = true;
   }
   explain("Resets every option of this method. Algorithm, tiles, sums, scales and roundings stay.");
-  return changed;
 }
 
 /// True if the popup shows this setting of a backward pass. Other editors show roundings, sums and scales.
@@ -108,12 +105,11 @@ int gradient_options_changed(const GradTarget& t) {
   return static_cast<int>(std::ranges::count_if(all, [&](const Setting& s) { return differs(s, usual_options); }));
 }
 
-bool edit_gradient_popup(const GradTarget& t) {
+void edit_gradient_popup(const GradTarget& t) {
   label(Face::section, colours().faint, "OPTIONS OF THE BACKWARD PASS");
   GradMethod& g = t.gradient();
   GradMethod usual = usual_gradient(t.method(), t.e.problem);
   const Settings usual_options = settings(usual);
-  bool changed = false;
   for (const Setting& s : gradient_options(g)) {
     const auto why_not = [&](std::string_view value) {
       GradMethod tried = g;
@@ -123,32 +119,27 @@ bool edit_gradient_popup(const GradTarget& t) {
     std::span<const Choice> choices;
     if (s.key == "order") choices = grad_orders;
     if (s.key == "scale_at") choices = scale_places;
-    changed |= edit_setting(s, differs(s, usual_options), {.on = "last to first", .choices = choices, .why_not = why_not});
+    edit_setting(s, differs(s, usual_options), {.on = "last to first", .choices = choices, .why_not = why_not});
   }
   const GradMethod as_usual = with_options_of(g, usual);
-  if (if_possible(as_usual != g, [] { return push_button("as it comes###defaults"); })) {
-    g = as_usual;
-    changed = true;
-  }
+  if (if_possible(as_usual != g, [] { return push_button("as it comes###defaults"); })) g = as_usual;
   explain("Sets every option as the usual backward pass of this forward pass has it. Sums, scales and roundings stay.");
-  return changed;
 }
 
-bool edit_sink(Problem& p, const Setting& about) {
+void edit_sink(Problem& p, const Setting& about) {
   bool on = p.sink.has_value();
   begin_option(std::string(about.label).c_str(), on);
   const bool toggled = toggle("sink", on, px(72));
   explain(about.sentence, about.formula);
   if (toggled) p.sink = on ? std::optional<double>(0.0) : std::nullopt;
-  if (!p.sink) return toggled;
+  if (!p.sink) return;
   ImGui::SameLine();
-  const bool typed = real_field("##sink value", *p.sink, about.range, 0, option_field_width - 72 - 8);
+  real_field("##sink value", *p.sink, about.range, 0, option_field_width - 72 - 8);
   explain("The sink's logit, in units of S.");
-  return toggled || typed;
 }
 
 /// A typed whole number; 0: unset, the number follows another one.
-bool edit_count(const Setting& about, int& value) {
+void edit_count(const Setting& about, int& value) {
   begin_option(std::string(about.label).c_str(), value != 0);
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(px(option_field_width));
@@ -156,53 +147,49 @@ bool edit_count(const Setting& about, int& value) {
   const bool entered =
       ImGui::InputInt(("##" + std::string(about.key)).c_str(), &typed, 0, 0, ImGuiInputTextFlags_EnterReturnsTrue);
   explain(about.sentence, about.formula);
-  typed = std::clamp(typed, 0, static_cast<int>(about.range.max));
-  return entered && std::exchange(value, typed) != typed;
+  if (entered) value = std::clamp(typed, 0, static_cast<int>(about.range.max));
 }
 
 /// The masks that the panel has no room for, whose width stands there, and the keys that a window shows behind the query.
-bool edit_other_masks(Mask& mask) {
+void edit_other_masks(Mask& mask) {
   constexpr std::array<Choice, 3> others{
       {{"prefix", "Causal, and every query sees the first keys, as many as the width beside the masks says."},
        {"chunk", "Causal within chunks of so many keys, counted from key 0."},
        {"pad right", "Causal, without the last keys: a sequence padded on the right."}}};
   constexpr int first = static_cast<int>(Mask::Kind::prefix);
   int chosen = static_cast<int>(mask.kind) - first;
-  const bool pressed = segmented("other masks", others, chosen, px(240));
-  if (pressed) mask.kind = static_cast<Mask::Kind>(first + chosen);
-  return pressed;
+  if (segmented("other masks", others, chosen, px(240))) mask.kind = static_cast<Mask::Kind>(first + chosen);
 }
 
-bool edit_scores(Problem& p) {
+void edit_scores(Problem& p) {
   const Settings all = settings(p);
   label(Face::section, colours().faint, "OPTIONS OF THE SCORES");
-  bool changed = edit_sink(p, *find(all, "sink"));
-  changed |= edit_setting(*find(all, "softcap"), p.softcap != 0);
-  changed |= edit_setting(*find(all, "alibi"), p.alibi != 0);
+  edit_sink(p, *find(all, "sink"));
+  edit_setting(*find(all, "softcap"), p.softcap != 0);
+  edit_setting(*find(all, "alibi"), p.alibi != 0);
   label(Face::section, colours().faint, "KEYS AND VALUES");
-  changed |= edit_count(*find(all, "n_k"), p.n_k);
+  edit_count(*find(all, "n_k"), p.n_k);
   const bool of_file = p.input.kind == InputKind::tensors;  // which sets d_v
-  changed |= if_possible(!of_file, [&] { return edit_count(*find(all, "d_v"), p.d_v); });
+  if_possible(!of_file, [&] { edit_count(*find(all, "d_v"), p.d_v); });
   label(Face::section, colours().faint, "OTHER MASKS");
-  changed |= edit_other_masks(p.mask);
-  if (p.mask.kind == Mask::Kind::window) changed |= edit_count(*find(all, "mask.right"), p.mask.right);
-  changed |= edit_setting(*find(all, "empty_rows"), p.empty_rows != EmptyRule::zeros);
-  return if_possible(p.mask.kind != Mask::Kind::none || p.alibi != 0, [&] {
-           return edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"});
-         }) ||
-         changed;
+  edit_other_masks(p.mask);
+  if (p.mask.kind == Mask::Kind::window) edit_count(*find(all, "mask.right"), p.mask.right);
+  edit_setting(*find(all, "empty_rows"), p.empty_rows != EmptyRule::zeros);
+  if_possible(p.mask.kind != Mask::Kind::none || p.alibi != 0,
+              [&] { edit_setting(*find(all, "mask.top_left"), p.mask.top_left, {.on = "top-left"}); });
 }
 
 /// A button that opens a popup of the same name.
-bool popup_button(const std::string& text, const char* popup, ImVec2 size, const char* what,
-                  const std::function<bool()>& edit) {
+void popup_button(const std::string& text, const char* popup, ImVec2 size, const char* what,
+                  const std::function<void()>& edit) {
   if (push_button(text.c_str(), false, size)) ImGui::OpenPopup(popup);
   explain(what);
   ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup(popup), changed = open && edit();
-  if (open) ImGui::EndPopup();
+  if (ImGui::BeginPopup(popup)) {
+    edit();
+    ImGui::EndPopup();
+  }
   ImGui::PopStyleColor();
-  return changed;
 }
 
 }  // namespace
@@ -213,31 +200,30 @@ int options_changed(const Method& m, const Format& main) {
   return static_cast<int>(std::ranges::count_if(now, [&](const Setting& s) { return is_in_popup(s, m) && differs(s, usual); }));
 }
 
-bool edit_method_options(Method& m, const Format& main, float width, float height) {
+void edit_method_options(Method& m, const Format& main, float width, float height) {
   const int count = options_changed(m, main);
-  return popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
-                      "options of a method", {width, height},
-                      "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is "
-                      "how many differ from the default.",
-                      [&] { return edit_options(m, main); });
+  popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
+               "options of a method", {width, height},
+               "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is how many "
+               "differ from the default.",
+               [&] { edit_options(m, main); });
 }
 
-bool edit_gradient_options(const GradTarget& t, float width, float height) {
+void edit_gradient_options(const GradTarget& t, float width, float height) {
   const int count = gradient_options_changed(t);
-  return popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
-                      "options of a backward pass", {width, height},
-                      "Tiles of the backward pass, the order in which dQ is added up, what delta is made of, and more. The "
-                      "number is how many differ from the usual backward pass of this forward pass.",
-                      [&] { return edit_gradient_popup(t); });
+  popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
+               "options of a backward pass", {width, height},
+               "Tiles of the backward pass, the order in which dQ is added up, what delta is made of, and more. The number is "
+               "how many differ from the usual backward pass of this forward pass.",
+               [&] { edit_gradient_popup(t); });
 }
 
-bool edit_problem_options(Problem& p, float width) {
+void edit_problem_options(Problem& p, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
-  return popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores",
-                      {width, 0},
-                      "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, "
-                      "where they are counted apart. The number is how many are on.",
-                      [&] { return edit_scores(p); });
+  popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
+               "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they "
+               "are counted apart. The number is how many are on.",
+               [&] { edit_scores(p); });
 }
 
 }  // namespace attoscope::ui

@@ -40,7 +40,7 @@ bool is_idle(const Method& m, Step s) {
 }
 
 
-bool step_cell(const Column& c, Step step, const Format& main, float height, std::string& typed) {
+void step_cell(const Column& c, Step step, const Format& main, float height, std::string& typed) {
   RoundingCell cell{name(step), c.colour, c.left, c.width, height, c.nearest.name};
   if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
   cell.idle = is_idle(c.method, step);
@@ -50,9 +50,8 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, std
                      ? "Without effect while P is stored as " + scaling_text(c.method.scaling.P) + ", see scales. "
                      : "Without effect while P·V continues in O. ";
   ImGui::PushID(c.id);
-  const bool changed = edit_rounding(c.method.precision[step], cell, main, typed);
+  edit_rounding(c.method.precision[step], cell, main, typed);
   ImGui::PopID();
-  return changed;
 }
 
 /// A flag with two texts, as a row of the matrix.
@@ -72,69 +71,61 @@ constexpr std::array<FlagRow, 2> flags{{
      "yes: O = fma(P, V, alpha O)     no: O = alpha O + round(P V)"},
 }};
 
-bool flag_cell(const Column& c, const FlagRow& row, float height) {
+void flag_cell(const Column& c, const FlagRow& row, float height) {
   bool& on = c.method.precision.*row.flag;
   const bool usual = c.nearest.precision != nullptr ? c.nearest.precision->*row.flag : on;
   const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y};
   ImGui::PushID(c.id);
-  const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height}, ImGuiButtonFlags_EnableNav);
-  if (pressed) on = !on;
+  if (ImGui::InvisibleButton(row.id, {c.width, height}, ImGuiButtonFlags_EnableNav)) on = !on;
   const bool idle = row.flag == &Precision::accumulate_in_O && flushes(c.method) && c.method.flush != flush_of_policy;
   draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour,
             {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on, idle});
   explain(std::string(row.what) + (idle ? " Without effect while flush says it." : ""),
           std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
   ImGui::PopID();
-  return pressed;
 }
 
-bool edit_heads(const MatrixPlace& place, const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input,
+void edit_heads(const MatrixPlace& place, const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input,
                 std::string& typed) {
-  const auto header = [&](const char* title, const std::function<bool(const Column&)>& edit) {
-    return matrix_header(place, title, [&](std::size_t i) {
+  const auto header = [&](const char* title, const std::function<void(const Column&)>& edit) {
+    matrix_header(place, title, [&](std::size_t i) {
       ImGui::PushID(columns[i].id);
-      const bool changed = edit(columns[i]);
+      edit(columns[i]);
       ImGui::PopID();
-      return changed;
     });
   };
-  bool changed = header("algorithm", [&](const Column& c) { return edit_algorithm(c.method, e, input, c.colour, c.width); });
-  changed |= header(
-      "options", [&](const Column& c) { return edit_method_options(c.method, e.format, c.width, px(matrix_header_height)); });
-  changed |= header("preset", [&](const Column& c) { return edit_preset(e, c.id[0] == 'b', c.colour, c.width); });
-  changed |= header("sums", [&](const Column& c) { return edit_sums(e, c.method, c.colour, c.width); });
-  return header("scales", [&](const Column& c) { return edit_scales(e, c.method, c.colour, c.width, typed); }) || changed;
+  header("algorithm", [&](const Column& c) { edit_algorithm(c.method, e, input, c.colour, c.width); });
+  header("options", [&](const Column& c) { edit_method_options(c.method, e.format, c.width, px(matrix_header_height)); });
+  header("preset", [&](const Column& c) { edit_preset(e, c.id[0] == 'b', c.colour, c.width); });
+  header("sums", [&](const Column& c) { edit_sums(e, c.method, c.colour, c.width); });
+  header("scales", [&](const Column& c) { edit_scales(e, c.method, c.colour, c.width, typed); });
 }
 
 /// One row for each rounding step.
-bool edit_steps(const MatrixPlace& place, const std::array<Column, 2>& columns, const Format& main, float height,
+void edit_steps(const MatrixPlace& place, const std::array<Column, 2>& columns, const Format& main, float height,
                 std::string& typed) {
-  bool changed = false;
   for (const StepInfo& row : step_infos) {
     const std::string formula =
         std::string(row.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(row.line);
-    changed |= matrix_row(place, {row.name, row.effect, formula}, height, [&](std::size_t i) {
+    matrix_row(place, {row.name, row.effect, formula}, height, [&](std::size_t i) {
       const Column& c = columns[i];
       if (row.step == Step::qk_step && !is_emulated(c.method.algorithm))
         draw_no_cell(place, i, height, c.method.algorithm == Algorithm::hardware ? "the device's" : "the file's");
-      return has_step(c, row.step) && step_cell(c, row.step, main, height, typed);
+      if (has_step(c, row.step)) step_cell(c, row.step, main, height, typed);
     });
   }
-  return changed;
 }
 
-bool edit_flags(const MatrixPlace& place, const std::array<Column, 2>& columns, float height) {
-  bool changed = false;
+void edit_flags(const MatrixPlace& place, const std::array<Column, 2>& columns, float height) {
   for (const FlagRow& row : flags)
-    changed |= matrix_row(place, {row.title, row.what, row.formula}, height, [&](std::size_t i) {
-      return row.applies(columns[i].method.algorithm) && flag_cell(columns[i], row, height);
+    matrix_row(place, {row.title, row.what, row.formula}, height, [&](std::size_t i) {
+      if (row.applies(columns[i].method.algorithm)) flag_cell(columns[i], row, height);
     });
-  return changed;
 }
 
 }  // namespace
 
-bool edit_precision(Experiment& e, const PanelInput& input, std::string& typed) {
+void edit_precision(Experiment& e, const PanelInput& input, std::string& typed) {
   const MatrixPlace place = matrix_place(px(84));
   const auto column = [&](const char* id, Method& m, Colour colour, float left) {
     return Column{id,   m,           colour,
@@ -142,12 +133,11 @@ bool edit_precision(Experiment& e, const PanelInput& input, std::string& typed) 
   };
   const std::array<Column, 2> columns{column("a", e.a, colours().a, place.left[0]),
                                       column("b", e.b, colours().b, place.left[1])};
-  bool changed = edit_heads(place, columns, e, input, typed);
+  edit_heads(place, columns, e, input, typed);
   const float height = matrix_row_height(step_count + 2);
-  changed |= edit_steps(place, columns, e.format, height, typed);
-  changed |= edit_flags(place, columns, height);
+  edit_steps(place, columns, e.format, height, typed);
+  edit_flags(place, columns, height);
   ImGui::Dummy({0, 0});
-  return changed;
 }
 
 }  // namespace attoscope::ui

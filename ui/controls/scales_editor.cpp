@@ -34,11 +34,6 @@ std::string reason_against(const Target& t, const Method& chosen) {
   return why.empty() || why == why_not_scaled(t.m, t.e.problem) ? "" : why + ".";
 }
 
-bool take(const Target& t, Method chosen) {
-  if (chosen == t.m) return false;
-  t.m = std::move(chosen);
-  return true;
-}
 
 /// The tensors of the forward pass.
 std::vector<StorageField> fields_of(const Target& t) {
@@ -59,7 +54,7 @@ std::vector<StorageField> fields_of(const Target& t) {
 
 // --- transforms -------------------------------------------------------------------------------------------------------
 
-bool edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, const char* text) {
+void edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, const char* text) {
   bool on = t.m.scaling.*flag;
   begin_option(text, on);
   Method chosen = t.m;
@@ -68,41 +63,35 @@ bool edit_transform(const Target& t, const Parameter& p, bool Scalings::* flag, 
   const std::string name(p.label);
   const bool pressed = if_possible(reason.empty(), [&] { return toggle(name.c_str(), on, px(option_field_width)); });
   explain(reason.empty() ? std::string(p.sentence) : fmt::format("{} Not here: {}", p.sentence, reason), p.formula);
-  return pressed && take(t, chosen);
+  if (pressed) t.m = std::move(chosen);
 }
 
-bool edit_smooth_Q(const Target& t) {
+void edit_smooth_Q(const Target& t) {
   const Parameter& p = parameter("scaling.smooth_Q");
   begin_option("smooth Q over", t.m.scaling.smooth_Q > 0);
   Method chosen = t.m;
-  const bool changed = whole_field("##smooth Q", chosen.scaling.smooth_Q, 0, max_tile);
-  const std::string reason = reason_against(t, chosen);
+  whole_field("##smooth Q", chosen.scaling.smooth_Q, 0, max_tile);
   explain(std::string(p.sentence), p.formula);
-  return changed && reason.empty() && take(t, chosen);
+  if (reason_against(t, chosen).empty()) t.m = std::move(chosen);
 }
 
-bool edit_transforms(const Target& t) {
+void edit_transforms(const Target& t) {
   label(Face::section, colours().faint, "BEFORE THEY ARE STORED");
-  bool changed = edit_transform(t, parameter("scaling.hadamard"), &Scalings::hadamard, "hadamard");
-  changed |= edit_transform(t, parameter("scaling.smooth_K"), &Scalings::smooth_K, "smooth K");
-  changed |= edit_smooth_Q(t);
-  changed |= edit_transform(t, parameter("scaling.smooth_V"), &Scalings::smooth_V, "smooth V");
+  edit_transform(t, parameter("scaling.hadamard"), &Scalings::hadamard, "hadamard");
+  edit_transform(t, parameter("scaling.smooth_K"), &Scalings::smooth_K, "smooth K");
+  edit_smooth_Q(t);
+  edit_transform(t, parameter("scaling.smooth_V"), &Scalings::smooth_V, "smooth V");
   Method chosen = t.m;
-  if (edit_rounded("rounded to", chosen.scaling.smoothed, parameter("scaling.smoothed").sentence, t.e.format, t.typed))
-    changed |= reason_against(t, chosen).empty() && take(t, chosen);
-  return changed;
+  edit_rounded("rounded to", chosen.scaling.smoothed, parameter("scaling.smoothed").sentence, t.e.format, t.typed);
+  if (reason_against(t, chosen).empty()) t.m = std::move(chosen);
 }
 
-bool edit_popup(const Target& t) {
+void edit_popup(const Target& t) {
   label(Face::section, colours().faint, std::string("SCALES OF ").append(name(t.m.algorithm)));
-  bool changed = edit_storage(fields_of(t));
-  changed |= edit_transforms(t);
-  if (if_possible(t.m.scaling.any(), [] { return push_button("no scales"); })) {
-    t.m.scaling = {};
-    changed = true;
-  }
+  edit_storage(fields_of(t));
+  edit_transforms(t);
+  if (if_possible(t.m.scaling.any(), [] { return push_button("no scales"); })) t.m.scaling = {};
   explain("Stores nothing with scales and transforms nothing, as the method comes.");
-  return changed;
 }
 
 /// Text of the closed field: "off", "QK int8 P e4m3", "K int4 +1" (one transform).
@@ -157,13 +146,13 @@ std::vector<StorageField> gradient_fields(const GradTarget& t, std::string& type
 
 }  // namespace
 
-bool edit_scales(const Experiment& e, Method& m, Colour colour, float width, std::string& typed) {
+void edit_scales(const Experiment& e, Method& m, Colour colour, float width, std::string& typed) {
   const bool emulated = is_emulated(m.algorithm);
   const Target t{e, m, typed};
   const std::string reason = why_not_scaled(m, e.problem);
   const Colour shown = !reason.empty() ? colours().bad : m.scaling.any() ? colour : colours().faint;
-  return column_combo(
-      "##scales", emulated ? preview_of(t) : "its own", {shown, width, emulated, true}, [&] { return edit_popup(t); },
+  column_combo(
+      "##scales", emulated ? preview_of(t) : "its own", {shown, width, emulated, true}, [&] { edit_popup(t); },
       [&] {
         if (!emulated) return explain("This method is not emulated: it stores in its own way.");
         explain(reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms before."
@@ -172,20 +161,18 @@ bool edit_scales(const Experiment& e, Method& m, Colour colour, float width, std
       });
 }
 
-bool edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::string& typed) {
+void edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::string& typed) {
   GradScalings& s = t.gradient().scaling;
   const std::vector<StorageField> fields = gradient_fields(t, typed);
   const std::string preview = storage_preview(fields);
   const auto edit = [&] {
     label(Face::section, colours().faint, "SCALES OF THE BACKWARD PASS");
-    const bool changed = edit_storage(fields);
-    const bool none = if_possible(s != GradScalings{}, [] { return push_button("no scales"); });
+    edit_storage(fields);
+    if (if_possible(s != GradScalings{}, [] { return push_button("no scales"); })) s = {};
     explain("Stores nothing of the backward pass with scales.");
-    if (none) s = {};
-    return changed || none;
   };
   const ColumnCombo look{preview.empty() ? colours().faint : colour, width, true, true};
-  return column_combo("##scales", preview.empty() ? "off" : preview, look, edit, [&] {
+  column_combo("##scales", preview.empty() ? "off" : preview, look, edit, [&] {
     explain("The formats and scales in which dO, P and dS are stored; Q, K and V are stored as in the forward pass.",
             storage_text(fields));
   });

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/experiment/result.h"
@@ -35,7 +34,7 @@ constexpr std::array<Size, 4> problem_sizes{{
 }};
 
 /// A slider of a size. A file of tensors limits n and n_k, and sets d and d_v.
-bool edit_size(Problem& problem, const Size& size) {
+void edit_size(Problem& problem, const Size& size) {
   const Parameter& p = parameter(size.key);
   const bool from_file = problem.input.kind == InputKind::tensors, limited = size.given != nullptr;
   const Tensors* const tensors = from_file && limited ? problem.input.tensors.get() : nullptr;
@@ -43,48 +42,31 @@ bool edit_size(Problem& problem, const Size& size) {
   const std::string name(p.label);
   const Slider spec = tensors != nullptr ? Slider{name.c_str(), 1, most, 1, most, true}
                                          : Slider{name.c_str(), size.from, size.to, 1, most, true};
-  const bool changed = if_possible(!from_file || limited, [&] { return slider(spec, problem.*size.value); });
+  if_possible(!from_file || limited, [&] { slider(spec, problem.*size.value); });
   const std::string typable = fmt::format("{} Click the number to type any value up to {}.", p.sentence, most);
   explain(tensors != nullptr ? fmt::format(fmt::runtime(size.of_file), most) + " Click the number to type any value from 1."
           : from_file && !limited ? std::string(size.of_file)
                                   : typable,
           p.formula);
-  return changed;
 }
 
-/// The sizes; n_k and d_v where they are set apart.
-bool edit_sizes(Problem& problem) {
-  bool changed = false;
-  for (const Size& size : problem_sizes)
-    if (problem.*size.value != 0) changed |= edit_size(problem, size);
-  return changed;
-}
-
-bool edit_tiles(Experiment& e, bool square) {
-  bool changed = false;
+void edit_tiles(Experiment& e, bool square) {
   for (const bool of_keys : {true, false}) {
     const Parameter& p = parameter(of_keys ? "block_k" : "block_q");
     int side = of_keys ? e.a.block_k : e.a.block_q;
-    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, side)) {
+    if (slider({p.key.c_str(), 1, 2048, 1, max_n, true}, side))
       e = square ? with_tiles(e, {side, side}) : of_keys ? with_block_k(e, side) : with_block_q(e, side);
-      changed = true;
-    }
     explain(std::string(p.sentence) + (of_keys ? " Click the number to type any value." : ""), p.formula);
   }
-  return changed;
 }
 
 std::string rows_text(int rows) { return rows == 0 ? std::string("all rows") : fmt::format("{} rows", rows); }
 
 /// Usual numbers of rows, and a field for any other.
-bool choose_rows(Problem& problem) {
-  bool changed = false;
+void choose_rows(Problem& problem) {
   for (const int rows : {0, 64, 256, 1024, 4096}) {
     if (rows >= problem.n && rows != 0) continue;
-    if (ImGui::Selectable(rows_text(rows).c_str(), rows == problem.rows)) {
-      problem.rows = rows;
-      changed = true;
-    }
+    if (ImGui::Selectable(rows_text(rows).c_str(), rows == problem.rows)) problem.rows = rows;
     explain(rows == 0 ? std::string("Every query row.")
                       : fmt::format("{} rows, {} apart: faster, and exact for these rows.", rows, problem.n / rows));
   }
@@ -92,41 +74,31 @@ bool choose_rows(Problem& problem) {
   int typed = problem.rows;
   if (ImGui::InputInt("##rows typed", &typed, 0, 0, ImGuiInputTextFlags_EnterReturnsTrue)) {
     problem.rows = std::clamp(typed, 0, max_n);
-    changed = true;
     ImGui::CloseCurrentPopup();
   }
   explain("Any number of rows; 0: all.");
-  return changed;
 }
 
-bool rows_combo(Problem& problem, float width) {
+void rows_combo(Problem& problem, float width) {
   const WithField f(Face::label);
-  if (!begin_combo("##rows", rows_text(problem.rows), width)) {
-    explain(parameter("rows").sentence, parameter("rows").formula);
-    return false;
-  }
-  const bool changed = choose_rows(problem);
+  if (!begin_combo("##rows", rows_text(problem.rows), width))
+    return explain(parameter("rows").sentence, parameter("rows").formula);
+  choose_rows(problem);
   ImGui::EndCombo();
-  return changed;
 }
 
 /// Square lock of the two tile sizes, which tiles of two sizes end, and a button that exchanges them.
-bool square_and_swap(Experiment& e, bool& locked) {
-  bool changed = false, square = locked && has_square_tiles(e.a);
+void square_and_swap(Experiment& e, bool& locked) {
+  bool square = locked && has_square_tiles(e.a);
   if (toggle("square", square, px(76))) {
     locked = square;
-    changed = square && !has_square_tiles(e.a);
-    if (changed) e = with_block_q(e, e.a.block_k);
+    if (square && !has_square_tiles(e.a)) e = with_block_q(e, e.a.block_k);
   }
   explain("Keeps block_q equal to block_k: changing one changes both.", "block_q = block_k");
   ImGui::SameLine();
-  if (push_button("swap", false, {px(46), 0}) && !has_square_tiles(e.a)) {
-    e = with_swapped_tiles(e);
-    changed = true;
-  }
+  if (push_button("swap", false, {px(46), 0}) && !has_square_tiles(e.a)) e = with_swapped_tiles(e);
   explain("Exchanges block_q and block_k. Wider tiles of keys round the running state less often; block_q changes no bit.",
           "block_q x block_k  ->  block_k x block_q");
-  return changed;
 }
 
 constexpr int most_elements = 1 << 30;
@@ -158,7 +130,7 @@ void edit_M(int& elements, const Format& format) {
   label(Face::label, colours().secondary, "KB of " + name(format));
 }
 
-bool edit_helper(Experiment& e, View& view) {
+void edit_helper(Experiment& e, View& view) {
   label(Face::section, colours().faint, "TILES FROM ON-CHIP MEMORY");
   edit_M(view.on_chip_elements, e.format);
   const int bytes = element_bytes(e.format);
@@ -176,14 +148,13 @@ bool edit_helper(Experiment& e, View& view) {
   ImGui::SameLine();
   const bool for_both = push_button("for a and b");
   explain("Gives both methods these tiles.", "block_k = Bc, block_q = Br");
-  if (!for_a && !for_both) return false;
+  if (!for_a && !for_both) return;
   if (for_both)
     e = with_tiles(e, t);
   else
     e.a = with_tiles(e.a, t);
   view.square_tiles &= has_square_tiles(e.a);  // tiles of two sizes end the square lock
   ImGui::CloseCurrentPopup();
-  return true;
 }
 
 bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
@@ -219,12 +190,10 @@ std::string reason_against(const std::string& device, const std::vector<DeviceEn
   return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
 }
 
-bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
-  bool changed = false;
+void choose(std::string& device, const std::vector<DeviceEntry>& choices) {
   for (const DeviceEntry& e : choices) {
     const std::string text = e.spec + "###" + e.spec;
-    if (if_possible(e.reason.empty(), [&] { return ImGui::Selectable(text.c_str(), e.spec == device); }))
-      changed |= std::exchange(device, e.spec) != e.spec;
+    if (if_possible(e.reason.empty(), [&] { return ImGui::Selectable(text.c_str(), e.spec == device); })) device = e.spec;
     explain(e.reason.empty() ? e.name : e.name.empty() ? e.reason : e.name + ": " + e.reason);
   }
   if (const std::string reason = reason_against(device, choices); !reason.empty()) {
@@ -233,11 +202,10 @@ bool choose(std::string& device, const std::vector<DeviceEntry>& choices) {
     ImGui::PopStyleColor();
     explain(reason);
   }
-  return changed;
 }
 
 /// A button with a popup: FlashAttention's rule for tiles that fit into on-chip memory M.
-bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
+void edit_tiles_for_memory(Experiment& e, View& view, float width) {
   const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
   const double kilo = view.on_chip_elements * static_cast<double>(element_bytes(e.format)) / 1024;
   const std::string text = fitted(Face::label, fmt::format("tiles that fit {:.4g} KB …", kilo), width - px(12));
@@ -247,15 +215,15 @@ bool edit_tiles_for_memory(Experiment& e, View& view, float width) {
                       view.on_chip_elements, t.block_q, t.block_k),
           "Bc = ceil(M / 4d), Br = min(Bc, d)");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  const bool open = ImGui::BeginPopup("tiles for M");
-  const bool changed = open && edit_helper(e, view);
-  if (open) ImGui::EndPopup();
+  if (ImGui::BeginPopup("tiles for M")) {
+    edit_helper(e, view);
+    ImGui::EndPopup();
+  }
   ImGui::PopStyleColor();
-  return changed;
 }
 
 /// The device; unavailable ones are greyed, with their reason.
-bool edit_device(std::string& device, const PanelInput& input, float width) {
+void edit_device(std::string& device, const PanelInput& input, float width) {
   const std::vector<DeviceEntry> choices = choices_of(input.choices.devices);
   const std::string reason = reason_against(device, choices);
   const WithField f(Face::label);
@@ -263,37 +231,34 @@ bool edit_device(std::string& device, const PanelInput& input, float width) {
   if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
   const bool open = begin_combo("##device", preview, width);
   if (!reason.empty()) ImGui::PopStyleColor();
-  if (!open) {
-    explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
-                             "their time; the method `hardware` runs on the GPU alone."
-                           : reason,
-            input.answer.device.empty() ? "" : "the answer on screen: " + input.answer.device);
-    return false;
-  }
-  const bool changed = choose(device, choices);
+  if (!open)
+    return explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes "
+                                    "only their time; the method `hardware` runs on the GPU alone."
+                                  : reason,
+                   input.answer.device.empty() ? "" : "the answer on screen: " + input.answer.device);
+  choose(device, choices);
   ImGui::EndCombo();
-  return changed;
 }
 
 }  // namespace
 
-bool edit_shape(Session& session, const PanelInput& input) {
+void edit_shape(Session& session, const PanelInput& input) {
   Experiment& e = session.experiment;
   bool& square = session.view.square_tiles;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  bool changed = edit_sizes(e.problem);
-  changed |= edit_tiles(e, square && has_square_tiles(e.a));
+  for (const Size& size : problem_sizes)  // n_k and d_v where they are set apart
+    if (e.problem.*size.value != 0) edit_size(e.problem, size);
+  edit_tiles(e, square && has_square_tiles(e.a));
   ImGui::PopStyleVar();
   const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
-  changed |= square_and_swap(e, square);
+  square_and_swap(e, square);
   ImGui::SameLine();
-  changed |= edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
-  changed |= rows_combo(e.problem, half);
+  edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
+  rows_combo(e.problem, half);
   ImGui::SameLine();
-  changed |= edit_device(session.device, input, room - gap - half);
+  edit_device(session.device, input, room - gap - half);
   ImGui::PopStyleVar();
-  return changed;
 }
 
 }  // namespace attoscope::ui

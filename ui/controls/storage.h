@@ -28,11 +28,11 @@ struct StorageField {
 /// Usual storage of a tensor of the forward pass.
 std::span<const Choice> usual_storage(ScaledTensor tensor);
 
-/// Draws a line for each tensor, and the parts of the one that is open. True if a storage changed.
-bool edit_storage(std::span<const StorageField> fields);
+/// Draws a line for each tensor, and the parts of the one that is open.
+void edit_storage(std::span<const StorageField> fields);
 
-/// A rounding, as one cell at the right. True if it changed.
-bool edit_rounded(const char* name, Rounding& rounding, std::string_view what, const Format& main, std::string& typed);
+/// A rounding, as one cell at the right.
+void edit_rounded(const char* name, Rounding& rounding, std::string_view what, const Format& main, std::string& typed);
 
 /// "QK int8 P e4m3": titles and elements of what is stored; "" if nothing is.
 std::string storage_preview(std::span<const StorageField> fields);

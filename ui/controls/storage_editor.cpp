@@ -77,33 +77,29 @@ Scaling tidied(Scaling s, ScaledTensor t) {
   return s;
 }
 
-bool take(const StorageField& f, const Scaling& chosen) {
-  if (chosen == f.now) return false;
-  f.now = chosen;
-  return true;
-}
 
 /// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the storage.
 bool offer(const StorageField& f, std::string_view text, std::string_view what, const Scaling& chosen, bool is_set) {
   const std::string reason = f.why_not(chosen);
   const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(std::string(text).c_str(), is_set); });
   explain(reason.empty() ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
-  return pressed && take(f, chosen);
+  const bool changed = pressed && chosen != f.now;
+  if (changed) f.now = chosen;
+  return changed;
 }
 
-/// Menu of one tensor's usual storage, and a button that opens its parts. True if the storage changed.
-bool storage_line(const StorageField& f, bool is_open, bool& toggles) {
+/// Menu of one tensor's usual storage, and a button that opens its parts; true if that was pressed.
+bool storage_line(const StorageField& f, bool is_open) {
   const std::string text = scaling_text(f.now), id(f.title);
   const float more = px(58), width = px(option_field_width) - more - px(6);
   begin_option(id.c_str(), f.now.is_on());
-  bool changed = false;
   {
     const WithField field(Face::mono);
     if (begin_combo(("##" + id).c_str(), fitted(Face::mono, text, width - px(30)), width)) {
       const Scaling now = f.now;
       for (const Choice& c : f.usual) {
         const Scaling s = parse_scaling(c.label);
-        changed |= offer(f, c.label, c.what, s, s == now);
+        offer(f, c.label, c.what, s, s == now);
       }
       ImGui::EndCombo();
     } else {
@@ -111,25 +107,24 @@ bool storage_line(const StorageField& f, bool is_open, bool& toggles) {
     }
   }
   ImGui::SameLine(0, px(6));
-  toggles = if_possible(f.now.is_on(), [&] {
+  const bool toggles = if_possible(f.now.is_on(), [&] {
     return push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)});
   });
   explain(fmt::format("Element, granularity, scale and rounding of {}, each for itself.", id));
-  return changed;
+  return toggles;
 }
 
 // --- parts of one tensor's storage ------------------------------------------------------------------------------------
 
-/// A choice: set(s, i) applies the i-th. True if the method changed.
+/// A choice: set(s, i) applies the i-th.
 template <class Set>
-bool choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices,
+void choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices,
                  std::size_t chosen, bool differs, Set set) {
   begin_option(title, differs);
   const WithField f(Face::mono);
   const std::string now = chosen < choices.size() ? std::string(choices[chosen].label) : name(p.now.element);
   if (!begin_combo((std::string("##") + title).c_str(), now, px(option_field_width))) {
-    explain(what, chosen < choices.size() ? choices[chosen].what : std::string_view());
-    return false;
+    return explain(what, chosen < choices.size() ? choices[chosen].what : std::string_view());
   }
   bool changed = false;
   for (std::size_t i = 0; i < choices.size() && !changed; ++i) {
@@ -138,7 +133,6 @@ bool choose_part(const StorageField& p, const char* title, std::string_view what
     changed = offer(p, choices[i].label, choices[i].what, tidied(s, p.like), i == chosen);
   }
   ImGui::EndCombo();
-  return changed;
 }
 
 constexpr std::array<Choice, named_elements.size()> elements{{
@@ -151,11 +145,11 @@ constexpr std::array<Choice, named_elements.size()> elements{{
     {"e2m1", "4 bits of OCP MX and NVFP4: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives."},
 }};
 
-bool choose_element(const StorageField& p) {
+void choose_element(const StorageField& p) {
   const auto at = std::ranges::find(named_elements, p.now.element, &NamedElement::element);
-  return choose_part(p, "element", "The format of one number, beside its scale.", elements,
-                     static_cast<std::size_t>(at - named_elements.begin()), false,
-                     [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
+  choose_part(p, "element", "The format of one number, beside its scale.", elements,
+              static_cast<std::size_t>(at - named_elements.begin()), false,
+              [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
 }
 
 constexpr EnumArray<Granularity, Choice> granularities{{
@@ -170,8 +164,8 @@ constexpr EnumArray<Granularity, Choice> granularities{{
 }};
 
 /// Number of rows, columns or elements that share a scale.
-bool edit_block(const StorageField& p) {
-  if (!has_block(p.now.granularity)) return false;
+void edit_block(const StorageField& p) {
+  if (!has_block(p.now.granularity)) return;
   begin_option("of", false);
   int block = p.now.block;
   bool changed = false;
@@ -184,20 +178,20 @@ bool edit_block(const StorageField& p) {
     changed = whole_field("##of", block, 1, max_tile);
     explain("The number of rows, columns or numbers that share a scale.");
   }
-  if (!changed) return false;
+  if (!changed) return;
   Scaling s = p.now;
   s.block = block;
-  return take(p, tidied(s, p.like));
+  p.now = tidied(s, p.like);
 }
 
-bool choose_granularity(const StorageField& p) {
-  const bool changed = choose_part(p, "granularity", "The numbers that share a scale.", granularities,
-                                   static_cast<std::size_t>(p.now.granularity), false, [](Scaling& s, std::size_t i) {
-                                     if (static_cast<std::size_t>(s.granularity) == i) return;
-                                     s.granularity = static_cast<Granularity>(i);
-                                     s.block = 0;
-                                   });
-  return edit_block(p) || changed;
+void choose_granularity(const StorageField& p) {
+  choose_part(p, "granularity", "The numbers that share a scale.", granularities, static_cast<std::size_t>(p.now.granularity),
+              false, [](Scaling& s, std::size_t i) {
+                if (static_cast<std::size_t>(s.granularity) == i) return;
+                s.granularity = static_cast<Granularity>(i);
+                s.block = 0;
+              });
+  edit_block(p);
 }
 
 constexpr EnumArray<ScaleFormat, Choice> scale_formats{{
@@ -219,50 +213,46 @@ constexpr EnumArray<Quotient, Choice> quotients{{
     {"unrounded", "x over the scale before that was rounded to its format: a bias (SageAttention 3)."},
 }};
 
-bool choose_scale(const StorageField& p) {
+void choose_scale(const StorageField& p) {
   const Scaling& s = p.now;
-  bool changed = choose_part(p, "scale", "The format of a scale.", scale_formats, static_cast<std::size_t>(s.scale), false,
-                             [](Scaling& x, std::size_t i) {
-                               x.scale = static_cast<ScaleFormat>(i);
-                               if (x.rule == ScaleRule::ceil && i != 1) x.rule = ScaleRule::amax;
-                             });
+  choose_part(p, "scale", "The format of a scale.", scale_formats, static_cast<std::size_t>(s.scale), false,
+              [](Scaling& x, std::size_t i) {
+                x.scale = static_cast<ScaleFormat>(i);
+                if (x.rule == ScaleRule::ceil && i != 1) x.rule = ScaleRule::amax;
+              });
   if (!(p.like == ScaledTensor::P && s.granularity == Granularity::head))
-    changed |= choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
-                           [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
+    choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
+                [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
   if (s.rule != ScaleRule::fixed)
-    changed |= choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients,
-                           static_cast<std::size_t>(s.quotient), s.quotient != Quotient::divided,
-                           [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
-  return changed;
+    choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients,
+                static_cast<std::size_t>(s.quotient), s.quotient != Quotient::divided,
+                [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
 }
 
 /// A number of the scale, kept within the range that its text can hold.
-bool edit_number(const StorageField& p, const char* name, double Scaling::* number, double off, std::string_view what) {
+void edit_number(const StorageField& p, const char* name, double Scaling::* number, double off, std::string_view what) {
   Scaling s = p.now;
   begin_option(name, s.*number != off);
   const RealRange range{.min = off > 0 ? 1e-30 : 0, .max = 1e30};
   const bool changed = real_field((std::string("##") + name).c_str(), s.*number, range, 0);
   explain(what);
-  return changed && (s.*number == off || s.*number >= 1e-30) && take(p, tidied(s, p.like));
+  if (changed && (s.*number == off || s.*number >= 1e-30)) p.now = tidied(s, p.like);
 }
 
-bool edit_numbers(const StorageField& p) {
+void edit_numbers(const StorageField& p) {
   const Scaling& s = p.now;
   const bool of_P = p.like == ScaledTensor::P;
-  bool changed = false;
   if (s.rule == ScaleRule::fixed || (of_P && s.granularity == Granularity::block))
-    changed |= edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
+    edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
   if (!of_P && (s.rule == ScaleRule::amax || s.rule == ScaleRule::ceil))
-    changed |=
-        edit_number(p, "scaled to", &Scaling::most, 0,
-                    "The number that the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
+    edit_number(p, "scaled to", &Scaling::most, 0,
+                "The number that the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
   if (!of_P && s.rule == ScaleRule::amax)
-    changed |= edit_number(p, "plus", &Scaling::added, 0, "Added to every scale, against division by 0 (SageAttention).");
-  return changed;
+    edit_number(p, "plus", &Scaling::added, 0, "Added to every scale, against division by 0 (SageAttention).");
 }
 
 /// A flag of the storage.
-bool edit_flag(const StorageField& p, const char* name, const char* label, bool on, std::string_view what,
+void edit_flag(const StorageField& p, const char* name, const char* label, bool on, std::string_view what,
                void (*set)(Scaling&, bool)) {
   begin_option(name, on);
   const bool pressed = toggle(label, on, px(option_field_width));
@@ -271,40 +261,35 @@ bool edit_flag(const StorageField& p, const char* name, const char* label, bool 
   const Scaling chosen = tidied(s, p.like);
   const std::string reason = p.why_not(chosen);
   explain(reason.empty() || pressed ? std::string(what) : fmt::format("{} Not here: {}", what, reason));
-  return pressed && reason.empty() && take(p, chosen);
+  if (pressed && reason.empty()) p.now = chosen;
 }
 
-bool edit_rounding_parts(const StorageField& p) {
+void edit_rounding_parts(const StorageField& p) {
   const Scaling& s = p.now;
-  bool changed = false;
   if (s.element.kind == Element::Kind::integer)
-    changed |= edit_flag(p, "ties", "away from zero", s.tie == Tie::away,
-                         "x.5 becomes the integer further from 0, as kernels do by adding 0.5, instead of the even one.",
-                         [](Scaling& x, bool on) { x.tie = on ? Tie::away : Tie::even; });
+    edit_flag(p, "ties", "away from zero", s.tie == Tie::away,
+              "x.5 becomes the integer further from 0, as kernels do by adding 0.5, instead of the even one.",
+              [](Scaling& x, bool on) { x.tie = on ? Tie::away : Tie::even; });
   if (p.like == ScaledTensor::P)
     return edit_flag(p, "in the exponent", "shift", s.shifts,
                      "The factor is added to the exponent, so that e and l carry it too, and O needs no division by it.",
-                     [](Scaling& x, bool on) { x.shifts = on; }) ||
-           changed;
-  changed |= edit_flag(p, "read back", "in the operand", s.in_operand,
-                       "Elements are multiplied by their scales before the product, as a cache is, instead of after it.",
-                       [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
-  if (!s.in_operand) return changed;
-  Scaling after = p.now;
-  return (edit_rounded("read back as", after.operand, "The rounding of element times scale before the product.", p.main,
-                       p.typed) &&
-          take(p, tidied(after, p.like))) ||
-         changed;
+                     [](Scaling& x, bool on) { x.shifts = on; });
+  edit_flag(p, "read back", "in the operand", s.in_operand,
+            "Elements are multiplied by their scales before the product, as a cache is, instead of after it.",
+            [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
+  if (!s.in_operand) return;
+  Scaling after = s;
+  edit_rounded("read back as", after.operand, "The rounding of element times scale before the product.", p.main, p.typed);
+  if (after != s) p.now = tidied(after, p.like);
 }
 
-bool edit_parts(const StorageField& p) {
+void edit_parts(const StorageField& p) {
   label(Face::section, colours().faint, fmt::format("{} STORED AS {}", p.title, scaling_text(p.now)));
-  bool changed = choose_element(p);
-  changed |= choose_granularity(p);
-  changed |= choose_scale(p);
-  changed |= edit_numbers(p);
-  changed |= edit_rounding_parts(p);
-  return changed;
+  choose_element(p);
+  choose_granularity(p);
+  choose_scale(p);
+  edit_numbers(p);
+  edit_rounding_parts(p);
 }
 
 }  // namespace
@@ -314,26 +299,23 @@ std::span<const Choice> usual_storage(ScaledTensor t) {
   return t == ScaledTensor::V ? std::span<const Choice>(usual_V) : usual_QK;
 }
 
-bool edit_storage(std::span<const StorageField> fields) {
+void edit_storage(std::span<const StorageField> fields) {
   int* const open_parts = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("parts"), -1);
   if (ImGui::IsWindowAppearing()) *open_parts = -1;
-  bool changed = false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const int number = static_cast<int>(i);
-    bool toggles = false;
-    changed |= storage_line(fields[i], *open_parts == number, toggles);
-    if (toggles) *open_parts = *open_parts == number ? -1 : number;
+    if (storage_line(fields[i], *open_parts == number)) *open_parts = *open_parts == number ? -1 : number;
   }
-  if (*open_parts < 0) return changed;
+  if (*open_parts < 0) return;
   const StorageField& open = fields[static_cast<std::size_t>(*open_parts)];
-  return (open.now.is_on() && edit_parts(open)) || changed;
+  if (open.now.is_on()) edit_parts(open);
 }
 
-bool edit_rounded(const char* name, Rounding& r, std::string_view what, const Format& main, std::string& typed) {
+void edit_rounded(const char* name, Rounding& r, std::string_view what, const Format& main, std::string& typed) {
   begin_option(name, !(r == exact));
   RoundingCell cell{name, colours().accent, ImGui::GetCursorScreenPos().x, px(option_field_width), px(control_height)};
   cell.what = std::string(what) + " ";
-  return edit_rounding(r, cell, main, typed);
+  edit_rounding(r, cell, main, typed);
 }
 
 std::string storage_preview(std::span<const StorageField> fields) {

@@ -99,31 +99,29 @@ std::string explanation(Accumulator a, const Sums& sums) {
 
 using Products = std::span<const std::size_t>;
 
-/// A button of one accumulator. True if it was chosen.
-bool choose_accumulator(const Sums& sums, Products products, Accumulator a, const char* text, ImVec2 size) {
+/// A button of one accumulator.
+void choose_accumulator(const Sums& sums, Products products, Accumulator a, const char* text, ImVec2 size) {
   const std::string reason = reason_against(sums, products, a);
   const bool is_set = has_accumulator(sums, products, a);
   const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text, is_set, 0, size); });
   const std::string what = explanation(a, sums);
   explain(reason.empty() ? what : what + " Not here: " + reason, reason.empty() ? rules_text(sums, products, a) : "");
-  if (!pressed || is_set) return false;
+  if (!pressed) return;
   for (const std::size_t p : products) *sums.now[p] = a;
-  return true;
 }
 
 /// A line of the list: accumulator, description, evidence of its rule, and its variant with fp16 sums.
-bool accumulator_line(const Sums& sums, Products products, Accumulator a, float width) {
+void accumulator_line(const Sums& sums, Products products, Accumulator a, float width) {
   const float f16 = is_tensor_core(a) ? px(44) : 0;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  bool changed = choose_accumulator(sums, products, a, std::string(name(a)).c_str(), {width - f16, 0});
+  choose_accumulator(sums, products, a, std::string(name(a)).c_str(), {width - f16, 0});
   const float right = at.x + width - f16 - px(10);
   draw_text({at.x + px(64), at.y}, Face::small, colours().secondary, meaning_of(a));
   draw_text({right, at.y}, Face::small, colours().moved, evidence_text(sums, products, a), 1);
-  if (!is_tensor_core(a)) return changed;
+  if (!is_tensor_core(a)) return;
   const auto in_fp16 = static_cast<Accumulator>(static_cast<std::size_t>(a) + tensor_core_texts.size());
   ImGui::SameLine(0, 0);
-  changed |= choose_accumulator(sums, products, in_fp16, fmt::format("f16###{}", name(in_fp16)).c_str(), {f16, 0});
-  return changed;
+  choose_accumulator(sums, products, in_fp16, fmt::format("f16###{}", name(in_fp16)).c_str(), {f16, 0});
 }
 
 constexpr std::array<Choice, 3> flush_choices{{
@@ -132,18 +130,17 @@ constexpr std::array<Choice, 3> flush_choices{{
     {"every n tiles", "After every n tiles the sum is added to O in fp32 and starts at 0 again."},
 }};
 
-bool edit_flush(Method& m) {
+void edit_flush(Method& m) {
   const Parameter& about = parameter("flush");
-  if (!matters(about, m)) return false;
+  if (!matters(about, m)) return;
   begin_option("flush", m.flush != flush_of_policy);
   int chosen = m.flush == flush_of_policy ? 0 : m.flush == 0 ? 1 : 2;
-  bool changed = segmented("flush", flush_choices, chosen, px(300));
-  if (changed) m.flush = chosen == 0 ? flush_of_policy : chosen == 1 ? 0 : std::max(m.flush, 4);
-  if (m.flush < 1) return changed;
+  if (segmented("flush", flush_choices, chosen, px(300)))
+    m.flush = chosen == 0 ? flush_of_policy : chosen == 1 ? 0 : std::max(m.flush, 4);
+  if (m.flush < 1) return;
   begin_option("tiles", false);
-  changed |= whole_field("##flush", m.flush, 1, max_tile);
+  whole_field("##flush", m.flush, 1, max_tile);
   explain(about.sentence, about.formula);
-  return changed;
 }
 
 /// The products that the list sets, as buttons.
@@ -155,17 +152,15 @@ void choose_products(const Sums& sums, int& target, float width) {
   segmented("sums of", targets, target, width);
 }
 
-bool edit_popup(const Sums& sums) {
+void edit_popup(const Sums& sums) {
   const float width = px(option_name_width + 300);
   int* const target = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("target"), 0);
   if (ImGui::IsWindowAppearing()) *target = 0;
   choose_products(sums, *target, width);
   const std::vector<std::size_t> products = products_of(sums, *target);
-  bool changed = false;
   const WithFace f(Face::mono);
   for (std::size_t i = 0; i < static_cast<std::size_t>(Accumulator::v100_f16); ++i)
-    changed |= accumulator_line(sums, products, static_cast<Accumulator>(i), width);
-  return changed;
+    accumulator_line(sums, products, static_cast<Accumulator>(i), width);
 }
 
 /// Text of the closed field: "h100", "h100, fma" (q.k, P.V).
@@ -177,25 +172,24 @@ std::string preview_of(const Sums& sums) {
 }
 
 /// A combo of the sums; `more`: drawn under the list. `about`: the tooltip of the closed field.
-bool sums_combo(const Sums& sums, const std::string& preview, std::string_view about, Colour colour, float width,
-                const std::function<bool()>& more = {}) {
+void sums_combo(const Sums& sums, const std::string& preview, std::string_view about, Colour colour, float width,
+                const std::function<void()>& more = {}) {
   const std::string reason = reason_against_now(sums);
   const auto choose = [&] {
-    const bool changed = edit_popup(sums);
-    return (more && more()) || changed;
+    edit_popup(sums);
+    if (more) more();
   };
-  return column_combo("##sums", preview, {reason.empty() ? colour : colours().bad, width}, choose, [&] {
+  column_combo("##sums", preview, {reason.empty() ? colour : colours().bad, width}, choose, [&] {
     explain(reason.empty() ? fmt::format("{} Now {}.", about, preview) : reason, rules_text(sums, products_of(sums, 0)));
   });
 }
 
 }  // namespace
 
-bool edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
+void edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
   if (!is_emulated(m.algorithm)) {
     if_possible(false, [&] { return begin_combo("##sums", "its own", width); });
-    explain("This method is not emulated: it adds up in its own way.");
-    return false;
+    return explain("This method is not emulated: it adds up in its own way.");
   }
   const auto why_not = [&](std::size_t p, Accumulator a) {
     return why_no_accumulator(e, m, static_cast<AttentionProduct>(p), a);
@@ -209,10 +203,10 @@ bool edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
   const Sums sums{{"q·k", "P·V"}, {&m.accumulator.qk, &m.accumulator.pv}, why_not, rule, "qk_step and pv_step"};
   std::string preview = preview_of(sums);
   if (m.flush != flush_of_policy && matters(parameter("flush"), m)) preview += fmt::format(" flush {}", m.flush);
-  return sums_combo(sums, preview, parameter("accumulator").sentence, colour, width, [&] { return edit_flush(m); });
+  sums_combo(sums, preview, parameter("accumulator").sentence, colour, width, [&] { edit_flush(m); });
 }
 
-bool edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
+void edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
   GradMethod& g = t.gradient();
   GradAccumulators& a = g.accumulator;
   const auto with = [&](Accumulator x) {
@@ -232,9 +226,8 @@ bool edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
                   why_not,
                   rule,
                   "dp_step, dv_step, dk_step and dq_step"};
-  return sums_combo(sums, preview_of(sums),
-                    "Each product of the backward pass is a chain of fma, or is added up as tensor cores do it.", colour,
-                    width);
+  sums_combo(sums, preview_of(sums),
+             "Each product of the backward pass is a chain of fma, or is added up as tensor cores do it.", colour, width);
 }
 
 }  // namespace attoscope::ui

@@ -32,20 +32,16 @@ constexpr PathTexts path_of_output{FileUse::output, "FILE.npy or FILE.safetensor
                                    "O = softmax(scale Q K^T) V", "Reads the file: it is compared with golden."};
 
 /// Choice of the output's head, for a file with several.
-bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
-  bool changed = false;
+void output_head_combo(Experiment& e, const PanelInput& in, float width) {
   const WithField f(Face::label);
   if (begin_combo("##output head", fitted(Face::label, fmt::format("head {}", e.loaded.index), width - px(28)), width)) {
     for (int i = 0; i < in.choices.output.heads; ++i)
-      if (ImGui::Selectable(fmt::format("head {}##{}", i, i).c_str(), i == e.loaded.index) && i != e.loaded.index) {
+      if (ImGui::Selectable(fmt::format("head {}##{}", i, i).c_str(), i == e.loaded.index) && i != e.loaded.index)
         e.loaded = with_head(e.loaded, i);
-        changed = true;
-      }
     ImGui::EndCombo();
   } else {
     explain("The head of your kernel's output that is compared. It follows the head of Q, K, V while both are the same.");
   }
-  return changed;
 }
 
 /// Choice of the file; true if a path will be typed.
@@ -129,7 +125,7 @@ void show_element(Session& session, const Result& result, int row, int column) {
 
 }  // namespace
 
-bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
+void edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
   const OutputFileInfo& output = in.choices.output;
   const bool several = !e.loaded.file.empty() && output.file == e.loaded.file && output.heads > 1;
@@ -138,19 +134,17 @@ bool edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Reques
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen) ImGui::OpenPopup("kernel file");
   path_popup("kernel file", prompt, in, path_of_output, requests, loaded_place(e) == LoadedPlace::b);
-  if (right == 0) return false;
-  bool changed = false;
+  if (right == 0) return;
   if (heads > 0) {
     ImGui::SameLine(0, px(8));
-    changed = output_head_combo(e, in, heads);
+    output_head_combo(e, in, heads);
   }
   ImGui::SameLine(0, px(8));
   LoadedPlace place = loaded_place(e);
   // an output has no backward pass
-  changed |= if_possible(!e.backward.on, [&] { return segmented("kernel as", places, place, right); });
+  if_possible(!e.backward.on, [&] { segmented("kernel as", places, place, right); });
   if (place != loaded_place(e)) e = with_loaded(e, place);
   ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
-  return changed;
 }
 
 Colour kernel_tone(const CallJudgement& call, const PanelInput& in) {

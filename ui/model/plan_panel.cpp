@@ -112,8 +112,7 @@ void edit_methods(const ModelScene& s, float width) {
     ImGui::PopID();
   }
   ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
-  Format format = e.format;
-  if (edit_format("main format", format)) e = with_format(e, format);
+  edit_format("main format", e);
   label(Face::label, colours().secondary, "only in layer, or layer:head");
   path_line("##only", "every layer; 7 or 7:4: there alone", s.state.typed_only, s.plan().only, width);
   explain("A layer, or a layer and its head, counted from 0: a and b work there alone, and golden attention elsewhere.");

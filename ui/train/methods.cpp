@@ -62,7 +62,8 @@ void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, R
 template <class Edit>
 void edit_forward(TrainMethod& method, Edit edit) {
   const bool usual = method.gradient == usual_grad_policy(method.method).precision;
-  if (edit() && usual) method.gradient = usual_grad_policy(method.method).precision;
+  edit();
+  if (usual) method.gradient = usual_grad_policy(method.method).precision;
 }
 
 /// a and b of Explore as methods of the training; the backward pass is the usual one of each.
@@ -133,9 +134,9 @@ void edit_train_methods(const TrainScene& s, float width) {
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
-      edit_forward(c.method, [&] { return edit_algorithm(c.method.method, a.experiment, a.input, c.colour, c.width); });
+      edit_forward(c.method, [&] { edit_algorithm(c.method.method, a.experiment, a.input, c.colour, c.width); });
     if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(method_field_height));
-    if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
+    if (row == 3) edit_forward(c.method, [&] { edit_policy(c.method.method, c.colour, c.width); });
     if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, c.colour, c.width);
     if (row == 5) edit_stored(s, c, rows[row], c.method.weights, "The weights, as an update stores them. Exact is fp32. ");
     if (row == 6)

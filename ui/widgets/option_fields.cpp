@@ -42,29 +42,27 @@ bool real_field(const char* id, double& value, const RealRange& range, double st
 
 namespace {
 
-bool seed_field(const char* id, std::uint64_t& value) {
+void seed_field(const char* id, std::uint64_t& value) {
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(px(option_field_width));
-  const std::uint64_t one = 1, before = value;
+  const std::uint64_t one = 1;
   ImGui::InputScalar(id, ImGuiDataType_U64, &value, &one);
-  return value != before;
 }
 
 /// A rounding as text, taken on Enter; one that cannot be read changes nothing.
-bool rounding_field(const char* id, Rounding& value) {
+void rounding_field(const char* id, Rounding& value) {
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(px(option_field_width));
   std::string typed = rounding_text(value);
-  if (!ImGui::InputText(id, &typed, ImGuiInputTextFlags_EnterReturnsTrue)) return false;
+  if (!ImGui::InputText(id, &typed, ImGuiInputTextFlags_EnterReturnsTrue)) return;
   try {
-    return std::exchange(value, parse_rounding(typed)) != value;
+    value = parse_rounding(typed);
   } catch (const std::invalid_argument&) {
-    return false;
   }
 }
 
-/// A value of an enumeration as buttons where they fit and all are possible, else as a list. True if it changed.
-bool named_field(const Setting& s, const NamedValue& value, const SettingLook& look) {
+/// A value of an enumeration as buttons where they fit and all are possible, else as a list.
+void named_field(const Setting& s, const NamedValue& value, const SettingLook& look) {
   std::vector<Choice> choices(look.choices.begin(), look.choices.end());
   if (choices.empty())
     for (const std::string_view name : value.names) choices.push_back({name, {}});
@@ -72,9 +70,8 @@ bool named_field(const Setting& s, const NamedValue& value, const SettingLook& l
   for (const Choice& c : choices) texts += text_width(Face::label, c.label) + px(8);
   const std::string key(s.key);
   int chosen = *value.value;
-  bool changed = false;
   if (!look.why_not && texts <= px(option_field_width)) {
-    changed = segmented(key.c_str(), choices, chosen, px(option_field_width));
+    segmented(key.c_str(), choices, chosen, px(option_field_width));
   } else if (const WithField f(Face::mono);
              begin_combo(("##" + key).c_str(), std::string(choices[*value.value].label), px(option_field_width))) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -83,32 +80,28 @@ bool named_field(const Setting& s, const NamedValue& value, const SettingLook& l
       const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(text.c_str(), i == *value.value); });
       explain(std::string(choices[i].what.empty() ? s.sentence : choices[i].what) +
               (reason.empty() ? "" : " Not here: " + reason));
-      changed |= pressed && static_cast<int>(i) != chosen;
       if (pressed) chosen = static_cast<int>(i);
     }
     ImGui::EndCombo();
   }
   *value.value = static_cast<std::uint8_t>(chosen);
-  return changed;
 }
 
 }  // namespace
 
-bool edit_setting(const Setting& s, bool differs, const SettingLook& look) {
+void edit_setting(const Setting& s, bool differs, const SettingLook& look) {
   const std::string key(s.key), id = "##" + key;
-  bool changed = false;
   ImGui::BeginGroup();
   begin_option(std::string(s.label).c_str(), differs);
   if (auto* const* x = std::get_if<int*>(&s.value))
-    changed = whole_field(id.c_str(), **x, static_cast<int>(s.range.min), static_cast<int>(s.range.max));
-  if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) changed = seed_field(id.c_str(), **x);
-  if (auto* const* x = std::get_if<double*>(&s.value)) changed = real_field(id.c_str(), **x, s.range, look.step);
-  if (auto* const* x = std::get_if<bool*>(&s.value)) changed = toggle(look.on, **x, px(option_field_width));
-  if (const auto* x = std::get_if<NamedValue>(&s.value)) changed = named_field(s, *x, look);
-  if (auto* const* x = std::get_if<Rounding*>(&s.value)) changed = rounding_field(id.c_str(), **x);
+    whole_field(id.c_str(), **x, static_cast<int>(s.range.min), static_cast<int>(s.range.max));
+  if (auto* const* x = std::get_if<std::uint64_t*>(&s.value)) seed_field(id.c_str(), **x);
+  if (auto* const* x = std::get_if<double*>(&s.value)) real_field(id.c_str(), **x, s.range, look.step);
+  if (auto* const* x = std::get_if<bool*>(&s.value)) toggle(look.on, **x, px(option_field_width));
+  if (const auto* x = std::get_if<NamedValue>(&s.value)) named_field(s, *x, look);
+  if (auto* const* x = std::get_if<Rounding*>(&s.value)) rounding_field(id.c_str(), **x);
   ImGui::EndGroup();
   explain(s.sentence, s.formula);
-  return changed;
 }
 
 }  // namespace attoscope::ui

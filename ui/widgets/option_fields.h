@@ -26,8 +26,8 @@ struct SettingLook {
   /// One sentence why an enumeration cannot have the value of this name; "": it can.
   std::function<std::string(std::string_view name)> why_not{};
 };
-/// Name of a setting, its control by its kind, and its tooltip. True if it changed.
-bool edit_setting(const Setting& s, bool differs, const SettingLook& look = {});
+/// Name of a setting, its control by its kind, and its tooltip.
+void edit_setting(const Setting& s, bool differs, const SettingLook& look = {});
 /// A number; values out of range are ignored. True if it changed.
 bool real_field(const char* id, double& value, const RealRange& range, double step, float width = option_field_width);
 

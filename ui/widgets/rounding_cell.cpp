@@ -78,13 +78,6 @@ void choose_rounding(Rounding& r, const Format& main, std::string& typed) {
   choose_stochastic(r);
 }
 
-bool format_popup(const char* id, Rounding& r, const Format& main, std::string& typed) {
-  if (!ImGui::BeginPopup(id)) return false;
-  const Rounding before = r;
-  choose_rounding(r, main, typed);
-  ImGui::EndPopup();
-  return !(r == before);
-}
 
 /// Arrow that opens a cell's popup, drawn while the cell is hovered. True if the mouse is over the arrow.
 bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
@@ -130,7 +123,7 @@ void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look) {
     list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours().panel : colours().text);
 }
 
-bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, std::string& typed) {
+void edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, std::string& typed) {
   const ImVec2 from{cell.left, ImGui::GetCursorScreenPos().y}, to{from.x + cell.width, from.y + cell.height - px(2)};
   const std::string name(cell.name), popup = name + " rounding";
   const bool pressed = ImGui::InvisibleButton(name.c_str(), {cell.width, cell.height}, ImGuiButtonFlags_EnableNav);
@@ -140,9 +133,10 @@ bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, st
   if (ImGui::IsItemFocused() && ImGui::IsKeyPressed(ImGuiKey_Menu, false)) ImGui::OpenPopup(popup.c_str());
   explain_cell(r, cell, main);
   if (pressed && arrow) ImGui::OpenPopup(popup.c_str());
-  const bool turned = pressed && !arrow;
-  if (turned) r = r.kind == Rounding::Kind::exact ? to_main : exact;
-  return format_popup(popup.c_str(), r, main, typed) || turned;
+  if (pressed && !arrow) r = r.kind == Rounding::Kind::exact ? to_main : exact;
+  if (!ImGui::BeginPopup(popup.c_str())) return;
+  choose_rounding(r, main, typed);
+  ImGui::EndPopup();
 }
 
 void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 size) {

@@ -32,7 +32,7 @@ struct RoundingCell {
   bool idle = false;
   std::string what{};  ///< begin of the tooltip
 };
-bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, std::string& typed);
+void edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, std::string& typed);
 
 /// "exact", "bf16", "~fp16" (stochastic).
 std::string rounding_text(const Rounding& rounding, const Format& main);

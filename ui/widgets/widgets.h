@@ -132,11 +132,13 @@ int controls_drawn();
 
 /// Draws a control by `draw`, greyed and without effect unless it is `possible`. Returns what `draw` does.
 template <class Draw>
-bool if_possible(bool possible, const Draw& draw) {
+auto if_possible(bool possible, const Draw& draw) {
+  struct End {
+    ~End() { ImGui::EndDisabled(); }
+  };
   ImGui::BeginDisabled(!possible);
-  const bool changed = draw();
-  ImGui::EndDisabled();
-  return changed;
+  const End end;
+  return draw();
 }
 
 /// Text and tooltip of a choice.

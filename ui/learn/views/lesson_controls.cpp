@@ -198,11 +198,12 @@ void edit_flag(LessonScene& scene, const Control& c) {
 void edit_named_policy(LessonScene& scene, bool of_a) {
   put_name(of_a ? "policy" : "baseline");
   const WithField f(Face::mono);
-  Method method = of_a ? scene.experiment.a : scene.experiment.b;
+  const Method before = of_a ? scene.experiment.a : scene.experiment.b;
+  Method method = before;
   ImGui::PushID(of_a ? "policy" : "baseline");
-  const bool chosen = edit_policy(method, of_a ? colours().a : colours().b, ImGui::GetContentRegionAvail().x);
+  edit_policy(method, of_a ? colours().a : colours().b, ImGui::GetContentRegionAvail().x);
   ImGui::PopID();
-  if (!chosen) return;
+  if (method == before) return;
   forget(scene, [of_a](std::string_view key) { return key.starts_with(of_a ? "a." : "b.") && is_rounding(key.substr(2)); });
   change(scene, of_a ? "policy" : "baseline", std::string(policy_name(method.precision, method.algorithm)));
 }

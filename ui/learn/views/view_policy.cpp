@@ -110,9 +110,9 @@ void draw_roundings(const LessonScene& scene, float width) {
 void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
   Experiment edited = scene.experiment;
   ImGui::BeginChild("steps", size, ImGuiChildFlags_NavFlattened);
-  const bool changed = edit_precision(edited, scene.input, state.typed_format);
+  edit_precision(edited, scene.input, state.typed_format);
   ImGui::EndChild();
-  if (changed) change_to(scene, edited);
+  if (edited != scene.experiment) change_to(scene, edited);
 }
 
 }  // namespace
