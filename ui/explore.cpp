@@ -193,19 +193,6 @@ bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.s
 /// True as the list of tensors appears over the picture, until it is in front.
 bool tensors_appear(const Frame& frame) { return !frame.state.tensors.shown; }
 
-/// A docked panel.
-struct Panel {
-  const char* name;  ///< of its window and its tab
-  Dock dock;
-  /// Width of the window at scale 1 (for a panel at the bottom, its height) below which the panel is a tab at `instead`.
-  float least = 0;
-  Dock instead = Dock::left;
-  void (*draw)(const Frame&) = nullptr;
-  bool scrolls = false;
-  bool View::* shown = nullptr;                    ///< its switch; null: always shown
-  bool (*comes_to_front)(const Frame&) = nullptr;  ///< true in a frame in which its tab comes to the front
-};
-/// The panels, in the order in which they are drawn.
 constexpr std::array table{
     Panel{
         .name = "Controls", .dock = Dock::left, .draw = draw_controls, .scrolls = true, .comes_to_front = controls_are_wanted},
@@ -369,6 +356,8 @@ void draw_background(const Frame& frame) {
 }
 
 }  // namespace
+
+std::span<const Panel> panels() { return table; }
 
 void draw_explore(const Frame& frame) {
   const View& view = frame.session.view;

@@ -204,8 +204,8 @@ void edit_method_options(Method& m, const Format& main, float width, float heigh
   const int count = options_changed(m, main);
   popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
                "options of a method", {width, height},
-               "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is how many "
-               "differ from the default.",
+               "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is how "
+               "many differ from the default.",
                [&] { edit_options(m, main); });
 }
 
@@ -221,8 +221,8 @@ void edit_gradient_options(const GradTarget& t, float width, float height) {
 void edit_problem_options(Problem& p, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
   popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
-               "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they "
-               "are counted apart. The number is how many are on.",
+               "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where "
+               "they are counted apart. The number is how many are on.",
                [&] { edit_scores(p); });
 }
 
