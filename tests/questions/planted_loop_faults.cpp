@@ -123,6 +123,10 @@ std::vector<PlantedFault> faults_of_loops() {
       {"O accumulated in bf16", "O .*bf16|bf16 .*O", "", call_of(one_head), rounds(fp64, bf16)},
       {"O accumulated in fp16", "O .*fp16|fp16 .*O", "", call_of({.f = fp16}), rounds(fp64, fp16)},
       {"l in bf16", "\\bl .*bf16", "", call_of(one_head), rounds(bf16, fp64)},
+      {"l in fp16, each addition", "\\bl is wrong|\\bl .*fp16", "", call_of({.f = fp16}), loop([](Loop& x, const Call&) {
+         x.tile = 1;
+         x.round_l = [](double y) { return round(fp16, y); };
+       })},
       {"P in e4m3", "P .*e4m3", "", call_of(one_head),
        loop([](Loop& x, const Call&) { x.round_P = [](double e) { return round(e4m3, e); }; })},
       {"P in e5m2", "P .*e5m2", "", call_of(one_head),

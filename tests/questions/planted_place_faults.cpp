@@ -1,7 +1,6 @@
 // Mistakes in places: heads, rows, columns, fragments, strides, rotary positions.
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "tests/questions/planted_loop.h"
 

@@ -1,6 +1,5 @@
 // Files of trainings: records and checkpoints that read back bit for bit, texts, and files that an enemy wrote.
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "app/files/zip.h"

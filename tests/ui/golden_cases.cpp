@@ -2,11 +2,9 @@
 // ATTOSCOPE_GOLDEN=write makes them anew; look at them then.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include "app/files/paths.h"
 #include "tests/ui/cases.h"
@@ -54,11 +52,7 @@ Picture picture_of(Hand& hand, const MainView& view) {
   view.edit(session.view);
   hand.open(session);
   hand.move({2, 2});
-  for (int i = 0; i < 4000 && !view.ready(hand.stage.panel_input()); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    hand.frames(1);
-  }
-  hand.check(view.ready(hand.stage.panel_input()), std::string(view.name) + " is answered");
+  hand.await(std::string(view.name) + " is answered", [&] { return view.ready(hand.stage.panel_input()); });
   hand.frames(20);  // fades
   return shrunken(hand.picture());
 }
@@ -87,11 +81,7 @@ CASE(golden, model) {
   hand.stage.resize(width, height);
   hand.open(session);
   const auto wait_for = [&](const char* what, auto ready) {
-    for (int i = 0; i < 20000 && !ready(hand.stage.model().view()); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      hand.frames(1);
-    }
-    hand.check(ready(hand.stage.model().view()), what);
+    hand.await(what, [&] { return ready(hand.stage.model().view()); });
   };
   wait_for("it is read", [](const ModelView& v) { return v.reading != nullptr && !v.progress.reads; });
   hand.click("//Model/###run model");

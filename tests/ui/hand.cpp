@@ -90,9 +90,34 @@ void Hand::settle(Where where) {
   context_.Yield(2);  // the answer may have come after its frame was drawn; one more frame lays it out
 }
 
+bool Hand::await(const std::string& what, const std::function<bool()>& holds, Where where) {
+  const bool held = check(eventually(holds, [&] { frames(1); }), what, where);
+  frames(2);
+  return held;
+}
+
 void Hand::open(Session opened) {
   stage.open(std::move(opened));
   settle();
+}
+
+void Hand::drop(const std::vector<std::string>& files) {
+  stage.explorer().open_dropped(session(), files);
+  settle();
+}
+
+void Hand::open_files(const std::vector<std::string>& files) {
+  app::open_files(files, stage.context());
+  settle();
+}
+
+void Hand::expect_error(const std::string& words, Where where) {
+  check(error().find(words) != std::string::npos, "'" + error() + "' instead of an error with '" + words + "'", where);
+}
+
+void Hand::expect_notice(const std::string& words, Where where) {
+  check(error().empty() && notice().find(words) != std::string::npos,
+        "'" + error() + notice() + "' instead of a notice with '" + words + "'", where);
 }
 
 void Hand::click(const std::string& path, int button) { context_.ItemClick(path.c_str(), button); }
@@ -120,6 +145,8 @@ void Hand::pick(const std::string& item) {
 }
 
 bool Hand::exists(const std::string& path) { return context_.ItemExists(path.c_str()); }
+
+bool Hand::has_popup() const { return ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); }
 
 bool Hand::disabled(const std::string& path) {
   return (context_.ItemInfo(path.c_str()).ItemFlags & ImGuiItemFlags_Disabled) != 0;
@@ -152,6 +179,17 @@ void Hand::type_only(const std::string& text) {
 void Hand::enter(const std::string& text) {
   context_.KeyCharsReplaceEnter(text.c_str());
   context_.Yield();
+}
+
+void Hand::ask(const std::string& query) {
+  key(ImGuiMod_Ctrl | ImGuiKey_P);
+  frames(2);
+  enter(query);
+  frames(2);
+}
+
+void Hand::close_popups() {
+  for (int i = 0; i < 3 && has_popup(); ++i) key(ImGuiKey_Escape);
 }
 
 std::vector<std::pair<ImGuiID, std::string>> Hand::items(const std::string& window) {
@@ -249,7 +287,7 @@ std::function<void(const std::function<void()>&)> in_popup(Hand& hand, const std
   return [&hand, button](const std::function<void()>& act) {
     hand.click(button);
     act();
-    for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
+    hand.close_popups();
   };
 }
 

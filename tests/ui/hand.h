@@ -61,8 +61,20 @@ class Hand {
   void frames(int count);
   /// Draws frames until the question on screen is answered.
   void settle(Where where = Where::current());
+  /// Draws frames until `holds`, which is expected, and two more.
+  bool await(const std::string& what, const std::function<bool()>& holds, Where where = Where::current());
   /// Opens a window on `opened` and waits for its answer.
   void open(Session opened);
+  /// Drops files on the picture and waits for the answer.
+  void drop(const std::vector<std::string>& files);
+  /// Drops files on the window, as sessions and checkpoints, too, and waits for the answer.
+  void open_files(const std::vector<std::string>& files);
+  /// The error and the notice below.
+  std::string error() const { return stage.panel_input().messages.error; }
+  std::string notice() const { return stage.panel_input().messages.notice; }
+  /// Expects an error, or nothing but a notice, that has these words.
+  void expect_error(const std::string& words, Where where = Where::current());
+  void expect_notice(const std::string& words, Where where = Where::current());
 
   void click(const std::string& path, int button = 0);
   /// Clicks an item once it keeps its place: words above it may still grow.
@@ -72,6 +84,7 @@ class Hand {
   /// Clicks an item of the focused popup.
   void pick(const std::string& item);
   bool exists(const std::string& path);
+  bool has_popup() const;
   bool disabled(const std::string& path);
   bool disabled(ImGuiID item);
   void key(int chord);
@@ -82,6 +95,9 @@ class Hand {
 
   /// Types text into the focused field, then Enter.
   void enter(const std::string& text);
+  /// Types into the palette, then Enter.
+  void ask(const std::string& query);
+  void close_popups();
   /// The items of a window that the mouse can touch, with their labels.
   std::vector<std::pair<ImGuiID, std::string>> items(const std::string& window);
   ImGuiID id(const std::string& path);

@@ -15,16 +15,6 @@
 namespace attoscope::testing {
 namespace {
 
-constexpr int palette_key = ImGuiMod_Ctrl | ImGuiKey_P;
-
-/// Types into the palette, then Enter.
-void ask(Hand& hand, const std::string& query) {
-  hand.key(palette_key);
-  hand.frames(2);
-  hand.enter(query);
-  hand.frames(2);
-}
-
 /// Commands that the palette finds for a query.
 std::vector<PaletteCommand> names_found(Hand& hand, const std::string& query) {
   Requests requests;
@@ -60,7 +50,7 @@ CASE(palette, settings_by_typing) {
       {"set seed to 77", [](Session& s) { s.experiment.problem.seed = 77; }},
       {"undo", [](Session& s) { s.experiment.problem.seed = 1; }},
   };
-  for (const Asked& x : asked) hand.changes(x.query, [&] { ask(hand, x.query); }, x.mutate);
+  for (const Asked& x : asked) hand.changes(x.query, [&] { hand.ask(x.query); }, x.mutate);
 }
 
 CASE(palette, by_arrows_and_by_mouse) {
@@ -98,13 +88,13 @@ CASE(palette, by_arrows_and_by_mouse) {
 }
 
 CASE(palette, impossible_settings_are_refused) {
-  hand.leaves("N of a million and a half", [&] { ask(hand, "set N to 1500000"); });
+  hand.leaves("N of a million and a half", [&] { hand.ask("set N to 1500000"); });
   hand.check(hand.exists("//$FOCUSED/##query"), "it stays open");
   const std::string complaint = hand.stage.state->popups.palette.complaint;
   hand.check(complaint == "problem.n cannot be 1500000: expected a whole number from 1 to 1048576.", complaint);
   hand.key(ImGuiKey_Escape);
   hand.leaves("nothing at all", [&] {
-    ask(hand, "zzqqxx");
+    hand.ask("zzqqxx");
     hand.key(ImGuiKey_Escape);
   });
   Session s = hand.session();
@@ -160,7 +150,7 @@ PaletteCommand first_found(Hand& hand, const std::string& query) {
 /// Workspaces, lessons and their steps, plans and figures are found by a few letters, and opened.
 CASE(palette, workspaces_lessons_and_plans_by_typing) {
   hand.check(!hand.stage.panel_input().learn.lessons, "no lesson was read yet");
-  hand.key(palette_key);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
   hand.frames(3);
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
@@ -188,7 +178,7 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
   };
   for (const Asked& x : asked) {
     hand.check(first_found(hand, x.query).name == x.name, std::string(x.query) + " finds " + first_found(hand, x.query).name);
-    hand.changes(x.query, [&] { ask(hand, x.query); }, x.mutate);
+    hand.changes(x.query, [&] { hand.ask(x.query); }, x.mutate);
   }
   hand.check(first_found(hand, "lesson 5").name == "lesson 5: " + fifth.title, first_found(hand, "lesson 5").name);
   const std::vector<PaletteCommand> list = names_found(hand, "lesson");
@@ -196,10 +186,10 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
     hand.check(list.size() == 12 && list[i].name.starts_with("lesson " + std::to_string(i + 1) + ": "), "in their order");
   hand.check(first_found(hand, of_step).name == of_step, first_found(hand, of_step).name);
   const auto seen = [](Session& s, const Lesson& lesson, int steps) { s.lesson.progress.push_back({lesson.name, steps}); };
-  hand.changes("a lesson", [&] { ask(hand, "lesson 5"); }, [&](Session& s) { open(s, fifth, 0), seen(s, fifth, 1); });
+  hand.changes("a lesson", [&] { hand.ask("lesson 5"); }, [&](Session& s) { open(s, fifth, 0), seen(s, fifth, 1); });
   hand.changes(
-      "a step", [&] { ask(hand, of_step); }, [&](Session& s) { open(s, fifth, 1), s.lesson.progress[0].steps_seen = 2; });
-  hand.changes("the last", [&] { ask(hand, of_last); }, [&](Session& s) { open(s, last, 0), seen(s, last, 1); });
+      "a step", [&] { hand.ask(of_step); }, [&](Session& s) { open(s, fifth, 1), s.lesson.progress[0].steps_seen = 2; });
+  hand.changes("the last", [&] { hand.ask(of_last); }, [&](Session& s) { open(s, last, 0), seen(s, last, 1); });
 }
 
 /// "your kernel" opens the field for its path in every workspace.
@@ -209,12 +199,12 @@ CASE(palette, file_of_an_output_by_typing) {
   hand.view().workspace = Workspace::sweep;
   hand.frames(2);
   hand.changes(
-      "it is asked for in Explore", [&] { ask(hand, "your kernel"); },
+      "it is asked for in Explore", [&] { hand.ask("your kernel"); },
       [](Session& s) { s.view.workspace = Workspace::explore; });
   hand.check(hand.exists("//$FOCUSED/##path"), "its path can be typed");
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
-  hand.leaves("Q, K, V", [&] { ask(hand, "open Q, K, V"); });
+  hand.leaves("Q, K, V", [&] { hand.ask("open Q, K, V"); });
   hand.check(hand.exists("//$FOCUSED/##path"), "so can theirs");
   hand.key(ImGuiKey_Escape);
 }
@@ -330,13 +320,13 @@ CASE(keys, esc_closes_one_thing_at_a_time) {
   hand.frames(3);
   hand.check(ImGui::GetIO().WantTextInput, "a path is typed");
   hand.leaves("Esc closes its prompt at once", [&] { hand.key(ImGuiKey_Escape); });
-  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "it is closed");
+  hand.check(!hand.has_popup(), "it is closed");
   for (const char* popup : {"###session", "###presets"}) {
     hand.click(top_bar + popup);
     hand.frames(2);
-    hand.check(ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), std::string(popup) + " is open");
+    hand.check(hand.has_popup(), std::string(popup) + " is open");
     hand.leaves("Esc closes it", [&] { hand.key(ImGuiKey_Escape); });
-    hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), std::string(popup) + " is closed");
+    hand.check(!hand.has_popup(), std::string(popup) + " is closed");
   }
 }
 

@@ -49,13 +49,10 @@ struct Kept {
   void open_heat_map() { open_menu(heatmap_window, "heat map", 0.5f, 0.5f); }
   /// Waits for background work, and until its sentence is there.
   void wait() {
-    for (int i = 0; i < 20000 && hand.stage.exporter.busy(); ++i) hand.frames(1);
-    hand.frames(3);
+    hand.await("it is done", [&] { return !hand.stage.exporter.busy(); });
+    hand.frames(1);
   }
-  std::string said() const {
-    const PanelInput input = hand.stage.panel_input();
-    return input.messages.error + input.messages.notice;
-  }
+  std::string said() const { return hand.error() + hand.notice(); }
 
   Hand& hand;
   const TemporaryDirectory scratch;
@@ -136,8 +133,7 @@ CASE(export, every_plot) {
   for (const Place& p : places) {
     hand.view().detail = p.detail;
     hand.settle();
-    for (int i = 0; i < 2000 && p.detail == Detail::why && !hand.stage.panel_input().side.why; ++i) hand.frames(1);
-    hand.frames(2);
+    hand.await("it is known why", [&] { return p.detail != Detail::why || hand.stage.panel_input().side.why; });
     const auto keep_as = [&](ExportAs kind) {
       hand.view().figure.as = kind;
       hand.leaves(p.plot, [&] {
@@ -247,7 +243,7 @@ CASE(export, table_of_the_kv_cache) {
   Session session = all_heads(128);
   session.view.heads_show = HeadsShow::kv_cache;
   hand.open(session);
-  for (int i = 0; i < 20000 && hand.stage.state->heads.kv.shown.size() < 8; ++i) hand.frames(1);
+  hand.await("all heads are found", [&] { return hand.stage.state->heads.kv.shown.size() == 8; });
   hand.leaves("saved", [&] {
     kept.open_menu(heatmap_window, "KV cache", 0.5f, 0.5f);
     hand.pick("###keep");

@@ -40,20 +40,14 @@ CASE(gallery, gallery_opened) {
     hand.click("//$FOCUSED/###gallery");
     hand.frames(3);
   };
-  const auto by_palette = [&] {
-    hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-    hand.frames(2);
-    hand.enter("gallery");
-    hand.frames(3);
-  };
   for (const auto& [how, open] : {std::pair<const char*, std::function<void()>>{"its key", [&] { open_gallery(hand); }},
                                   {"the list of presets", by_list},
-                                  {"the palette", by_palette}}) {
+                                  {"the palette", [&] { hand.ask("gallery"), hand.frames(1); }}}) {
     hand.leaves(how, open);
     hand.check(is_open(hand), std::string(how) + " opens it");
     hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape); });
     hand.frames(2);
-    hand.check(!is_open(hand) && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "Esc closes it");
+    hand.check(!is_open(hand) && !hand.has_popup(), "Esc closes it");
   }
 }
 
@@ -133,8 +127,8 @@ CASE(gallery, gallery_pictures) {
     const auto& found = hand.stage.panel_input().side.gallery;
     return found ? found->size() : 0;
   };
-  for (int i = 0; i < 60000 && (known() < all || hand.stage.panel_input().answering.gallery); ++i) hand.frames(1);
-  if (!hand.check(known() == all, "every picture is there")) return;
+  if (!hand.await("every picture is there", [&] { return known() == all && !hand.stage.panel_input().answering.gallery; }))
+    return;
   const auto found = hand.stage.panel_input().side.gallery;
   for (const GalleryPicture& p : *found)
     hand.check(p.problem.empty() && p.thumbnail.size() == pin_width * pin_height, p.key + ": " + p.problem);

@@ -22,15 +22,6 @@ Session with_gradients() {
   return session;
 }
 
-/// Acts in the popup of a button, which it opens before and closes after.
-std::function<void(const std::function<void()>&)> within(Hand& hand, const std::string& button) {
-  return [&hand, button](const std::function<void()>& act) {
-    hand.click(button);
-    act();
-    for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
-  };
-}
-
 CASE(gradients, switch_and_key) {
   hand.check(!hand.exists(cells_of('a') + "dS"), "a session begins without a backward pass");
   const auto on = [](Session& s) { s.experiment = with_backward(s.experiment); };
@@ -65,8 +56,7 @@ CASE(gradients, usual_ones_follow) {
   hand.enter("all_tile");
   hand.settle();
   hand.check(hand.experiment().backward.a == usual_gradient(hand.experiment().a, {}), "a policy of the gallery");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-  hand.enter("a: kernel fa3");
+  hand.ask("a: kernel fa3");
   hand.settle();
   hand.check(hand.experiment().backward.a == usual_gradient(hand.experiment().a, {}), "a kernel of the palette");
   hand.click(pass + "forward");
@@ -115,7 +105,7 @@ CASE(gradients, every_step) {
 
 CASE(gradients, options) {
   hand.open(with_gradients());
-  const auto inside = within(hand, cells_of('a') + "###options");
+  const auto inside = in_popup(hand, cells_of('a') + "###options");
   const auto a = [](auto set) { return [set](Session& s) { set(s.experiment.backward.a); }; };
   hand.each({{opened + "##block_q", a([](GradMethod& g) { g.block_q = 16; }), "16"},
              {opened + "##block_k", a([](GradMethod& g) { g.block_k = 32; }), "32"},
@@ -154,18 +144,10 @@ CASE(gradients, sums_of_tensor_cores) {
 
 CASE(gradients, storage) {
   hand.open(with_gradients());
-  const auto inside = within(hand, cells_of('b') + "##scales");
+  const auto inside = in_popup(hand, cells_of('b') + "##scales");
   const auto store = [&](const std::string& list, const std::string& text, Scaling GradScalings::* place) {
     hand.changes(
-        list + text,
-        [&] {
-          inside([&] {
-            hand.click(opened + list);
-            std::string item;
-            for (const char c : text) item += c == '/' ? std::string("\\/") : std::string(1, c);
-            hand.pick(item);
-          });
-        },
+        list + text, [&] { inside([&] { hand.choose(opened + list, escaped(text)); }); },
         [&](Session& s) { s.experiment.backward.b.scaling.*place = parse_scaling(text); });
   };
   store("##dS", "e4m3/head", &GradScalings::dS);
@@ -183,9 +165,7 @@ CASE(gradients, methods_without) {
   hand.settle();
   hand.check(hand.disabled(pass + "backward"), "a's storage has no backward pass");
   hand.leaves("the key", [&] { hand.key(ImGuiKey_D); });
-  hand.check(
-      hand.stage.panel_input().messages.error == "a.scaling.smooth_Q is on, which has no backward pass here: expected it off.",
-      "but a sentence: " + hand.stage.panel_input().messages.error);
+  hand.check(hand.error() == "a.scaling.smooth_Q is on, which has no backward pass here: expected it off.", hand.error());
   hand.open(with_gradients());
   hand.click(controls + "steps of/O");
   hand.experiment().loaded.file = "mine.npy";
@@ -214,7 +194,7 @@ CASE(gradients, incoming) {
     hand.choose(controls + title + "/##incoming", "open a file ...");
     hand.fill(opened + "##path", path);
     hand.settle();
-    for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
+    hand.close_popups();
   };
   type("dO", d_o);
   type("dL", d_lse);
@@ -223,14 +203,12 @@ CASE(gradients, incoming) {
   const auto incoming = [&] { return hand.stage.panel_input().answer.result->backward->incoming; };
   hand.check(incoming()->d_o[5] == 0.5 && incoming()->d_lse[7] == 0.25, "they come into the answer");
   hand.leaves("one of another size", [&] { type("dO", small); });
-  hand.check(hand.stage.panel_input().messages.error.find("do.npy") != std::string::npos,
-             "is named: " + hand.stage.panel_input().messages.error);
+  hand.expect_error("do.npy");
   hand.changes(
       "none for L", [&] { hand.choose(controls + "dL/##incoming", "0"); },
       [](Session& s) { s.experiment.backward.d_lse_file = {}; });
   hand.click(pass + "forward");
-  hand.stage.explorer().open_dropped(hand.session(), {dropped});
-  hand.settle();
+  hand.drop({dropped});
   hand.check(b.on && b.d_o_file.file == dropped && incoming()->d_o[0] == 2, "a dropped dO turns the backward pass on");
   std::vector<std::string> remarks;
   Session again = parse_session(session_text(hand.session()), remarks);
@@ -244,12 +222,10 @@ CASE(gradients, beside_an_output) {
   const TemporaryDirectory folder;
   const std::string o = written(folder, "o.npy", 96, 16, 0.5), d_o = written(folder, "do.npy", 96, 16, 2);
   hand.open(with_gradients());
-  hand.stage.explorer().open_dropped(hand.session(), {o});
-  hand.settle();
+  hand.drop({o});
   hand.check(hand.experiment().a.algorithm == Algorithm::loaded && !hand.experiment().backward.on, "an output turns it off");
-  hand.check(hand.stage.panel_input().messages.notice.find("backward") != std::string::npos, "which is said");
-  hand.stage.explorer().open_dropped(hand.session(), {d_o});
-  hand.settle();
+  hand.expect_notice("backward");
+  hand.drop({d_o});
   hand.check(hand.experiment().a.algorithm == Algorithm::flash2 && hand.experiment().backward.on, "a dO turns it on");
   hand.check(hand.experiment().loaded.file == o, "the output stays at hand");
 }
@@ -264,8 +240,7 @@ CASE(gradients, pins_keep_them) {
   hand.click(controls + "a/P");
   hand.settle();
   hand.check(hand.session().pins.size() == 1 && hand.session().pins[0].experiment == kept, "the pin has its backward pass");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-  hand.enter("pin: " + hand.session().pins[0].name);
+  hand.ask("pin: " + hand.session().pins[0].name);
   hand.settle();
   hand.check(hand.experiment() == kept, "it comes back with it");
 }

@@ -7,7 +7,6 @@
 #include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
-#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/explore/output_files.h"
 #include "ui/controls/controls.h"
@@ -70,21 +69,10 @@ Found verdict(Hand& hand) {
     const PanelInput input = hand.stage.panel_input();
     return input.side.verdict && input.side.verdict->experiment == verdict_question(hand.experiment());
   };
-  if (hand.check(eventually(known, [&] { hand.frames(1); }), "a verdict")) return {*hand.stage.panel_input().side.verdict};
+  if (hand.await("a verdict", known)) return {*hand.stage.panel_input().side.verdict};
   Found none;
   none.all.call.table.resize(1);
   return none;
-}
-
-/// Draws frames until `holds`.
-template <class F>
-void wait(Hand& hand, const std::string& what, F holds) {
-  hand.check(eventually(holds, [&] { hand.frames(1); }), what);
-}
-
-/// Closes a prompt that stayed open because its file could not be read.
-void close_popups(Hand& hand) {
-  for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
 }
 
 void use(Session& s, const KernelOutput& loaded, bool as_b = false) {
@@ -96,8 +84,8 @@ CASE(kernel, an_output_dropped) {
   const TemporaryDirectory folder;
   const std::string file = right_output(folder);
   hand.check(!hand.exists(place + "a"), "nothing is loaded");
-  const auto load = [&] { hand.stage.explorer().open_dropped(hand.session(), {file}); };
-  hand.changes("a dropped .npy is the output of a", load, [&](Session& s) { use(s, hand.experiment().loaded); });
+  hand.changes(
+      "a dropped .npy is the output of a", [&] { hand.drop({file}); }, [&](Session& s) { use(s, hand.experiment().loaded); });
   const KernelOutput& o = hand.experiment().loaded;
   hand.check(o.file == file && o.type == "F64" && o.n == 96 && o.d == 16 && o.digest != 0, "it was read");
   hand.check(verdict(hand).rounded(), "it is rounded: " + verdict(hand).sentence());
@@ -106,8 +94,7 @@ CASE(kernel, an_output_dropped) {
 
 CASE(kernel, output_as_a_as_b_nowhere) {
   const TemporaryDirectory folder;
-  hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
-  hand.settle();
+  hand.drop({right_output(folder)});
   const auto put = [](Algorithm a, Algorithm b) {
     return [a, b](Session& s) { s.experiment.a.algorithm = a, s.experiment.b.algorithm = b; };
   };
@@ -123,7 +110,7 @@ CASE(kernel, output_by_typed_path) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder);
   const auto open = [&](const std::string& text) {
-    close_popups(hand);
+    hand.close_popups();
     hand.choose(kernel, "open a file ...");
     hand.fill("//$FOCUSED/##path", text);
     hand.settle();
@@ -132,15 +119,15 @@ CASE(kernel, output_by_typed_path) {
   const auto found = verdict(hand);
   hand.check(found.slip() && found.slip()->kind == Slip::Kind::scale, "the missing scale is named: " + found.sentence());
   hand.leaves("a path that is none", [&] { open(folder / "absent.npy"); });
-  hand.check(hand.stage.panel_input().messages.error.find("absent.npy") != std::string::npos, "the file is named");
+  hand.expect_error("absent.npy");
   hand.leaves("a file of no kind", [&] { open("o.txt"); });
-  hand.check(hand.stage.panel_input().messages.error.find("o.txt") != std::string::npos, "the text is named");
+  hand.expect_error("o.txt");
 }
 
 /// The verdict follows the question: the kernel's real scale makes the output right.
 CASE(kernel, verdict_follows_the_question) {
   const TemporaryDirectory folder;
-  hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
+  hand.drop({wrong_output(folder)});
   hand.check(verdict(hand).wrong(), "the scale is missing");
   hand.experiment().problem.scale = 1;
   hand.check(verdict(hand).rounded(), "with that scale it is right: " + verdict(hand).sentence());
@@ -163,8 +150,7 @@ CASE(kernel, output_of_the_file_of_q_k_v) {
       "the file's own output", [&] { hand.choose(kernel, "###offered"); },
       [&](Session& s) { use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict; });
   hand.check(verdict(hand).rounded(), "it is right: " + verdict(hand).sentence());
-  hand.stage.explorer().open_dropped(hand.session(), {again});
-  hand.settle();
+  hand.drop({again});
   hand.check(hand.experiment().problem.input.file == again && hand.experiment().loaded.file == again &&
                  hand.experiment().a.algorithm == Algorithm::loaded,
              "all are taken");
@@ -178,18 +164,16 @@ CASE(kernel, refused_outputs) {
   const auto before = hand.stage.panel_input().answer.result;
   for (const auto& [file, words] : {std::pair{"short.npy", "expected [96, 16]"}, std::pair{"empty.npy", "empty.npy"},
                                     std::pair{"absent.npy", "absent.npy"}}) {
-    hand.leaves(std::string("dropping ") + file,
-                [&, file = file] { hand.stage.explorer().open_dropped(hand.session(), {folder / file}); });
-    const std::string message = hand.stage.panel_input().messages.error;
-    hand.check(message.find(words) != std::string::npos && message.find('\n') == std::string::npos, "one sentence: " + message);
+    hand.leaves(std::string("dropping ") + file, [&, file = file] { hand.drop({folder / file}); });
+    hand.expect_error(words);
+    hand.check(hand.error().find('\n') == std::string::npos, "one sentence");
     hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows");
   }
   Session lost = small_session();
   lost.experiment.a.algorithm = Algorithm::loaded;
   lost.experiment.loaded.file = folder / "absent.npy";
   hand.open(lost);
-  hand.check(hand.stage.panel_input().messages.error.find("absent.npy") != std::string::npos,
-             "a session's output that is gone is named");
+  hand.expect_error("absent.npy");
   hand.changes(
       "the window stays usable", [&] { hand.click(place + "off"); },
       [](Session& s) { s.experiment.a.algorithm = Algorithm::flash2; });
@@ -197,12 +181,10 @@ CASE(kernel, refused_outputs) {
 
 CASE(kernel, output_of_another_size) {
   const TemporaryDirectory folder;
-  hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
-  hand.settle();
+  hand.drop({right_output(folder)});
   hand.experiment().problem.n = 80;
   hand.settle();
-  const std::string message = hand.stage.panel_input().messages.error;
-  hand.check(message.find("96 x 16") != std::string::npos, "another N is complained about: " + message);
+  hand.expect_error("96 x 16");
   hand.experiment().problem.n = 96;
   hand.check(verdict(hand).rounded(), "its own N is fine again");
 }
@@ -215,8 +197,7 @@ CASE(kernel, log_sum_exp_by_query) {
   const auto drop = [&] {
     write_file(folder / "lse.npy", npy_bytes(static_cast<int>(lse.size()), 1, lse.data()));
     hand.open(small_session());
-    hand.stage.explorer().open_dropped(hand.session(), {o, folder / "lse.npy"});
-    hand.settle();
+    hand.drop({o, folder / "lse.npy"});
     return verdict(hand).all.lse ? verdict(hand).all.lse->judged : LseJudgement{};
   };
   const LseJudgement right = drop();
@@ -264,10 +245,9 @@ CASE(kernel, heads_of_an_output) {
   };
   const std::string q = file("q.npy", &Tensors::q), k = file("k.npy", &Tensors::k), v = file("v.npy", &Tensors::v);
   const std::string o = stacked(folder, "o.npy", x.a.values, y.a.values);
-  hand.stage.explorer().open_dropped(hand.session(), {o, v, k, q});
-  hand.settle();
+  hand.drop({o, v, k, q});
   hand.check(hand.experiment().problem.input.file == q + "," + k + "," + v && hand.experiment().loaded.file == o,
-             "four files are Q, K, V and O: " + hand.stage.panel_input().messages.error);
+             "four files are Q, K, V and O: " + hand.error());
   hand.check(verdict(hand).rounded(), "head 0 is right: " + verdict(hand).sentence());
   hand.choose(controls + "##head", "###head 1");
   hand.settle();
@@ -280,8 +260,7 @@ CASE(kernel, heads_of_an_output) {
   hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another one is chosen");
   hand.check(verdict(hand).all.call.heads == 1, "it is judged by itself");
   hand.check(verdict(hand).wrong(), "these do not belong together");
-  hand.stage.explorer().open_dropped(hand.session(), {o});
-  hand.settle();
+  hand.drop({o});
   hand.check(hand.experiment().loaded.index == 1, "an output that is opened has the input's head");
 }
 
@@ -289,15 +268,14 @@ CASE(kernel, heads_of_an_output) {
 CASE(kernel, rewritten_output) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder), good = read_file(right_output(folder), 1 << 20);
-  hand.stage.explorer().open_dropped(hand.session(), {file});
+  hand.drop({file});
   hand.check(verdict(hand).wrong(), "wrong at first");
   const std::uint64_t before = hand.experiment().loaded.digest;
   write_file(file, good.substr(0, good.size() / 2));
-  wait(hand, "it is told",
-       [&] { return hand.stage.panel_input().messages.notice.starts_with("wrong.npy was rewritten, but cannot be read yet"); });
+  hand.await("it is told", [&] { return hand.notice().starts_with("wrong.npy was rewritten, but cannot be read yet"); });
   hand.check(hand.experiment().loaded.digest == before, "half a file is not taken");
   write_file(file, good);
-  wait(hand, "the new one is read", [&] { return hand.experiment().loaded.digest != before; });
+  hand.await("the new one is read", [&] { return hand.experiment().loaded.digest != before; });
   hand.check(verdict(hand).rounded(), "the new one is right: " + verdict(hand).sentence());
 }
 
@@ -313,7 +291,7 @@ std::vector<double> one_wrong() {
 CASE(kernel, first_wrong_row_shown) {
   const TemporaryDirectory folder;
   write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+  hand.drop({folder / "one.npy"});
   const auto found = verdict(hand);
   hand.check(found.head().first_row == 37 && found.head().worst_col == 5, "row 37 is wrong: " + found.sentence());
   hand.check(found.sentence().find("in row 37") != std::string::npos, found.sentence());
@@ -329,7 +307,7 @@ CASE(kernel, first_wrong_row_shown) {
 /// The other half of a swipe is the output of the named slip; one click puts it there, and one takes it back.
 CASE(kernel, slip_shown) {
   const TemporaryDirectory folder;
-  hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
+  hand.drop({wrong_output(folder)});
   hand.check(verdict(hand).slip() && verdict(hand).slip()->output, "the slip has an output: " + verdict(hand).sentence());
   hand.view().field = Field::golden;
   hand.frames(2);
@@ -341,8 +319,8 @@ CASE(kernel, slip_shown) {
   };
   hand.changes("its errors beside those of the output", [&] { hand.click(button); }, swipes);
   const HeatState &loaded = hand.stage.state->heat, &slip = hand.stage.state->second;
-  wait(hand, "what the slip gives is shown",
-       [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output->answer; });
+  hand.await("what the slip gives is shown",
+             [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output->answer; });
   hand.check(slip.values.size() == loaded.values.size() && !slip.values.empty(), "it has as many elements");
   float apart = 0;
   for (std::size_t i = 0; i < slip.values.size(); ++i) apart = std::max(apart, std::abs(slip.values[i] - loaded.values[i]));
@@ -364,7 +342,7 @@ CASE(kernel, slip_shown) {
 void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
   write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
   hand.experiment().b = hand.experiment().a;
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+  hand.drop({folder / "one.npy"});
   verdict(hand);
 }
 
@@ -373,8 +351,7 @@ CASE(kernel, b_followed) {
   const TemporaryDirectory folder;
   open_one_wrong(hand, folder);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
-  wait(hand, "b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
-  hand.frames(2);
+  hand.await("b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
   const Result expected = compute(exchanged(hand.experiment()));
   hand.check(followed()->trace.tiles.size() == expected.trace.tiles.size() && expected.trace.tiles.size() > 2, "its tiles");
   for (std::size_t i = 0; i < expected.trace.tiles.size(); ++i)
@@ -410,13 +387,13 @@ CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
       if (!values.empty()) std::ranges::copy(values, o.begin() + static_cast<std::ptrdiff_t>(row) * 16);
     }
     write_file(folder / name, npy_bytes(96, 16, o.data()));
-    hand.stage.explorer().open_dropped(hand.session(), {folder / name});
+    hand.drop({folder / name});
     verdict(hand);
-    wait(hand, "flash2 is followed", [&] {
+    hand.await("flash2 is followed", [&] {
       const PanelInput input = hand.stage.panel_input();
       return shown_followed(input) != nullptr && recurrence_answer(input) != input.answer.result;
     });
-    hand.frames(3);
+    hand.frames(1);
     return hand.stage.state->strip.parts_at;
   };
   const auto said = [&] { return shown_verdict(hand.stage.panel_input())->sentences[0]; };
@@ -445,8 +422,7 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.stage.resize(1600, 1000);
   open_one_wrong(hand, folder);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
-  wait(hand, "b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
-  hand.frames(3);
+  hand.await("b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
   hand.stage.exporter = PlotExporter(folder / "pictures");
   hand.move(hand.place(strip + "error so far", 0.5f, 0.5f));
   hand.frames(2);
@@ -454,8 +430,7 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.frames(2);
   hand.pick("###keep");
   hand.frames(5);
-  const MessagesInput said = hand.stage.panel_input().messages;
-  hand.check(said.error.empty() && said.notice.find("-error-1.png and .csv") != std::string::npos, said.error + said.notice);
+  hand.expect_notice("-error-1.png and .csv");
   const std::string csv = read_file(folder / "pictures/attoscope-error-1.csv", 1 << 20);
   hand.check(csv == recurrence_csv(compute(exchanged(hand.experiment()))), "b's numbers: " + csv);
   hand.check(csv != recurrence_csv(*hand.stage.panel_input().answer.result), "not those of the output, which has none");
@@ -482,14 +457,14 @@ CASE(kernel, failing_rows_of_b) {
 CASE(kernel, failed_load) {
   const TemporaryDirectory folder;
   const std::string good = right_output(folder);
-  hand.stage.explorer().open_dropped(hand.session(), {good});
+  hand.drop({good});
   hand.check(verdict(hand).rounded(), "right");
   const PathPrompt& prompt = hand.stage.state->popups.kernel;
   hand.choose(kernel, "open a file ...");
   hand.fill("//$FOCUSED/##path", folder / "absent.npy");
   hand.frames(3);
   hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "it failed");
-  hand.check(ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the path stays");
+  hand.check(hand.has_popup(), "the path stays");
   hand.enter(folder / "gone.npy");  // the whole path is selected, so that this replaces it
   hand.frames(3);
   hand.check(prompt.typed == folder / "gone.npy", "typing replaces the path: " + prompt.typed);
@@ -497,14 +472,14 @@ CASE(kernel, failed_load) {
   hand.frames(3);
   hand.settle();
   hand.check(!prompt.failed && !hand.stage.panel_input().messages.load_failed, "this one is there");
-  hand.check(hand.stage.panel_input().messages.error.empty(), "nothing is wrong any more");
-  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the popup closes");
+  hand.check(hand.error().empty(), "nothing is wrong any more");
+  hand.check(!hand.has_popup(), "the popup closes");
 }
 
 /// The verdict on screen turns grey after another file could not be read.
 CASE(kernel, verdict_grey_after_a_failed_load) {
   const TemporaryDirectory folder;
-  hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
+  hand.drop({right_output(folder)});
   verdict(hand);
   const auto is_green = [&] {
     hand.frames(3);
@@ -513,9 +488,9 @@ CASE(kernel, verdict_grey_after_a_failed_load) {
     return call != nullptr && kernel_tone(*call, input) == colours().good;
   };
   hand.check(is_green(), "a right output is green");
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "absent.npy"});
+  hand.drop({folder / "absent.npy"});
   hand.check(!is_green(), "not after a failed load");
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "right.npy"});
+  hand.drop({folder / "right.npy"});
   hand.check(is_green(), "green again");
 }
 
@@ -527,11 +502,9 @@ CASE(kernel, format_of_an_output) {
   std::vector<double> o = compute(e).a.values;
   write_file(folder / "o.npy", npy_bytes(96, 16, o.data()));
   const Format before = hand.experiment().format;
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "o.npy"});
-  hand.settle();
+  hand.drop({folder / "o.npy"});
   hand.check(before == bf16 && hand.experiment().format == fp16, "D is fp16 now");
-  hand.check(hand.stage.panel_input().messages.notice.find("D is fp16 now") == 0,
-             "it is said: " + hand.stage.panel_input().messages.notice);
+  hand.check(hand.notice().starts_with("D is fp16 now"), "it is said: " + hand.notice());
   hand.check(verdict(hand).rounded(), "and the output is right: " + verdict(hand).sentence());
   hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
   hand.settle();

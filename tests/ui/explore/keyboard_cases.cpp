@@ -1,7 +1,5 @@
 // Controls that the mouse clicks, reached and pressed by keys alone.
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "imgui_internal.h"
 #include "tests/ui/cases.h"
@@ -52,10 +50,7 @@ CASE(keyboard, heads) {
   session.view.heads_show = HeadsShow::outputs;
   hand.open(session);
   const std::string first = "//Heat map/**/##head 0", second = "//Heat map/**/##head 1";
-  for (int i = 0; i < 600 && !hand.exists(second); ++i) {
-    hand.frames(2);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  hand.await("there are heads", [&] { return hand.exists(second); });
   focus(hand, "Heat map");
   go_to(hand, first);
   go_to(hand, second);

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <set>
 
-#include "app/files/paths.h"
 #include "app/heads/heads.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/questions/kv_cache.h"
-#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/output_files.h"
@@ -23,21 +21,15 @@ namespace {
 
 const std::string picture = heatmap + "picture";
 
-/// Draws frames until `there` holds.
-void await(Hand& hand, const std::string& what, const std::function<bool()>& there) {
-  hand.check(eventually(there, [&] { hand.frames(1); }), what + " are there");
-  hand.frames(2);
-}
-
 void await_scores(Hand& hand) {
-  await(hand, "scores", [&] {
+  hand.await("scores are there", [&] {
     const auto scores = hand.stage.panel_input().side.scores;
     return scores && scores->question.experiment == scored(hand.experiment()) &&
            holds(scores->question, seen(hand.view().score_look.zoom, 96, 96));
   });
 }
 void await_counts(Hand& hand) {
-  await(hand, "counts", [&] {
+  hand.await("counts are there", [&] {
     const auto counts = hand.stage.panel_input().side.clipping;
     return counts && counts->experiment == hand.experiment();
   });
@@ -304,7 +296,7 @@ CASE(maps, not_emulated) {
 HeadsView found_heads(Hand& hand) { return found_of(hand.stage.panel_input().side.heads, hand.experiment()); }
 
 HeadsView await_heads(Hand& hand) {
-  await(hand, "heads", [&] {
+  hand.await("heads are there", [&] {
     const HeadsView heads = found_heads(hand);
     return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
   });
@@ -378,8 +370,7 @@ CASE(maps, two_bad_heads_of_270) {
   const TemporaryDirectory folder;
   constexpr int layers = 30, heads = 9, hot = 17 * heads + 4, huge = 23 * heads + 2;
   hand.stage.resize(1600, 1000);
-  open_files({file_with_two_bad_heads(folder, layers, heads)}, hand.stage.context());
-  hand.settle();
+  hand.open_files({file_with_two_bad_heads(folder, layers, heads)});
   hand.view().show_tensors = false;
   hand.view().picture = PictureKind::heads;
   const HeadsView found = await_heads(hand);
@@ -465,7 +456,7 @@ CASE(maps, heads_are_as_their_answers) {
 KvView found_kv(Hand& hand) { return found_of(hand.stage.panel_input().side.kv, kv_question(hand.experiment())); }
 
 KvView await_kv(Hand& hand) {
-  await(hand, "heads of the KV cache", [&] {
+  hand.await("heads of the KV cache are there", [&] {
     const KvView heads = found_kv(hand);
     return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
   });

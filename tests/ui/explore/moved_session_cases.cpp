@@ -1,7 +1,5 @@
 // Sessions that travel, in the window: saved with their tensors, located again, tried again, and told of changes.
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "app/files/zip.h"
 #include "app/session/session.h"
@@ -38,15 +36,6 @@ Session session_on_files(const TemporaryDirectory& place) {
   return s;
 }
 
-/// Draws frames until that holds.
-void draw_until(Hand& hand, const std::function<bool()>& holds, const std::string& what) {
-  for (int i = 0; i < 2000 && !holds(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    hand.frames(1);
-  }
-  hand.check(holds(), what);
-}
-
 const ChoicesInput& choices_on_screen(const Hand& hand, std::optional<PanelInput>& kept) {
   kept = hand.stage.panel_input();
   return kept->choices;
@@ -68,11 +57,11 @@ CASE(moved_session, save_with_its_tensors) {
   hand.pick("##pack");
   hand.frames(3);
   hand.fill("//$FOCUSED/##path", packed);
-  draw_until(hand, [&] { return fs::exists(packed); }, "the archive is written");
+  hand.await("the archive is written", [&] { return fs::exists(packed); });
   for (const char* const name : {"q.npy", "k.npy", "v.npy"}) fs::remove(here / name);
   hand.open(small_session());
   open_file(hand, packed);
-  draw_until(hand, [&] { return hand.experiment().problem.input.tensors != nullptr; }, "it opens without the files");
+  hand.await("it opens without the files", [&] { return hand.experiment().problem.input.tensors != nullptr; });
   hand.check(hand.experiment().problem.input.digest == digest, "with the same bits");
   std::optional<PanelInput> kept;
   hand.check(choices_on_screen(hand, kept).changed_text.empty(), "nothing has changed");
@@ -87,7 +76,7 @@ CASE(moved_session, locate_and_try_again) {
   hand.open(small_session());
   open_file(hand, file);
   std::optional<PanelInput> kept;
-  draw_until(hand, [&] { return choices_on_screen(hand, kept).missing == here / "q.npy"; }, "says which file is missing");
+  hand.await("says which file is missing", [&] { return choices_on_screen(hand, kept).missing == here / "q.npy"; });
   hand.check(choices_on_screen(hand, kept).missing_text.find(here / "q.npy") != std::string::npos &&
                  choices_on_screen(hand, kept).missing_text.find("digest") != std::string::npos,
              "names it and its digest: " + choices_on_screen(hand, kept).missing_text);
@@ -96,21 +85,21 @@ CASE(moved_session, locate_and_try_again) {
   hand.frames(4);
   hand.click_at_rest("//Sweep picture/###run sweep");
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
-  draw_until(hand, [&] { return progress().failed == 2; }, "no point can be computed");
+  hand.await("no point can be computed", [&] { return progress().failed == 2; });
   hand.check(!hand.disabled("//Sweep picture/###run sweep"), "but tried again");
   hand.key(ImGuiKey_R);
-  draw_until(hand, [&] { return progress().failed == 2 && progress().done == 2; }, "and they fail again");
+  hand.await("and they fail again", [&] { return progress().failed == 2 && progress().done == 2; });
   hand.view().workspace = Workspace::explore;
   hand.frames(4);
   hand.click(controls + "###locate");
   hand.frames(3);
   hand.fill("//$FOCUSED/##path", there / "data/q.npy");
-  draw_until(hand, [&] { return hand.experiment().problem.input.tensors != nullptr; }, "is found, with those beside it");
+  hand.await("is found, with those beside it", [&] { return hand.experiment().problem.input.tensors != nullptr; });
   hand.check(hand.experiment().problem.input.digest == s.experiment.problem.input.digest, "the same bits");
   hand.view().workspace = Workspace::sweep;
   hand.frames(4);
   hand.key(ImGuiKey_R);
-  draw_until(hand, [&] { return progress().done == 2 && progress().failed == 0; }, "now every point is computed");
+  hand.await("now every point is computed", [&] { return progress().done == 2 && progress().failed == 0; });
 }
 
 CASE(moved_session, failed_points_are_tried_again_when_the_file_is_back) {
@@ -120,18 +109,18 @@ CASE(moved_session, failed_points_are_tried_again_when_the_file_is_back) {
   hand.open(small_session());
   open_file(hand, file);
   std::optional<PanelInput> kept;
-  draw_until(hand, [&] { return choices_on_screen(hand, kept).missing == here / "v.npy"; }, "a file is missing");
+  hand.await("a file is missing", [&] { return choices_on_screen(hand, kept).missing == here / "v.npy"; });
   open_file(hand, here / "absent.npy");
-  hand.check(hand.stage.panel_input().messages.error.find("absent.npy") != std::string::npos, "others are refused as ever");
+  hand.expect_error("absent.npy");
   hand.view().workspace = Workspace::sweep;
   hand.frames(4);
   hand.click_at_rest("//Sweep picture/###run sweep");
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
-  draw_until(hand, [&] { return progress().failed == 2; }, "no point can be computed");
+  hand.await("no point can be computed", [&] { return progress().failed == 2; });
   fs::rename(here / "away", here / "v.npy");
-  draw_until(hand, [&] { return choices_on_screen(hand, kept).missing.empty(); }, "it is read when it is back");
+  hand.await("it is read when it is back", [&] { return choices_on_screen(hand, kept).missing.empty(); });
   hand.click_at_rest("//Sweep picture/###run sweep");
-  draw_until(hand, [&] { return progress().done == 2 && progress().failed == 0; }, "the file is back");
+  hand.await("the file is back", [&] { return progress().done == 2 && progress().failed == 0; });
 }
 
 CASE(moved_session, a_changed_tensor_is_said) {
@@ -141,7 +130,7 @@ CASE(moved_session, a_changed_tensor_is_said) {
   hand.open(small_session());
   open_file(hand, file);
   std::optional<PanelInput> kept;
-  draw_until(hand, [&] { return !choices_on_screen(hand, kept).changed_text.empty(); }, "is said at the input");
+  hand.await("is said at the input", [&] { return !choices_on_screen(hand, kept).changed_text.empty(); });
   const std::string text = choices_on_screen(hand, kept).changed_text;
   hand.check(text.find(here / "v.npy") != std::string::npos && text.find("q.npy") == std::string::npos, text);
   hand.check(kept->messages.notice.find("v.npy") != std::string::npos, "and below: " + kept->messages.notice);

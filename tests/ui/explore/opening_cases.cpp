@@ -40,8 +40,6 @@ struct Call {
 
 const std::string path_field = "//$FOCUSED/##path";
 
-bool has_popup() { return ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); }
-std::string error_of(Hand& hand) { return hand.stage.panel_input().messages.error; }
 const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
 
 /// True while a window of this name is on screen.
@@ -65,12 +63,12 @@ CASE(opening, by_the_desktops_dialog) {
   hand.open(small_session());
   hand.click(controls + "##input");
   hand.pick("open a file ...");
-  hand.check(!has_popup(), "no path is typed");
+  hand.check(!hand.has_popup(), "no path is typed");
   answer_dialog(hand, office.folder, desktop, call.k + "\n" + call.q + "\n" + call.v + "\n");
   hand.settle();
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 2 &&
                  shown(hand).v[0] == 3,
-             "three files are Q, K and V, in whatever order they come: " + error_of(hand));
+             "three files are Q, K and V, in whatever order they come: " + hand.error());
   const std::string asked = read_file(office.folder / "asked", 1 << 16);
   hand.check(asked.find("*.npy") != std::string::npos && asked.find("*.safetensors") != std::string::npos,
              "the dialog shows files of tensors: " + asked);
@@ -78,17 +76,15 @@ CASE(opening, by_the_desktops_dialog) {
   answer_dialog(hand, office.folder, desktop, call.o + "\n");
   hand.settle();
   hand.check(hand.experiment().loaded.file == call.o && hand.experiment().a.algorithm == Algorithm::loaded, "an output is a");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-  hand.frames(2);
-  hand.enter("your kernel: open its output");
+  hand.ask("your kernel: open its output");
   answer_dialog(hand, office.folder, desktop, office.folder / "absent.npy\n");
-  hand.check(error_of(hand).find("absent.npy") != std::string::npos && is_on_screen("Error"),
-             "a failure is told over the panels: " + error_of(hand));
+  hand.check(hand.error().find("absent.npy") != std::string::npos && is_on_screen("Error"),
+             "a failure is told over the panels: " + hand.error());
   hand.choose(controls + "##kernel", "a recent file, or a typed path ...");
-  hand.check(has_popup(), "a path can be typed, too");
+  hand.check(hand.has_popup(), "a path can be typed, too");
   hand.fill(path_field, call.o);
   hand.settle();
-  hand.check(error_of(hand).empty() && !is_on_screen("Error"), "and what went wrong is forgotten: " + error_of(hand));
+  hand.check(hand.error().empty() && !is_on_screen("Error"), "and what went wrong is forgotten: " + hand.error());
 }
 
 /// At 1280 x 800 the mouse alone opens a call and its output, reads the verdict and why, and saves a figure.
@@ -111,17 +107,12 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   hand.choose(controls + "##kernel", "open a file ...");
   answer_dialog(hand, office.folder, desktop, call.o + "\n");
   hand.settle();
-  const auto wait = [&](auto holds) {
-    for (int i = 0; i < 20000 && !holds(); ++i) hand.frames(1);
-    hand.frames(3);
-    return holds();
-  };
-  hand.check(wait([&] { return shown_verdict(hand.stage.panel_input()) != nullptr; }), "it is judged: " + error_of(hand));
+  hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   const CallJudgement* const found = shown_verdict(hand.stage.panel_input());
   hand.check(found != nullptr && found->sentences[0].starts_with("Wrong: a causal mask"), "the mistake is named");
   hand.click("//Statistics/detail/why");
   const std::string named = "//Statistics/**/suspect 0";
-  hand.check(wait([&] { return hand.exists(named); }), "why lists what it may be");
+  hand.await("why lists what it may be", [&] { return hand.exists(named); });
   hand.click(named);
   hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip.starts_with("a causal mask"),
              "and swipes against it");
@@ -132,7 +123,7 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   hand.click(has_gnuplot() ? "//$FOCUSED/keep as/PDF" : "//$FOCUSED/keep as/screen");
   hand.pick("###keep");
   const std::string figure = office.folder / "pictures/attoscope-heat-map-1" + (has_gnuplot() ? "" : ".png");
-  hand.check(wait([&] { return !hand.stage.exporter.busy(); }) && std::filesystem::exists(figure), "a figure is saved");
+  hand.await("a figure is saved", [&] { return !hand.stage.exporter.busy() && std::filesystem::exists(figure); });
   hand.check(ImGui::GetCurrentContext()->LastKeyboardKeyPressTime == last_key, "no key was pressed");
   hand.stage.exporter = PlotExporter("");
 }
@@ -164,17 +155,15 @@ CASE(opening, a_path_is_completed) {
   hand.click("//$FOCUSED/##suggestion 0");
   hand.settle();
   hand.frames(3);
-  hand.check(hand.experiment().loaded.file == call.o && !has_popup(), "a click opens it: " + error_of(hand));
+  hand.check(hand.experiment().loaded.file == call.o && !hand.has_popup(), "a click opens it: " + hand.error());
 }
 
 /// Files that were shown are offered before anything is typed, newest first, in the next window, too.
 CASE(opening, recent_files_of_tensors) {
   Office office(hand);
   const Call call(office.folder);
-  open_files({call.q, call.k, call.v}, hand.stage.context());
-  hand.settle();
-  open_files({call.o}, hand.stage.context());
-  hand.settle();
+  hand.open_files({call.q, call.k, call.v});
+  hand.open_files({call.o});
   hand.frames(3);
   hand.open(small_session());
   hand.choose(controls + "##input", "open a file ...");
@@ -184,30 +173,29 @@ CASE(opening, recent_files_of_tensors) {
   hand.check(recent.size() == 2 && recent[0].file == call.o && recent[1].file == three, "two are remembered");
   hand.click("//$FOCUSED/##suggestion 1");
   hand.settle();
-  hand.check(hand.experiment().problem.input.file == three, "a click opens them: " + error_of(hand));
+  hand.check(hand.experiment().problem.input.file == three, "a click opens them: " + hand.error());
   hand.check(shown_file(three) == "q.npy, k.npy, v.npy" && shown_file("/x/c.pt:a.x,/x/c.pt:a.y,/x/c.pt:b.z") == "c.pt",
              "all of them are named: " + shown_file(three));
 }
 
-/// Wherever one is, what is dropped is shown: tensors in Explore, an output with its error.
+/// Wherever one is, and whatever is on screen, what is dropped is shown: tensors in Explore, an output with its error.
 CASE(opening, a_drop_shows_its_picture) {
   const TemporaryDirectory folder;
   const Call call(folder);
-  for (const Workspace from : {Workspace::sweep, Workspace::learn, Workspace::train, Workspace::explore}) {
+  for (const auto& [workspace, picture] :
+       {std::pair{Workspace::sweep, PictureKind::rescales}, std::pair{Workspace::learn, PictureKind::output},
+        std::pair{Workspace::train, PictureKind::heads}, std::pair{Workspace::explore, PictureKind::scores}}) {
+    const auto look_elsewhere = [&hand, workspace = workspace, picture = picture] {
+      hand.view().workspace = workspace, hand.view().picture = picture, hand.view().field = Field::b;
+      hand.frames(4);
+    };
     hand.open(small_session());
-    hand.view().workspace = from;
-    hand.view().picture = PictureKind::scores;
-    hand.frames(4);
-    open_files({call.v, call.q, call.k}, hand.stage.context());
-    hand.settle();
+    look_elsewhere();
+    hand.open_files({call.v, call.q, call.k});
     hand.check(hand.view().workspace == Workspace::explore, "tensors are shown in Explore");
-    hand.check(hand.stage.panel_input().messages.notice.find("q.npy, k.npy, v.npy") != std::string::npos,
-               "and named: " + hand.stage.panel_input().messages.notice);
-    hand.view().workspace = from;
-    hand.view().picture = PictureKind::scores;
-    hand.frames(4);
-    open_files({call.o}, hand.stage.context());
-    hand.settle();
+    hand.expect_notice("q.npy, k.npy, v.npy");
+    look_elsewhere();
+    hand.open_files({call.o});
     hand.check(hand.view().workspace == Workspace::explore && hand.view().picture == PictureKind::output &&
                    hand.view().field == Field::a_error,
                "an output is shown as its error");
@@ -239,21 +227,20 @@ CASE(opening, an_error_goes_with_its_mistake) {
   const std::string broken = folder.write("broken.npy", "garbage");
   open_files({broken}, hand.stage.context());
   hand.frames(3);
-  hand.check(error_of(hand).find("broken.npy") != std::string::npos && is_on_screen("Error"), "it is shown: " + error_of(hand));
-  open_files({call.o}, hand.stage.context());
-  hand.settle();
-  hand.check(error_of(hand).empty() && !is_on_screen("Error"), "a file that opens takes it away");
+  hand.check(hand.error().find("broken.npy") != std::string::npos && is_on_screen("Error"), "it is shown: " + hand.error());
+  hand.open_files({call.o});
+  hand.check(hand.error().empty() && !is_on_screen("Error"), "a file that opens takes it away");
   hand.stage.explorer().show_error("The text of the sweep is wrong.");
   hand.frames(3);
   hand.check(is_on_screen("Error"), "so is another error");
   hand.frames(60 * 8);
-  hand.check(!is_on_screen("Error") && !error_of(hand).empty(), "after a while the status bar alone has it");
+  hand.check(!is_on_screen("Error") && !hand.error().empty(), "after a while the status bar alone has it");
   hand.view().zoom = {0, 0, 4, 4};
   hand.frames(3);
-  hand.check(!error_of(hand).empty(), "a look at the picture mends nothing");
+  hand.check(!hand.error().empty(), "a look at the picture mends nothing");
   hand.session().sweep.seeds = 5;
   hand.frames(3);
-  hand.check(error_of(hand).empty(), "another plan does");
+  hand.check(hand.error().empty(), "another plan does");
 }
 
 /// A name in letters that no font of the program has is drawn in another font of this machine.
@@ -267,8 +254,7 @@ CASE(opening, names_in_other_letters) {
   if (!has_script && !has_han) return;  // no font of this machine is tried
   const std::string name = "\xf0\x9d\x93\x90 \xe6\xa8\xa1.npy";
   const TemporaryDirectory folder;
-  open_files({tensor(folder, name, 1)}, hand.stage.context());
-  hand.settle();
+  hand.open_files({tensor(folder, name, 1)});
   for (int i = 0; i < 3; ++i) hand.frames(8);
   hand.picture();
   hand.frames(3);

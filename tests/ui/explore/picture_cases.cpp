@@ -8,7 +8,6 @@
 #include "app/files/files.h"
 #include "app/tensors/npy.h"
 #include "kernels/compute.h"
-#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/loaded_output.h"
@@ -367,7 +366,7 @@ CASE(steady, a_verdict_moves_nothing) {
   s.experiment.b = s.experiment.a;
   hand.open(s);
   const std::string plot = strip + "running max", lower = "//Statistics/detail/why";
-  hand.check(eventually([&] { return hand.exists(plot); }, [&] { hand.frames(1); }), "the recurrence is drawn");
+  hand.await("the recurrence is drawn", [&] { return hand.exists(plot); });
   hand.frames(20);
   const auto places = [&] {
     return std::array{hand.place(plot, 0, 0).y, hand.place(plot, 0, 1).y, hand.place(picture, 0, 0).y,
@@ -381,14 +380,13 @@ CASE(steady, a_verdict_moves_nothing) {
   Result r = compute(s.experiment);
   r.a.values[37 * 16 + 5] += 3;
   write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
-  hand.settle();
+  hand.drop({folder / "wrong.npy"});
   stands("the output is loaded");
   const auto known = [&] {
     const PanelInput input = hand.stage.panel_input();
     return shown_verdict(input) != nullptr && recurrence_answer(input) != input.answer.result;
   };
-  hand.check(eventually(known, [&] { hand.frames(1); }), "a verdict, and b's recurrence");
+  hand.await("a verdict, and b's recurrence", known);
   stands("its verdict is there");
   hand.check(hand.exists("//Statistics/###first wrong"), "the output is wrong");
   const float right = hand.place(plot, 1, 0).x;

@@ -44,8 +44,7 @@ CASE(pins, keep) {
   const Pin first = expected_pin(hand, "flash2 hw bf16 N 96");
   hand.changes("K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
   hand.leaves("keeping it again", [&] { hand.key(ImGuiKey_K); });
-  hand.check(hand.stage.panel_input().messages.error == "This experiment is pinned already, as “flash2 hw bf16 N 96”.",
-             hand.stage.panel_input().messages.error);
+  hand.check(hand.error() == "This experiment is pinned already, as “flash2 hw bf16 N 96”.", hand.error());
   hand.stage.explorer().show_error("");
   hand.changes(
       "the button shows the list", [&] { hand.click(top_bar + "###pins"); }, [](Session& s) { s.view.show_pins = true; });
@@ -206,15 +205,14 @@ CASE(pins, copy_and_paste_pins) {
   hand.changes("paste", [&] { hand.click(pin_panel + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
   ImGui::SetClipboardText(session_text(small_session()).c_str());
   hand.leaves("a session without pins", [&] { hand.click(pin_panel + "###paste pins"); });
-  hand.check(hand.stage.panel_input().messages.error.find("without pins") != std::string::npos,
-             hand.stage.panel_input().messages.error);
+  hand.expect_error("without pins");
   hand.key(ImGuiMod_Ctrl | ImGuiKey_V);
   hand.settle();
   hand.check(hand.session().pins.size() == 4 && hand.experiment() == small_session().experiment,
              "a pasted session leaves the pins");
   ImGui::SetClipboardText("{");
   hand.leaves("no session", [&] { hand.click(pin_panel + "###paste pins"); });
-  hand.check(hand.stage.panel_input().messages.error.starts_with("The clipboard"), hand.stage.panel_input().messages.error);
+  hand.check(hand.error().starts_with("The clipboard"), hand.error());
 }
 
 /// As many pins as there may be, with every value of a thumbnail, are drawn; one more is refused.

@@ -133,17 +133,16 @@ CASE(input, files_by_typed_path) {
     }
     hand.fill("//$FOCUSED/##path", text);
     hand.settle();
-    for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
+    hand.close_popups();
   };
   hand.leaves("a file that is not there", [&] { open("/nowhere/none.safetensors"); });
-  const std::string message = hand.stage.panel_input().messages.error;
-  hand.check(message.find("none.safetensors") != std::string::npos, "the status bar names it: " + message);
+  hand.expect_error("none.safetensors");
   hand.check(hand.stage.panel_input().answer.result != nullptr, "the window keeps what it shows");
   open(example_file() + ":1");
   const Problem& problem = hand.experiment().problem;
   hand.check(problem.input.kind == InputKind::tensors && problem.input.index == 1 && problem.n == problem.input.tensors->n,
              "head 1 of the typed file is the input");
-  hand.check(hand.stage.panel_input().messages.error.empty(), "an answer clears the message");
+  hand.check(hand.error().empty(), "an answer clears the message");
   hand.check(shown_file("/a/qkv.safetensors,k_scale=/b/s.npy") == "qkv.safetensors", "scales are no part of the name");
 }
 
@@ -159,27 +158,17 @@ CASE(input, broken_files_dropped) {
   folder.write(
       "lost.json",
       R"({"schema":"attoscope.session/1","experiment":{"problem":{"input":{"kind":"tensors","file":"/no/t.safetensors"}}}})");
-  const std::vector<std::vector<std::string>> drops{{"note.txt"},
-                                                    {"photo.png"},
-                                                    {"empty.npy"},
-                                                    {"empty"},
-                                                    {"x.safetensors"},
-                                                    {"x.npy"},
-                                                    {"x.json"},
-                                                    {"broken.json"},
-                                                    {"other.json"},
-                                                    {"absent.npy"},
-                                                    {""},
-                                                    {"cut.safetensors"},
-                                                    {"note.txt", "cut.safetensors"},
-                                                    {"note.txt", "empty.npy", "cut.safetensors"}};
+  std::vector<std::vector<std::string>> drops{{"note.txt", "cut.safetensors"}, {"note.txt", "empty.npy", "cut.safetensors"}};
+  for (const char* const alone : {"note.txt", "photo.png", "empty.npy", "empty", "x.safetensors", "x.npy", "x.json",
+                                  "broken.json", "other.json", "absent.npy", "", "cut.safetensors"})
+    drops.push_back({alone});
   const auto before = hand.stage.panel_input().answer.result;
   for (const auto& names : drops) {
     std::vector<std::string> files;
     for (const std::string& file : names) files.push_back(folder / file);
     hand.stage.explorer().show_error("");
-    hand.leaves("dropping " + names[0], [&] { open_files(files, hand.stage.context()); });
-    const std::string message = hand.stage.panel_input().messages.error;
+    hand.leaves("dropping " + names[0], [&] { hand.open_files(files); });
+    const std::string message = hand.error();
     hand.check(message.size() > 10 && message.size() < 400 && message.find('\n') == std::string::npos,
                "one sentence about " + names[0] + ": " + message);
     hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows after " + names[0]);
@@ -193,15 +182,12 @@ CASE(input, good_files_dropped) {
   saved.experiment.format = fp16;
   saved.view.theme = Theme::light;
   write_file(file, session_text(saved));
-  open_files({file}, hand.stage.context());
-  hand.settle();
+  hand.open_files({file});
   saved.origin = hand.session().origin;
   hand.check(hand.session() == saved, "a dropped session is shown:" + difference(saved, hand.session()));
-  open_files({example_file()}, hand.stage.context());
-  hand.settle();
+  hand.open_files({example_file()});
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors, "dropped tensors are the input");
-  hand.check(hand.stage.panel_input().messages.error.empty(),
-             "nothing to complain about: " + hand.stage.panel_input().messages.error);
+  hand.check(hand.error().empty(), "nothing to complain about: " + hand.error());
 }
 
 // --- the main format --------------------------------------------------------------------------------------------------

@@ -56,9 +56,8 @@ CASE(questions, bring_the_numbers_to_the_front) {
   Session session = small_session();
   session.view.workspace = Workspace::sweep;
   hand.open(session);
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-  hand.enter("does order matter");
-  hand.frames(6);
+  hand.ask("does order matter");
+  hand.frames(4);
   hand.check(hand.view().workspace == Workspace::explore && hand.view().bits_show == BitsShow::schedules,
              "the palette leads there");
   hand.check(hand.exists("//Statistics/**/bits"), "the tab of the numbers is in front");
@@ -118,8 +117,7 @@ CASE(questions, title_of_the_picture) {
     write_file(folder / name, npy_bytes(96, 16, numbers.data()));
     files.push_back(folder / name);
   }
-  open_files(files, hand.stage.context());
-  hand.settle();
+  hand.open_files(files);
   hand.check(title(hand).find(" of q.npy, k.npy, v.npy, 96 tokens") != std::string::npos, title(hand));
 }
 

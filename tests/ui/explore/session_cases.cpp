@@ -112,7 +112,7 @@ CASE(session, copy_and_paste) {
   hand.choose(controls + "a/##algorithm", "split_kv");
   const Session copied = hand.session();
   hand.leaves("copy", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_C); });
-  hand.check(!hand.stage.panel_input().messages.notice.empty(), "says that it was copied");
+  hand.check(!hand.notice().empty(), "says that it was copied");
   std::vector<std::string> remarks;
   hand.check(parse_session(ImGui::GetClipboardText(), remarks) == copied && remarks.empty(), "the clipboard holds the session");
   hand.open(small_session());
@@ -123,18 +123,16 @@ CASE(session, copy_and_paste) {
       "undo the paste", [&] { hand.key(undo_key); }, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
   ImGui::SetClipboardText("a poem");
   hand.leaves("what is no session", [&] { in_menu(hand, "###paste"); });
-  hand.check(hand.stage.panel_input().messages.error.starts_with("The clipboard"),
-             "is refused: " + hand.stage.panel_input().messages.error);
+  hand.check(hand.error().starts_with("The clipboard"), "is refused: " + hand.error());
 }
 
 CASE(session, keys_in_a_text_field) {
-  hand.leaves("Ctrl+C, Ctrl+V and Ctrl+Z in a text field", [&] {
+  hand.leaves("keys of commands in a text field", [&] {
     hand.click(controls + "##input");
     hand.pick("open a file ...");
     hand.fill("//$FOCUSED/##path", "");
     for (const int key : {ImGuiKey_C, ImGuiKey_V, ImGuiKey_Z}) hand.key(ImGuiMod_Ctrl | key);
-    hand.key(ImGuiKey_Escape);
-    hand.key(ImGuiKey_Escape);
+    for (const ImGuiKey key : {ImGuiKey_T, ImGuiKey_5, ImGuiKey_Escape, ImGuiKey_Escape}) hand.key(key);
   });
 }
 
@@ -209,8 +207,7 @@ CASE(session, the_first_answer_comes) {
   }
   hand.check(fewest < 8192, "some rows come first: " + std::to_string(fewest));
   hand.settle();
-  const auto wait = [&] { return hand.stage.panel_input().answer.computing; };
-  for (int i = 0; i < 100000 && wait(); ++i) hand.frames(1);
+  hand.await("nothing is computed any more", [&] { return !hand.stage.panel_input().answer.computing; });
   hand.check(hand.stage.panel_input().answer.result->rows.size() == 8192, "then all");
   hand.check(hand.session() == session, "and nothing of the session moved");
 }
@@ -245,8 +242,7 @@ CASE(session, saving_by_typed_path) {
   expect_title("untitled — Attoscope");
   hand.leaves("Ctrl+S without a file asks for one", by_path(hand, save_key, office.folder / "mine"));
   hand.check(office.on_disk("mine.attoscope.json") == hand.session(), "the file holds the session");
-  hand.check(hand.stage.panel_input().messages.notice == "Saved " + (office.folder / "mine.attoscope.json") + ".",
-             hand.stage.panel_input().messages.notice);
+  hand.check(hand.notice() == "Saved " + (office.folder / "mine.attoscope.json") + ".", hand.notice());
   expect_title("mine — Attoscope");
   hand.click(controls + "mask/causal");
   hand.frames(2);
@@ -260,8 +256,7 @@ CASE(session, saving_by_typed_path) {
   hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.attoscope.json") == hand.session()),
              "saves there alone");
   hand.leaves("where nothing can be written", by_path(hand, save_as_key, "/dev/null/x.json"));
-  hand.check(hand.stage.panel_input().messages.error.find("/dev/null") != std::string::npos,
-             "one sentence: " + hand.stage.panel_input().messages.error);
+  hand.expect_error("/dev/null");
   hand.check(office.files().file == office.folder / "yours.json", "and the file stays");
 }
 
@@ -296,8 +291,7 @@ CASE(session, opening_and_undo) {
        {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
     const std::string path = office.folder.write(name, text);
     hand.leaves(name, by_path(hand, open_key, path));
-    hand.check(hand.stage.panel_input().messages.error.find(name) != std::string::npos,
-               "one sentence: " + hand.stage.panel_input().messages.error);
+    hand.expect_error(name);
   }
 }
 
@@ -307,8 +301,7 @@ CASE(session, recent_sessions) {
     Session session = small_session();
     session.experiment.problem.seed = static_cast<std::uint64_t>(name[0]);
     write_file(office.folder / name, session_text(session));
-    open_files({office.folder / name}, hand.stage.context());
-    hand.settle();
+    hand.open_files({office.folder / name});
   }
   std::filesystem::remove(office.folder / "a.json");
   hand.click(top_bar + "###session");
@@ -322,9 +315,7 @@ CASE(session, recent_sessions) {
   hand.pick("##recent 1");
   hand.settle();
   hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens it");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-  hand.frames(2);
-  hand.enter("open session: c");
+  hand.ask("open session: c");
   hand.settle();
   hand.check(hand.experiment().problem.seed == 'c', "so does the palette");
 }
@@ -333,9 +324,7 @@ CASE(session, remarks_are_listed) {
   Office office(hand);
   std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
   for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
-  open_files({office.folder.write("newer.json", text + "}")}, hand.stage.context());
-  hand.settle();
-  hand.frames(2);
+  hand.open_files({office.folder.write("newer.json", text + "}")});
   hand.check(hand.experiment().problem.n == 40, "what is understood is shown");
   hand.check(hand.stage.panel_input().messages.remarks.size() == 31, "every remark is told");
   hand.check(hand.exists("//Remarks/###remarks read"), "in a list");
@@ -347,9 +336,8 @@ CASE(session, remarks_are_listed) {
   hand.check(hand.stage.panel_input().messages.remarks.empty(), "does so, too");
   open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.context());
   hand.frames(3);
-  hand.check(!hand.exists("//Remarks/###remarks read") &&
-                 hand.stage.panel_input().messages.error.find("x is not a known key") != std::string::npos,
-             "one is told below");
+  hand.check(!hand.exists("//Remarks/###remarks read"), "one is told below");
+  hand.expect_error("x is not a known key");
 }
 
 CASE(session, dialogs_of_the_desktop) {

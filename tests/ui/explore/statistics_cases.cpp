@@ -12,7 +12,6 @@
 #include "kernels/questions/gpu_check.h"
 #include "kernels/questions/invariance.h"
 #include "kernels/questions/same_bits.h"
-#include "tests/support/eventually.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
@@ -45,10 +44,9 @@ CASE(statistics, every_detail) {
 CASE(statistics, check_of_the_bits) {
   hand.click(chooser + "bits");
   hand.leaves("check", [&] { hand.click(statistics + "###check bits"); });
-  for (int i = 0; i < 2000 && (hand.stage.panel_input().answering.same_bits || !hand.stage.panel_input().side.same_bits); ++i)
-    hand.frames(1);
+  const auto checked = [&] { return !hand.stage.panel_input().answering.same_bits && hand.stage.panel_input().side.same_bits; };
+  if (!hand.await("the bits were checked", checked)) return;
   const PanelInput input = hand.stage.panel_input();
-  if (!hand.check(input.side.same_bits != nullptr, "the bits were checked")) return;
   hand.check(input.side.same_bits->experiment == hand.experiment() && input.side.same_bits->agree() &&
                  input.side.same_bits->compared() >= 6,
              "they are the same");
@@ -121,12 +119,9 @@ std::string scrolled_to(Hand& hand, const std::string& item) {
 
 /// Waits until the sources of the error are known.
 bool await_sources(Hand& hand) {
-  const auto known = [&] {
+  return hand.await("the sources are known", [&] {
     return hand.stage.panel_input().side.why && answers(hand.stage.panel_input().side.why->experiment, hand.experiment());
-  };
-  const bool found = hand.check(eventually(known, [&] { hand.frames(1); }), "the sources are known");
-  hand.frames(2);
-  return found;
+  });
 }
 
 /// Every step that rounds has a bar, reached by scrolling if there is no room, and a click makes it exact.
@@ -168,12 +163,10 @@ CASE(statistics, sources_of_either_method) {
   const MethodNames names = method_names(hand.experiment());
   const auto choose = [&](const std::string& name, Field field) {
     hand.changes(name, [&] { hand.click(statistics + "why of/" + name); }, [&](Session& s) { s.view.field = field; });
-    const auto known = [&] {
-      const auto& why = hand.stage.panel_input().side.why;
+    hand.await("the sources of " + name + " are known", [&] {
+      const auto why = hand.stage.panel_input().side.why;
       return why && answers(why->experiment, explained_experiment(hand.session()));
-    };
-    hand.check(eventually(known, [&] { hand.frames(1); }), "the sources of " + name + " are known");
-    hand.frames(2);
+    });
   };
   choose(names.b, Field::b_ulps);
   hand.check(hand.stage.panel_input().side.why->total.mean_abs == hand.stage.panel_input().answer.result->b_error.mean_abs,
@@ -392,9 +385,7 @@ bool is_known(Hand& hand) {
   return known && known->experiment == invariance_question(hand.experiment());
 }
 bool await_answer(Hand& hand) {
-  for (int i = 0; i < 5000 && !is_known(hand); ++i) hand.frames(1);
-  hand.frames(3);
-  return hand.check(is_known(hand), "the schedules are compared");
+  return hand.await("the schedules are compared", [&] { return is_known(hand); });
 }
 
 /// The numbers are those of the question, and its table those of the command.

@@ -358,18 +358,6 @@ CASE(keys, tiles) {
   hand.changes("comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
 }
 
-CASE(keys, not_while_typing) {
-  hand.leaves("letters in a text field", [&] {
-    hand.click(controls + "##input");
-    hand.pick("open a file ...");
-    hand.fill("//$FOCUSED/##path", "");
-    hand.key(ImGuiKey_T);
-    hand.key(ImGuiKey_5);
-    hand.key(ImGuiKey_Escape);
-    hand.key(ImGuiKey_Escape);
-  });
-}
-
 CASE(keys, quit) {
   hand.leaves("Ctrl+Q", [&] {
     hand.check(!hand.stage.asked_to_quit, "not yet");

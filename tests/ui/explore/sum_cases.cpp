@@ -4,7 +4,6 @@
 
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/questions/product_sum.h"
-#include "tests/support/eventually.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/sum_rows.h"
@@ -115,8 +114,7 @@ const ProductSum& known_sum(Hand& hand, AttentionProduct product, bool of_b) {
     return sum && sum->question.product == product && sum->question.of_b == of_b &&
            sum->question.experiment == hand.experiment() && sum->question.row == hand.view().cell_row;
   };
-  hand.check(eventually(answered, [&] { hand.frames(1); }), "the sum is known");
-  hand.frames(2);
+  hand.await("the sum is known", answered);
   return *hand.stage.panel_input().side.sum;
 }
 

@@ -1,14 +1,10 @@
 // The list of a file's tensors: what is taken, a click that takes another, numbers, the choice that is kept; a kernel's
 // gradients.
-#include <chrono>
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/files/files.h"
 #include "kernels/experiment/rules.h"
-#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/output_files.h"
@@ -29,22 +25,12 @@ std::string file_of(const TemporaryDirectory& folder, const std::vector<std::str
   return folder.write("call.safetensors", bf16_file(tensors));
 }
 
-/// Draws frames until what was asked of another thread is there.
-void await(Hand& hand, const std::function<bool()>& is_there, const std::string& what) {
-  for (int i = 0; i < 10000 && !is_there(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hand.frames(1);
-  }
-  hand.check(is_there(), what);
-}
-
 const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
 
 /// Sequences of a packed call have a field beside that of the head: each keeps what the other says.
 CASE(tensors, sequences_have_a_field) {
   hand.open(small_session());
-  open_files({"tests/data/packed/packed.pt"}, hand.stage.context());
-  hand.settle();
+  hand.open_files({"tests/data/packed/packed.pt"});
   const auto index = [&] { return hand.experiment().problem.input.index; };
   hand.check(index() < 4 && hand.experiment().problem.n == 5, "a head of the first sequence is shown");
   hand.choose(controls + "##head", "###head 3");
@@ -63,11 +49,10 @@ CASE(tensors, letters_take_tensors) {
   hand.stage.places.recent = folder / "state/recent.json";
   hand.open(small_session());
   const std::string file = file_of(folder, {"a.x", "a.y", "b.z", "b.w"});
-  open_files({file}, hand.stage.context());
-  hand.settle();
+  hand.open_files({file});
   hand.frames(4);
   hand.check(hand.view().show_tensors && hand.view().listed_file == file, "a file without names shows its tensors");
-  hand.check(hand.stage.panel_input().messages.error.find("has no three tensors") != std::string::npos, "and says why");
+  hand.expect_error("has no three tensors");
   hand.check(hand.experiment().problem.input.kind == InputKind::normal, "the question stays");
   hand.leaves("Q alone", [&] { hand.click(row + "###Q a.x"); });
   hand.leaves("Q and K", [&] { hand.click(row + "###K b.z"); });
@@ -84,14 +69,12 @@ CASE(tensors, letters_take_tensors) {
   hand.click(list + "###close tensors");
   hand.check(!hand.view().show_tensors, "closed");
   hand.open(small_session());
-  open_files({file}, hand.stage.context());
-  hand.settle();
+  hand.open_files({file});
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).v[0] == 4,
              "the choice is kept for the file");
-  const auto drawn = [&] { hand.frames(1); };
-  hand.check(eventually([&] { return hand.exists(list + "###as named"); }, drawn), "the list is open again");
+  hand.await("the list is open again", [&] { return hand.exists(list + "###as named"); });
   hand.click(list + "###as named");
-  hand.check(eventually([&] { return hand.view().listed_file == file; }, drawn), "by its names there is no call");
+  hand.await("by its names there is no call", [&] { return hand.view().listed_file == file; });
 }
 
 /// A row tells its numbers when it is opened; with names Q, K, V are taken, and O and dO by their letters.
@@ -100,26 +83,22 @@ CASE(tensors, rows_and_parts) {
   hand.stage.places.recent = "";
   hand.open(small_session());
   const std::string file = file_of(folder, {"q", "k", "v", "mine", "grads", "e", "f", "g", "h"});
-  open_files({file}, hand.stage.context());
-  hand.settle();
+  hand.open_files({file});
   hand.frames(4);
   hand.check(hand.view().show_tensors && shown(hand).v[0] == 3, "a file with many tensors shows them");
   hand.click(row + "###mine");
   const auto numbers = [&] { return hand.stage.panel_input().side.tensor_statistics; };
-  await(
-      hand, [&] { return numbers() != nullptr && numbers()->mean == 4 && numbers()->count == n * d; }, "its numbers are read");
+  hand.await("its numbers are read", [&] { return numbers() != nullptr && numbers()->mean == 4 && numbers()->count == n * d; });
   hand.check(hand.stage.state->tensors.opened == file + ":mine", "the row is open");
   hand.click(row + "###O mine");
   const auto values = [&] { return hand.experiment().loaded.values; };
-  await(hand, [&] { return has_loaded(hand.experiment()) && values() && (*values())[0] == 4; }, "O is compared");
+  hand.await("O is compared", [&] { return has_loaded(hand.experiment()) && values() && (*values())[0] == 4; });
   hand.settle();
   hand.click(row + "###dO grads");
   const Backward& backward = hand.experiment().backward;
-  await(hand, [&] { return backward.on && backward.d_o_file.file == file + ":grads"; }, "dO");
+  hand.await("dO", [&] { return backward.on && backward.d_o_file.file == file + ":grads"; });
   hand.changes("closed", [&] { hand.click(list + "###close tensors"); }, [](Session& s) { s.view.show_tensors = false; });
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-  hand.enter("list its tensors");
-  hand.frames(2);
+  hand.ask("list its tensors");
   hand.check(hand.view().show_tensors, "the palette lists them");
   hand.click(list + "###close tensors");
   hand.changes(
@@ -146,7 +125,7 @@ CASE(gradients, of_a_kernel) {
     hand.settle();
     const bool is_right = values == &golden.values;
     const auto found = [&] { return hand.stage.panel_input().side.kernel_gradients; };
-    await(hand, [&] { return found() && found()->rounded[0] == is_right; }, "it is judged");
+    hand.await("it is judged", [&] { return found() && found()->rounded[0] == is_right; });
     hand.check(hand.session().kernel_gradients.dq == folder / name, "the file is in the session");
     const PanelInput input = hand.stage.panel_input();
     hand.check(input.answer.result->backward->a.dq.values == *values, "dQ is the file's");
@@ -156,7 +135,7 @@ CASE(gradients, of_a_kernel) {
   hand.changes(
       "a's again", [&] { hand.choose(controls + "dQ/##incoming", "a's"); }, [](Session& s) { s.kernel_gradients.dq.clear(); });
   const auto numbers = [&] { return hand.stage.panel_input().answer.result->backward->a.dq.values; };
-  await(hand, [&] { return numbers() == own->backward->a.dq.values; }, "and its numbers");
+  hand.await("and its numbers", [&] { return numbers() == own->backward->a.dq.values; });
 }
 
 CASE(strip, long_legends_take_more_lines) {

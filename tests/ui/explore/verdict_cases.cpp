@@ -1,9 +1,6 @@
 // The room of the verdict: all heads of a loaded output judged, from opening it to the first wrong element.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -14,7 +11,6 @@
 #include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
-#include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/explore/output_files.h"
 #include "ui/controls/controls.h"
@@ -58,19 +54,12 @@ void write_dump(const TemporaryDirectory& folder) {
 
 HeadVerdicts verdicts(Hand& hand) { return shown_verdicts(hand.experiment(), hand.stage.panel_input()); }
 
-void await(Hand& hand, const std::string& what, const std::function<bool()>& holds) {
-  hand.check(eventually(holds, [&] { hand.frames(1); }), what);
-}
-
 /// Waits until all heads and the one on screen are judged.
 void await_verdicts(Hand& hand, const std::string& name) {
   hand.settle();
-  await(hand, name + ": all heads are judged, " + hand.stage.panel_input().messages.error,
-        [&] { return verdicts(hand).complete(); });
-  hand.frames(2);
+  hand.await(name + ": all heads are judged", [&] { return verdicts(hand).complete(); });
   hand.settle();
-  await(hand, "the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
-  hand.frames(2);
+  hand.await("the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
 }
 
 /// Expects the verdict of each head in the window to be that of `attoscope judge`, and also all words about the one on screen.
@@ -100,33 +89,13 @@ std::string cell(int head) { return heatmap + "**/##head " + std::to_string(head
 
 // --- from a folder to the first wrong element -------------------------------------------------------------------------
 
-/// A file dropped while something else is on screen leads to the error of the output.
-CASE(verdict, dropped_elsewhere) {
-  const TemporaryDirectory folder;
-  Result r = compute(small_session().experiment);
-  r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
-  for (const auto& [workspace, picture] :
-       {std::pair{Workspace::explore, PictureKind::scores}, std::pair{Workspace::sweep, PictureKind::rescales},
-        std::pair{Workspace::train, PictureKind::heads}, std::pair{Workspace::learn, PictureKind::output}}) {
-    hand.open(small_session());
-    hand.view().workspace = workspace, hand.view().picture = picture, hand.view().field = Field::b;
-    hand.frames(3);
-    hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
-    hand.settle();
-    const View& view = hand.view();
-    hand.check(view.workspace == Workspace::explore && view.picture == PictureKind::output && view.field == Field::a_error,
-               "the output's error is shown");
-  }
-}
-
 /// A dump of 30 x 9 heads, two of them wrong: from opening it to the first wrong element of each by clicks alone.
 CASE(verdict, a_dump_of_270_heads) {
   const TemporaryDirectory folder;
   write_dump(folder);
   hand.stage.resize(1600, 1000);
   const std::string path = folder / "";
-  hand.stage.explorer().open_dropped(hand.session(), {path.substr(0, path.size() - 1)});
+  hand.drop({path.substr(0, path.size() - 1)});
   await_verdicts(hand, "the dump");
   expect_judge(hand, JudgedFiles(std::make_shared<const CallFiles>(hand.experiment().problem.input.file)), "the dump");
   hand.check(heads_words(verdicts(hand)) == "2 of 270 heads wrong", heads_words(verdicts(hand)));
@@ -168,9 +137,8 @@ CASE(verdict, judging_stopped) {
   write_dump(folder);
   const std::string path = folder / "";
   hand.stage.state->heads.unjudged = path.substr(0, path.size() - 1);
-  hand.stage.explorer().open_dropped(hand.session(), {path.substr(0, path.size() - 1)});
-  hand.settle();
-  await(hand, "the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.drop({path.substr(0, path.size() - 1)});
+  hand.await("the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   hand.check(heads_words(verdicts(hand)) == "0 of 270 heads judged", heads_words(verdicts(hand)));
   hand.check(heads_tone(verdicts(hand)) == colours().text, "no colour says rounded or wrong yet");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded() &&
@@ -204,9 +172,8 @@ CASE(verdict, field_of_tolerances) {
   Result r = compute(small_session().experiment);
   r.a.values[37 * 16 + 5] += 3;
   write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
-  await(hand, "it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
-  hand.frames(2);
+  hand.drop({folder / "one.npy"});
+  hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   hand.choose(combo, "tolerance/     error \\/ tolerance");
   hand.frames(3);
   const HeatState& heat = hand.stage.state->heat;
@@ -240,9 +207,9 @@ CASE(verdict, suspects) {
   const Result r = compute(e);
   write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
   hand.stage.resize(1600, 1000);
-  hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
-  await(hand, "it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
-  await(hand, "its recurrence is shown", [&] {
+  hand.drop({folder / "wrong.npy"});
+  hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.await("its recurrence is shown", [&] {
     const PanelInput input = hand.stage.panel_input();
     return recurrence_answer(input) != input.answer.result && why_no_recurrence(input).empty();
   });
@@ -259,7 +226,7 @@ CASE(verdict, suspects) {
     hand.click(line(i));
     hand.frames(2);
     hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip == all[i].slip->text, "swiped against it");
-    await(hand, "its output is shown", [&] {
+    hand.await("its output is shown", [&] {
       const PanelInput input = hand.stage.panel_input();
       return input.side.slip_output && input.side.slip_output->text == all[i].slip->text;
     });
@@ -267,147 +234,6 @@ CASE(verdict, suspects) {
   hand.click(line(1));
   hand.frames(2);
   hand.check(hand.view().comparison == Comparison::none && !hand.view().second_slip, "the swipe ends");
-}
-
-// --- the table of a kernel author -------------------------------------------------------------------------------------
-
-constexpr int rows = 130, depth = 20, query_heads = 4, key_heads = 2, tile = 32;
-
-/// A loop over tiles of keys with a mistake.
-struct Kernel {
-  double scale = 1 / std::sqrt(double{depth}), score_factor = 1;
-  int tail = 0;                           ///< keys of zeros behind the last that count
-  int late_from = 0, late_to = 0;         ///< rows whose mask is a key too narrow
-  bool first_max = false;                 ///< the max of the first tile is kept
-  bool l_a_tile = false, l_each = false;  ///< l is stored in fp16 after each tile, or each addition
-  bool short_exp = false;                 ///< exp2 by a polynomial of degree 2
-  bool p_e4m3 = false;
-  int padding = 0;  ///< the first keys are hidden: rows that see none become NaN
-};
-
-double exp_of(double x, bool brief) {
-  if (!brief) return std::exp(x);
-  const double y = x * 1.4426950408889634, whole = std::floor(y), f = y - whole;
-  return std::ldexp(1 + f * (0.6565 + 0.3435 * f), static_cast<int>(whole));
-}
-
-/// One row of one head, d numbers in fp16.
-void run_row(const Kernel& kernel, const double* q, const double* k, const double* v, int row, double* out) {
-  double m = -std::numeric_limits<double>::infinity(), l = 0;
-  std::array<double, depth> O{};
-  const int last = row - (row >= kernel.late_from && row < kernel.late_to ? 1 : 0);
-  const int end = row == rows - 1 ? rows + kernel.tail : last + 1;
-  for (int begin = 0; begin < end; begin += tile) {
-    const int stop = std::min(end, begin + tile);
-    std::array<double, tile> S{};
-    double most = -std::numeric_limits<double>::infinity();
-    for (int j = begin; j < stop; ++j) {
-      double sum = 0;
-      for (int c = 0; c < depth && j < rows; ++c) sum += q[c] * k[j * depth + c];
-      S[static_cast<std::size_t>(j - begin)] =
-          j < kernel.padding ? -std::numeric_limits<double>::infinity() : sum * kernel.scale;
-      most = std::max(most, S[static_cast<std::size_t>(j - begin)]);
-    }
-    const double before = m;
-    if (!kernel.first_max || begin == 0) m = std::max(m, most);
-    const double alpha = std::isinf(before) ? 0 : exp_of(before - m, kernel.short_exp);
-    l *= alpha;
-    for (double& x : O) x *= alpha;
-    for (int j = begin; j < stop; ++j) {
-      const double e = exp_of(S[static_cast<std::size_t>(j - begin)] - m, kernel.short_exp);
-      const double P = round(kernel.p_e4m3 ? e4m3 : fp16, e);
-      l += e;
-      if (kernel.l_each) l = round(fp16, l);
-      for (int c = 0; c < depth && j < rows; ++c) O[static_cast<std::size_t>(c)] += P * v[j * depth + c];
-    }
-    if (kernel.l_a_tile) l = round(fp16, l);
-  }
-  for (int c = 0; c < depth; ++c) out[c] = round(fp16, O[static_cast<std::size_t>(c)] / l);
-}
-
-/// Q, K, V of all heads, and the output of a kernel.
-struct CallOfTable {
-  std::vector<double> q, k, v, o;
-};
-CallOfTable call_of_table(const Kernel& kernel, bool wrong_group) {
-  CallOfTable call;
-  Experiment e = small_session().experiment;
-  e.format = fp16;
-  e.problem.n = rows, e.problem.d = depth;
-  for (int h = 0; h < query_heads; ++h) {
-    e.problem.seed = static_cast<std::uint64_t>(h) + 5;
-    const Result r = compute(e);
-    for (const double x : r.inputs->q) call.q.push_back(round(fp16, x * kernel.score_factor));
-    if (h >= key_heads) continue;
-    call.k.insert(call.k.end(), r.inputs->k.begin(), r.inputs->k.end());
-    call.v.insert(call.v.end(), r.inputs->v.begin(), r.inputs->v.end());
-  }
-  constexpr std::size_t head = std::size_t{rows} * depth;
-  call.o.resize(query_heads * head);
-  for (int h = 0; h < query_heads; ++h) {
-    const auto group = static_cast<std::size_t>(wrong_group ? h % key_heads : h / (query_heads / key_heads));
-    for (int row = 0; row < rows; ++row) {
-      const std::size_t at = static_cast<std::size_t>(h) * head + static_cast<std::size_t>(row) * depth;
-      run_row(kernel, call.q.data() + at, call.k.data() + group * head, call.v.data() + group * head, row, call.o.data() + at);
-    }
-  }
-  return call;
-}
-
-/// Rows 96 to 127 of the last head stand in place of those of the next tile, and are missing.
-void move_tile(CallOfTable& call) {
-  const auto from = call.o.end() - std::ptrdiff_t{rows} * depth + std::ptrdiff_t{2 * tile} * depth;
-  std::copy_n(from, tile * depth, from + std::ptrdiff_t{tile} * depth);
-  std::fill_n(from, tile * depth, 0.0);
-}
-
-struct TableRow {
-  std::string name;
-  Kernel kernel{};
-  bool wrong = true;
-  bool wrong_group = false, moved = false;
-};
-
-/// The rows of a kernel author's table: the window's verdict on every head is that of `attoscope judge`.
-CASE(verdict, table_of_a_kernel_author) {
-  const std::vector<TableRow> table{
-      {.name = "none", .kernel = {}, .wrong = false},
-      {.name = "none, large scores", .kernel = {.score_factor = 6}, .wrong = false},
-      {.name = "scale of the padded d", .kernel = {.scale = 1 / std::sqrt(24.0)}},
-      {.name = "keys behind the last tile", .kernel = {.tail = 30}},
-      {.name = "causal off by one in a tile", .kernel = {.late_from = 64, .late_to = 96}},
-      {.name = "the other head of K and V", .kernel = {}, .wrong_group = true},
-      {.name = "the first max kept", .kernel = {.first_max = true}, .wrong = false},
-      {.name = "the first max kept, large scores", .kernel = {.score_factor = 6, .first_max = true}},
-      {.name = "a tile moved", .kernel = {}, .moved = true},
-      {.name = "l in fp16, each tile", .kernel = {.l_a_tile = true}, .wrong = false},
-      {.name = "l in fp16, each addition", .kernel = {.l_each = true}},
-      {.name = "exp2 of degree 2", .kernel = {.short_exp = true}},
-      {.name = "P in e4m3", .kernel = {.p_e4m3 = true}},
-      {.name = "NaN in rows that see no key", .kernel = {.padding = 5}}};
-  for (const TableRow& row : table) {
-    const TemporaryDirectory folder;
-    CallOfTable call = call_of_table(row.kernel, row.wrong_group);
-    if (row.moved) move_tile(call);
-    write_file(folder / "q.npy", npy_of(call.q, query_heads, rows, depth));
-    write_file(folder / "k.npy", npy_of(call.k, key_heads, rows, depth));
-    write_file(folder / "v.npy", npy_of(call.v, key_heads, rows, depth));
-    write_file(folder / "o.npy", npy_of(call.o, query_heads, rows, depth));
-    Session session = small_session();
-    session.experiment.problem.mask.kind = row.kernel.padding > 0 ? Mask::Kind::padding : Mask::Kind::causal;
-    if (row.kernel.padding > 0) session.experiment.problem.mask.window = row.kernel.padding;
-    hand.open(session);
-    hand.stage.explorer().open_dropped(hand.session(),
-                                       {folder / "q.npy", folder / "k.npy", folder / "v.npy", folder / "o.npy"});
-    await_verdicts(hand, row.name);
-    expect_judge(hand,
-                 JudgedFiles({.q = folder / "q.npy", .k = folder / "k.npy", .v = folder / "v.npy", .o = folder / "o.npy"}),
-                 row.name);
-    hand.check((verdicts(hand).wrong > 0) == row.wrong || row.name == "l in fp16, each tile",
-               row.name + ": " + heads_words(verdicts(hand)));
-    if (verdicts(hand).wrong > 0)
-      hand.check(hand.experiment().problem.input.index == verdicts(hand).worst->head, row.name + ": the worst head is open");
-  }
 }
 
 }  // namespace

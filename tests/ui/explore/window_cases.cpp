@@ -36,14 +36,7 @@ CASE(layout, panel_sizes) {
   hand.frames(4);
   hand.changes("the line beside the pins", drag({place_of(heatmap_window).x - 0.5f, 300}, 40, 0),
                [](Session& s) { s.view.panels.pins = 328; });
-  hand.changes(
-      "reset layout",
-      [&] {
-        hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-        hand.frames(2);
-        hand.enter("reset layout");
-      },
-      [](Session& s) { s.view.panels = {}; });
+  hand.changes("reset layout", [&] { hand.ask("reset layout"); }, [](Session& s) { s.view.panels = {}; });
   for (const double absurd : {64.0, 8192.0}) {
     hand.view().panels = {absurd, absurd, absurd};
     hand.frames(4);
@@ -124,18 +117,15 @@ CASE(progress, cancelling) {
     hand.check(largest > 0 && largest < 1, "it says how far it is");
     const Session before = hand.session();
     by_key ? hand.key(ImGuiKey_Escape) : hand.click("//Status bar/###cancel");
-    for (int i = 0; i < 20000 && hand.stage.panel_input().answer.computing; ++i) hand.frames(1);
-    hand.frames(2);
+    hand.await("it stops", [&] { return !hand.stage.panel_input().answer.computing; });
+    hand.check(hand.error().starts_with("Stopped: "), "it says so: " + hand.error());
     const PanelInput input = hand.stage.panel_input();
-    hand.check(!input.answer.computing && input.messages.error.starts_with("Stopped: "),
-               "it stops and says so: " + input.messages.error);
     hand.check(input.answer.result && (input.answer.result == old || input.answer.result->experiment == before.experiment),
                "the picture stays");
     hand.check(hand.session() == before, "nothing else changes");
     hand.experiment() = small_session().experiment;
     hand.settle();
-    hand.check(hand.stage.panel_input().messages.error.empty() &&
-                   hand.stage.panel_input().answer.result->experiment == hand.experiment(),
+    hand.check(hand.error().empty() && hand.stage.panel_input().answer.result->experiment == hand.experiment(),
                "and it goes on");
   }
 }
@@ -229,7 +219,7 @@ CASE(tooltips, seldom_controls_are_explained) {
   session = all_heads(128);
   session.view.heads_show = HeadsShow::kv_cache;
   hand.open(session);
-  for (int i = 0; i < 20000 && !hand.exists(heatmap + "**/##kv head 0"); ++i) hand.frames(1);
+  hand.await("heads are there", [&] { return hand.exists(heatmap + "**/##kv head 0"); });
   explained({heatmap + "heads show/grid", heatmap + "heads show/pictures", heatmap + "heads show/KV cache",
              heatmap + "**/###bf16", heatmap + "**/###nvfp4", heatmap + "**/##kv head 3"});
 }
@@ -351,15 +341,12 @@ CASE(states, too_large) {
   hand.experiment().problem.n = max_n;
   hand.experiment().problem.d = max_d;
   hand.settle();
-  const std::string message = hand.stage.panel_input().messages.error;
-  hand.check(!message.empty() && message.find("bytes") != std::string::npos, "refused with the bytes: " + message);
+  hand.expect_error("bytes");
   hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows");
   hand.experiment().problem.n = 32;
   hand.experiment().problem.d = 8;
   hand.settle();
-  hand.check(hand.stage.panel_input().messages.error.empty() &&
-                 hand.stage.panel_input().answer.result->experiment == hand.experiment(),
-             "and goes on");
+  hand.check(hand.error().empty() && hand.stage.panel_input().answer.result->experiment == hand.experiment(), "and goes on");
 }
 
 CASE(states, remarks_of_a_session_file) {

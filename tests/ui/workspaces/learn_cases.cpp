@@ -399,10 +399,8 @@ CASE(learn, live_numbers) {
           const auto answers = hand.stage.panel_input().learn.answers;
           return answers && std::ranges::any_of(*answers, [&](const LessonAnswerPtr& a) { return a->question == asked; });
         };
-        for (int i = 0; i < 2000 && !known(); ++i) hand.frames(1);
-        hand.check(known(), lesson.name + ": " + block.numbers.front().target + " is answered");
+        hand.await(lesson.name + ": " + block.numbers.front().target + " is answered", known);
         const LessonQuestion question = asked;
-        hand.frames(2);
         hand.click(anywhere + "number");
         hand.settle();
         const Experiment& e = hand.experiment();

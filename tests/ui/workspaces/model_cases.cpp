@@ -1,10 +1,8 @@
 // The Model workspace: a random model is run, attributed, cancelled, and its heads are opened in Explore.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "app/files/files.h"
 #include "app/model/model_files.h"
@@ -97,12 +95,7 @@ Session model_session(const TinyCheckpoint& checkpoint, int tokens = 40) {
 
 /// Draws frames until the model is `ready`.
 void wait_for(Hand& hand, const std::function<bool(const ModelView&)>& ready, const std::string& what) {
-  for (int i = 0; i < 8000 && !ready(hand.stage.model().view()); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hand.frames(1);
-  }
-  hand.check(ready(hand.stage.model().view()), what);
-  hand.frames(2);
+  hand.await(what, [&] { return ready(hand.stage.model().view()); });
 }
 bool is_read(const ModelView& v) { return v.reading != nullptr && !v.progress.reads; }
 bool is_idle(const ModelView& v) { return !v.progress.runs && !v.progress.attributes && !v.progress.opens; }
@@ -317,11 +310,7 @@ CASE(model, head_in_explore) {
   run_model(hand);
   const Session before = hand.session();
   hand.click(model_middle + "**/##head 6");  // layer 1, head 2
-  for (int i = 0; i < 8000 && hand.view().workspace == Workspace::model; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hand.frames(1);
-  }
-  hand.check(hand.view().workspace == Workspace::explore, "Explore is on show");
+  hand.await("Explore is on show", [&] { return hand.view().workspace == Workspace::explore; });
   hand.settle();
   const Experiment& e = hand.experiment();
   const LanguageModel model = read_language_model(checkpoint.path());

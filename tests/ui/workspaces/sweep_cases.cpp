@@ -1,10 +1,8 @@
 // The Sweep workspace: every control of the plan, running, pausing, opening a point, and every state.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "tests/ui/cases.h"
 #include "ui/sweep/series.h"
@@ -28,12 +26,7 @@ Session sweep_session() {
 
 /// Draws frames until the sweep is `ready`.
 void wait(Hand& hand, const std::function<bool(const SweepView&)>& ready, const std::string& what) {
-  for (int i = 0; i < 4000 && !ready(hand.stage.panel_input().sweep); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hand.frames(1);
-  }
-  hand.check(ready(hand.stage.panel_input().sweep), what);
-  hand.frames(2);
+  hand.await(what, [&] { return ready(hand.stage.panel_input().sweep); });
 }
 
 bool complete(const SweepView& v) {
@@ -72,7 +65,7 @@ CASE(sweep, parameters) {
     hand.key(ImGuiKey_Escape);
   });
   hand.frames(2);
-  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "while its search field had the keyboard");
+  hand.check(!hand.has_popup(), "while its search field had the keyboard");
 }
 
 CASE(sweep, values) {

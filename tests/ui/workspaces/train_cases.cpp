@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "app/train/train_seeds.h"
 #include "imgui_internal.h"
@@ -82,7 +80,7 @@ CASE(train, figures) {
   hand.leaves("a figure", [&] {
     hand.click(middle + "###save deviation");
     hand.pick("###keep");
-    for (int i = 0; i < 20000 && hand.stage.exporter.busy(); ++i) hand.frames(1);
+    hand.await("it is done", [&] { return !hand.stage.exporter.busy(); });
   });
   const std::string drawn = folder / "pictures/attoscope-deviation-1/attoscope-deviation-1.svg";
   hand.check(std::filesystem::exists(drawn),
@@ -429,12 +427,7 @@ Session tiny_session(const TemporaryDirectory& scratch) {
 
 /// Draws frames until the view is as it should be.
 void wait_for(Hand& hand, const std::function<bool(const TrainView&)>& ready, const std::string& what) {
-  for (int i = 0; i < 8000 && !ready(hand.stage.panel_input().train); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    hand.frames(1);
-  }
-  hand.check(ready(hand.stage.panel_input().train), what);
-  hand.frames(2);
+  hand.await(what, [&] { return ready(hand.stage.panel_input().train); });
 }
 
 /// A tiny model, really trained by the buttons.
