@@ -45,12 +45,7 @@ std::string shape_of(const std::string& path) {
   return bytes.substr(at, bytes.find(')') - at + 1);
 }
 
-nlohmann::json json_of(std::vector<std::string> options) {
-  options.insert(options.end(), {"--json", "-"});
-  const Outcome outcome = small_run(options);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return outcome.code == 0 ? nlohmann::json::parse(outcome.out) : nlohmann::json();
-}
+nlohmann::json json_of(const std::vector<std::string>& options) { return testing::json_of(with(small_sizes, options)); }
 
 std::vector<std::string> keys_of(const nlohmann::ordered_json& json) {
   std::vector<std::string> keys;
@@ -190,13 +185,8 @@ TEST(BackwardCommand, TakesDOAndDLFromFiles) {
                     two = scratch.write("two.npy", npy_bytes(20, 8, d_o.data() + 160)),
                     vector = scratch.write("dlse.npy", npy_bytes(std::span<const double>(d_lse))),
                     column = scratch.write("column.npy", npy_bytes(20, 1, d_lse.data()));
-  const std::vector<std::string> base{"run", "--n", "20", "--d", "8", "--backward", "--json", "-"};
-  const auto digest = [&](std::vector<std::string> more) {
-    std::vector<std::string> all = base;
-    all.insert(all.end(), more.begin(), more.end());
-    const Outcome outcome = attoscope(all);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return outcome.code == 0 ? nlohmann::json::parse(outcome.out)["backward"]["digests"]["golden"].get<std::string>() : "";
+  const auto digest = [](const std::vector<std::string>& more) {
+    return testing::json_of(with({"run", "--n", "20", "--d", "8", "--backward"}, more))["backward"]["digests"]["golden"];
   };
   const std::string folder = scratch / "saved";
   digest({"--do", one, "--dlse", vector, "--save", folder});
@@ -260,9 +250,8 @@ TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   const TemporaryDirectory scratch;
   const std::vector<double> numbers(60, 1.0);
   const std::string small = scratch.write("do.npy", npy_bytes(6, 10, numbers.data()));
-  const auto refused = [](std::vector<std::string> options, int code, const std::string& sentence) {
-    options.insert(options.begin(), {"run", "--n", "20", "--d", "8"});
-    expect_refused(options, code, sentence);
+  const auto refused = [](const std::vector<std::string>& options, int code, const std::string& sentence) {
+    expect_refused(with({"run", "--n", "20", "--d", "8"}, options), code, sentence);
   };
   refused({"--backward", "--gradient", "hw"}, 2, "--gradient: 'hw' is no backward pass, expected one of grad_exact");
   refused({"--gradient-order", "sideways"}, 2,

@@ -152,10 +152,8 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
       {{"--set", "a.sum_rounded_P=1"}, "--set a.sum_rounded_P is '1', expected true or false"},
   };
   for (const auto& [options, sentence] : wrong) {
-    std::vector<std::string> arguments{"run"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
     SCOPED_TRACE(options[0] + " " + options[1]);
-    expect_refused(arguments, 2, sentence);
+    expect_refused(with({"run"}, options), 2, sentence);
   }
 }
 

@@ -64,9 +64,7 @@ TEST(Devices, GpusThatAreNotThereFailWhileRunning) {
     EXPECT_THAT(usable_device(spec).remark, HasSubstr("; the CPU computes."));
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}}) {
-      std::vector<std::string> arguments = command;
-      arguments.insert(arguments.end(), {"--device", spec});
-      expect_refused(arguments, 1, why_no_cuda());
+      expect_refused(with(command, {"--device", spec}), 1, why_no_cuda());
     }
   }
 }
@@ -83,9 +81,7 @@ TEST(Devices, AGpuBeyondTheLastIsNamedWithThoseThatThereAre) {
 TEST(Devices, WrongWordsAreCode2InEveryCommand) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}}) {
-    std::vector<std::string> arguments = command;
-    arguments.insert(arguments.end(), {"--device", "tpu"});
-    expect_refused(arguments, 2, "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
+    expect_refused(with(command, {"--device", "tpu"}), 2, "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
   }
   expect_refused({"x.npy", "run"}, 2, "'x.npy' was not expected before a command");
   expect_refused({"no_such_file.npy"}, 2, "'no_such_file.npy' does not exist, expected a session or files of tensors");

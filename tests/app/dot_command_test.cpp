@@ -44,9 +44,7 @@ struct Files {
 
   std::vector<std::string> command(const std::vector<std::string>& more = {}, const std::string& gpu = "h100",
                                    const std::string& format = "fp16") const {
-    std::vector<std::string> all{"dot", gpu, "--format", format, "--a", a, "--b", b, "--out", d};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return with({"dot", gpu, "--format", format, "--a", a, "--b", b, "--out", d}, more);
   }
 };
 
@@ -120,10 +118,7 @@ TEST(Dot, SaysWhereNothingWasRecorded) {
 TEST(Dot, CountsWhatItRounds) {
   const Files files;
   const std::string a = files.scratch.write("f8.npy", npy_of<double>("(2, 3)", {1.0, 1.0 / 3, 1e9, 1, 1, -0.0}));
-  const Outcome outcome =
-      attoscope({"dot", "a100", "--format", "fp16", "--a", a, "--b", files.b, "--out", files.d, "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const json told = json::parse(outcome.out);
+  const json told = json_of({"dot", "a100", "--format", "fp16", "--a", a, "--b", files.b, "--out", files.d});
   EXPECT_EQ(told["changed"]["a"], 2);
   EXPECT_EQ(told["changed"]["b"], 0);
   EXPECT_EQ(told["nonfinite"], 1) << "fp16 has no 1e9";

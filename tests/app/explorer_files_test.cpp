@@ -178,13 +178,14 @@ TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
 
 /// Six tokens of three heads, whose outputs are in another file of the same folder.
 TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
-  using testing::entry;
   std::filesystem::create_directories(scratch_ / "dump/run_call0001");
-  const std::string inputs = "{" + entry("arg_1", "F32", "[6,3,2]", 0, 144) + "," + entry("arg_2", "F32", "[6,1,2]", 144, 192) +
-                             "," + entry("arg_3", "F32", "[6,1,2]", 192, 240) + "}";
-  scratch_.write("dump/run_call0001/inputs.safetensors", testing::safetensors(inputs, 240));
+  const FileTensor shared{"arg_2", "F32", "[6,1,2]", std::string(48, '\0')};
+  scratch_.write("dump/run_call0001/inputs.safetensors",
+                 testing::safetensors({{"arg_1", "F32", "[6,3,2]", std::string(144, '\0')},
+                                       shared,
+                                       {"arg_3", shared.type, shared.shape, shared.bytes}}));
   scratch_.write("dump/run_call0001/outputs.safetensors",
-                 testing::safetensors("{" + entry("result", "F32", "[6,3,2]", 0, 144) + "}", 144));
+                 testing::safetensors({{"result", "F32", "[6,3,2]", std::string(144, '\0')}}));
   Session session = small_session();
   explorer_.open_dropped(session, {scratch_ / "dump"});
   const PanelInput input = settled(session);
@@ -255,12 +256,11 @@ TEST_F(ExplorerFiles, FilesOfTwoLayersAreDroppedTogether) {
 }
 
 TEST_F(ExplorerFiles, ALayerThatCannotBeShownIsNamed) {
-  using testing::entry;
-  const std::string header = "{" + entry("0.q", "F32", "[2,3]", 0, 24) + "," + entry("0.k", "F32", "[2,3]", 24, 48) + "," +
-                             entry("0.v", "F32", "[2,3]", 48, 72) + "," + entry("1.q", "F32", "[2,3]", 72, 96) + "," +
-                             entry("1.k", "F32", "[3,2]", 96, 120) + "," + entry("1.v", "F32", "[2,3]", 120, 144) + "}";
+  std::vector<FileTensor> tensors;
+  for (const std::string name : {"0.q", "0.k", "0.v", "1.q", "1.k", "1.v"})
+    tensors.push_back({name, "F32", name == "1.k" ? "[3,2]" : "[2,3]", std::string(24, '\0')});
   Session session = small_session();
-  explorer_.open_dropped(session, {scratch_.write("x.safetensors", testing::safetensors(header, 144))});
+  explorer_.open_dropped(session, {scratch_.write("x.safetensors", testing::safetensors(tensors))});
   EXPECT_THAT(settled(session).messages.notice,
               ::testing::AllOf(HasSubstr("Left out: "), HasSubstr("tensor '1.k' has shape [3, 2]")));
 }

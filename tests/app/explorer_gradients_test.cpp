@@ -80,13 +80,11 @@ TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
 }
 
 TEST_F(ExplorerGradients, AreAmongTheTensorsOfAFile) {
-  const std::string numbers(static_cast<std::size_t>(2 * 3 * 4), '\0');
-  const std::string header =
-      "{" + testing::entry("q", "F32", "[2,3]", 0, 24) + "," + testing::entry("k", "F32", "[2,3]", 24, 48) + "," +
-      testing::entry("v", "F32", "[2,3]", 48, 72) + "," + testing::entry("o", "F32", "[2,3]", 72, 96) + "," +
-      testing::entry("do", "F32", "[2,3]", 96, 120) + "," + testing::entry("dlse", "F32", "[2]", 120, 128) + "," +
-      testing::entry("dq", "F32", "[2,3]", 128, 152) + "}";
-  const std::string file = scratch_.write_old("call.safetensors", testing::safetensors(header, 152));
+  std::vector<FileTensor> tensors;
+  for (const char* const name : {"q", "k", "v", "o", "do", "dq"})
+    tensors.push_back({name, "F32", "[2,3]", std::string(24, '\0')});
+  tensors.push_back({"dlse", "F32", "[2]", std::string(8, '\0')});
+  const std::string file = scratch_.write_old("call.safetensors", testing::safetensors(tensors));
   const PanelInput answered = drop({file});
   ASSERT_TRUE(answered.answer.result) << answered.messages.error;
   EXPECT_EQ(backward().d_o_file.file, file);

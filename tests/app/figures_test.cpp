@@ -39,8 +39,7 @@ using namespace testing;  // attoscope::testing
 Outcome small_figure(const std::string& what, const std::string& file, const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"figure", what, "--out", file, "--quiet", "--no-cache"};
   if (!what.ends_with(".json")) arguments.insert(arguments.end(), {"--n", "64", "--d", "16", "--seeds", "2"});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return attoscope(arguments);
+  return attoscope(with(arguments, more));
 }
 
 class Named : public ::testing::TestWithParam<std::string_view> {};

@@ -25,21 +25,6 @@ struct OwnNumbers {
   double scale = 0.25, softcap = 0, alibi = 0, sink = -INFINITY;
 };
 
-struct NamedFloats {
-  std::string name, shape;
-  Floats values;
-};
-
-std::string file_of(const std::vector<NamedFloats>& tensors) {
-  std::string header = "{", data;
-  for (const NamedFloats& t : tensors) {
-    const auto begin = static_cast<int>(data.size());
-    data += raw(t.values);
-    header += (header.size() > 1 ? "," : "") + entry(t.name, "F32", t.shape, begin, static_cast<int>(data.size()));
-  }
-  return little_endian(header.size() + 1, 8) + header + "}" + data;
-}
-
 /// Causal attention of one head, as plainly as it can be written, added to `o`.
 void attend_plainly(const Floats& q, const Floats& k, const Floats& v, std::size_t first, const OwnNumbers& own, Floats& o) {
   const auto at = [first](const Floats& x, int row, int c) {
@@ -65,7 +50,7 @@ void attend_plainly(const Floats& q, const Floats& k, const Floats& v, std::size
 }
 
 /// A call of two batches of four heads, each with its own numbers.
-std::vector<NamedFloats> call_of(const std::vector<OwnNumbers>& own) {
+std::vector<FileTensor> call_of(const std::vector<OwnNumbers>& own) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   const auto drawn = [&] {
@@ -78,7 +63,7 @@ std::vector<NamedFloats> call_of(const std::vector<OwnNumbers>& own) {
   for (std::size_t head = 0; head < std::size_t{batches * heads_a_batch}; ++head)
     attend_plainly(q, k, v, head * tokens * width, own[head % own.size()], o);
   const std::string shape = "[2,4,24,16]";
-  return {{"q", shape, q}, {"k", shape, k}, {"v", shape, v}, {"o", shape, o}};
+  return {{"q", "F32", shape, raw(q)}, {"k", "F32", shape, raw(k)}, {"v", "F32", shape, raw(v)}, {"o", "F32", shape, raw(o)}};
 }
 
 struct OfHeads {
@@ -104,17 +89,15 @@ std::vector<OfHeads> all_numbers() {
 }
 
 Outcome judge_of(const std::string& file, const std::vector<std::string>& more) {
-  std::vector<std::string> all{"judge", "--input", file, "--mask", "causal", "--json", "-"};
-  all.insert(all.end(), more.begin(), more.end());
-  return attoscope(all);
+  return attoscope(with({"judge", "--input", file, "--mask", "causal", "--json", "-"}, more));
 }
 
 TEST(HeadNumbers, AreJudgedHeadByHead) {
   const TemporaryDirectory scratch;
   for (const OfHeads& x : all_numbers()) {
     SCOPED_TRACE(x.option);
-    std::vector<NamedFloats> tensors = call_of(x.own);
-    const std::string file = scratch.write("call.safetensors", file_of(tensors));
+    std::vector<FileTensor> tensors = call_of(x.own);
+    const std::string file = scratch.write("call.safetensors", safetensors(tensors));
     for (const std::string shape : {"(4,)", "(1, 4)", "(4, 1)"}) {
       const std::string numbers = scratch.write("numbers.npy", npy(npy_header("<f4", shape), raw(x.numbers)));
       EXPECT_EQ(judge_of(file, {x.option, numbers}).code, 0) << shape;
@@ -127,8 +110,8 @@ TEST(HeadNumbers, AreJudgedHeadByHead) {
     EXPECT_EQ(judge_of(file, {x.option, x.list, "--head", "6"}).code, 0);
     EXPECT_EQ(judge_of(file, {x.option, x.reversed, "--head", "6"}).code, 3);
 
-    tensors.push_back({x.name, "[4]", x.numbers});
-    const std::string with = scratch.write("with.safetensors", file_of(tensors));
+    tensors.push_back({x.name, "F32", "[4]", raw(x.numbers)});
+    const std::string with = scratch.write("with.safetensors", safetensors(tensors));
     const Outcome beside = judge_of(with, {});
     EXPECT_EQ(beside.code, 0) << beside.out << beside.err;
     EXPECT_THAT(beside.out, HasSubstr(std::string(x.option) + " is taken from "));
@@ -143,7 +126,7 @@ TEST(HeadNumbers, OfEachBatch) {
   std::vector<OwnNumbers> own;
   std::string list;
   for (const float slope : slopes) own.push_back({0.25, 0, slope}), list += (list.empty() ? "" : ",") + std::to_string(slope);
-  const std::string file = scratch.write("call.safetensors", file_of(call_of(own))),
+  const std::string file = scratch.write("call.safetensors", safetensors(call_of(own))),
                     numbers = scratch.write("slopes.npy", npy(npy_header("<f4", "(2, 4)"), raw(slopes)));
   EXPECT_EQ(judge_of(file, {"--alibi", list}).code, 0);
   EXPECT_EQ(judge_of(file, {"--alibi", numbers}).code, 0);
@@ -156,15 +139,13 @@ TEST(HeadNumbers, AreThoseOfTheChosenHead) {
   for (const OfHeads& x : all_numbers()) {
     SCOPED_TRACE(x.option);
     const std::string key = std::string(x.option).substr(2);
-    const std::string file = scratch.write("call.safetensors", file_of(call_of(x.own)));
+    const std::string file = scratch.write("call.safetensors", safetensors(call_of(x.own)));
     const Outcome heads = attoscope({"heads", file, "--mask", "causal", x.option, x.list, "--no-cache", "--json", "-"});
     ASSERT_EQ(heads.code, 0) << heads.err;
     for (const int head : {1, 6}) {
       const std::string spec = file + ":" + std::to_string(head);
       const auto run = [&](const std::string& number) {
-        const Outcome found = attoscope({"run", "--input", spec, "--mask", "causal", x.option, number, "--json", "-"});
-        EXPECT_EQ(found.code, 0) << found.err;
-        return json::parse(found.out);
+        return json_of({"run", "--input", spec, "--mask", "causal", x.option, number});
       };
       const json by_list = run(x.list), alone = run(std::to_string(x.numbers[static_cast<std::size_t>(head % 4)]));
       EXPECT_EQ(by_list["digests"], alone["digests"]);
@@ -177,7 +158,7 @@ TEST(HeadNumbers, AreThoseOfTheChosenHead) {
 
 TEST(HeadNumbers, AreRefusedInASentence) {
   const TemporaryDirectory scratch;
-  const std::string file = scratch.write("call.safetensors", file_of(call_of({{}}))),
+  const std::string file = scratch.write("call.safetensors", safetensors(call_of({{}}))),
                     three = scratch.write("three.npy", npy(npy_header("<f4", "(3,)"), raw(Floats{1, 2, 3})));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"--alibi", "1,2,3"}, "--alibi holds 3 numbers, expected 4, one for each head, or 8, those of 2 batches"},

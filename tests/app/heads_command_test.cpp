@@ -40,10 +40,7 @@ std::string two_layers(const TemporaryDirectory& scratch, bool hot = false) {
 TEST(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
   const TemporaryDirectory scratch;
   const std::string file = two_layers(scratch);
-  const Outcome outcome =
-      attoscope({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--no-cache", "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const json found = json::parse(outcome.out);
+  const json found = json_of({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--no-cache"});
   EXPECT_EQ(found["schema"], "attoscope.heads/1");
   ASSERT_EQ(found["heads"].size(), 8U);
   double before = INFINITY;
@@ -132,13 +129,10 @@ TEST(HeadsCommand, RefusesInASentence) {
 /// The output of every head of every layer, judged at once.
 TEST(HeadsCommand, AllLayersOfAFileAreJudged) {
   const TemporaryDirectory scratch;
-  std::string header = "{", data;
-  for (const char* const name : {"1.q", "1.k", "1.v", "1.out", "4.q", "4.k", "4.v", "4.out"}) {
-    const auto at = static_cast<int>(data.size());
-    header += (at > 0 ? "," : "") + entry(name, "F32", "[2,16,4]", at, at + 512);
-    data += raw(std::vector<float>(128, 0.5F));
-  }
-  const std::string file = scratch.write("x.safetensors", safetensors(header + "}", 0) + data);
+  std::vector<FileTensor> tensors;
+  for (const char* const name : {"1.q", "1.k", "1.v", "1.out", "4.q", "4.k", "4.v", "4.out"})
+    tensors.push_back({name, "F32", "[2,16,4]", raw(std::vector<float>(128, 0.5F))});
+  const std::string file = scratch.write("x.safetensors", safetensors(tensors));
   const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
   ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
   EXPECT_EQ(json::parse(outcome.out)["heads"], 4);

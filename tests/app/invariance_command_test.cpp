@@ -15,30 +15,26 @@ namespace {
 
 using nlohmann::json;
 
+const std::vector<std::string> decoding{"invariance", "--n-q", "1",        "--n-k", "300",
+                                        "--d",        "16",    "--policy", "eager", "--quiet"};
+
 /// The command for one query over 300 keys, with these options.
 Outcome decode(const std::vector<std::string>& options) {
-  std::vector<std::string> words{"invariance", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--quiet"};
-  words.insert(words.end(), options.begin(), options.end());
-  return attoscope(words);
+  return attoscope(with(decoding, options));
 }
 
-json answer_of(std::vector<std::string> options) {
-  options.insert(options.end(), {"--json", "-"});
-  const Outcome o = decode(options);
-  EXPECT_EQ(o.code, 0) << o.err;
-  return json::parse(o.out);
-}
+json answer_of(const std::vector<std::string>& options) { return json_of(with(decoding, options)); }
 
 TEST(InvarianceCommand, EveryScheduleIsAsRunAnswersIt) {
   const json found = answer_of({"--splits", "2,1,4", "--block-k", "48,64", "--orders", "reverse,forward"});
   EXPECT_EQ(found.at("schema"), "attoscope.invariance/1");
   ASSERT_EQ(found.at("schedules").size(), 12u);
   for (const json& s : found.at("schedules")) {
-    std::vector<std::string> words{"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--json", "-"};
+    std::vector<std::string> words{"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager"};
     words.insert(words.end(), {"--algorithm", "split_kv", "--splits", std::to_string(s.at("splits").get<int>()), "--block-k",
                                std::to_string(s.at("block_k").get<int>())});
     if (s.at("order") == "reverse") words.emplace_back("--reverse-keys");
-    const json run = json::parse(attoscope(words).out);
+    const json run = json_of(words);
     EXPECT_EQ(s.at("digest"), run.at("digests").at("a")) << s;
     EXPECT_EQ(s.at("max_error"), run.at("a").at("max_abs")) << s;
   }
@@ -93,21 +89,18 @@ TEST(InvarianceCommand, AccumulatorsAreSchedulesToo) {
   ASSERT_EQ(found.at("schedules").size(), 2u);
   const json& other = found.at("schedules")[1];
   EXPECT_EQ(other.at("accumulator"), json({{"qk", "h100"}, {"pv", "h100"}}));
-  const Outcome run = attoscope(
-      {"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--accumulator", "h100", "--json", "-"});
-  EXPECT_EQ(other.at("digest"), json::parse(run.out).at("digests").at("a"));
+  const json run = json_of({"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--accumulator", "h100"});
+  EXPECT_EQ(other.at("digest"), run.at("digests").at("a"));
   EXPECT_EQ(other.at("same_bits"), other.at("digest") == found.at("schedules")[0].at("digest"));
 }
 
 TEST(InvarianceCommand, RowIsTheOneThatIsTraced) {
-  std::vector<std::string> words{"invariance", "--n", "80", "--d", "8", "--row", "-3", "--quiet", "--json", "-"};
-  EXPECT_EQ(json::parse(attoscope(words).out).at("row"), 77);
+  EXPECT_EQ(json_of({"invariance", "--n", "80", "--d", "8", "--row", "-3", "--quiet"}).at("row"), 77);
 }
 
 TEST(InvarianceCommand, RefusesInASentence) {
-  const auto refused = [](std::vector<std::string> options, const std::string& sentence) {
-    options.insert(options.begin(), {"invariance", "--n", "80", "--d", "8"});
-    expect_refused(options, 2, sentence);
+  const auto refused = [](const std::vector<std::string>& options, const std::string& sentence) {
+    expect_refused(with({"invariance", "--n", "80", "--d", "8"}, options), 2, sentence);
   };
   refused({"--splits", "1,65"}, "--splits is '65', expected a whole number from 1 to 64");
   refused({"--splits", "1,,2"}, "--splits is '', expected a whole number from 1 to 64");

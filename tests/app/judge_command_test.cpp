@@ -38,9 +38,7 @@ std::vector<PyTorchCase> pytorch_cases() {
 std::string pytorch_file(const std::string& name) { return "tests/data/pytorch/" + name + ".safetensors"; }
 
 Outcome judged(const std::string& file, const std::string& tensor, const std::vector<std::string>& more) {
-  std::vector<std::string> all{"judge", "--input", file, "--o", file + ":" + tensor, "--json", "-"};
-  all.insert(all.end(), more.begin(), more.end());
-  return attoscope(all);
+  return attoscope(with({"judge", "--input", file, "--o", file + ":" + tensor, "--json", "-"}, more));
 }
 
 TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
@@ -68,9 +66,7 @@ TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
       const bool causal = !c.problem.empty() && c.problem[1] == "causal";
       const Outcome mask = judged(pytorch_file(c.name), tensor, {"--mask", causal ? "none" : "causal"});
       EXPECT_EQ(mask.code, 3) << mask.out << mask.err;
-      std::vector<std::string> more = c.problem;
-      more.insert(more.end(), {"--softcap", "20"});
-      EXPECT_EQ(judged(pytorch_file(c.name), tensor, more).code, 3);
+      EXPECT_EQ(judged(pytorch_file(c.name), tensor, with(c.problem, {"--softcap", "20"})).code, 3);
     }
   const std::string file = pytorch_file("bf16_grouped");
   const Outcome swapped = attoscope({"judge", "--input", file, "--v", file + ":k", "--o", file + ":o", "--mask", "causal"});
@@ -88,10 +84,9 @@ struct Call {
   }
   std::string file(const std::string& name) const { return scratch / ("call/" + name + ".npy"); }
   std::vector<std::string> command(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all{"judge", "--q",     file("q"), "--k",    file("k"),   "--v", file("v"),
-                                 "--o",   file("a"), "--mask",  "causal", "--threads", "1"};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return with({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask", "causal",
+                 "--threads", "1"},
+                more);
   }
 };
 
@@ -120,9 +115,7 @@ TEST(JudgeCommand, NamesHeadsByTheirLayers) {
     add(layer + "v", [](int i) { return i / 4 % 2; });
     add(layer + "o", [&](int i) { return layer == "layers.17." && i == 120 ? 9 : 0.5; });
   }
-  const Outcome told = attoscope({"judge", "--input", scratch / "dump", "--json", "-"});
-  EXPECT_EQ(told.code, 3) << told.err;
-  const json sentences = json::parse(told.out)["sentences"];
+  const json sentences = json_of({"judge", "--input", scratch / "dump"}, 3)["sentences"];
   EXPECT_THAT(sentences[0].get<std::string>() + sentences[1].get<std::string>(), HasSubstr("layer 17, head 1"));
   EXPECT_THAT(attoscope({"judge", "--input", scratch / "dump"}).out, HasSubstr("  layer 17, head 1: "));
 }
@@ -174,15 +167,10 @@ TEST(JudgeCommand, LocatesKeysAsRows) {
   };
   const std::vector<std::string> command{"judge",          "--q", file("q.npy", q), "--k", file("k.npy", k), "--v",
                                          file("v.npy", v), "--o", file("o.npy", o)};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), command.begin(), command.end());
-    return attoscope(more);
-  };
-  const Outcome told = with({"--json", "-", "--report", scratch / "page.html"});
-  EXPECT_EQ(told.code, 3) << told.err;
-  EXPECT_EQ(json::parse(told.out)["table"][0]["keys"], json::parse("[[80, 95]]")) << told.out;
+  const json told = json_of(with(command, {"--report", scratch / "page.html"}), 3);
+  EXPECT_EQ(told["table"][0]["keys"], json::parse("[[80, 95]]")) << told;
   EXPECT_THAT(bytes_of_file(scratch / "page.html"), HasSubstr(": keys 80 to 95</td>"));
-  EXPECT_THAT(with({}).out, HasSubstr(": keys 80 to 95\n"));
+  EXPECT_THAT(attoscope(command).out, HasSubstr(": keys 80 to 95\n"));
 }
 
 /// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is
@@ -203,14 +191,10 @@ TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
     return std::string(reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * 4);
   };
   const auto as_safetensors = [&](const std::string& run, const std::string& metadata) {
-    std::string header = "{" + metadata, data;
-    int at = 0;
-    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}}) {
-      header += (at == 0 ? "" : ",") + entry(name, "F32", "[40,8]", at, at + 1280);
-      at += 1280, data += numbers(run, file);
-    }
-    header += "}";
-    return scratch.write("x.safetensors", little_endian(header.size(), 8) + header + data);
+    std::vector<FileTensor> tensors;
+    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}})
+      tensors.push_back({name, "F32", "[40,8]", numbers(run, file)});
+    return scratch.write("x.safetensors", safetensors(tensors, metadata));
   };
   const auto told = [&](const std::string& file) {
     return json::parse(attoscope({"judge", "--input", file, "--json", "-"}).out);
@@ -240,9 +224,7 @@ TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
 TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
   const TemporaryDirectory scratch;
   const auto tried = [&](const std::vector<std::string>& kernel) {
-    std::vector<std::string> all{"run", "--n", "200", "--d", "64", "--seed", "5", "--save", scratch / "o"};
-    all.insert(all.end(), kernel.begin(), kernel.end());
-    EXPECT_EQ(attoscope(all).code, 0);
+    EXPECT_EQ(attoscope(with({"run", "--n", "200", "--d", "64", "--seed", "5", "--save", scratch / "o"}, kernel)).code, 0);
     const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
     return json::parse(
         attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--json", "-"}).out);
@@ -289,9 +271,7 @@ TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
 
 /// The shipped decode step, whose K and V are e4m3 with a scale for each head.
 TEST(JudgeCommand, TheDecodeExampleIsRounded) {
-  const Outcome outcome = attoscope({"judge", "--input", "assets/examples/decode.safetensors", "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  const json told = json::parse(outcome.out);
+  const json told = json_of({"judge", "--input", "assets/examples/decode.safetensors"});
   EXPECT_EQ(told["heads"], 4);
   EXPECT_EQ(told["n"], 1);
   EXPECT_EQ(told["n_k"], 1000);
@@ -309,14 +289,13 @@ TEST(JudgeCommand, AHeadOfALanguageModel) {
     for (const char* name : {"q", "k", "v"})
       all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
     all.insert(all.end(), {"--o", scratch / "o/a.npy"});
-    all.insert(all.end(), problem.begin(), problem.end());
-    return attoscope(all);
+    return attoscope(with(all, problem));
   };
   for (const std::vector<std::string>& kernel : kernels) {
-    std::vector<std::string> run{"run",      "--input", example + ":0", "--mask",     "causal",
-                                 "--format", "bf16",    "--save",       scratch / "o"};
-    run.insert(run.end(), kernel.begin(), kernel.end());
-    ASSERT_EQ(attoscope(run).code, 0);
+    ASSERT_EQ(attoscope(with({"run", "--input", example + ":0", "--mask", "causal", "--format", "bf16", "--save", scratch / "o"},
+                             kernel))
+                  .code,
+              0);
     EXPECT_EQ(judged_as({"--mask", "causal"}).code, 0) << kernel[1];
     if (sanitized) break;
   }
@@ -357,11 +336,10 @@ TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
 /// verdict is the same.
 TEST(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
   const Call call;
-  const std::vector<std::string> typed{"--scale", "0.3",      "--head", "0",        "--layout",
-                                       "h n d",   "--policy", "hw",     "--format", "bf16"};
-  std::vector<std::string> outputs = typed;
-  outputs.insert(outputs.end(), {"--quiet", "--unsaved", "--json", "-", "--report", call.scratch / "r.html"});
-  const json told = json::parse(attoscope(call.command(outputs)).out);
+  const json told = json::parse(
+      attoscope(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format", "bf16",
+                              "--quiet", "--unsaved", "--json", "-", "--report", call.scratch / "r.html"}))
+          .out);
   const std::string command = told["command"];
   EXPECT_THAT(command, AllOf(StartsWith("attoscope judge --q " + call.file("q")), HasSubstr(" --layout 'h n d'"),
                              HasSubstr(" --mask causal"), HasSubstr(" --scale 0.3"), HasSubstr(" --head 0")));
@@ -412,21 +390,6 @@ TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   EXPECT_THAT(attoscope(call.command({"--layout", "dnh"})).err, HasSubstr("--layout is 'dnh', expected h n d, b h n d, n h d"));
 }
 
-/// A safetensors file of these tensors, all of the same type and shape.
-std::string named_file(const std::string& dtype, const std::string& shape,
-                       const std::vector<std::pair<std::string, std::string>>& tensors) {
-  std::string header = "{", data;
-  for (const auto& [name, bytes] : tensors) {
-    header += (data.empty() ? "\"" : ",\"") + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
-              ",\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) + "]}";
-    data += bytes;
-  }
-  header += "}";
-  std::string length(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 255);
-  return length + header + data;
-}
-
 /// pytorch#101967: V[1] is NaN, and row 0 does not see it.
 TEST(JudgeCommand, JudgesTensorsWithNaN) {
   const TemporaryDirectory scratch;
@@ -455,16 +418,14 @@ TEST(JudgeCommand, JudgesTensorsWithNaN) {
 
 TEST(JudgeCommand, ReadsEightBitTensors) {
   const TemporaryDirectory scratch;
-  const std::string ones(32 * 16, '\x38');  // 1 in e4m3
-  const std::string file =
-      scratch.write("fp8.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", ones}}));
-  const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(json::parse(outcome.out)["format"], "e4m3");
-  const std::string twos(32 * 16, '\x40');
-  const std::string other =
-      scratch.write("two.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", twos}}));
-  EXPECT_EQ(attoscope({"judge", "--input", other}).code, 3);
+  const auto file_with = [&](char number) {  // of O
+    std::vector<FileTensor> tensors;
+    for (const char* const name : {"q", "k", "v", "o"})
+      tensors.push_back({name, "F8_E4M3", "[32,16]", std::string(32 * 16, *name == 'o' ? number : '\x38')});
+    return scratch.write("fp8.safetensors", safetensors(tensors));
+  };
+  EXPECT_EQ(json_of({"judge", "--input", file_with('\x38')})["format"], "e4m3");  // 1
+  EXPECT_EQ(attoscope({"judge", "--input", file_with('\x40')}).code, 3);          // 2
 }
 
 /// Heads before tokens and tokens before heads are the same call.

@@ -61,8 +61,7 @@ struct Files {
     std::vector<std::string> all{"judge", "--mask", "causal", "--sink", "1", "--threads", "1"};
     for (const char* part : {"q", "k", "v", "o"}) all.insert(all.end(), {std::string("--") + part, file(part)});
     for (const std::string& part : gradients) all.insert(all.end(), {"--" + part, file(part)});
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return with(all, more);
   }
   std::string file(const std::string& name) const { return scratch / (name + ".npy"); }
 };

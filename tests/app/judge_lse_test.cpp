@@ -57,8 +57,7 @@ struct LseFiles {
     std::vector<std::string> all{"judge", "--mask", "causal", "--threads", "1", "--json", "-", "--format", "bf16"};
     for (const char* part : {"q", "k", "v", "o"})
       all.insert(all.end(), {std::string("--") + part, scratch / (std::string(part) + ".npy")});
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return with(all, more);
   }
   json told(const Values& x, const std::string& shape, int code) const {
     write("lse", shape, x);
@@ -133,18 +132,15 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
 /// Beside Q, K, V and O it is found by its name, and one whose shape does not fit is not taken.
 TEST(JudgeLseCommand, FindsItByNameInTheFile) {
   const LseFiles files;
-  const int size = LseFiles::heads * LseFiles::n * LseFiles::d * 4, rows = LseFiles::heads * LseFiles::n * 4;
   for (const char* name : {"lse", "softmax_lse", "logsumexp", "stats", "outputs.lse"})
     for (const bool wrong : {false, true}) {
-      std::string header = "{", bytes;
-      for (const auto& [part, x] : {std::pair{"q", &files.q}, {"k", &files.k}, {"v", &files.v}, {"o", &files.o}}) {
-        const int at = static_cast<int>(bytes.size());
-        header += entry(part, "F32", "[2,3,48,16]", at, at + size) + ",", bytes += LseFiles::bytes_of(*x);
-      }
+      std::vector<FileTensor> tensors;
+      for (const auto& [part, x] : {std::pair{"q", &files.q}, {"k", &files.k}, {"v", &files.v}, {"o", &files.o}})
+        tensors.push_back({part, "F32", "[2,3,48,16]", LseFiles::bytes_of(*x)});
       Values lse = files.lse;
       if (wrong) lse[100] += 0.01;
-      header += entry(name, "F32", "[2,3,48]", 4 * size, 4 * size + rows) + "}", bytes += LseFiles::bytes_of(lse);
-      const std::string file = files.scratch.write("call.safetensors", little_endian(header.size(), 8) + header + bytes);
+      tensors.push_back({name, "F32", "[2,3,48]", LseFiles::bytes_of(lse)});
+      const std::string file = files.scratch.write("call.safetensors", safetensors(tensors));
       const Outcome outcome =
           attoscope({"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--json", "-", "--threads", "1"});
       ASSERT_EQ(outcome.code, wrong ? 3 : 0) << name << outcome.out << outcome.err;

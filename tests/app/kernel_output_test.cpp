@@ -26,9 +26,7 @@ std::string counting(int count) {
 }
 
 std::string one_tensor(const std::string& name, const std::string& shape, int count) {
-  std::string header = "{";
-  header += entry(name, "F32", shape, 0, 4 * count) + "}";
-  return little_endian(header.size(), 8) + header + counting(count);
+  return safetensors({{name, "F32", shape, counting(count)}});
 }
 
 KernelOutput read(const std::string& spec, int n = 0, int d = 0) {
@@ -155,9 +153,7 @@ TEST(KernelOutput, FortranOrderOfNumPyIsReadHeadByHead) {
 
 /// O as a file that `run` reads: the golden value, rounded and changed by `edit`.
 std::string saved_output(const TemporaryDirectory& folder, const std::vector<std::string>& options, auto edit) {
-  std::vector<std::string> arguments{"run", "--n", "96", "--d", "16", "--save", folder / "saved"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  EXPECT_EQ(attoscope(arguments).code, 0);
+  EXPECT_EQ(attoscope(with({"run", "--n", "96", "--d", "16", "--save", folder / "saved"}, options)).code, 0);
   KernelOutput golden = read(folder / "saved/golden.npy");
   std::vector<double> o = *golden.values;
   for (double& x : o) x = round(bf16, x);
@@ -168,11 +164,7 @@ std::string saved_output(const TemporaryDirectory& folder, const std::vector<std
 }
 
 nlohmann::json verdict(const std::vector<std::string>& options) {
-  std::vector<std::string> arguments{"run", "--json", "-"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  const Outcome outcome = attoscope(arguments);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  const nlohmann::json json = json_of(with({"run"}, options));
   EXPECT_EQ(json["experiment"]["loaded"]["file"].empty(), false);
   return json.value("verdict", nlohmann::json());
 }

@@ -29,16 +29,10 @@ std::string three_heads(const TemporaryDirectory& scratch) {
   return scratch.write("x.npz", zip_bytes(members));
 }
 
-json answer_of(const std::vector<std::string>& words) {
-  const Outcome o = attoscope(words);
-  EXPECT_EQ(o.code, 0) << o.err;
-  return json::parse(o.out);
-}
-
 TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
   const TemporaryDirectory scratch;
   const std::string file = three_heads(scratch);
-  const json kv = answer_of({"kv", file, "--mask", "causal", "--json", "-"});
+  const json kv = json_of({"kv", file, "--mask", "causal"});
   EXPECT_EQ(kv.at("schema"), "attoscope.kv/1");
   ASSERT_EQ(kv.at("heads").size(), 3u);
   for (const json& row : kv.at("heads")) {
@@ -49,8 +43,7 @@ TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
                                                           {"fp8_token", "e4m3/token/to:main"},
                                                           {"int8", "int8/token/to:main"},
                                                           {"nvfp4", "e2m1/columns:16/nvfp4/to:main"}}) {
-      const json run = answer_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage,
-                                  "--store-v", storage, "--json", "-"});
+      const json run = json_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
       EXPECT_EQ(row.at(key), run.at("a").at("rel_rms")) << input << ", " << key;
     }
   }
@@ -60,12 +53,11 @@ TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
 /// has.
 TEST(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
   const std::string file = assets_directory() + "/examples/grouped.safetensors";
-  const json kv = answer_of({"kv", file, "--mask", "causal", "--json", "-"});
+  const json kv = json_of({"kv", file, "--mask", "causal"});
   ASSERT_EQ(kv.at("heads").size(), 8u);
   for (const json& row : kv.at("heads")) {
     const std::string input = file + ":" + std::to_string(row.at("head").get<int>()), storage = "e4m3/tensor/ratio/to:main";
-    const json run = answer_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage,
-                                "--store-v", storage, "--json", "-"});
+    const json run = json_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
     EXPECT_EQ(row.at("fp8_tensor"), run.at("a").at("rel_rms")) << input;
   }
 }
@@ -73,7 +65,7 @@ TEST(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
 TEST(KvCommand, HeadThatNeedsItsOwnScaleComesFirst) {
   const TemporaryDirectory scratch;
   const std::string file = three_heads(scratch);
-  const json kv = answer_of({"kv", file, "--sort", "int8", "--json", "-"});
+  const json kv = json_of({"kv", file, "--sort", "int8"});
   EXPECT_EQ(kv.at("heads")[0].at("head"), 1);
   // a scale for all heads ruins the others too
   for (const json& row : kv.at("heads")) {

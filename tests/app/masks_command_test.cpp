@@ -1,7 +1,6 @@
 // Masks from files: `run`, `judge` and `heads` with --mask-file and --document-ids, and a sentence for each that does not fit.
 
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -86,23 +85,11 @@ struct Call {
   }
 
   Outcome judged(const std::vector<std::string>& more, const std::string& o = "o") const {
-    std::vector<std::string> all{"judge",
-                                 "--q",
-                                 scratch / "q.npy",
-                                 "--k",
-                                 scratch / "k.npy",
-                                 "--v",
-                                 scratch / "v.npy",
-                                 "--o",
-                                 scratch / (o + ".npy"),
-                                 "--format",
-                                 "bf16",
-                                 "--layout",
-                                 "b h n d",
-                                 "--json",
-                                 "-"};
-    all.insert(all.end(), more.begin(), more.end());
-    return attoscope(all);
+    std::vector<std::string> all{"judge", "--format", "bf16", "--layout", "b h n d", "--json", "-"};
+    for (const std::string& part : {std::string("q"), std::string("k"), std::string("v")})
+      all.insert(all.end(), {"--" + part, scratch / (part + ".npy")});
+    all.insert(all.end(), {"--o", scratch / (o + ".npy")});
+    return attoscope(with(all, more));
   }
 
  private:
@@ -177,10 +164,8 @@ TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // two rows
   const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy",
                     mask = call.write("mask", "(8, 8)", terms);
-  const Outcome run = attoscope({"run", "--input", files, "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
-                                 "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw", "--json", "-"});
-  ASSERT_EQ(run.code, 0) << run.err;
-  const json told = json::parse(run.out);
+  const json told = json_of({"run", "--input", files, "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
+                                 "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw"});
   EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
   EXPECT_EQ(told["b"]["nonfinite"], 0);
 }
@@ -191,9 +176,7 @@ TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   const auto term = [](int, int, int i, int j) { return j < 5 || j > i ? -std::numeric_limits<double>::infinity() : 0.0; };
   call.output_of_terms(term, "zeros"), call.output_of_terms(term, "nan", std::nan(""));
   const auto judged = [&](const std::string& o, const std::vector<std::string>& more) {
-    std::vector<std::string> all{"--mask", "padding:5"};
-    all.insert(all.end(), more.begin(), more.end());
-    return call.judged(all, o);
+    return call.judged(with({"--mask", "padding:5"}, more), o);
   };
   EXPECT_EQ(judged("zeros", {}).code, 0);
   EXPECT_EQ(judged("nan", {"--empty-rows", "nan"}).code, 0);
@@ -222,22 +205,14 @@ TEST(MasksCommand, AMaskBesideTheTensorsIsTaken) {
   const Keeps gaps = [](int, int, int i, int j) { return (i + 2 * j) % 3 != 0 || i == j; };
   const Keeps causal_gaps = [&](int s, int h, int i, int j) { return gaps(s, h, i, j) && j <= i; };
   const auto file = [&](const std::string& o, const std::string& mask, const std::string& rule) {
-    std::string bytes, header = "{";
-    const auto add = [&](const std::string& name, const std::string& type, const std::string& shape, const std::string& data) {
-      header += entry(name, type, shape, static_cast<int>(bytes.size()), static_cast<int>(bytes.size() + data.size())) + ",";
-      bytes += data;
-    };
-    const auto floats = [](const std::vector<float>& x) { return raw(x); };
-    add("q", "F32", "[1,2,16,8]", floats(call.q)), add("k", "F32", "[1,2,16,8]", floats(call.k));
-    add("v", "F32", "[1,2,16,8]", floats(call.v));
-    std::ifstream in(o, std::ios::binary);
-    const std::string npy_of_o{std::istreambuf_iterator<char>(in), {}};
-    add("o", "F32", "[1,2,16,8]", npy_of_o.substr(npy_of_o.size() - 4 * call.q.size()));
-    if (!mask.empty()) add("attn_mask", "U8", mask, call.bits(gaps, 1, 1));
-    header.pop_back();
-    if (!rule.empty()) header += R"(,"__metadata__":{"mask":")" + rule + R"(","layers":"a"})";
-    header += "}";
-    return call.scratch.write("call.safetensors", little_endian(header.size(), 8) + header + bytes);
+    const std::string shape = "[1,2,16,8]", npy_of_o = bytes_of_file(o);
+    std::vector<FileTensor> tensors{{"q", "F32", shape, raw(call.q)},
+                                    {"k", "F32", shape, raw(call.k)},
+                                    {"v", "F32", shape, raw(call.v)},
+                                    {"o", "F32", shape, npy_of_o.substr(npy_of_o.size() - 4 * call.q.size())}};
+    if (!mask.empty()) tensors.push_back({"attn_mask", "U8", mask, call.bits(gaps, 1, 1)});
+    const std::string metadata = rule.empty() ? "" : R"("__metadata__":{"mask":")" + rule + R"(","layers":"a"},)";
+    return call.scratch.write("call.safetensors", safetensors(tensors, metadata));
   };
   const auto judged = [&](const std::string& input) {
     return attoscope({"judge", "--input", input, "--layout", "b h n d", "--format", "bf16", "--json", "-"});

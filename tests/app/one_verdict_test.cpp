@@ -126,16 +126,11 @@ Call written(const TemporaryDirectory& folder, int number) {
     }
   for (int head = 0; head < heads; ++head)
     parts[3].push_back(output((number * 5 + head * (number % 4 + 1)) % 16, head, all, call.mask == "causal", call.format));
-  std::string header, data;
-  for (int part = 0; part < 4; ++part) {
-    const int begin = static_cast<int>(data.size());
-    data += array_of(parts[part], call.format);
-    header +=
-        (part == 0 ? "" : ",") + entry(std::string(1, "qkvo"[part]), "F32", "[4,48,16]", begin, static_cast<int>(data.size()));
-  }
-  header = "{\"__metadata__\":{\"numbers\":\"arrays\"}," + header + "}";
-  header.append((8 - header.size() % 8) % 8, ' ');
-  call.file = folder.write("call" + std::to_string(number) + ".safetensors", little_endian(header.size(), 8) + header + data);
+  std::vector<FileTensor> tensors;
+  for (int part = 0; part < 4; ++part)
+    tensors.push_back({std::string(1, "qkvo"[part]), "F32", "[4,48,16]", array_of(parts[part], call.format)});
+  call.file = folder.write("call" + std::to_string(number) + ".safetensors",
+                           safetensors(tensors, "\"__metadata__\":{\"numbers\":\"arrays\"},"));
   return call;
 }
 
@@ -145,9 +140,7 @@ json told(const json& x) {
 }
 
 json judged(const Call& call, const std::vector<std::string>& more) {
-  std::vector<std::string> words{"judge", "--input", call.file, "--mask", call.mask, "--json", "-"};
-  words.insert(words.end(), more.begin(), more.end());
-  const Outcome outcome = attoscope(words);
+  const Outcome outcome = attoscope(with({"judge", "--input", call.file, "--mask", call.mask, "--json", "-"}, more));
   EXPECT_EQ(outcome.err, "");
   return json::parse(outcome.out);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,22 @@ inline Outcome attoscope(const std::vector<std::string>& arguments) {
   return {code, out.str(), err.str()};
 }
 
-/// `run` with small sizes and these options.
-inline Outcome small_run(const std::vector<std::string>& options) {
-  std::vector<std::string> arguments{"run", "--n", "48", "--d", "16"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  return attoscope(arguments);
+/// Words, and more behind them.
+inline std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
 }
+
+/// What a command tells as JSON; expects that it ends with `code`.
+inline nlohmann::json json_of(const std::vector<std::string>& arguments, int code = 0) {
+  const Outcome outcome = attoscope(with(arguments, {"--json", "-"}));
+  EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
+  return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
+}
+
+/// `run` with small sizes and these options.
+inline const std::vector<std::string> small_sizes{"run", "--n", "48", "--d", "16"};
+inline Outcome small_run(const std::vector<std::string>& options) { return attoscope(with(small_sizes, options)); }
 
 inline void expect_refused(const std::vector<std::string>& arguments, int code, const std::string& sentence) {
   const Outcome outcome = attoscope(arguments);

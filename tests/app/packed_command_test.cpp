@@ -20,11 +20,6 @@ using Words = std::vector<std::string>;
 
 std::string path(const std::string& name) { return "tests/data/packed/" + name + ".pt"; }
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 /// The rows of `heads`, by head, without what names them.
 json rows_of(const Words& call) {
   const Outcome outcome = attoscope(with({"heads"}, with(call, {"--mask", "causal", "--no-cache", "--json", "-"})));
@@ -57,8 +52,7 @@ TEST(PackedCommand, EachSequenceIsACallOfItsOwn) {
 TEST(PackedCommand, OtherTablesGiveOtherNumbers) {
   const TemporaryDirectory scratch;
   const auto table = [&](const std::string& name, const std::vector<std::int32_t>& x, const std::string& shape) {
-    return scratch.write(name + ".safetensors",
-                         safetensors("{" + entry(name, "I32", shape, 0, static_cast<int>(4 * x.size())) + "}", 0) + raw(x));
+    return scratch.write(name + ".safetensors", safetensors({{name, "I32", shape, raw(x)}}));
   };
   const json packed = rows_of({path("packed")}), paged = rows_of({path("paged")});
   EXPECT_NE(rows_of({path("packed"), "--cu-seqlens-k", table("cu_seqlens_k", {0, 10, 23, 34}, "[4]")}), packed);
@@ -127,9 +121,7 @@ TEST(PackedCommand, TellsOfATableThatIsNotRead) {
 
 TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
   for (const auto& [file, of_last] : {std::pair{"packed", json(2)}, {"separate", json()}}) {
-    const Outcome outcome = attoscope({"heads", path(file), "--mask", "causal", "--json", "-"});
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    const json found = json::parse(outcome.out);
+    const json found = json_of({"heads", path(file), "--mask", "causal"});
     for (const json& row : found.at("heads"))
       if (row["head"] == 11) {
         EXPECT_EQ(row.value("sequence", json()), of_last);
@@ -153,42 +145,28 @@ TEST(PackedCommand, ASequenceIsComputedAlone) {
   EXPECT_EQ(problem["n_k"], 14);
 }
 
-/// A tensor of a file made by hand.
-struct Made {
-  std::string name, type, shape, bytes;
-};
-std::string file_of(const std::vector<Made>& tensors) {
-  std::string header, data;
-  for (const Made& t : tensors) {
-    header += (header.empty() ? "{" : ",") +
-              entry(t.name, t.type, t.shape, static_cast<int>(data.size()), static_cast<int>(data.size() + t.bytes.size()));
-    data += t.bytes;
-  }
-  return safetensors(header + "}", 0) + data;
-}
-
 std::string numbers(int count) {
   std::vector<float> x;
   for (int i = 0; i < count; ++i) x.push_back(static_cast<float>(i % 7) / 4);
   return raw(x);
 }
-Made ints(const std::string& name, const std::vector<std::int32_t>& x) {
+FileTensor ints(const std::string& name, const std::vector<std::int32_t>& x) {
   return {name, "I32", "[" + std::to_string(x.size()) + "]", raw(x)};
 }
-Made table(int columns, const std::vector<std::int32_t>& x) {
+FileTensor table(int columns, const std::vector<std::int32_t>& x) {
   return {"block_table", "I32",
           "[" + std::to_string(static_cast<int>(x.size()) / columns) + "," + std::to_string(columns) + "]", raw(x)};
 }
 
 TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
-  const std::vector<Made> packed{
+  const std::vector<FileTensor> packed{
       {"q", "F32", "[6,2,4]", numbers(48)}, {"k", "F32", "[6,2,4]", numbers(48)}, {"v", "F32", "[6,2,4]", numbers(48)}},
       paged{{"q", "F32", "[2,2,4]", numbers(16)},
             {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
             {"v_cache", "F32", "[5,2,2,4]", numbers(80)}};
   struct Bad {
-    const std::vector<Made>& call;
-    std::vector<Made> tables;
+    const std::vector<FileTensor>& call;
+    std::vector<FileTensor> tables;
     std::string says;
   };
   const std::int64_t far = std::int64_t{1} << 40;
@@ -230,13 +208,13 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
            {paged,
             {ints("kv_indices", {0, 1, 2}), ints("kv_indptr", {0, 2, 3}), ints("kv_last_page_len", {2, 3})},
             "tensor 'kv_last_page_len'[1] is 3, expected 1 to 2"}}) {
-    std::vector<Made> all = bad.call;
+    std::vector<FileTensor> all = bad.call;
     all.insert(all.end(), bad.tables.begin(), bad.tables.end());
     const TemporaryDirectory scratch;
-    expect_refused({"heads", scratch.write("x.safetensors", file_of(all))}, 1, bad.says);
+    expect_refused({"heads", scratch.write("x.safetensors", safetensors(all))}, 1, bad.says);
   }
   const TemporaryDirectory scratch;
-  const std::string file = scratch.write("x.safetensors", file_of(paged));
+  const std::string file = scratch.write("x.safetensors", safetensors(paged));
   expect_refused({"heads", file, "--block-table", file + ":q", "--cache-seqlens", file + ":q"}, 1,
                  "tensor 'q' has dtype 'F32', expected I32 or I64");
   expect_refused({"heads", file, "--page-layout", "HDN"}, 2, "page_layout is 'HDN', expected NHD or HND");
@@ -255,7 +233,7 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   };
   int good = 0;
   for (int i = 0; i < 2000; ++i) {
-    std::vector<Made> call{{"q", "F32", "[3,2,4]", numbers(24)},
+    std::vector<FileTensor> call{{"q", "F32", "[3,2,4]", numbers(24)},
                            {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
                            {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
                            ints("cu_seqlens_q", {0, static_cast<std::int32_t>(random() % 4), 3})};
@@ -266,7 +244,7 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
                                ints("kv_last_page_len", chosen(2))});
     if (pad == 0) call.push_back(ints("leftpad_k", chosen(2)));
     try {
-      const CallFiles files(TensorSpec(scratch.write("x.safetensors", file_of(call))));
+      const CallFiles files(TensorSpec(scratch.write("x.safetensors", safetensors(call))));
       for (int head = 0; head < files.heads(); ++head) {
         const Tensors t = files.inputs(head);
         const auto stored = files.stored_keys(head);
@@ -288,12 +266,12 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
 /// Padding of tables behind the last page may be anything.
 TEST(PackedCommand, UnusedEntriesAreNotRead) {
   const TemporaryDirectory scratch;
-  const std::vector<Made> call{{"q", "F32", "[2,2,4]", numbers(16)},
+  const std::vector<FileTensor> call{{"q", "F32", "[2,2,4]", numbers(16)},
                                {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
                                {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
                                table(2, {0, -1, 2, 99}),
                                ints("cache_seqlens", {2, 1})};
-  const Outcome outcome = attoscope({"heads", scratch.write("x.safetensors", file_of(call)), "--no-cache"});
+  const Outcome outcome = attoscope({"heads", scratch.write("x.safetensors", safetensors(call)), "--no-cache"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("sequence 1, head 1"));
 }

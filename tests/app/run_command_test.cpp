@@ -26,10 +26,7 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
-  const Outcome outcome =
-      attoscope({"run", "--input", example + ":1", "--mask", "causal", "--format", "bf16", "--policy", "hw", "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  const nlohmann::json json = json_of({"run", "--input", example + ":1", "--mask", "causal", "--format", "bf16", "--policy", "hw"});
   EXPECT_EQ(json["schema"], "attoscope.result/1");
   EXPECT_EQ(json["rows"], 1024);
   for (const char* const key :

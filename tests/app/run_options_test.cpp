@@ -16,11 +16,7 @@ using namespace testing;  // attoscope::testing
 
 /// The experiment that `run` with these options writes.
 nlohmann::json experiment_written(const std::vector<std::string>& options) {
-  std::vector<std::string> all = options;
-  all.insert(all.end(), {"--json", "-"});
-  const Outcome outcome = small_run(all);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return nlohmann::json::parse(outcome.out)["experiment"];
+  return json_of(with(small_sizes, options))["experiment"];
 }
 
 TEST(RunOptions, EveryOptionOfTheMethodAndTheProblemIsSet) {
@@ -68,7 +64,7 @@ TEST(RunOptions, AttributionIsPrintedAndWritten) {
   const Outcome table = small_run({"--policy", "eager", "--attribute"});
   ASSERT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, AllOf(HasSubstr("relief"), HasSubstr("tile_sum"), HasSubstr("interaction")));
-  const nlohmann::json json = nlohmann::json::parse(small_run({"--policy", "eager", "--attribute", "--json", "-"}).out);
+  const nlohmann::json json = json_of(with(small_sizes, {"--policy", "eager", "--attribute"}));
   const nlohmann::json& attribution = json["attribution"];
   EXPECT_EQ(attribution["total"]["mean_abs"], json["a"]["mean_abs"]);
   EXPECT_EQ(attribution["steps"].size(), 12U);

@@ -127,11 +127,7 @@ std::vector<std::int32_t> bounds(const std::vector<Tokens>& all, int Tokens::* c
 /// Judges a file by its name alone.
 json judged(const SavedDict& saved, int code, const Words& more = {}) {
   const TemporaryDirectory scratch;
-  Words command{"judge", "--input", scratch.write("call.pt", saved.bytes()), "--json", "-"};
-  command.insert(command.end(), more.begin(), more.end());
-  const Outcome outcome = attoscope(command);
-  EXPECT_EQ(outcome.code, code) << outcome.err << outcome.out;
-  return outcome.out.empty() ? json() : json::parse(outcome.out);
+  return json_of(with({"judge", "--input", scratch.write("call.pt", saved.bytes())}, more), code);
 }
 std::string first_sentence(const json& told) { return told.is_object() ? told["sentences"][0].get<std::string>() : ""; }
 std::string derivation(const json& told) { return told.is_object() ? told["derivation"].dump() : ""; }
@@ -282,11 +278,7 @@ TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
     SavedDict dict = packed.saved();
     const std::vector<int> q{packed.total(&Tokens::n), 4, 16};
     dict.floats("sinks", {4}, sinks).bf16s("dout", q, joined(packed.tokens, &Tokens::d_o)).floats("dsink", {4}, given);
-    const TemporaryDirectory scratch;
-    const std::string file = scratch.write("call.pt", dict.bytes());
-    const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
-    ASSERT_EQ(outcome.code, factor > 0 ? 0 : 3) << outcome.err << outcome.out;
-    const json told = json::parse(outcome.out);
+    const json told = judged(dict, factor > 0 ? 0 : 3);
     EXPECT_EQ(told["gradients"][0]["tensor"], "dsink");
     if (factor < 0) {
       EXPECT_THAT(first_sentence(told), HasSubstr("dSink has the wrong sign"));
@@ -458,9 +450,7 @@ TEST(SavedCall, FlashInfersPagedCallIsJudgedByItsNamesAlone) {
 TEST(SavedCall, WhatCannotBeUsedGetsASentence) {
   const TemporaryDirectory scratch;
   const auto refused = [&](SavedDict dict, const std::string& says, const Words& more = {}) {
-    Words command{"judge", "--input", scratch.write("call.pt", dict.bytes())};
-    command.insert(command.end(), more.begin(), more.end());
-    expect_refused(command, 1, says);
+    expect_refused(with({"judge", "--input", scratch.write("call.pt", dict.bytes())}, more), 1, says);
   };
   SavedDict third = Batched({}, 5, 5).saved();
   refused(third.value("is_causal", SavedDict::integer(3)), "value 'is_causal' is '3', expected true or false");
@@ -512,15 +502,10 @@ TEST(SavedCall, NumbersOfTheFileFollowTheHeadsOfASweep) {
   const std::string file = scratch.write("call.pt", dict.bytes());
   double sum = 0;
   for (int head = 0; head < 4; ++head) {
-    const Outcome run = attoscope({"run", "--input", file + ":" + std::to_string(head), "--json", "-"});
-    ASSERT_EQ(run.code, 0) << run.err;
-    sum += json::parse(run.out)["a"]["mean_abs"].get<double>();
+    sum += json_of({"run", "--input", file + ":" + std::to_string(head)})["a"]["mean_abs"].get<double>();
   }
-  const Words sweep{"sweep", "--input", file, "--vary", "format=bf16", "--csv", "-", "--no-cache", "--over"};
   const auto over = [&](const Words& more) {
-    Words words = sweep;
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+    return with({"sweep", "--input", file, "--vary", "format=bf16", "--csv", "-", "--no-cache", "--over"}, more);
   };
   const Outcome swept = attoscope(over({"head"}));
   ASSERT_EQ(swept.code, 0) << swept.err;

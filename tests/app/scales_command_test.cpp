@@ -41,31 +41,19 @@ Call::Call() {
     wide_k.push_back(static_cast<signed char>(k.back()) * static_cast<double>(of_k[static_cast<std::size_t>(i / d)]));
     wide_v.push_back(static_cast<signed char>(v.back()) * static_cast<double>(of_v[static_cast<std::size_t>(i / (n * d))]));
   }
-  const auto file = [&](const char* name, const char* type, int size, const std::string& bytes) {
-    const std::string header = "{" + entry("q", "F32", shape, 0, 4 * count) + "," +
-                               entry("k", type, shape, 4 * count, (4 + size) * count) + "," +
-                               entry("v", type, shape, (4 + size) * count, (4 + 2 * size) * count) + "}";
-    return scratch.write(name, safetensors(header, 0) + raw(q) + bytes);
+  const auto file = [&](const char* name, const char* type, const std::string& k_bytes, const std::string& v_bytes) {
+    return scratch.write(name, safetensors({{"q", "F32", shape, raw(q)}, {"k", type, shape, k_bytes}, {"v", type, shape, v_bytes}}));
   };
-  stored = file("stored.safetensors", "I8", 1, k + v);
-  products = file("products.safetensors", "F64", 8, raw(wide_k) + raw(wide_v));
+  stored = file("stored.safetensors", "I8", k, v);
+  products = file("products.safetensors", "F64", raw(wide_k), raw(wide_v));
   k_scale = scratch.write("k_scale.npy", npy(npy_header("<f4", "(2, 64)"), raw(of_k)));
-  v_scale = scratch.write("v.safetensors", safetensors("{" + entry("v_scale", "F32", "[2]", 0, 8) + "}", 0) + raw(of_v));
-}
-
-json answer(std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--json", "-"});
-  const Outcome outcome = attoscope(arguments);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return json::parse(outcome.out);
+  v_scale = scratch.write("v.safetensors", safetensors({{"v_scale", "F32", "[2]", raw(of_v)}}));
 }
 
 TEST(ScaleOptions, RunAnswersAsForTheProducts) {
   const Call call;
   const auto run = [](const std::string& input, const std::vector<std::string>& more) {
-    std::vector<std::string> all{"run", "--input", input, "--mask", "causal", "--format", "fp64"};
-    all.insert(all.end(), more.begin(), more.end());
-    return answer(all);
+    return json_of(with({"run", "--input", input, "--mask", "causal", "--format", "fp64"}, more));
   };
   const json wide = run(call.products + ":1", {}),
              scaled = run(call.stored + ":1", {"--scale-k", call.k_scale, "--scale-v", call.v_scale + ":v_scale"}),
@@ -80,9 +68,8 @@ TEST(ScaleOptions, AllHeadsToo) {
   const Call call;
   const std::vector<std::string> scales{"--scale-k", call.k_scale, "--scale-v", call.v_scale};
   for (const char* const command : {"heads", "kv"}) {
-    std::vector<std::string> scaled{command, call.stored};
-    scaled.insert(scaled.end(), scales.begin(), scales.end());
-    EXPECT_EQ(answer(scaled)["heads"], answer({command, call.products})["heads"]) << command;
+    const std::vector<std::string> scaled = with({command, call.stored}, scales);
+    EXPECT_EQ(json_of(scaled)["heads"], json_of({command, call.products})["heads"]) << command;
     EXPECT_THAT(attoscope(scaled).out, HasSubstr("scales: k per token, v per head.")) << command;
   }
 }
@@ -105,14 +92,12 @@ Outcome judged(const Call& call, const std::string& o, const std::vector<std::st
     all.push_back(call.stored + ":" + part);
   }
   all.insert(all.end(), {"--o", o, "--head", "0"});
-  all.insert(all.end(), more.begin(), more.end());
-  return attoscope(all);
+  return attoscope(with(all, more));
 }
 
 /// Two heads, both with these bytes.
 std::string output_file(const Call& call, const std::string& type, const std::string& head) {
-  const int bytes = static_cast<int>(2 * head.size());
-  return call.scratch.write("o.safetensors", safetensors("{" + entry("o", type, shape, 0, bytes) + "}", 0) + head + head);
+  return call.scratch.write("o.safetensors", safetensors({{"o", type, shape, head + head}}));
 }
 
 TEST(ScaleOptions, JudgeSeesTheProducts) {

@@ -38,16 +38,9 @@ const ::testing::Environment* const before_any_thread = ::testing::AddGlobalTest
 const std::vector<std::string> small_command{"sweep",           "--n",     "64", "--d",    "8", "--vary",
                                              "block_k=8:32:x2", "--seeds", "2",  "--quiet"};
 
-std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& more) {
-  command.insert(command.end(), more.begin(), more.end());
-  return command;
-}
-
 TEST(SweepCommand, TheTracedRowIsOneOfEveryPoint) {
   const auto refused = [](const std::vector<std::string>& options, const std::string& sentence) {
-    std::vector<std::string> command{"sweep", "--d", "8", "--no-cache"};
-    command.insert(command.end(), options.begin(), options.end());
-    testing::expect_refused(command, 2, sentence);
+    testing::expect_refused(with({"sweep", "--d", "8", "--no-cache"}, options), 2, sentence);
   };
   refused({"--n", "64", "--row", "64", "--vary", "block_k=8,16"}, "--row is '64', expected a whole number from -64 to 63");
   refused({"--row", "40", "--vary", "n=32,64"}, "--row is '40', expected a whole number from -32 to 31");
@@ -193,23 +186,17 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
 class SweepOverFiles : public ::testing::Test {
  protected:
   static constexpr int layers = 2, heads = 3, n = 40, d = 8;
-  static std::string tensor(int layer, const char* name, int begin) {
-    return entry("layers." + std::to_string(layer) + "." + name, "F32", "[3,40,8]", begin, begin + heads * n * d * 4);
-  }
   SweepOverFiles() {
-    std::string header, data;
+    std::vector<FileTensor> tensors;
     std::mt19937 dice(3);
     std::normal_distribution<float> normal;
     for (int layer = 0; layer < layers; ++layer)
       for (const char* const name : {"q", "k", "v"}) {
-        header += (header.empty() ? "{" : ",") + tensor(layer, name, static_cast<int>(data.size()));
-        for (int i = 0; i < heads * n * d; ++i) {
-          const float x = normal(dice);
-          data.append(reinterpret_cast<const char*>(&x), 4);
-        }
+        std::vector<float> numbers(heads * n * d);
+        for (float& x : numbers) x = normal(dice);
+        tensors.push_back({"layers." + std::to_string(layer) + "." + name, "F32", "[3,40,8]", raw(numbers)});
       }
-    header += "}";
-    file = scratch.write("two.safetensors", little_endian(header.size(), 8) + header + data);
+    file = scratch.write("two.safetensors", safetensors(tensors));
   }
   nlohmann::json sweep(const std::string& input, const std::vector<std::string>& more) {
     const Outcome o =

@@ -510,10 +510,8 @@ TEST(PlotCommand, TheSessionThatIsDrawnIsNeverOverwritten) {
 TEST(PlotCommand, WrongUsageIsOneSentence) {
   const TemporaryDirectory scratch;
   write_file(scratch / "s.json", session_text(plotted()));
-  const auto said = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments{"figure", scratch / "s.json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return attoscope(arguments).err;
+  const auto said = [&](const std::vector<std::string>& more) {
+    return attoscope(with({"figure", scratch / "s.json"}, more)).err;
   };
   EXPECT_THAT(said({"--plot", "window", "--out", scratch / "f.svg"}),
               HasSubstr("--plot is 'window', expected heat_map, strip"));

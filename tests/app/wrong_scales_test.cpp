@@ -30,19 +30,13 @@ class Stored {
     for (int i = 0; i < count; ++i) q_.push_back(round(bf16, draw(dice))), k_.push_back(eighth()), v_.push_back(eighth());
     for (int i = 0; i < heads * n; ++i) of_k.push_back(0.01F + 0.004F * static_cast<float>(i % 11));
     of_v = {0.03F, 0.05F};
-    std::string bytes = raw(std::vector<float>(q_.begin(), q_.end()));
-    bytes.append(reinterpret_cast<const char*>(k_.data()), k_.size());
-    bytes.append(reinterpret_cast<const char*>(v_.data()), v_.size());
-    bytes += raw(of_k) + raw(of_v);
     const std::string shape = "[2,64,16]";
-    file_ = scratch_.write(
-        "call.safetensors",
-        safetensors("{" + entry("q", "F32", shape, 0, 4 * count) + "," + entry("k", "I8", shape, 4 * count, 5 * count) + "," +
-                        entry("v", "I8", shape, 5 * count, 6 * count) + "," +
-                        entry("k_scale", "F32", "[2,64]", 6 * count, 6 * count + 4 * heads * n) + "," +
-                        entry("v_scale", "F32", "[2]", 6 * count + 4 * heads * n, 6 * count + 4 * heads * n + 4 * heads) + "}",
-                    0) +
-            bytes);
+    file_ = scratch_.write("call.safetensors",
+                           safetensors({{"q", "F32", shape, raw(std::vector<float>(q_.begin(), q_.end()))},
+                                        {"k", "I8", shape, raw(k_)},
+                                        {"v", "I8", shape, raw(v_)},
+                                        {"k_scale", "F32", "[2,64]", raw(of_k)},
+                                        {"v_scale", "F32", "[2]", raw(of_v)}}));
   }
 
   /// The verdict on a correct kernel's output for K and V multiplied by factor(head, token).
@@ -54,12 +48,9 @@ class Stored {
       k.push_back(k_[at(i)] * factor_of_k(head, token)), v.push_back(v_[at(i)] * factor_of_v(head, token));
     }
     const std::string shape = "[2,64,16]",
-                      seen = scratch_.write("seen.safetensors",
-                                            safetensors("{" + entry("q", "F64", shape, 0, 8 * count) + "," +
-                                                            entry("k", "F64", shape, 8 * count, 16 * count) + "," +
-                                                            entry("v", "F64", shape, 16 * count, 24 * count) + "}",
-                                                        0) +
-                                                raw(q_) + raw(k) + raw(v));
+                      seen = scratch_.write("seen.safetensors", safetensors({{"q", "F64", shape, raw(q_)},
+                                                                             {"k", "F64", shape, raw(k)},
+                                                                             {"v", "F64", shape, raw(v)}}));
     std::vector<double> o;
     for (int head = 0; head < heads; ++head) {
       const std::string out = scratch_ / "out";

@@ -32,14 +32,9 @@ std::string shape_of(const std::vector<int>& shape, const char* open = "[", cons
 }
 
 std::string safetensors_of(const std::vector<Made>& tensors) {
-  std::string header = "{", data;
-  for (const Made& t : tensors) {
-    const std::string bytes = raw(t.values);
-    header += (data.empty() ? "" : ",") + entry(t.name, "F32", shape_of(t.shape), static_cast<int>(data.size()),
-                                                static_cast<int>(data.size() + bytes.size()));
-    data += bytes;
-  }
-  return safetensors(header + "}", 0) + data;
+  std::vector<FileTensor> all;
+  for (const Made& t : tensors) all.push_back({t.name, "F32", shape_of(t.shape), raw(t.values)});
+  return safetensors(all);
 }
 
 std::string npy_of(const Made& t) { return npy(npy_header("<f4", shape_of(t.shape, "(", ")")), raw(t.values)); }
@@ -437,9 +432,9 @@ TEST(CallFiles, TheShippedGroupsAreThoseOfTheExample) {
 
 TEST(CallFiles, EightBitIntegersAreNumbers) {
   const TemporaryDirectory scratch;
-  const std::string header = "{" + entry("q", "I8", "[1,2]", 0, 2) + "," + entry("k", "U8", "[1,2]", 2, 4) + "," +
-                             entry("v", "I8", "[1,2]", 4, 6) + "}";
-  const Tensors t = CallFiles(scratch.write("x.safetensors", safetensors(header, 0) + "\x80\x7f\x80\xff\x01\xff")).inputs(0);
+  const std::string file = safetensors(
+      {{"q", "I8", "[1,2]", "\x80\x7f"}, {"k", "U8", "[1,2]", "\x80\xff"}, {"v", "I8", "[1,2]", "\x01\xff"}});
+  const Tensors t = CallFiles(scratch.write("x.safetensors", file)).inputs(0);
   EXPECT_THAT(t.q, ElementsAre(-128, 127));
   EXPECT_THAT(t.k, ElementsAre(128, 255));
   EXPECT_THAT(t.v, ElementsAre(1, -1));

@@ -31,6 +31,22 @@ inline std::string entry(const std::string& name, const std::string& dtype, cons
          "," + std::to_string(end) + "]}";
 }
 
+/// A tensor of a file; type and shape as its header has them: "F32", "[2,3]".
+struct FileTensor {
+  std::string name, type, shape, bytes;
+};
+
+/// A .safetensors file of these tensors, one behind the other; `metadata`: "\"__metadata__\":{...},".
+inline std::string safetensors(const std::vector<FileTensor>& tensors, const std::string& metadata = "") {
+  std::string header = "{" + metadata, data;
+  for (const FileTensor& t : tensors) {
+    const auto begin = static_cast<int>(data.size());
+    data += t.bytes;
+    header += (&t == tensors.data() ? "" : ",") + entry(t.name, t.type, t.shape, begin, static_cast<int>(data.size()));
+  }
+  return safetensors(header + "}", 0) + data;
+}
+
 /// q, k, v of shape (2, 3) in F32, 24 bytes each, and `more` in the header.
 inline std::string good_header(const std::string& more = "") {
   return "{" + more + entry("q", "F32", "[2,3]", 0, 24) + "," + entry("k", "F32", "[2,3]", 24, 48) + "," +

@@ -16,14 +16,10 @@ using namespace testing;  // attoscope::testing
 
 /// A file of tensors [2, 3] of F32 with these names; all numbers of the i-th are i + 1.
 std::string file_of(const TemporaryDirectory& folder, const std::vector<std::string>& names, const std::string& file = "x") {
-  std::string header = "{", data;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const int at = static_cast<int>(i) * 24;
-    header += (i > 0 ? "," : "") + testing::entry(names[i], "F32", "[2,3]", at, at + 24);
-    data += testing::raw(std::vector<float>(6, static_cast<float>(i + 1)));
-  }
-  header += "}";
-  return folder.write(file + ".safetensors", testing::little_endian(header.size(), 8) + header + data);
+  std::vector<FileTensor> tensors;
+  for (const std::string& name : names)
+    tensors.push_back({name, "F32", "[2,3]", raw(std::vector<float>(6, static_cast<float>(tensors.size() + 1)))});
+  return folder.write(file + ".safetensors", safetensors(tensors));
 }
 
 std::string taken(const TensorList& list) {

@@ -35,13 +35,9 @@ std::string sizes_text(const std::vector<int>& sizes) {
 }
 
 std::string file_of(const std::vector<Stored>& tensors) {
-  std::string header = "{", data;
-  for (const Stored& t : tensors) {
-    const int begin = static_cast<int>(data.size()), end = begin + static_cast<int>(t.bytes.size());
-    header += (data.empty() ? "" : ",") + entry(t.name, t.dtype, sizes_text(t.shape), begin, end);
-    data += t.bytes;
-  }
-  return safetensors(header + "}", 0) + data;
+  std::vector<FileTensor> all;
+  for (const Stored& t : tensors) all.push_back({t.name, t.dtype, sizes_text(t.shape), t.bytes});
+  return safetensors(all);
 }
 
 int count_of(const std::vector<int>& shape) {

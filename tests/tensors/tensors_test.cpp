@@ -103,20 +103,19 @@ TEST(Tensors, TheDigestFollowsTheBits) {
 TEST(Tensors, NamesInCapitalsAndInWords) {
   const TemporaryDirectory scratch;
   for (const auto& [q, k, v] : {std::array{"Q", "K", "V"}, std::array{"query", "key", "value"}}) {
-    const std::string header = "{" + entry(q, "F32", "[1,1]", 0, 4) + "," + entry(k, "F32", "[1,1]", 4, 8) + "," +
-                               entry(v, "F32", "[1,1]", 8, 12) + "," + entry("other", "I64", "[0]", 12, 12) + "}";
-    Input input = parse_input(scratch.write("x.safetensors", safetensors(header, 12)));
+    const std::string one(4, '\0'), file = safetensors(
+        {{q, "F32", "[1,1]", one}, {k, "F32", "[1,1]", one}, {v, "F32", "[1,1]", one}, {"other", "I64", "[0]", ""}});
+    Input input = parse_input(scratch.write("x.safetensors", file));
     EXPECT_NO_THROW(load_tensors(input));
   }
 }
 
 TEST(Tensors, EveryElementTypeOfSafetensors) {
   const TemporaryDirectory scratch;
-  const std::string header = "{" + entry("q", "F16", "[1,1,1,2]", 0, 4) + "," + entry("k", "BF16", "[1,1,1,2]", 4, 8) + "," +
-                             entry("v", "F64", "[1,1,1,2]", 8, 24) + "}";
-  const std::string data =
-      raw<std::uint16_t>({0x0001, 0xC100}) + raw<std::uint16_t>({0x3FC0, 0xFF80}) + raw<double>({0.1, -0.0});
-  Input input = parse_input(scratch.write("x.safetensors", safetensors(header, 0) + data));
+  const std::string file = safetensors({{"q", "F16", "[1,1,1,2]", raw<std::uint16_t>({0x0001, 0xC100})},
+                                        {"k", "BF16", "[1,1,1,2]", raw<std::uint16_t>({0x3FC0, 0xFF80})},
+                                        {"v", "F64", "[1,1,1,2]", raw<double>({0.1, -0.0})}});
+  Input input = parse_input(scratch.write("x.safetensors", file));
   load_tensors(input);
   EXPECT_EQ(input.tensors->q, (std::vector<double>{std::ldexp(1.0, -24), -2.5}));
   EXPECT_EQ(input.tensors->k, (std::vector<double>{1.5, -std::numeric_limits<double>::infinity()}));

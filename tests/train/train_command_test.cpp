@@ -46,15 +46,12 @@ std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vect
                                                                                                 {"--device", "cpu"},
                                                                                                 {"--threads", "2"}})
     if (std::ranges::find(options, option) == options.end()) all.insert(all.end(), {option, value});
-  all.insert(all.end(), options.begin(), options.end());
-  return all;
+  return with(all, options);
 }
 
 /// `train` that continues a checkpoint.
 std::vector<std::string> resumed(const std::string& file, const std::vector<std::string>& options = {}) {
-  std::vector<std::string> all{"train", "--resume", file, "--device", "cpu", "--threads", "2", "--quiet"};
-  all.insert(all.end(), options.begin(), options.end());
-  return all;
+  return with({"train", "--resume", file, "--device", "cpu", "--threads", "2", "--quiet"}, options);
 }
 
 /// The plan of `tiny`, after that has written its text.
@@ -288,9 +285,8 @@ TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
 TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   const TemporaryDirectory scratch;
   const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
-  std::vector<std::string> options = half;
-  options.insert(options.end(), {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json", scratch / "all.json", "--csv",
-                                 scratch / "all.csv"});
+  const std::vector<std::string> options = with(half, {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json",
+                                                       scratch / "all.json", "--csv", scratch / "all.csv"});
   const Outcome all = attoscope(tiny(scratch, options));
   ASSERT_EQ(all.code, 0) << all.err;
   const nlohmann::json json = json_of_file(scratch / "all.json");
@@ -298,10 +294,9 @@ TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   ASSERT_EQ(json["seeds"].size(), 3U);
   double least = 1e9, sum = 0, most = 0, distance = 0;
   for (int i = 0; i < 3; ++i) {
-    std::vector<std::string> own = half;
     const std::string file = scratch / "one.json";
-    own.insert(own.end(), {"--seed", std::to_string(5 + i), "--data-seed", std::to_string(2 + i), "--json", file});
-    ASSERT_EQ(attoscope(tiny(scratch, own)).code, 0);
+    const std::vector<std::string> own{"--seed", std::to_string(5 + i), "--data-seed", std::to_string(2 + i), "--json", file};
+    ASSERT_EQ(attoscope(tiny(scratch, with(half, own))).code, 0);
     const nlohmann::json one = json_of_file(file), &seed = json["seeds"][static_cast<std::size_t>(i)];
     EXPECT_EQ(seed["seed"], 5 + i);
     EXPECT_GT(seed["skipped_steps"], 0) << "the loss scale overflows fp16 from the first step on";

@@ -152,9 +152,7 @@ TEST_F(TrainFigures, SayWhenTheyAreNotWhatTheyWere) {
 
 TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {
   const auto refused = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"figure", "train-weights", "--out", scratch_ / "f.svg", "--quiet"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome o = attoscope(arguments);
+    const Outcome o = attoscope(with({"figure", "train-weights", "--out", scratch_ / "f.svg", "--quiet"}, more));
     EXPECT_EQ(o.code, 2) << o.out;
     return o.err;
   };
