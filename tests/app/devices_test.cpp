@@ -81,7 +81,8 @@ TEST(Devices, AGpuBeyondTheLastIsNamedWithThoseThatThereAre) {
 TEST(Devices, WrongWordsAreCode2InEveryCommand) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}}) {
-    expect_refused(with(command, {"--device", "tpu"}), 2, "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
+    expect_refused(with(command, {"--device", "tpu"}), 2,
+                   "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
   }
   expect_refused({"x.npy", "run"}, 2, "'x.npy' was not expected before a command");
   expect_refused({"no_such_file.npy"}, 2, "'no_such_file.npy' does not exist, expected a session or files of tensors");

@@ -180,10 +180,10 @@ TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
 TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
   std::filesystem::create_directories(scratch_ / "dump/run_call0001");
   const FileTensor shared{"arg_2", "F32", "[6,1,2]", std::string(48, '\0')};
-  scratch_.write("dump/run_call0001/inputs.safetensors",
-                 testing::safetensors({{"arg_1", "F32", "[6,3,2]", std::string(144, '\0')},
-                                       shared,
-                                       {"arg_3", shared.type, shared.shape, shared.bytes}}));
+  scratch_.write(
+      "dump/run_call0001/inputs.safetensors",
+      testing::safetensors(
+          {{"arg_1", "F32", "[6,3,2]", std::string(144, '\0')}, shared, {"arg_3", shared.type, shared.shape, shared.bytes}}));
   scratch_.write("dump/run_call0001/outputs.safetensors",
                  testing::safetensors({{"result", "F32", "[6,3,2]", std::string(144, '\0')}}));
   Session session = small_session();

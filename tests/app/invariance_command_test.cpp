@@ -19,9 +19,7 @@ const std::vector<std::string> decoding{"invariance", "--n-q", "1",        "--n-
                                         "--d",        "16",    "--policy", "eager", "--quiet"};
 
 /// The command for one query over 300 keys, with these options.
-Outcome decode(const std::vector<std::string>& options) {
-  return attoscope(with(decoding, options));
-}
+Outcome decode(const std::vector<std::string>& options) { return attoscope(with(decoding, options)); }
 
 json answer_of(const std::vector<std::string>& options) { return json_of(with(decoding, options)); }
 

@@ -84,9 +84,9 @@ struct Call {
   }
   std::string file(const std::string& name) const { return scratch / ("call/" + name + ".npy"); }
   std::vector<std::string> command(const std::vector<std::string>& more = {}) const {
-    return with({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask", "causal",
-                 "--threads", "1"},
-                more);
+    return with(
+        {"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask", "causal", "--threads", "1"},
+        more);
   }
 };
 
@@ -292,10 +292,11 @@ TEST(JudgeCommand, AHeadOfALanguageModel) {
     return attoscope(with(all, problem));
   };
   for (const std::vector<std::string>& kernel : kernels) {
-    ASSERT_EQ(attoscope(with({"run", "--input", example + ":0", "--mask", "causal", "--format", "bf16", "--save", scratch / "o"},
-                             kernel))
-                  .code,
-              0);
+    ASSERT_EQ(
+        attoscope(
+            with({"run", "--input", example + ":0", "--mask", "causal", "--format", "bf16", "--save", scratch / "o"}, kernel))
+            .code,
+        0);
     EXPECT_EQ(judged_as({"--mask", "causal"}).code, 0) << kernel[1];
     if (sanitized) break;
   }
@@ -336,10 +337,10 @@ TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
 /// verdict is the same.
 TEST(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
   const Call call;
-  const json told = json::parse(
-      attoscope(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format", "bf16",
-                              "--quiet", "--unsaved", "--json", "-", "--report", call.scratch / "r.html"}))
-          .out);
+  const json told =
+      json::parse(attoscope(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format",
+                                          "bf16", "--quiet", "--unsaved", "--json", "-", "--report", call.scratch / "r.html"}))
+                      .out);
   const std::string command = told["command"];
   EXPECT_THAT(command, AllOf(StartsWith("attoscope judge --q " + call.file("q")), HasSubstr(" --layout 'h n d'"),
                              HasSubstr(" --mask causal"), HasSubstr(" --scale 0.3"), HasSubstr(" --head 0")));

@@ -1,6 +1,5 @@
 // `attoscope judge --do --dq --dk --dv`: right gradients pass, wrong ones are named, and files that do not fit get a sentence.
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -111,8 +110,7 @@ TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
   EXPECT_THAT(told["sentences"][0].get<std::string>(),
               AllOf(StartsWith("Wrong: dQ and dK are wrong: no delta"), HasSubstr("O is rounded")));
   EXPECT_THAT(told["sentences"][2].get<std::string>(), HasSubstr("P and L are right"));
-  std::ifstream in(page);
-  const std::string html{std::istreambuf_iterator<char>(in), {}};
+  const std::string html = bytes_of_file(page);
   EXPECT_THAT(html, AllOf(HasSubstr("<h2>Gradients</h2>"), HasSubstr("no delta")));
   EXPECT_THAT(attoscope(files.command({"do", "dq", "dk", "dv", "dlse"})).out, HasSubstr("dQ"));
 }

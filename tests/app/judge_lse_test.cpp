@@ -1,7 +1,6 @@
 // `attoscope judge --lse`: shapes, bases and files of a log-sum-exp, and what is said of a wrong one.
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <string>
@@ -122,8 +121,7 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
   EXPECT_THAT(told["sentences"][0].get<std::string>(),
               AllOf(StartsWith("Wrong: The log-sum-exp is wrong: numbers of base 2 among natural ones"),
                     HasSubstr("The rest is rounded.")));
-  std::ifstream in(page);
-  const std::string html{std::istreambuf_iterator<char>(in), {}};
+  const std::string html = bytes_of_file(page);
   EXPECT_THAT(html, AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("numbers of base 2")));
   for (double& y : x) y = 0;
   EXPECT_EQ(files.told(x, "(2, 3, 48)", 3)["lse"]["verdict"], "wrong");

@@ -43,7 +43,8 @@ TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
                                                           {"fp8_token", "e4m3/token/to:main"},
                                                           {"int8", "int8/token/to:main"},
                                                           {"nvfp4", "e2m1/columns:16/nvfp4/to:main"}}) {
-      const json run = json_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
+      const json run = json_of(
+          {"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
       EXPECT_EQ(row.at(key), run.at("a").at("rel_rms")) << input << ", " << key;
     }
   }
@@ -57,7 +58,8 @@ TEST(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
   ASSERT_EQ(kv.at("heads").size(), 8u);
   for (const json& row : kv.at("heads")) {
     const std::string input = file + ":" + std::to_string(row.at("head").get<int>()), storage = "e4m3/tensor/ratio/to:main";
-    const json run = json_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
+    const json run = json_of(
+        {"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
     EXPECT_EQ(row.at("fp8_tensor"), run.at("a").at("rel_rms")) << input;
   }
 }

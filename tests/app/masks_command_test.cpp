@@ -165,7 +165,7 @@ TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy",
                     mask = call.write("mask", "(8, 8)", terms);
   const json told = json_of({"run", "--input", files, "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
-                                 "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw"});
+                             "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw"});
   EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
   EXPECT_EQ(told["b"]["nonfinite"], 0);
 }
@@ -196,7 +196,7 @@ TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   const json told = json::parse(run.out);
   EXPECT_EQ(told["experiment"]["problem"]["empty_rows"], "nan");
   EXPECT_EQ(told["a"]["nonfinite"], 5 * 8);
-  EXPECT_FALSE(json::parse(attoscope({"run", "--n", "24", "--json", "-"}).out)["experiment"]["problem"].contains("empty_rows"));
+  EXPECT_FALSE(json_of({"run", "--n", "24"})["experiment"]["problem"].contains("empty_rows"));
 }
 
 /// A mask that lies beside Q, K, V and O is taken and said; a captured call has the rule in its metadata, which joins.

@@ -216,9 +216,7 @@ TEST(OneVerdict, FromEveryDoor) {
       SCOPED_TRACE(head);
       const json alone = judged(call, {"--head", std::to_string(head)})["table"][0];
       EXPECT_EQ(told(alone), told(row));
-      const json run = json::parse(
-          attoscope({"run", "--input", call.file + place, "--kernel", call.file + place, "--mask", call.mask, "--json", "-"})
-              .out);
+      const json run = json_of({"run", "--input", call.file + place, "--kernel", call.file + place, "--mask", call.mask});
       EXPECT_EQ(told(run["verdict"]), told(alone)) << run["verdict"];
       EXPECT_EQ(window.verdict(call, head), told(alone));
       const auto same = std::ranges::find(of_heads["heads"], head, [](const json& x) { return x["head"].get<int>(); });

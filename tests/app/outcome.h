@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <sstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 

@@ -234,9 +234,9 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   int good = 0;
   for (int i = 0; i < 2000; ++i) {
     std::vector<FileTensor> call{{"q", "F32", "[3,2,4]", numbers(24)},
-                           {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
-                           {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
-                           ints("cu_seqlens_q", {0, static_cast<std::int32_t>(random() % 4), 3})};
+                                 {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
+                                 {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
+                                 ints("cu_seqlens_q", {0, static_cast<std::int32_t>(random() % 4), 3})};
     const int by_blocks = static_cast<int>(random() % 2), pad = static_cast<int>(random() % 3);
     if (by_blocks) call.insert(call.end(), {table(2, chosen(4)), ints("cache_seqlens", chosen(2))});
     if (!by_blocks)
@@ -267,10 +267,10 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
 TEST(PackedCommand, UnusedEntriesAreNotRead) {
   const TemporaryDirectory scratch;
   const std::vector<FileTensor> call{{"q", "F32", "[2,2,4]", numbers(16)},
-                               {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
-                               {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
-                               table(2, {0, -1, 2, 99}),
-                               ints("cache_seqlens", {2, 1})};
+                                     {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
+                                     {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
+                                     table(2, {0, -1, 2, 99}),
+                                     ints("cache_seqlens", {2, 1})};
   const Outcome outcome = attoscope({"heads", scratch.write("x.safetensors", safetensors(call)), "--no-cache"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("sequence 1, head 1"));

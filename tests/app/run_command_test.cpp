@@ -26,7 +26,8 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
-  const nlohmann::json json = json_of({"run", "--input", example + ":1", "--mask", "causal", "--format", "bf16", "--policy", "hw"});
+  const nlohmann::json json =
+      json_of({"run", "--input", example + ":1", "--mask", "causal", "--format", "bf16", "--policy", "hw"});
   EXPECT_EQ(json["schema"], "attoscope.result/1");
   EXPECT_EQ(json["rows"], 1024);
   for (const char* const key :

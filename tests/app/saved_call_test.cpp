@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,8 +19,6 @@ namespace {
 using nlohmann::json;
 using Numbers = std::vector<double>;
 using Words = std::vector<std::string>;
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// One sequence: tokens before heads.
 struct Tokens {

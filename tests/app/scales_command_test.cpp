@@ -42,7 +42,8 @@ Call::Call() {
     wide_v.push_back(static_cast<signed char>(v.back()) * static_cast<double>(of_v[static_cast<std::size_t>(i / (n * d))]));
   }
   const auto file = [&](const char* name, const char* type, const std::string& k_bytes, const std::string& v_bytes) {
-    return scratch.write(name, safetensors({{"q", "F32", shape, raw(q)}, {"k", type, shape, k_bytes}, {"v", type, shape, v_bytes}}));
+    return scratch.write(name,
+                         safetensors({{"q", "F32", shape, raw(q)}, {"k", type, shape, k_bytes}, {"v", type, shape, v_bytes}}));
   };
   stored = file("stored.safetensors", "I8", k, v);
   products = file("products.safetensors", "F64", raw(wide_k), raw(wide_v));

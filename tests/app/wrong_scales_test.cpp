@@ -31,12 +31,11 @@ class Stored {
     for (int i = 0; i < heads * n; ++i) of_k.push_back(0.01F + 0.004F * static_cast<float>(i % 11));
     of_v = {0.03F, 0.05F};
     const std::string shape = "[2,64,16]";
-    file_ = scratch_.write("call.safetensors",
-                           safetensors({{"q", "F32", shape, raw(std::vector<float>(q_.begin(), q_.end()))},
-                                        {"k", "I8", shape, raw(k_)},
-                                        {"v", "I8", shape, raw(v_)},
-                                        {"k_scale", "F32", "[2,64]", raw(of_k)},
-                                        {"v_scale", "F32", "[2]", raw(of_v)}}));
+    file_ = scratch_.write("call.safetensors", safetensors({{"q", "F32", shape, raw(std::vector<float>(q_.begin(), q_.end()))},
+                                                            {"k", "I8", shape, raw(k_)},
+                                                            {"v", "I8", shape, raw(v_)},
+                                                            {"k_scale", "F32", "[2,64]", raw(of_k)},
+                                                            {"v_scale", "F32", "[2]", raw(of_v)}}));
   }
 
   /// The verdict on a correct kernel's output for K and V multiplied by factor(head, token).

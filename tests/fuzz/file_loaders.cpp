@@ -60,21 +60,21 @@ void load_tensor_files(std::string_view bytes) {
 }
 
 /// Q, K and V of eight bits, 48 bytes each, and a scale of K of this shape and so many bytes.
-std::string scaled_file(const std::string& dtype, const std::string& shape, int bytes) {
-  return safetensors("{" + entry("q", "F8_E4M3", "[2,6,4]", 0, 48) + "," + entry("k", "I8", "[2,6,4]", 48, 96) + "," +
-                         entry("v", "U8", "[2,6,4]", 96, 144) + "," + entry("k_scale", dtype, shape, 144, 144 + bytes) + "}",
-                     144) +
-         std::string(static_cast<std::size_t>(bytes), '\x3f');
+std::string scaled_file(const std::string& dtype, const std::string& shape, std::size_t bytes) {
+  const std::string zeros(48, '\0');
+  return safetensors({{"q", "F8_E4M3", "[2,6,4]", zeros},
+                      {"k", "I8", "[2,6,4]", zeros},
+                      {"v", "U8", "[2,6,4]", zeros},
+                      {"k_scale", dtype, shape, std::string(bytes, '\x3f')}});
 }
 
 /// Two sequences of one query each, whose keys lie in pages of two tokens.
 std::string paged_file() {
   const std::vector<std::int32_t> table{2, 0, 1, -1}, keys{3, 2};
-  return safetensors("{" + entry("q", "F32", "[2,1,2]", 0, 16) + "," + entry("kv_cache", "F16", "[2,3,2,1,2]", 16, 64) + "," +
-                         entry("block_table", "I32", "[2,2]", 64, 80) + "," + entry("cache_seqlens", "I32", "[2]", 80, 88) +
-                         "}",
-                     64) +
-         raw(table) + raw(keys);
+  return safetensors({{"q", "F32", "[2,1,2]", std::string(16, '\0')},
+                      {"kv_cache", "F16", "[2,3,2,1,2]", std::string(48, '\0')},
+                      {"block_table", "I32", "[2,2]", raw(table)},
+                      {"cache_seqlens", "I32", "[2]", raw(keys)}});
 }
 
 std::string masked_file() {
@@ -83,11 +83,11 @@ std::string masked_file() {
 }
 
 std::string packed_file() {
-  const std::vector<std::int64_t> bounds{0, 1, 3};
-  return safetensors("{" + entry("q", "F32", "[3,1,2]", 0, 24) + "," + entry("k", "F32", "[3,1,2]", 24, 48) + "," +
-                         entry("v", "F32", "[3,1,2]", 48, 72) + "," + entry("cu_seqlens_q", "I64", "[3]", 72, 96) + "}",
-                     72) +
-         raw(bounds);
+  const std::string zeros(24, '\0');
+  return safetensors({{"q", "F32", "[3,1,2]", zeros},
+                      {"k", "F32", "[3,1,2]", zeros},
+                      {"v", "F32", "[3,1,2]", zeros},
+                      {"cu_seqlens_q", "I64", "[3]", raw(std::vector<std::int64_t>{0, 1, 3})}});
 }
 
 std::vector<std::string> tensor_files() {

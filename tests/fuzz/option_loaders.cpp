@@ -15,32 +15,31 @@ namespace attoscope::testing {
 namespace {
 
 /// A call of two heads, three queries and four keys a batch or sequence; `tables` lie beside its tensors.
-std::string call_file(const std::string& q, const std::string& kv, const std::string& tables, const std::string& bytes) {
-  return safetensors("{" + entry("q", "F32", q, 0, 96) + "," + entry("k", "F32", kv, 96, 224) + "," +
-                         entry("v", "F32", kv, 224, 352) + "," + entry("o", "F32", q, 352, 448) + tables + "}",
-                     448) +
-         bytes;
+std::string call_file(const std::string& q, const std::string& kv, const std::vector<FileTensor>& tables = {}) {
+  const std::string of_q(96, '\0'), of_kv(128, '\0');
+  std::vector<FileTensor> all{{"q", "F32", q, of_q}, {"k", "F32", kv, of_kv}, {"v", "F32", kv, of_kv}, {"o", "F32", q, of_q}};
+  all.insert(all.end(), tables.begin(), tables.end());
+  return safetensors(all);
+}
+FileTensor table(const std::string& name, const std::string& shape, const std::vector<std::int32_t>& numbers) {
+  return {name, "I32", shape, raw(numbers)};
 }
 
 /// Batches, packed sequences, and pages by a table and by FlashInfer's lists.
 const std::array<std::string, 4>& calls() {
   static const TemporaryDirectory folder;
   static const std::array<std::string, 4> paths{
-      folder.write("batch.safetensors", call_file("[2,2,3,2]", "[2,2,4,2]", "", "")),
-      folder.write("packed.safetensors", call_file("[6,2,2]", "[8,2,2]",
-                                                   "," + entry("cu_seqlens_q", "I32", "[3]", 448, 460) + "," +
-                                                       entry("cu_seqlens_k", "I32", "[3]", 460, 472),
-                                                   raw(std::vector<std::int32_t>{0, 3, 6, 0, 4, 8}))),
-      folder.write("paged.safetensors", call_file("[2,3,2,2]", "[4,2,2,2]",
-                                                  "," + entry("block_table", "I32", "[2,2]", 448, 464) + "," +
-                                                      entry("cache_seqlens", "I32", "[2]", 464, 472),
-                                                  raw(std::vector<std::int32_t>{3, 1, 0, 2, 4, 3}))),
+      folder.write("batch.safetensors", call_file("[2,2,3,2]", "[2,2,4,2]")),
       folder.write(
-          "lists.safetensors",
-          call_file("[6,2,2]", "[4,2,2,2]",
-                    "," + entry("qo_indptr", "I32", "[3]", 448, 460) + "," + entry("kv_indptr", "I32", "[3]", 460, 472) + "," +
-                        entry("kv_indices", "I32", "[4]", 472, 488) + "," + entry("kv_last_page_len", "I32", "[2]", 488, 496),
-                    raw(std::vector<std::int32_t>{0, 3, 6, 0, 2, 4, 3, 1, 0, 2, 2, 1})))};
+          "packed.safetensors",
+          call_file("[6,2,2]", "[8,2,2]", {table("cu_seqlens_q", "[3]", {0, 3, 6}), table("cu_seqlens_k", "[3]", {0, 4, 8})})),
+      folder.write("paged.safetensors",
+                   call_file("[2,3,2,2]", "[4,2,2,2]",
+                             {table("block_table", "[2,2]", {3, 1, 0, 2}), table("cache_seqlens", "[2]", {4, 3})})),
+      folder.write("lists.safetensors",
+                   call_file("[6,2,2]", "[4,2,2,2]",
+                             {table("qo_indptr", "[3]", {0, 3, 6}), table("kv_indptr", "[3]", {0, 2, 4}),
+                              table("kv_indices", "[4]", {3, 1, 0, 2}), table("kv_last_page_len", "[2]", {2, 1})}))};
   return paths;
 }
 

@@ -432,8 +432,8 @@ TEST(CallFiles, TheShippedGroupsAreThoseOfTheExample) {
 
 TEST(CallFiles, EightBitIntegersAreNumbers) {
   const TemporaryDirectory scratch;
-  const std::string file = safetensors(
-      {{"q", "I8", "[1,2]", "\x80\x7f"}, {"k", "U8", "[1,2]", "\x80\xff"}, {"v", "I8", "[1,2]", "\x01\xff"}});
+  const std::string file =
+      safetensors({{"q", "I8", "[1,2]", "\x80\x7f"}, {"k", "U8", "[1,2]", "\x80\xff"}, {"v", "I8", "[1,2]", "\x01\xff"}});
   const Tensors t = CallFiles(scratch.write("x.safetensors", file)).inputs(0);
   EXPECT_THAT(t.q, ElementsAre(-128, 127));
   EXPECT_THAT(t.k, ElementsAre(128, 255));

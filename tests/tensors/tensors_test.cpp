@@ -103,8 +103,9 @@ TEST(Tensors, TheDigestFollowsTheBits) {
 TEST(Tensors, NamesInCapitalsAndInWords) {
   const TemporaryDirectory scratch;
   for (const auto& [q, k, v] : {std::array{"Q", "K", "V"}, std::array{"query", "key", "value"}}) {
-    const std::string one(4, '\0'), file = safetensors(
-        {{q, "F32", "[1,1]", one}, {k, "F32", "[1,1]", one}, {v, "F32", "[1,1]", one}, {"other", "I64", "[0]", ""}});
+    const std::string one(4, '\0'),
+        file = safetensors(
+            {{q, "F32", "[1,1]", one}, {k, "F32", "[1,1]", one}, {v, "F32", "[1,1]", one}, {"other", "I64", "[0]", ""}});
     Input input = parse_input(scratch.write("x.safetensors", file));
     EXPECT_NO_THROW(load_tensors(input));
   }

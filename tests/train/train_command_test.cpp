@@ -285,8 +285,8 @@ TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
 TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   const TemporaryDirectory scratch;
   const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
-  const std::vector<std::string> options = with(half, {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json",
-                                                       scratch / "all.json", "--csv", scratch / "all.csv"});
+  const std::vector<std::string> options = with(
+      half, {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json", scratch / "all.json", "--csv", scratch / "all.csv"});
   const Outcome all = attoscope(tiny(scratch, options));
   ASSERT_EQ(all.code, 0) << all.err;
   const nlohmann::json json = json_of_file(scratch / "all.json");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -69,6 +70,8 @@ class Hand {
   void drop(const std::vector<std::string>& files);
   /// Drops files on the window, as sessions and checkpoints, too, and waits for the answer.
   void open_files(const std::vector<std::string>& files);
+  /// The answer on screen; null: none yet.
+  std::shared_ptr<const Result> result() const { return stage.panel_input().answer.result; }
   /// The error and the notice below.
   std::string error() const { return stage.panel_input().messages.error; }
   std::string notice() const { return stage.panel_input().messages.notice; }

@@ -101,7 +101,7 @@ CASE(export, menu_of_a_plot) {
   const std::string csv = read_file(kept.path("heat-map-1.csv"), 1 << 24), row = "\n42,";
   hand.check(csv.starts_with("row,0,1,2,") && std::ranges::count(csv, '\n') == 97 && csv.find(row) != std::string::npos &&
                  std::stof(csv.substr(csv.find(row) + row.size())) ==
-                     static_cast<float>(field_value(*hand.stage.panel_input().answer.result, Field::a_error, 42, 0)),
+                     static_cast<float>(field_value(*hand.result(), Field::a_error, 42, 0)),
              "the whole matrix, its values");
 }
 
@@ -221,7 +221,7 @@ CASE(export, a_gradient) {
   hand.frames(3);
   kept.open_menu(heatmap_window, "dK heat map", 0.5f, 0.5f);
   hand.leaves("the whole field", [&] { hand.pick("###npy"), kept.wait(); });
-  const BackwardResult& r = *hand.stage.panel_input().answer.result->backward;
+  const BackwardResult& r = *hand.result()->backward;
   const std::string bytes = read_file(kept.path("dK_a_error-1.npy"), 1 << 24);
   std::vector<double> values(80 * 16);
   if (!hand.check(bytes.size() > values.size() * sizeof(double), kept.said())) return;
@@ -249,8 +249,7 @@ CASE(export, table_of_the_kv_cache) {
     hand.pick("###keep");
     hand.frames(3);
   });
-  std::ifstream file(kept.path("KV-cache-1.csv"));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = bytes_of_file(kept.path("KV-cache-1.csv"));
   hand.check(text.starts_with("head,name,layer,bf16,fp8_tensor,"), "the lines of attoscope kv: " + kept.said());
   hand.check(std::ranges::count(text, '\n') == 9 && kept.has("KV-cache-1.png"), "one for each head, and the pixels");
 }

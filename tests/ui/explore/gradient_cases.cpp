@@ -76,7 +76,7 @@ CASE(gradients, every_tensor_is_drawn) {
     for (const Field field : {Field::golden, Field::a, Field::b, Field::a_error, Field::a_ulps, Field::a_relative}) {
       hand.view().field = field;
       hand.frames(2);
-      const auto expected = matrices_of(*hand.stage.panel_input().answer.result, t);
+      const auto expected = matrices_of(*hand.result(), t);
       const HeatState& heat = hand.stage.state->heat;
       const bool by_keys = has_keys_as_rows(t);
       hand.check(heat.n == (by_keys ? keys : queries) && heat.keys_down == by_keys, tensor + ": rows");
@@ -244,7 +244,7 @@ CASE(gradients, table_of_the_tensors) {
   hand.stage.resize(1600, 1000);
   hand.open(with_gradients());
   hand.frames(3);
-  const Result& r = *hand.stage.panel_input().answer.result;
+  const Result& r = *hand.result();
   const Table table = tensor_table(r);
   hand.check(table.rows.size() == 4, "O, dQ, dK and dV");
   hand.check(std::get<double>(table.rows[2][1]) == r.backward->a_error.dk.mean_abs &&

@@ -27,12 +27,12 @@ CASE(gradients, switch_and_key) {
   const auto on = [](Session& s) { s.experiment = with_backward(s.experiment); };
   const auto off = [](Session& s) { s.experiment.backward.on = false; };
   hand.changes("the switch", [&] { hand.click(pass + "backward"); }, on);
-  hand.check(hand.stage.panel_input().answer.result->backward.has_value(), "gradients are answered");
+  hand.check(hand.result()->backward.has_value(), "gradients are answered");
   hand.changes(
       "a rounding", [&] { hand.click(cells_of('a') + "dP"); },
       [](Session& s) { s.experiment.backward.a.precision[GradStep::dP] = to_main; });
   hand.changes("off, and the rest is kept", [&] { hand.key(ImGuiKey_D); }, off);
-  hand.check(!hand.stage.panel_input().answer.result->backward.has_value(), "O alone is answered");
+  hand.check(!hand.result()->backward.has_value(), "O alone is answered");
   hand.changes("on again", [&] { hand.key(ImGuiKey_D); }, [](Session& s) { s.experiment.backward.on = true; });
   hand.leaves("on, again", [&] { hand.click(pass + "backward"); });
   hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, off);
@@ -200,7 +200,7 @@ CASE(gradients, incoming) {
   type("dL", d_lse);
   const Backward& b = hand.experiment().backward;
   hand.check(b.d_o == OutputGradient::file && b.d_o_file.file == d_o && b.d_lse_file.file == d_lse, "both are files");
-  const auto incoming = [&] { return hand.stage.panel_input().answer.result->backward->incoming; };
+  const auto incoming = [&] { return hand.result()->backward->incoming; };
   hand.check(incoming()->d_o[5] == 0.5 && incoming()->d_lse[7] == 0.25, "they come into the answer");
   hand.leaves("one of another size", [&] { type("dO", small); });
   hand.expect_error("do.npy");

@@ -161,13 +161,13 @@ CASE(kernel, refused_outputs) {
   const std::vector<double> few(95 * 16);
   write_file(folder / "short.npy", npy_bytes(95, 16, few.data()));
   folder.write("empty.npy", "");
-  const auto before = hand.stage.panel_input().answer.result;
+  const auto before = hand.result();
   for (const auto& [file, words] : {std::pair{"short.npy", "expected [96, 16]"}, std::pair{"empty.npy", "empty.npy"},
                                     std::pair{"absent.npy", "absent.npy"}}) {
     hand.leaves(std::string("dropping ") + file, [&, file = file] { hand.drop({folder / file}); });
     hand.expect_error(words);
     hand.check(hand.error().find('\n') == std::string::npos, "one sentence");
-    hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows");
+    hand.check(hand.result() == before, "the window keeps what it shows");
   }
   Session lost = small_session();
   lost.experiment.a.algorithm = Algorithm::loaded;
@@ -351,7 +351,7 @@ CASE(kernel, b_followed) {
   const TemporaryDirectory folder;
   open_one_wrong(hand, folder);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
-  hand.await("b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
+  hand.await("b's recurrence is there", [&] { return followed() != hand.result(); });
   const Result expected = compute(exchanged(hand.experiment()));
   hand.check(followed()->trace.tiles.size() == expected.trace.tiles.size() && expected.trace.tiles.size() > 2, "its tiles");
   for (std::size_t i = 0; i < expected.trace.tiles.size(); ++i)
@@ -422,7 +422,7 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.stage.resize(1600, 1000);
   open_one_wrong(hand, folder);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
-  hand.await("b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
+  hand.await("b's recurrence is there", [&] { return followed() != hand.result(); });
   hand.stage.exporter = PlotExporter(folder / "pictures");
   hand.move(hand.place(strip + "error so far", 0.5f, 0.5f));
   hand.frames(2);
@@ -433,7 +433,7 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.expect_notice("-error-1.png and .csv");
   const std::string csv = read_file(folder / "pictures/attoscope-error-1.csv", 1 << 20);
   hand.check(csv == recurrence_csv(compute(exchanged(hand.experiment()))), "b's numbers: " + csv);
-  hand.check(csv != recurrence_csv(*hand.stage.panel_input().answer.result), "not those of the output, which has none");
+  hand.check(csv != recurrence_csv(*hand.result()), "not those of the output, which has none");
   hand.stage.exporter = PlotExporter("");
 }
 

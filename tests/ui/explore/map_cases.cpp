@@ -74,7 +74,7 @@ CASE(maps, moves_of_m) {
     hand.open(s);
     hand.frames(2);
     const RescaleState& m = hand.stage.state->rescale_map;
-    const Result& r = *hand.stage.panel_input().answer.result;
+    const Result& r = *hand.result();
     if (!hand.check(m.rows == 96 && m.cols == 6, "rows and tiles")) return;
     int found = 0;
     for (int row = 0; row < 96; ++row)
@@ -98,7 +98,7 @@ CASE(maps, counts_of_a_row) {
   hand.open(s);
   await_counts(hand);
   const RescaleState& m = hand.stage.state->rescale_map;
-  const auto& tiles = hand.stage.panel_input().answer.result->trace.tiles;
+  const auto& tiles = hand.result()->trace.tiles;
   if (!hand.check(m.rows == 96 && m.cols == 6 && tiles.size() == 6, "rows and tiles")) return;
   int all = 0;
   for (const TraceTile& t : tiles) {
@@ -446,7 +446,7 @@ CASE(maps, heads_are_as_their_answers) {
   const HeadsView heads = await_heads(hand);
   hand.view().picture = PictureKind::output;
   hand.settle();
-  const auto answer = hand.stage.panel_input().answer.result;
+  const auto answer = hand.result();
   const auto own = std::ranges::find(*heads.rows, 3, &HeadRow::head);
   if (!hand.check(answer && own != heads.rows->end(), "the head that is open is among them")) return;
   hand.check(answer->a_error.max_abs == own->a_max && answer->b_error.rms == own->b_rms, "its numbers are those of the answer");

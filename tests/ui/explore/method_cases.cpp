@@ -208,7 +208,7 @@ CASE(options, rectangle) {
   hand.each({{controls + "mask/causal", [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; }}});
   hand.each({{focused + "##top-left", [](Session& s) { s.experiment.problem.mask.top_left = true; }}},
             in_popup(hand, controls + "mask/###more"));
-  const Result& r = *hand.stage.panel_input().answer.result;
+  const Result& r = *hand.result();
   hand.check(r.a.rows == 96 && r.a.cols == 24 && r.rescale_map.tiles == 19, "the answer has its shape");
 }
 

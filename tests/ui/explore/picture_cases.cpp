@@ -76,7 +76,7 @@ CASE(picture, range) {
              {field, unpinned, "-0"},
              {field, unpinned, "inf"},
              {heatmap + "pin", [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; }}});
-  const double largest = hand.stage.panel_input().answer.result->a_error.max_abs;
+  const double largest = hand.result()->a_error.max_abs;
   hand.check(hand.view().range >= largest && hand.view().range < 1.2 * largest, "the pinned range is that on show");
 }
 
@@ -145,7 +145,7 @@ CASE(picture, click_a_cell) {
           s.view.cell_row = s.experiment.problem.traced_row = row;
           s.view.cell_col = col;
         });
-    hand.check(hand.stage.panel_input().answer.result->trace.row == row, "its row is traced");
+    hand.check(hand.result()->trace.row == row, "its row is traced");
     hand.frames(40);  // beyond a double click
   }
   hand.changes("click again", [&] { hand.press(at(95, 15)); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });

@@ -18,7 +18,7 @@ const std::string pin_panel = "//Pins/";
 std::string entry(int i, const std::string& item) { return "//Pins/**/$$" + std::to_string(i) + "/" + item; }
 
 Pin expected_pin(Hand& hand, const std::string& name) {
-  const Result& r = *hand.stage.panel_input().answer.result;
+  const Result& r = *hand.result();
   Pin pin = make_pin(r);
   hand.check(pin.a_mean == r.a_error.mean_abs && pin.b_mean == r.b_error.mean_abs && pin.a_max == r.a_error.max_abs &&
                  pin.b_max == r.b_error.max_abs && pin.digest == r.digests.a && pin.experiment == r.experiment,
@@ -91,7 +91,7 @@ CASE(pins, restore) {
   hand.changes(
       "a click restores", [&] { hand.click(entry(0, "##pin")); },
       [&](Session& s) { s.experiment = before.pins[0].experiment; });
-  hand.check(hand.stage.panel_input().answer.result->digests.a == before.pins[0].digest, "with the same digest");
+  hand.check(hand.result()->digests.a == before.pins[0].digest, "with the same digest");
   hand.changes(
       "undo brings the other back", [&] { hand.key(undo_key); }, [&](Session& s) { s.experiment = before.experiment; });
   hand.changes(
@@ -141,7 +141,7 @@ CASE(pins, compare) {
   hand.changes(
       "a of a pin as b", [&] { hand.click(entry(0, "###menu")), hand.pick("use its a as b"); },
       [&](Session& s) { s.experiment.b = before.pins[0].experiment.a; });
-  hand.check(hand.stage.panel_input().answer.result->digests.b == before.pins[0].digest, "b has its bits");
+  hand.check(hand.result()->digests.b == before.pins[0].digest, "b has its bits");
   hand.experiment().problem.n = 64;
   hand.settle();
   hand.leaves("another problem", [&] { hand.click(entry(1, "###menu")), hand.pick("use its a as b"); });
@@ -230,7 +230,7 @@ CASE(pins, as_many_as_there_may_be) {
 }
 
 CASE(pins, not_finite_pins) {
-  Result r = *hand.stage.panel_input().answer.result;
+  Result r = *hand.result();
   r.a_error.mean_abs = std::nan("");
   r.a_error.max_abs = std::numeric_limits<double>::infinity();
   r.a.values[0] = std::nan("");

@@ -137,7 +137,7 @@ CASE(input, files_by_typed_path) {
   };
   hand.leaves("a file that is not there", [&] { open("/nowhere/none.safetensors"); });
   hand.expect_error("none.safetensors");
-  hand.check(hand.stage.panel_input().answer.result != nullptr, "the window keeps what it shows");
+  hand.check(hand.result() != nullptr, "the window keeps what it shows");
   open(example_file() + ":1");
   const Problem& problem = hand.experiment().problem;
   hand.check(problem.input.kind == InputKind::tensors && problem.input.index == 1 && problem.n == problem.input.tensors->n,
@@ -162,7 +162,7 @@ CASE(input, broken_files_dropped) {
   for (const char* const alone : {"note.txt", "photo.png", "empty.npy", "empty", "x.safetensors", "x.npy", "x.json",
                                   "broken.json", "other.json", "absent.npy", "", "cut.safetensors"})
     drops.push_back({alone});
-  const auto before = hand.stage.panel_input().answer.result;
+  const auto before = hand.result();
   for (const auto& names : drops) {
     std::vector<std::string> files;
     for (const std::string& file : names) files.push_back(folder / file);
@@ -171,7 +171,7 @@ CASE(input, broken_files_dropped) {
     const std::string message = hand.error();
     hand.check(message.size() > 10 && message.size() < 400 && message.find('\n') == std::string::npos,
                "one sentence about " + names[0] + ": " + message);
-    hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows after " + names[0]);
+    hand.check(hand.result() == before, "the window keeps what it shows after " + names[0]);
   }
 }
 
@@ -317,8 +317,7 @@ CASE(shape, rows_of_q) {
   for (const int count : {64, 256, 1024, 4096, 0}) {
     const std::string text = count == 0 ? "all rows" : std::to_string(count) + " rows";
     hand.changes(text, [&] { hand.choose(controls + "##rows", text); }, [&](Session& s) { s.experiment.problem.rows = count; });
-    hand.check(static_cast<int>(hand.stage.panel_input().answer.result->rows.size()) == (count == 0 ? 5000 : count),
-               text + " are there");
+    hand.check(static_cast<int>(hand.result()->rows.size()) == (count == 0 ? 5000 : count), text + " are there");
   }
   for (const auto& [text, count] : {std::pair{"7", 7}, std::pair{"-4", 0}, std::pair{"99999999", max_n}})
     hand.changes(
@@ -383,8 +382,7 @@ CASE(shape, tiles_for_on_chip_memory) {
   });
   hand.changes("tiles of both", inside([&] { hand.click("//$FOCUSED/for a and b"); }),
                [](Session& s) { s.experiment.b.block_k = 26, s.experiment.b.block_q = 16; });
-  hand.check(hand.stage.panel_input().answer.result->traffic.on_chip_elements == 2 * 16 * (26 + 16),
-             "the answer has these tiles");
+  hand.check(hand.result()->traffic.on_chip_elements == 2 * 16 * (26 + 16), "the answer has these tiles");
 }
 
 }  // namespace

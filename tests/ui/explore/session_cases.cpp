@@ -203,12 +203,12 @@ CASE(session, the_first_answer_comes) {
   std::size_t fewest = 1u << 30;
   for (int i = 0; i < 4000 && fewest > 8192; ++i) {
     hand.frames(1);
-    if (const auto& r = hand.stage.panel_input().answer.result) fewest = std::min(fewest, r->rows.size());
+    if (const auto& r = hand.result()) fewest = std::min(fewest, r->rows.size());
   }
   hand.check(fewest < 8192, "some rows come first: " + std::to_string(fewest));
   hand.settle();
   hand.await("nothing is computed any more", [&] { return !hand.stage.panel_input().answer.computing; });
-  hand.check(hand.stage.panel_input().answer.result->rows.size() == 8192, "then all");
+  hand.check(hand.result()->rows.size() == 8192, "then all");
   hand.check(hand.session() == session, "and nothing of the session moved");
 }
 

@@ -169,8 +169,7 @@ CASE(statistics, sources_of_either_method) {
     });
   };
   choose(names.b, Field::b_ulps);
-  hand.check(hand.stage.panel_input().side.why->total.mean_abs == hand.stage.panel_input().answer.result->b_error.mean_abs,
-             "the error is b's");
+  hand.check(hand.stage.panel_input().side.why->total.mean_abs == hand.result()->b_error.mean_abs, "the error is b's");
   hand.changes(
       "made exact in b", [&] { hand.click(scrolled_to(hand, "##why O")); },
       [](Session& s) { s.experiment.b.precision[Step::O] = exact; });
@@ -311,7 +310,7 @@ CASE(statistics, verdicts) {
 
 /// The words about a real kernel: whether it repeats its bits, and how far it is from the emulation.
 CASE(statistics, words_about_a_real_kernel) {
-  Result r = *hand.stage.panel_input().answer.result;
+  Result r = *hand.result();
   hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such words");
   r.experiment.b.algorithm = Algorithm::hardware;
   r.hardware = HardwareCheck{"mma.sync.m16n8k16", 0, 0, 1.5, 0.25};
@@ -409,7 +408,7 @@ CASE(schedules, schedule_by_click) {
       "a click makes it b", [&] { hand.press(hand.place(row_of(other), 0.2f)); },
       [&](Session& s) { s.experiment.b = with_schedule(s.experiment.a, answer->runs[other].schedule); });
   hand.settle();
-  hand.check(hand.stage.panel_input().answer.result->digests.b == answer->runs[other].digest, "b has the bits of the schedule");
+  hand.check(hand.result()->digests.b == answer->runs[other].digest, "b has the bits of the schedule");
   hand.check(hand.stage.panel_input().side.invariance == answer && is_known(hand), "what was found does not depend on b");
   hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
   hand.settle();
@@ -423,7 +422,7 @@ CASE(schedules, schedules_of_another_question) {
   hand.experiment().a.precision = policy("hw").precision;
   hand.settle();
   if (!await_answer(hand)) return;
-  hand.check(hand.stage.panel_input().side.invariance->runs[0].digest == hand.stage.panel_input().answer.result->digests.a,
+  hand.check(hand.stage.panel_input().side.invariance->runs[0].digest == hand.result()->digests.a,
              "the first schedule is a itself");
 }
 
@@ -489,7 +488,7 @@ CASE(traffic, numbers_of_traffic) {
   Session session = with_traffic();
   session.experiment.a.algorithm = Algorithm::flash1;
   hand.open(session);
-  const Result& r = *hand.stage.panel_input().answer.result;
+  const Result& r = *hand.result();
   const TrafficOfAll all = traffic_of_all(r);
   const double n = 96, d = 16;
   hand.check(all[0].bytes == 2 * (4 * n * d + 4 * n * n), "Algorithm 0 writes S and P");
@@ -514,7 +513,7 @@ CASE(traffic, traffic_of_stored_tensors) {
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   hand.open(session);
   const double n = 96, d = 16, K = 1 + 4 / d;
-  const TrafficOfAll all = traffic_of_all(*hand.stage.panel_input().answer.result);
+  const TrafficOfAll all = traffic_of_all(*hand.result());
   hand.check(all[2].bytes == n * d * (2 + 2) + n * 2 + 6 * n * d * (K + 2),
              "FA-2 reads six times K in int8 with a scale a row");
   for (const TrafficOf& t : all) {

@@ -112,7 +112,7 @@ CASE(gradients, of_a_kernel) {
   Session session = small_session();
   session.experiment = with_backward(session.experiment);
   hand.open(session);
-  const auto own = hand.stage.panel_input().answer.result;
+  const auto own = hand.result();
   const Matrix& golden = own->backward->golden->dq;
   std::vector<double> wrong = golden.values;
   for (double& x : wrong) x *= 2;
@@ -134,7 +134,7 @@ CASE(gradients, of_a_kernel) {
   }
   hand.changes(
       "a's again", [&] { hand.choose(controls + "dQ/##incoming", "a's"); }, [](Session& s) { s.kernel_gradients.dq.clear(); });
-  const auto numbers = [&] { return hand.stage.panel_input().answer.result->backward->a.dq.values; };
+  const auto numbers = [&] { return hand.result()->backward->a.dq.values; };
   hand.await("and its numbers", [&] { return numbers() == own->backward->a.dq.values; });
 }
 

@@ -190,13 +190,12 @@ CASE(verdict, field_of_tolerances) {
   hand.experiment().problem.traced_row = 3;
   hand.settle();
   hand.frames(2);
-  hand.check(shown_verdict(hand.stage.panel_input()) != nullptr &&
-                 has_field(*hand.stage.panel_input().answer.result, Field::tolerance),
+  hand.check(shown_verdict(hand.stage.panel_input()) != nullptr && has_field(*hand.result(), Field::tolerance),
              "another row, the same verdict");
   hand.click(controls + "kernel as/off");
   hand.settle();
   hand.frames(3);
-  hand.check(!has_field(*hand.stage.panel_input().answer.result, Field::tolerance), "a computed method has none");
+  hand.check(!has_field(*hand.result(), Field::tolerance), "a computed method has none");
 }
 
 /// The suspects, each with the error that it leaves; a click swipes against one, another ends it.

@@ -107,7 +107,7 @@ Session slow_session() {
 CASE(progress, cancelling) {
   for (const bool by_key : {false, true}) {
     hand.open(small_session());
-    const auto old = hand.stage.panel_input().answer.result;
+    const auto old = hand.result();
     hand.session() = slow_session();
     double largest = 0;
     for (int i = 0; i < 20000 && !(hand.stage.panel_input().answer.computing_seconds > 0.7 && largest > 0); ++i) {
@@ -125,8 +125,7 @@ CASE(progress, cancelling) {
     hand.check(hand.session() == before, "nothing else changes");
     hand.experiment() = small_session().experiment;
     hand.settle();
-    hand.check(hand.error().empty() && hand.stage.panel_input().answer.result->experiment == hand.experiment(),
-               "and it goes on");
+    hand.check(hand.error().empty() && hand.result()->experiment == hand.experiment(), "and it goes on");
   }
 }
 
@@ -279,7 +278,7 @@ CASE(states, not_finite) {
   session.experiment.problem.input.value = 1e30;
   session.experiment.a.precision = policy("all_tile").precision;
   hand.open(session);
-  hand.check(hand.stage.panel_input().answer.result->golden_nonfinite > 0, "golden itself is not finite");
+  hand.check(hand.result()->golden_nonfinite > 0, "golden itself is not finite");
   look(hand, "golden that is not finite");
   session.experiment.problem.input.kind = InputKind::outliers;
   session.experiment.problem.d = 64;
@@ -320,7 +319,7 @@ CASE(states, extreme_sizes) {
     session.view.show_tiles = true;
     session.view.cell_row = session.view.cell_col = 0;
     hand.open(session);
-    hand.check(hand.stage.panel_input().answer.result != nullptr, "N = " + std::to_string(n) + " has an answer");
+    hand.check(hand.result() != nullptr, "N = " + std::to_string(n) + " has an answer");
     look(hand, "N = " + std::to_string(n) + ", d = " + std::to_string(d));
     hand.wheel(hand.place(heatmap + "picture", 0.3f, 0.7f), 9);
     look(hand, "its zoom");
@@ -337,16 +336,16 @@ CASE(states, rows_without_keys) {
 }
 
 CASE(states, too_large) {
-  const auto before = hand.stage.panel_input().answer.result;
+  const auto before = hand.result();
   hand.experiment().problem.n = max_n;
   hand.experiment().problem.d = max_d;
   hand.settle();
   hand.expect_error("bytes");
-  hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows");
+  hand.check(hand.result() == before, "the window keeps what it shows");
   hand.experiment().problem.n = 32;
   hand.experiment().problem.d = 8;
   hand.settle();
-  hand.check(hand.error().empty() && hand.stage.panel_input().answer.result->experiment == hand.experiment(), "and goes on");
+  hand.check(hand.error().empty() && hand.result()->experiment == hand.experiment(), "and goes on");
 }
 
 CASE(states, remarks_of_a_session_file) {

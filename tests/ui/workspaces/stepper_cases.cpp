@@ -191,7 +191,7 @@ CASE(stepper, bars_of_the_scores) {
 CASE(stepper, scores_of_the_traced_row) {
   open_stepper(hand, "scores: pinned\nalgorithms: flash2\n");
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
-  const Result& result = *hand.stage.panel_input().answer.result;
+  const Result& result = *hand.result();
   hand.check(state->rows.size() == 1 && state->rows[0].question.scores == scores_of_row(result, result.trace.row, 64),
              "the traced row's scores");
   hand.check(state->rows[0].question.scores.size() == 64 && state->rows[0].same_bits, "64 of them, and the kernel's bits");
@@ -372,7 +372,7 @@ CASE(stepper, traced_row_of_a_method_with_scales) {
   hand.settle();
   hand.frames(3);
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
-  const Result& result = *hand.stage.panel_input().answer.result;
+  const Result& result = *hand.result();
   if (!hand.check(state->rows.size() == 1 && state->rows[0].same_bits, "stepped with the kernel's bits: " + state->problem))
     return;
   const StepQuestion& q = state->rows[0].question;
