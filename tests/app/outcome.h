@@ -30,7 +30,7 @@ inline std::vector<std::string> with(std::vector<std::string> words, const std::
   return words;
 }
 
-/// What a command tells as JSON; expects that it ends with `code`.
+/// The JSON that a command writes; expects that it ends with `code`.
 inline nlohmann::json json_of(const std::vector<std::string>& arguments, int code = 0) {
   const Outcome outcome = attoscope(with(arguments, {"--json", "-"}));
   EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
