@@ -78,8 +78,10 @@ TEST(Masks, AreReadAsTheyAreWritten) {
   }
   EXPECT_EQ(parse_mask("window:4:0"), parse_mask("window:5")) << "LEFT and RIGHT exclude the query, W counts it";
   EXPECT_EQ(mask_text(parse_mask("window:3:2:top-left")), "window:3:2:top-left");
-  for (const char* const text : {"window:1:2:3", "window::1", "window:-1:0", "window:1:-1", "chunk", "chunk:0",
-                                 "prefix:", "prefix:1:2", "right_padding:x", "none:3", "causal:3", ":", ""})
+  EXPECT_EQ(mask_text({M::window, 8, true}), "window:8:top-left");
+  for (const char* const text :
+       {"window:1:2:3", "window::1", "window:-1:0", "window:1:-1", "chunk", "chunk:0", "prefix:", "prefix:1:2",
+        "right_padding:x", "none:3", "causal:3", ":", "", ":top-left", "causal:top-left:top-left", "causal:left", "top-left"})
     EXPECT_THROW(parse_mask(text), std::invalid_argument) << text;
 }
 

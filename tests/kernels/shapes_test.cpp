@@ -7,8 +7,6 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/text.h"
-#include "tests/reference/plain.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -120,28 +118,6 @@ TEST(Shapes, ColumnsOfVDoNotKnowEachOther) {
     for (int row = 0; row < 30; ++row)
       for (int c = 0; c < 9; ++c) ASSERT_EQ(some.a(row, c), all.a(row, c)) << name(algorithm);
   }
-}
-
-TEST(Shapes, OneQueryIsTracedOverAllItsKeys) {
-  Experiment e = on(normal_tensors({1, 200, 16, 24}, 5), Algorithm::flash2, Mask::Kind::causal);
-  e.a.block_k = 32;
-  const Result r = compute(e);
-  ASSERT_EQ(r.trace.row, 0);
-  ASSERT_EQ(r.trace.tiles.size(), 7u);
-  const std::vector<long double> truth = plain::softmax(e.problem, *r.inputs, 0, {0, 200});
-  ASSERT_EQ(truth.size(), 24u);
-  for (int c = 0; c < 24; ++c) EXPECT_NEAR((*r.golden)(0, c), static_cast<double>(truth[static_cast<std::size_t>(c)]), 1e-15);
-}
-
-TEST(Shapes, MasksSayHowTheyStand) {
-  for (std::size_t kind = 0; kind < mask_names.size(); ++kind)
-    for (const bool top_left : {false, true}) {
-      const Mask mask{static_cast<Mask::Kind>(kind), 8, top_left};
-      EXPECT_EQ(parse_mask(mask_text(mask)), mask) << mask_text(mask);
-    }
-  EXPECT_EQ(mask_text({Mask::Kind::window, 8, true}), "window:8:top-left");
-  for (const char* text : {":top-left", "causal:top-left:top-left", "causal:left", "top-left"})
-    EXPECT_THROW(parse_mask(text), std::invalid_argument) << text;
 }
 
 TEST(Shapes, TensorsMustFit) {

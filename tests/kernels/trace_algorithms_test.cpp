@@ -33,14 +33,6 @@ std::vector<double> column(const Result& r, F field) {
 }
 using Numbers = std::vector<double>;
 
-TEST(TraceOf, Flash2FollowsTheMax) {
-  const Result r = compute(of_scores({1, 3, 2, 5}, Algorithm::flash2));
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_true; }), (Numbers{1, 3, 3, 5}));
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_used; }), (Numbers{1, 3, 3, 5}));
-  EXPECT_EQ(column(r, [](auto& t) { return t.moved; }), (Numbers{0, 1, 0, 1}));
-  EXPECT_EQ(r.rescales.per_tile, (std::vector<std::int64_t>{0, 4, 0, 4}));
-}
-
 TEST(TraceOf, Flash4KeepsAStaleMaxWhilePExceeds1) {
   Experiment e = of_scores({1, 3, 2, 5}, Algorithm::flash4);
   e.a.tau = 4;  // 3 - 1 is 2.9 in log2, 5 - 1 is 5.8
@@ -83,45 +75,6 @@ TEST(TraceOf, SplitKvStartsAgainInEveryRun) {
   }
   EXPECT_LT(r.a_error.max_abs, 1e-6);
   EXPECT_EQ(r.rescales.nominal, 3);
-}
-
-TEST(TraceOf, TwoPassHasNoOutputToMeasureYet) {
-  const Result r = compute(of_scores({1, 3, 2}, Algorithm::two_pass));
-  for (const TraceTile& t : r.trace.tiles) {
-    EXPECT_TRUE(std::isnan(t.error));
-    EXPECT_TRUE(std::isnan(t.o_norm));
-    EXPECT_EQ(t.saturated, 0);
-  }
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_used; }), (Numbers{1, 3, 3}));
-  EXPECT_LT(r.a_error.max_abs, 1e-6);
-}
-
-TEST(TraceOf, Flash1HoldsANormalisedO) {
-  const Result r = compute(of_scores({1, 3, 2, 5}, Algorithm::flash1, 2));
-  for (const TraceTile& t : r.trace.tiles) {
-    EXPECT_NEAR(t.o_norm, 2, 1e-6);
-    EXPECT_EQ(t.p_max, 1);  // the tile's own max
-    EXPECT_LT(t.error, 1e-6);
-  }
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_used; }), (Numbers{1, 3, 3, 5}));
-}
-
-TEST(TraceOf, ReversedKeysBeginWithTheLast) {
-  Experiment e = of_scores({1, 3, 2, 5}, Algorithm::flash2);
-  e.a.reverse_keys = true;
-  const Result r = compute(e);
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_true; }), (Numbers{5, 5, 5, 5}));
-  EXPECT_EQ(column(r, [](auto& t) { return t.moved; }), (Numbers{0, 0, 0, 0}));
-}
-
-TEST(TraceOf, Exp2SpeaksOfScoresToo) {
-  Experiment e = of_scores({1, 3, 2, 5}, Algorithm::flash2);
-  e.problem.scale = 0.3;
-  e.a.exponential = ExponentialKind::exp2;
-  const Result r = compute(e);
-  const float unit = 0.3f;
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_true; }), (Numbers{unit, 3 * unit, 3 * unit, 5 * unit}));
-  EXPECT_EQ(column(r, [](auto& t) { return t.max_used; }), (Numbers{unit, 3 * unit, 3 * unit, 5 * unit}));
 }
 
 TEST(TraceOf, ASinkIsInEveryTilesOutput) {
