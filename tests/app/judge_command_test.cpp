@@ -41,6 +41,7 @@ Outcome judged(const std::string& file, const std::string& tensor, const std::ve
   return attoscope(with({"judge", "--input", file, "--o", file + ":" + tensor, "--json", "-"}, more));
 }
 
+/// Its output o gets the same verdict as an experiment's, which the window shows.
 TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
   for (const PyTorchCase& c : pytorch_cases())
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
@@ -51,10 +52,17 @@ TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
       EXPECT_EQ(told["verdict"], "rounded");
       EXPECT_EQ(told["suspects"], 0);
       const bool says_how = tensor == std::string("o_eager") && *c.eager != '\0';
-      for (const json& head : told["table"]) EXPECT_THAT(head["as"].get<std::string>(), HasSubstr(says_how ? c.eager : ""));
+      for (const json& head : told["table"])
+        EXPECT_THAT(head["as"].get<std::string>(),
+                    AllOf(HasSubstr(says_how ? c.eager : ""), HasSubstr(says_how ? "PyTorch's eager attention" : "")));
       if (!says_how) {
         EXPECT_EQ(told["table"][0]["as"], "");
       }
+      if (tensor != std::string("o")) continue;
+      const std::string head = pytorch_file(c.name) + ":0";
+      const json alone = json_of(with({"run", "--input", head, "--kernel", head}, c.problem))["verdict"];
+      EXPECT_EQ(alone["verdict"], "rounded");
+      EXPECT_EQ(alone["ratio"], told["table"][0]["ratio"]);
     }
 }
 
@@ -63,9 +71,21 @@ TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
   for (const PyTorchCase& c : pytorch_cases())
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
       SCOPED_TRACE(std::string(c.name) + " " + tensor);
-      const bool causal = !c.problem.empty() && c.problem[1] == "causal";
-      const Outcome mask = judged(pytorch_file(c.name), tensor, {"--mask", causal ? "none" : "causal"});
-      EXPECT_EQ(mask.code, 3) << mask.out << mask.err;
+      const std::string own = c.problem.empty() ? "none" : c.problem[1];
+      std::vector<std::string> other = c.problem.empty() ? std::vector<std::string>{"--mask", ""} : c.problem;
+      for (const char* mask : {"none", "causal"}) {
+        if (mask == own) continue;
+        other[1] = mask;
+        const Outcome outcome = judged(pytorch_file(c.name), tensor, other);
+        EXPECT_EQ(outcome.code, 3) << outcome.out << outcome.err;
+        const char* const name = own == "none"     ? "a missing causal mask"
+                                 : own == "causal" ? "a causal mask where none is wanted"
+                                                   : "";  // a window in place of another mask has no name
+        for (const json& head : json::parse(outcome.out)["table"])
+          if (*name != '\0') {
+            EXPECT_EQ(head["slip"]["text"], name);
+          }
+      }
       EXPECT_EQ(judged(pytorch_file(c.name), tensor, with(c.problem, {"--softcap", "20"})).code, 3);
     }
   const std::string file = pytorch_file("bf16_grouped");
