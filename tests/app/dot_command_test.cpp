@@ -1,4 +1,4 @@
-// `attoscope dot`: every recorded product through files, its messages and its refusals.
+// `attoscope dot`: sums through files, its messages and its refusals; tensor_core_test has the recorded products.
 
 #include <bit>
 #include <cstring>
@@ -8,7 +8,6 @@
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
-#include "tests/support/recorded_products.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -21,7 +20,6 @@ template <class T>
 std::string npy_of(const std::string& shape, const std::vector<T>& values) {
   return npy(npy_header(sizeof(T) == 4 ? "<f4" : "<f8", shape), raw(values));
 }
-std::string shape_of(int rows, int k) { return "(" + std::to_string(rows) + ", " + std::to_string(k) + ")"; }
 
 /// The numbers behind the header of a vector that the program wrote.
 std::vector<float> vector_in(const std::string& path, std::size_t count) {
@@ -48,31 +46,6 @@ struct Files {
   }
 };
 
-std::vector<float> through_files(const RecordedProducts& p) {
-  const TemporaryDirectory scratch;
-  const std::string a = scratch.write("a.npy", npy_of(shape_of(p.rows, p.k), p.a)),
-                    b = scratch.write("b.npy", npy_of(shape_of(p.rows, p.k), p.b)),
-                    c = scratch.write("c.npy", npy_of("(" + std::to_string(p.rows) + ",)", p.c));
-  const Outcome outcome = attoscope({"dot", p.gpu, "--format", p.format, "--a", a, "--b", b, "--c", c, "--result", p.result,
-                                     "--out", scratch / "d.npy", "--json", scratch / "d.json"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const json told = json::parse(bytes_of_file(scratch / "d.json"));
-  EXPECT_EQ(told["changed"]["a"], 0) << "what was recorded is of the format";
-  EXPECT_EQ(told["changed"]["b"], 0);
-  EXPECT_EQ(told["recorded"], true);
-  return vector_in(scratch / "d.npy", static_cast<std::size_t>(p.rows));
-}
-
-TEST(Dot, GivesEveryRecordedRow) {
-  for (const RecordedProducts& p : recorded_products()) {
-    const std::vector<float> d = through_files(p);
-    ASSERT_EQ(d.size(), p.d.size());
-    int missed = 0;
-    for (std::size_t row = 0; row < d.size(); ++row) missed += same_but_for_sign_of_zero(d[row], p.d[row]) ? 0 : 1;
-    EXPECT_EQ(missed, 0) << p.name();
-  }
-}
-
 TEST(Dot, AddsByHand) {
   const Files files;
   ASSERT_EQ(attoscope(files.command()).code, 0);
@@ -95,6 +68,7 @@ TEST(Dot, TellsTheRuleAsJson) {
   EXPECT_EQ(told["rule"]["rounding"], "towards zero to e8m13");
   EXPECT_EQ(told["rule"]["c"], "in the block");
   EXPECT_EQ(told["recorded"], false) << "with another c than 0 nothing was recorded";
+  EXPECT_EQ(json_of(files.command({}, "h100", "e4m3"))["recorded"], true);
   EXPECT_EQ(told["rows"], 2);
   EXPECT_EQ(told["k"], 3);
 }
