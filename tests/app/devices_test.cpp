@@ -22,12 +22,7 @@ using namespace testing;  // attoscope::testing
 /// The sentence against a device; "": none. `Error` is its type.
 template <class Error>
 std::string refusal(const std::string& spec) {
-  try {
-    check_device("--device", spec);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return message_of<Error>([&] { check_device("--device", spec); });
 }
 
 TEST(Devices, TheProcessorIsAlwaysThere) {

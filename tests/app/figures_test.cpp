@@ -132,13 +132,10 @@ TEST(FigurePlan, WrongEntriesAreOneSentence) {
   const auto said = [](const char* key, const char* value) {
     nlohmann::json plan = entry();
     plan["panels"][0]["lines"][0][key] = nlohmann::json::parse(value);
-    try {
+    return message_of<std::exception>([&] {
       check_plan(plan);
       planned_figure(plan, {.n = 32, .d = 8, .seeds = 1}, [](const Sweep& s) { return run_sweep(s, {}); });
-    } catch (const std::exception& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    });
   };
   EXPECT_EQ(said("colour", R"("a")"), "'colour' is not a known key");
   EXPECT_THAT(said("ink", R"("red")"), HasSubstr("'red' is unknown, expected a, b, golden"));

@@ -16,6 +16,7 @@
 #include "kernels/lanes/job.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain.h"
+#include "tests/support/matchers.h"
 #include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 
@@ -198,12 +199,7 @@ TEST(Flush, IsIgnoredWhereTheAlgorithmDecides) {
 
 /// The sentence of `validate`; "": none.
 std::string refusal(const Experiment& e) {
-  try {
-    validate(e);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { validate(e); });
 }
 
 TEST(Accumulators, ThatAGpuDoesNotHaveAreRefusedInOneSentence) {

@@ -296,14 +296,8 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
   const auto why = [](auto change) {
     Experiment e = default_experiment();
     change(e);
-    try {
-      validate(e);
-    } catch (const std::invalid_argument& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return message_of<std::invalid_argument>([&] { validate(e); });
   };
-  using ::testing::HasSubstr;
   const auto set = [](ScaledTensor t, const char* text) { return [=](Experiment& e) { e.a.scaling[t] = scaling(text); }; };
   EXPECT_EQ(why(set(ScaledTensor::K, "int8/token")), "");
   EXPECT_THAT(why(set(ScaledTensor::K, "int8/token/e8m0")), HasSubstr("expected floor or ceil"));

@@ -18,12 +18,7 @@ constexpr std::array<double, 6> values{1, 3, 2, 0.5, 4, -1};
 
 double value_of(std::string_view text) { return evaluated(text, names, values); }
 std::string refusal_of(std::string_view text) {
-  try {
-    value_of(text);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { value_of(text); });
 }
 
 TEST(Expression, IsComputedAsItIsRead) {

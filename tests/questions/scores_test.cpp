@@ -1,13 +1,12 @@
 /// The scores on demand: S is the plain reference's, P.V is the output, the weights are the softmax.
 #include "kernels/questions/scores.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -233,21 +232,16 @@ TEST(Scores, OfAWindowAreThoseOfTheWhole) {
 }
 
 std::string refusal(const ScoreQuestion& q) {
-  try {
-    scores(q);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "none";
+  return message_of<std::invalid_argument>([&] { scores(q); });
 }
 
 TEST(Scores, RefuseAWindowInOneSentence) {
   const Experiment e = small_experiment(bf16, 40, 8);
   EXPECT_EQ(refusal({e, 0, 41, 0, 1}), "scores: the window begins at row 0 and has 41, expected at least one, within 0 .. 39");
   EXPECT_EQ(refusal({e, 0, 1, -1, 3}), "scores: the window begins at key -1 and has 3, expected at least one, within 0 .. 39");
-  EXPECT_NE(refusal({e, 39, 2, 0, 1}), "none");
-  EXPECT_NE(refusal({e, 0, 0, 0, 1}), "none");
-  EXPECT_NE(refusal({e, 0, 1, 39, 1 << 30}), "none");
+  EXPECT_NE(refusal({e, 39, 2, 0, 1}), "");
+  EXPECT_NE(refusal({e, 0, 0, 0, 1}), "");
+  EXPECT_NE(refusal({e, 0, 1, 39, 1 << 30}), "");
   Experiment large = e;
   large.problem.n = 1 << 13;
   EXPECT_EQ(refusal({large, 0, 1 << 13, 0, 1 << 13}), "scores: the window has 67108864 cells, expected at most 4194304");

@@ -1,8 +1,6 @@
 /// The steps that a student follows: compute()'s numbers of the same row, bit for bit, and the exact ones beside them.
 #include "kernels/questions/stepper.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/traffic.h"
 #include "tests/reference/plain.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -466,14 +465,7 @@ TEST(Stepper, ScoresOfARowAreThoseOfTheInputs) {
 }
 
 TEST(Stepper, RefusesInOneSentence) {
-  const auto said = [](StepQuestion q) -> std::string {
-    try {
-      steps(q);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto said = [](const StepQuestion& asked) { return message_of<std::invalid_argument>([&] { steps(asked); }); };
   const StepQuestion good = question(Algorithm::flash2, {1, 2, 3});
   EXPECT_EQ(said(good), "");
   StepQuestion q = good;

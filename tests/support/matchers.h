@@ -1,8 +1,10 @@
-/// GoogleTest, with its matchers in attoscope::testing.
+/// GoogleTest, with its matchers in attoscope::testing, and messages of what is thrown.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "tests/support/rooms.h"
 
@@ -22,5 +24,16 @@ using ::testing::Lt;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+
+/// The message of the Error that `work` throws; "" if it throws none.
+template <class Error, class Work>
+std::string message_of(Work work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
 
 }  // namespace attoscope::testing

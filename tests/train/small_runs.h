@@ -1,4 +1,4 @@
-/// Helpers of the tests of models and runs: small plans, their model, and the messages of failed calls.
+/// Helpers of the tests of models and runs: small plans, and their model.
 #pragma once
 
 #include <string>
@@ -50,16 +50,5 @@ struct FloatModel {
   Model<float> model;
   DeviceArray<float, float> weights, gradient;
 };
-
-/// The message of the Error that `work` throws.
-template <class Error, class Work>
-std::string message_of(Work work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 }  // namespace attoscope::testing

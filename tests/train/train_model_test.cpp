@@ -1,12 +1,11 @@
 /// Texts and weights, a model's gradients against the chain rule and finite differences, and the roundings of mixed precision.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <set>
 
 #include "kernels/lanes/job.h"
 #include "tests/reference/plain_primitives.h"
 #include "tests/reference/plain_transformer.h"
+#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/train/small_runs.h"
 
@@ -51,7 +50,7 @@ TEST(Corpus, SaysWhatIsWrongWithAText) {
     return message_of<std::invalid_argument>([&] { corpus_of(text, "notes.txt"); });
   };
   const std::string good = repeated("ab", 1000);
-  EXPECT_EQ(told(good), "nothing was thrown");
+  EXPECT_EQ(told(good), "");
   EXPECT_EQ(told(good.substr(1)), "notes.txt has 1999 characters, expected at least 2000");
   EXPECT_EQ(told(""), "notes.txt has 0 characters, expected at least 2000");
   EXPECT_EQ(told(repeated("a", 3000)), "notes.txt repeats one character, expected at least two different ones");

@@ -437,7 +437,7 @@ TEST(Divergence, OfTheGradientNamesItsTensor) {
   EXPECT_EQ(told_in(Format{7, 10}, 0x1p-24),
             "Run a diverged at step 1: the loss scale fell below 2^-24, and the gradient of embedding still holds the first "
             "number that is not finite.");
-  EXPECT_EQ(told_in(Format{7, 10}, 0x1p-23), "nothing was thrown");
+  EXPECT_EQ(told_in(Format{7, 10}, 0x1p-23), "");
 }
 
 /// Adds up allocated bytes.
