@@ -9,7 +9,6 @@
 #include "app/judge/judge_words.h"
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/judge/fits.h"
 #include "kernels/judge/judge.h"
 
 namespace attoscope::app {

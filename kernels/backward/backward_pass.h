@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <numeric>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -52,12 +51,6 @@ inline Format format_after(const Rounding& r, const Format& main) {
   return r.kind == Rounding::Kind::exact ? fp32 : format_of(r, main);
 }
 
-/// 0 .. count - 1.
-inline std::vector<int> numbers(int count) {
-  std::vector<int> all(at(count));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 /// All numbers below `count` that are in the tile of one of `some`, which ascend.
 inline std::vector<int> whole_tiles(const std::vector<int>& some, int tile, int count) {
   std::vector<int> all;

@@ -1,14 +1,31 @@
 /// A matrix of the answer.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace attoscope {
 
 /// i, which is not negative, as the index of a vector.
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// 0 .. count - 1.
+inline std::vector<int> numbers(int count) {
+  std::vector<int> all(at(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// The largest magnitude of the finite numbers; 0 of none.
+inline double largest_finite(const std::vector<double>& x) {
+  double most = 0;
+  for (const double y : x) most = std::isfinite(y) ? std::max(most, std::abs(y)) : most;
+  return most;
+}
 
 /// Row-major matrix of double; values of a float computation are held exactly.
 struct Matrix {

@@ -2,10 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
+
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
+namespace {
+
+constexpr int sampled_rows = 64;
+constexpr double small_change = 0x1p-10;
+
+/// The distance of a mistaken kernel's row: 1 is just seen, with a margin of 1.5.
+double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
+  double largest = 0, square = 0;
+  for (int c = 0; c < t.golden.cols; ++c) {
+    const double golden = t.golden(row, c), error = std::abs(out[at(c)] - golden);
+    if (!std::isfinite(golden)) continue;
+    const double z = error / t.expected(row, c);
+    largest = std::max(largest, error / t.of(row, c, golden)), square += z * z;
+  }
+  const double whole = std::sqrt(square / t.golden.cols) / std::max(t.row[at(row)], 1e-300);
+  return std::max(largest, whole) / 1.5;
+}
+
+}  // namespace
 
 bool CallJudgement::rounded() const {
   return std::ranges::all_of(table, [](const JudgedRow& r) { return r.found.rounded; });
@@ -25,22 +44,23 @@ std::string_view CallJudgement::verdict() const {
 }
 
 std::int64_t CallJudgement::elements() const {
-  return std::accumulate(table.begin(), table.end(), std::int64_t{0},
-                         [](std::int64_t sum, const JudgedRow& r) { return sum + r.found.elements; });
+  std::int64_t sum = 0;
+  for (const JudgedRow& r : table) sum += r.found.elements;
+  return sum;
 }
 
 std::int64_t CallJudgement::suspect_elements() const {
-  return std::accumulate(table.begin(), table.end(), std::int64_t{0},
-                         [](std::int64_t sum, const JudgedRow& r) { return sum + r.found.suspects; });
+  std::int64_t sum = 0;
+  for (const JudgedRow& r : table) sum += r.found.suspects;
+  return sum;
 }
 
 double CallJudgement::share(int row, int column) const {
   const Tolerance& t = detail.tolerance;
-  const double o =
-      output[static_cast<std::size_t>(row) * static_cast<std::size_t>(shape.d_v) + static_cast<std::size_t>(column)];
+  const double o = output[at(row) * at(shape.d_v) + at(column)];
   if (t.is_due(row, column, o, t.golden(row, column))) return 0;
   const double share = std::abs(o - t.golden(row, column)) / t.of(row, column, o);
-  return std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
+  return std::isfinite(share) ? share : infinity;
 }
 
 const Slip* slip_called(const CallJudgement& call, std::string_view text) {
@@ -48,6 +68,51 @@ const Slip* slip_called(const CallJudgement& call, std::string_view text) {
   if (chosen != call.suspects.end()) return &chosen->slip;
   const std::optional<Slip>& named = call.worst_row().slip;
   return named && named->output ? &*named : nullptr;
+}
+
+std::shared_ptr<const Matrix> shares_of(const CallJudgement& call) {
+  if (!call.incomparable().empty()) return nullptr;
+  const auto shares = std::make_shared<Matrix>(Matrix{call.shape.n, call.shape.d_v, {}});
+  for (int row = 0; row < shares->rows; ++row)
+    for (int column = 0; column < shares->cols; ++column) shares->values.push_back(call.share(row, column));
+  return shares;
+}
+
+std::shared_ptr<const Result> with_shares(const Result& result, const Matrix& shares) {
+  const auto judged = std::make_shared<Result>(result);
+  const auto held = std::make_shared<Matrix>(Matrix{result.golden->rows, shares.cols, {}});
+  for (const int row : result.rows) {
+    const auto from = shares.values.begin() + static_cast<std::ptrdiff_t>(row) * shares.cols;
+    held->values.insert(held->values.end(), from, from + shares.cols);
+  }
+  judged->shares = held;
+  return judged;
+}
+
+SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
+  const Problem& p = output.problem;
+  const Tolerance& t = judged.tolerance;
+  const VariantHead head = variant_head(p.input.tensors);
+  const SoftmaxVariant right = right_softmax(p);
+  SoftmaxVariant scaled = right, shorter = right;
+  scaled.scale *= 1 + small_change;
+  shorter.keys = [right](int row) {
+    const Keys keys = right.keys(row);
+    return Keys{keys.first, keys.end - 1};
+  };
+  std::vector<double> out(at(t.golden.cols));
+  double by_scale = 0, by_key = 0;
+  const int step = (p.n + sampled_rows - 1) / sampled_rows;
+  for (int row = p.n - 1; row >= 0; row -= step) {
+    const Keys keys = right.keys(row);
+    if (keys.empty()) continue;
+    attend(head, scaled, row, out.data());
+    by_scale = std::max(by_scale, row_ratio(t, row, out));
+    if (keys.end - keys.first < 2) continue;
+    attend(head, shorter, row, out.data());
+    by_key = std::max(by_key, row_ratio(t, row, out));
+  }
+  return {.scale = small_change / by_scale, .key = by_key > 1, .masked = p.mask.kind != Mask::Kind::none};
 }
 
 }  // namespace attoscope

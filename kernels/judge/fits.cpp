@@ -1,4 +1,6 @@
-#include "kernels/judge/fits.h"
+// Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, as places, as steps of the
+// loop over tiles, as roundings, or as factors of rows.
+#include "kernels/judge/wrong_output.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +13,6 @@
 #include <vector>
 
 #include "kernels/experiment/text.h"
-#include "kernels/judge/key_counts.h"
-#include "kernels/judge/wrong_output.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {
@@ -373,33 +373,7 @@ double factor_of(const WrongOutput& wrong, int row) {
   return square > 0 ? along / square : 1;
 }
 
-}  // namespace
-
 NamedSlip number_fit(const WrongOutput& wrong) { return NumberFits(wrong).slip(); }
-
-NamedSlip count_fit(const WrongOutput& wrong) {
-  for (const Counted where : {Counted::everywhere, Counted::in_O, Counted::in_l}) {
-    for (const KeyCounts& counts :
-         fitted_counts(*wrong.head(), wrong.right(), wrong.values(), wrong.some(most_rows), where, wrong.options())) {
-      MistakenKernel kernel = wrong.right_kernel();
-      const auto counted = [right = wrong.right().keys, counts](Counted alone, int row, int key, double e) {
-        const Keys keys = right(row);
-        const bool sees = key >= keys.first && key < keys.end;
-        if (counts.where != Counted::everywhere && counts.where != alone) return sees ? e : 0;
-        return e * (sees ? counts.visible : counts.hidden)[at(key)];
-      };
-      kernel.sees = [counts, right = wrong.right().keys](int row, int key) {
-        const Keys keys = right(row);
-        return (key >= keys.first && key < keys.end) || counts.hidden[at(key)] != 0;
-      };
-      kernel.in_O = [counted](int row, int key, double e) { return counted(Counted::in_O, row, key, e); };
-      kernel.in_l = [counted](int row, int key, double e) { return counted(Counted::in_l, row, key, e); };
-      if (NamedSlip slip = wrong.named(Kind::key_counts, counts.text, wrong.rows_of(std::move(kernel))))
-        return with_keys(std::move(slip), miscounted(counts));
-    }
-  }
-  return {};
-}
 
 /// Each key's scores are multiplied by a number of its own: by Gauss and Newton's steps.
 NamedSlip key_scale_fit(const WrongOutput& wrong) {
@@ -474,8 +448,6 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
                      });
 }
 
-namespace {
-
 struct Fit {
   NamedSlip (*slip)(const WrongOutput&);
   bool bears_nan = false;
@@ -520,7 +492,8 @@ class SideBySide {
     Options own = options_;
     own.cancelled = [this, i] { return i > last_ || (options_.cancelled && options_.cancelled()); };
     try {
-      const WrongOutput wrong(wrong_, own);
+      WrongOutput wrong = wrong_;
+      wrong.follow(own);
       wrong.check();
       slips_[at(i)] = fits[at(i)].slip(wrong);
       if (!slips_[at(i)]) return;

@@ -48,13 +48,6 @@ void take_roots(Matrix& x) {
   for (double& y : x.values) y = std::sqrt(y);
 }
 
-double usual_of(std::vector<double> x) {
-  if (x.empty()) return 1;
-  const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);
-  std::ranges::nth_element(x, usual);
-  return *usual;
-}
-
 /// Raises bounds by the errors of a rival; returns its largest error over the one expected, and the root mean square of all.
 void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error, const Format& stored, GradientBounds& bounds,
                  RivalError& found) {

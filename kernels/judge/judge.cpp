@@ -6,13 +6,10 @@
 #include <mutex>
 
 #include "kernels/cpu/simulate.h"
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/judge/fits.h"
+#include "kernels/judge/wrong_output.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/slip_suspects.h"
-#include "kernels/slips/slips.h"
-#include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -90,51 +87,57 @@ bool all_fit(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
          whole_of(all, tolerance.golden.cols) <= tolerance.whole;
 }
 
+}  // namespace
+
+HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
+  const Matrix& golden = tolerance.golden;
+  const std::vector<double> none(at(golden.cols));
+  std::vector<RowFinding> all(at(golden.rows));
+  parallel_for(0, golden.rows, [&](int row) {
+    stop.check();
+    const std::size_t first = at(row) * at(golden.cols);
+    all[at(row)] = finding(tolerance, row, &values[first], &golden.values[first], none.data());
+  });
+  HeadJudgement found;
+  found.elements = static_cast<std::int64_t>(values.size());
+  sum_up(found, all, tolerance);
+  return found;
+}
+
+namespace {
+
+/// An output held to a tolerance.
 class Judge {
  public:
-  Judge(const JudgedOutput& output, const Options& options)
-      : output_(output),
-        p_(output.problem),
-        cols_(value_columns(p_)),
-        o_(*output.values),
-        options_(options),
-        stop_(options.cancelled) {}
+  Judge(const JudgedOutput& output, const Tolerance& tolerance, const Options& options)
+      : output_(output), p_(output.problem), tolerance_(tolerance), o_(*output.values), stop_(options.cancelled) {}
 
-  Judged judgement() {
-    see_inputs();
-    Judged judged{.head = {}, .tolerance = tolerance_of(p_, *inputs_, output_.claim, options_)};
-    tolerance_ = &judged.tolerance;
-    judged.head.elements = static_cast<std::int64_t>(o_.size());
-    judged.head.incomparable = why_incomparable();
-    if (!judged.head.incomparable.empty()) return judged;
-    sum_up(judged.head, findings({}), *tolerance_);
-    if (!judged.head.rounded) explain_by_rounding(judged.head);
-    return judged;
+  /// `inputs` are Q, K and V as the kernel sees them: rounded to D.
+  HeadJudgement judgement(const std::shared_ptr<const Tensors>& inputs) const {
+    HeadJudgement found;
+    found.elements = static_cast<std::int64_t>(o_.size());
+    found.incomparable = why_incomparable();
+    if (!found.incomparable.empty()) return found;
+    found = held_to(tolerance_, o_, stop_);
+    if (!found.rounded) explain_by_rounding(found, inputs);
+    return found;
   }
 
-  /// Q, K and V as the kernel sees them: rounded to D.
-  std::shared_ptr<const Tensors> seen_inputs() {
-    see_inputs();
-    return inputs_;
-  }
-
-  double ratio_to(const Judged& judged, const RoundedRow& expected) {
-    see_inputs();
-    tolerance_ = &judged.tolerance;
+  double ratio_to(const RoundedRow& expected) const {
     if (!may_fit(expected)) return infinity;
     const std::vector<RowFinding> all = findings(expected);
-    return all_fit(all, *tolerance_) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
+    return all_fit(all, tolerance_) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
   }
 
  private:
   std::string why_incomparable() const {
-    if (tolerance_->inputs_finite && !is_golden_finite()) return "attention of its Q, K and V is NaN or infinite even in fp64";
-    return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
+    if (tolerance_.inputs_finite && !is_golden_finite()) return "attention of its Q, K and V is NaN or infinite even in fp64";
+    return tolerance_.digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
   }
 
   /// In the rows that see keys.
   bool is_golden_finite() const {
-    const Matrix& golden = tolerance_->golden;
+    const Matrix& golden = tolerance_.golden;
     const auto is_finite = [](double x) { return std::isfinite(x); };
     for (int row = 0; row < golden.rows; ++row) {
       const auto first = golden.values.begin() + static_cast<std::ptrdiff_t>(row) * golden.cols;
@@ -143,19 +146,14 @@ class Judge {
     return true;
   }
 
-  /// Everybody sees the inputs rounded to D, as the kernel's own loads do.
-  void see_inputs() {
-    inputs_ = seen_in(output_.claim.format, p_.input.tensors);
-    if (inputs_ != p_.input.tensors) given_ = p_.input.tensors;
-  }
-
-  /// A row held to what a kernel is expected to give, or to golden where there is none, or the row sees no key.
+  /// A row held to what a kernel is expected to give, or to golden where the row sees no key.
   RowFinding row_finding(int row, const RoundedRow& expected) const {
-    std::vector<double> centre(at(cols_), std::nan("")), slack(at(cols_));
-    if (expected) expected(row, centre.data(), slack.data());
-    if (!expected || (std::isnan(centre[0]) && std::isfinite(o_[at(row) * at(cols_)])))
-      std::copy_n(tolerance_->golden.values.begin() + static_cast<std::ptrdiff_t>(row) * cols_, cols_, centre.begin());
-    return finding(*tolerance_, row, &o_[at(row) * at(cols_)], centre.data(), slack.data());
+    const Matrix& golden = tolerance_.golden;
+    const std::size_t columns = at(golden.cols), first = at(row) * columns;
+    std::vector<double> centre(columns, std::nan("")), slack(columns);
+    expected(row, centre.data(), slack.data());
+    if (std::isnan(centre[0]) && std::isfinite(o_[first])) std::copy_n(&golden.values[first], columns, centre.begin());
+    return finding(tolerance_, row, &o_[first], centre.data(), slack.data());
   }
 
   std::vector<RowFinding> findings(const RoundedRow& expected) const {
@@ -174,17 +172,18 @@ class Judge {
     return true;
   }
 
-  void explain_by_rounding(HeadJudgement& h) const {
+  void explain_by_rounding(HeadJudgement& h, const std::shared_ptr<const Tensors>& inputs) const {
     if (h.nonfinite > 0 || output_.claim.declared) return;
-    for (const OtherRounding& other : other_roundings(p_, inputs_, given_, output_.claim.format, output_.claim.stored)) {
+    const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : p_.input.tensors;
+    for (const OtherRounding& other : other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored)) {
       stop_.check();
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       const std::vector<RowFinding> all = findings(expected);
-      if (!all_fit(all, *tolerance_)) continue;
+      if (!all_fit(all, tolerance_)) continue;
       HeadJudgement fitted;
       fitted.elements = h.elements;
-      sum_up(fitted, all, *tolerance_);
+      sum_up(fitted, all, tolerance_);
       fitted.as = other.text;
       fitted.max_abs = h.max_abs, fitted.rms = h.rms;
       h = std::move(fitted);
@@ -194,12 +193,9 @@ class Judge {
 
   const JudgedOutput& output_;
   const Problem& p_;
-  int cols_;  ///< of O
+  const Tolerance& tolerance_;
   const std::vector<double>& o_;
-  const Options& options_;
   StopToken stop_;
-  std::shared_ptr<const Tensors> inputs_, given_;  ///< as everybody sees them; as the files have them, where that differs
-  const Tolerance* tolerance_ = nullptr;
 };
 
 /// The part of the error's root mean square that this leaves.
@@ -230,15 +226,27 @@ Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   return e;
 }
 
+/// Everybody sees the inputs rounded to D, as the kernel's own loads do.
+std::shared_ptr<const Tensors> seen_inputs(const JudgedOutput& output) {
+  return seen_in(output.claim.format, output.problem.input.tensors);
+}
+
+Judged judged_as_claimed(const JudgedOutput& output, const Options& options) {
+  const std::shared_ptr<const Tensors> inputs = seen_inputs(output);
+  Judged judged{.head = {}, .tolerance = tolerance_of(output.problem, *inputs, output.claim, options)};
+  judged.head = Judge(output, judged.tolerance, options).judgement(inputs);
+  return judged;
+}
+
 /// As the kernel says that it rounds, or else as others do.
 Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& options) {
-  Judged judged = Judge(output, options).judgement();
+  Judged judged = judged_as_claimed(output, options);
   if (judged.head.rounded || !judged.head.incomparable.empty() || !output.claim.declared) return judged;
   JudgedOutput undeclared = output;
   undeclared.claim.declared.reset();
   Options quiet = options;
   quiet.progress = {};
-  Judged other = Judge(undeclared, quiet).judgement();
+  Judged other = judged_as_claimed(undeclared, quiet);
   if (!other.head.rounded) return judged;
   if (other.head.as.empty()) other.head.as = "its softmax is in fp32, other than declared";
   return other;
@@ -265,15 +273,15 @@ OtherHeads read_once(const OtherHeads& heads) {
 }
 
 /// The output with the inputs as the kernel saw them, rounded.
-JudgedOutput with_seen_inputs(JudgedOutput output, const Options& options) {
-  output.problem.input.tensors = Judge(output, options).seen_inputs();
+JudgedOutput with_seen_inputs(JudgedOutput output) {
+  output.problem.input.tensors = seen_inputs(output);
   return output;
 }
 
 /// `fitted_slip` on the inputs as the kernel saw them.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
-  const JudgedOutput seen = with_seen_inputs(output, options);
+  const JudgedOutput seen = with_seen_inputs(output);
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
@@ -284,22 +292,7 @@ Judged judge(const JudgedOutput& output, const Options& options) {
 }
 
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
-  return on_threads(options.threads, [&] { return Judge(output, options).ratio_to(judged, expected); });
-}
-
-HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
-  const Matrix& golden = tolerance.golden;
-  const std::vector<double> none(at(golden.cols));
-  std::vector<RowFinding> all(at(golden.rows));
-  parallel_for(0, golden.rows, [&](int row) {
-    stop.check();
-    const std::size_t first = at(row) * at(golden.cols);
-    all[at(row)] = finding(tolerance, row, &values[first], &golden.values[first], none.data());
-  });
-  HeadJudgement found;
-  found.elements = static_cast<std::int64_t>(values.size());
-  sum_up(found, all, tolerance);
-  return found;
+  return on_threads(options.threads, [&] { return Judge(output, judged.tolerance, options).ratio_to(expected); });
 }
 
 double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {
@@ -342,7 +335,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
     const HeadWithZeros head(output, judged);
     return slips_of(head.output, head.judged, all_heads, options, known);
   }
-  if (std::optional<Slip> slip = nonfinite_slip(with_seen_inputs(output, options), judged)) {
+  if (std::optional<Slip> slip = nonfinite_slip(with_seen_inputs(output), judged)) {
     known.text = slip->text;
     return {.found = std::move(slip), .ranked = {}};
   }
@@ -384,7 +377,7 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
     const HeadWithZeros head(output, judged);
     return confirmed_slip(head.output, head.judged, heads, options, known);
   }
-  if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output, options), judged)) return own;
+  if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output), judged)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
   int fit = known.fit;
   std::optional<Slip> slip = fit < 0 ? find_slip_like(known.text, result, heads, options)

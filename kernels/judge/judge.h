@@ -67,6 +67,20 @@ double row_ratio(const Tolerance& tolerance, int row, const double* output, cons
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
                     const Options& options = {});
 
+/// A name that was found in one head, and by which fit; negative: by the list of `find_slips`, beside a kernel of `policy`.
+struct KnownName {
+  std::string text;
+  int fit = -1;
+  const char* policy = "base_hw";
+};
+/// The same, and in `known` how the name was found; an empty text where none was.
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
+                    KnownName& known);
+/// The same mistake in another head, its numbers fitted to that one; none where it does not explain that head. Throws as
+/// `slips_of`.
+std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
+                                   const Options& options, const KnownName& known);
+
 /// True if the output's error follows golden, its rows or its keys, as mistakes do and coarser rounding does not: summed row
 /// by row, its products with golden, with golden times the row's place, or with what one key adds to the output,
 /// P (V - O), exceed four standard deviations of such a sum of random signs. `judged` is the judgement on `output`; elements

@@ -1,5 +1,4 @@
-#include "kernels/judge/key_counts.h"
-
+// The times that a kernel counted each key.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,8 +9,18 @@
 namespace attoscope {
 namespace {
 
-constexpr int shortest_run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
+constexpr int most_counted_rows = 48, shortest_run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
 constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
+
+/// Sums in which a key may count otherwise: in O and in l, or in one of them alone.
+enum class Counted : std::uint8_t { everywhere, in_O, in_l };
+
+/// With which weight a kernel took each key: 1 where it is visible and 0 where it is hidden, if the kernel is right.
+struct KeyCounts {
+  std::vector<double> visible, hidden;  ///< n_k each
+  Counted where = Counted::everywhere;
+  std::string text{};  ///< "keys 128 to 191 count 0 times"; "": the counts are right, or fit nothing simple
+};
 
 /// exp(S - m) of all keys, as if none were hidden; m is the visible keys' largest score. `sink` is the sink's weight.
 struct RowWeights {
@@ -176,12 +185,11 @@ std::string classes_text(const std::vector<double>& of_class) {
 /// The fits of one output.
 class CountFits {
  public:
-  CountFits(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
-            const std::vector<int>& rows, Counted where, const Options& options)
-      : head_(head), right_(right), output_(output), where_(where), options_(options), n_k_(head.shape.n_k) {
-    for (const int row : rows) {
-      RowWeights w = row_weights(head, right, row);
-      if (!w.visible.empty() && std::isfinite(output[at(row) * at(head.shape.d_v)])) rows_.emplace_back(row, std::move(w));
+  CountFits(const WrongOutput& wrong, Counted where)
+      : wrong_(wrong), head_(*wrong.head()), where_(where), n_k_(head_.shape.n_k) {
+    for (const int row : wrong.some(most_counted_rows)) {
+      RowWeights w = row_weights(head_, wrong.right(), row);
+      if (!w.visible.empty() && std::isfinite(wrong.output(row)[0])) rows_.emplace_back(row, std::move(w));
     }
   }
 
@@ -256,25 +264,22 @@ class CountFits {
   std::pair<std::vector<Part>, std::vector<double>> fitted(std::vector<Part> parts, bool all_keys = true) const {
     CountFit fit(head_, std::move(parts), where_);
     for (const auto& [row, w] : rows_) {
-      if (options_.cancelled && options_.cancelled()) throw Stopped();
-      fit.add(w, &output_[at(row) * at(head_.shape.d_v)]);
+      wrong_.check();
+      fit.add(w, wrong_.output(row));
     }
     std::vector<double> more = fit.solution();
     if (all_keys && where_ == Counted::everywhere) make_most_count_once(fit.parts(), more);
     return {fit.parts(), more};
   }
 
+  const WrongOutput& wrong_;
   const VariantHead& head_;
-  const SoftmaxVariant& right_;
-  const std::vector<double>& output_;
   Counted where_;
-  const Options& options_;
   int n_k_;
   std::vector<std::pair<int, RowWeights>> rows_;
 };
 
-}  // namespace
-
+/// Runs of keys that count other than they should.
 std::vector<Keys> miscounted(const KeyCounts& counts) {
   std::vector<Keys> runs;
   for (int j = 0; at(j) < counts.visible.size(); ++j) {
@@ -285,6 +290,22 @@ std::vector<Keys> miscounted(const KeyCounts& counts) {
   return runs;
 }
 
+/// The counts that bring O nearest to the output, those with a text. O sum a M = sum a T is linear in the counts a, where M and T
+/// are a part's sums of P and P V: least squares over runs of 16 keys, then over the single keys of the runs that stand out and
+/// of their neighbours; over every 4th to every 32nd key; and, in O alone, over single keys.
+std::vector<KeyCounts> fitted_counts(const WrongOutput& wrong, Counted where) {
+  const CountFits fits(wrong, where);
+  const int n_k = wrong.head()->shape.n_k;
+  std::vector<KeyCounts> all = fits.of_runs();
+  for (const int period : {4, 8, 16, 32})
+    if (4 * period <= n_k) all.push_back(fits.of_every(period));
+  if (where == Counted::in_O && n_k <= most_own_counts) all.push_back(fits.of_single_keys());
+  std::erase_if(all, [](const KeyCounts& c) { return c.text.empty(); });
+  return all;
+}
+
+}  // namespace
+
 double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row) {
   const RowWeights w = row_weights(head, right, row);
   double l = w.sink;
@@ -292,15 +313,27 @@ double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row)
   return l * std::exp(w.m);
 }
 
-std::vector<KeyCounts> fitted_counts(const VariantHead& head, const SoftmaxVariant& right, const std::vector<double>& output,
-                                     const std::vector<int>& rows, Counted where, const Options& options) {
-  const CountFits fits(head, right, output, rows, where, options);
-  std::vector<KeyCounts> all = fits.of_runs();
-  for (const int period : {4, 8, 16, 32})
-    if (4 * period <= head.shape.n_k) all.push_back(fits.of_every(period));
-  if (where == Counted::in_O && head.shape.n_k <= most_own_counts) all.push_back(fits.of_single_keys());
-  std::erase_if(all, [](const KeyCounts& c) { return c.text.empty(); });
-  return all;
+NamedSlip count_fit(const WrongOutput& wrong) {
+  for (const Counted where : {Counted::everywhere, Counted::in_O, Counted::in_l}) {
+    for (const KeyCounts& counts : fitted_counts(wrong, where)) {
+      MistakenKernel kernel = wrong.right_kernel();
+      const auto counted = [right = wrong.right().keys, counts](Counted alone, int row, int key, double e) {
+        const Keys keys = right(row);
+        const bool sees = key >= keys.first && key < keys.end;
+        if (counts.where != Counted::everywhere && counts.where != alone) return sees ? e : 0;
+        return e * (sees ? counts.visible : counts.hidden)[at(key)];
+      };
+      kernel.sees = [counts, right = wrong.right().keys](int row, int key) {
+        const Keys keys = right(row);
+        return (key >= keys.first && key < keys.end) || counts.hidden[at(key)] != 0;
+      };
+      kernel.in_O = [counted](int row, int key, double e) { return counted(Counted::in_O, row, key, e); };
+      kernel.in_l = [counted](int row, int key, double e) { return counted(Counted::in_l, row, key, e); };
+      if (NamedSlip slip = wrong.named(Slip::Kind::key_counts, counts.text, wrong.rows_of(std::move(kernel))))
+        return with_keys(std::move(slip), miscounted(counts));
+    }
+  }
+  return {};
 }
 
 }  // namespace attoscope

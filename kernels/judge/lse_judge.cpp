@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
@@ -16,15 +15,11 @@ namespace {
 
 constexpr double lse_margin = 2;
 
-double longest_row(const std::vector<double>& x, int d, std::vector<double>* lengths = nullptr) {
-  double most = 0;
-  for (std::size_t i = 0; i < x.size(); i += static_cast<std::size_t>(d)) {
-    double square = 0;
-    for (std::size_t c = i; c < i + static_cast<std::size_t>(d); ++c) square += x[c] * x[c];
-    if (lengths != nullptr) lengths->push_back(std::sqrt(square));
-    most = std::max(most, std::sqrt(square));
-  }
-  return most;
+/// The Euclidean norms of rows of d numbers.
+std::vector<double> row_lengths(const std::vector<double>& x, int d) {
+  std::vector<double> lengths;
+  for (std::size_t i = 0; i < x.size(); i += at(d)) lengths.push_back(length_of(x.data() + i, d));
+  return lengths;
 }
 
 /// A form of correct kernels: golden on operands of their own, rivals, and the error that is expected of each row.
@@ -36,15 +31,10 @@ struct LseForm {
   std::vector<Rival> rivals;
 };
 
-/// True if it differs from the others in the sums of a tensor core alone, which take as long as all others.
-bool is_slow(const Rival& r, const KernelClaim& claim) { return !claim.declared && is_tensor_core(r.method.accumulator.qk); }
-
 class LseJudge {
  public:
   LseJudge(const JudgedLse& given, const Options& options)
-      : given_(given), claim_(given.claim), stop_(options.cancelled, options.isa), all_rows_(given.values.size()) {
-    std::iota(all_rows_.begin(), all_rows_.end(), 0);
-  }
+      : given_(given), claim_(given.claim), stop_(options.cancelled, options.isa), all_rows_(numbers(static_cast<int>(given.values.size()))) {}
 
   std::array<LseJudgement, 2> judgements() {
     const LseForm usual = usual_form();
@@ -62,8 +52,7 @@ class LseJudge {
 
  private:
   LseForm form_of(std::string as, const Problem& problem, std::shared_ptr<const Tensors> inputs) const {
-    LseForm form{std::move(as), problem, inputs, lse_rows(problem, *inputs, claim_.format, stop_), rivals_of(claim_, problem)};
-    return form;
+    return {std::move(as), problem, inputs, lse_rows(problem, *inputs, claim_.format, stop_), rivals_of(claim_, problem)};
   }
   LseForm usual_form() const { return form_of("", given_.problem, seen_in(claim_.format, given_.problem.input.tensors)); }
 
@@ -215,14 +204,14 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   method.precision[Step::S] = stored;
   Job<double> j = job(problem, method, format, Operands<double>{});
   j.q = inputs.q.data(), j.k = inputs.k.data(), j.v = inputs.v.data();
-  std::vector<int> rows(static_cast<std::size_t>(problem.n));
-  std::iota(rows.begin(), rows.end(), 0);
+  const std::vector<int> rows = numbers(problem.n);
   RowStates<double> states;
   run(j, rows, nullptr, stop, &states);
   LseRows found{.lse = log_sum_exps(j, rows, states), .max = states.m, .error = {}};
-  std::vector<double> lengths;
-  const double longest = longest_row(inputs.k, problem.d), unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
-  longest_row(inputs.q, problem.d, &lengths);
+  const std::vector<double> lengths = row_lengths(inputs.q, problem.d);
+  const double unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
+  double longest = 0;
+  for (const double length : row_lengths(inputs.k, problem.d)) longest = std::max(longest, length);
   for (std::size_t i = 0; i < found.lse.size(); ++i) {
     const double score =
         std::abs(scale_of(problem)) * lengths[i] * longest + std::abs(problem.alibi) * std::max(problem.n, key_count(problem));

@@ -25,9 +25,7 @@ class PrefixSums final : public Recorder<double> {
     const Method method{.algorithm = Algorithm::flash2, .block_k = tile};
     Job<double> j = job(p, method, format, Operands<double>{});
     j.q = t.q.data(), j.k = t.k.data(), j.v = t.v.data();
-    std::vector<int> rows;
-    for (int i = 0; i < p.n; ++i) rows.push_back(i);
-    run(j, rows, this, stop);
+    run(j, numbers(p.n), this, stop);
     for (std::size_t i = 0; i < lse_.size(); ++i)
       if (i % tiles_ > 0 && lse_[i] == -infinity) lse_[i] = lse_[i - 1], max_[i] = max_[i - 1];
   }

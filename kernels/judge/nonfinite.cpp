@@ -34,16 +34,13 @@ class NonfinitePlaces {
     if (lost_.empty() == leaks_.empty()) return {};
     if (leaks_.empty())
       return Slip{.kind = Slip::Kind::place,
-                  .text = "numbers in " + rows_text(lost_) + ", which see a NaN or an infinity: it is lost",
-                  .mask = {},
-                  .keys = {}};
+                  .text = "numbers in " + rows_text(lost_) + ", which see a NaN or an infinity: it is lost"};
     const std::string what = has_nan_ ? "NaN" : "infinity";
     return Slip{.kind = Slip::Kind::mask,
                 .text = "a masked key's " + what + " in " + (by_v_ ? "V" : "K") + " reaches " + rows_text(leaks_) +
                         (by_v_ ? ": 0 * " + what : ": a sum with -inf masks its score"),
                 .ratio = ratio_,
                 .output = with_leaks(),
-                .mask = {},
                 .keys = runs()};
   }
 
@@ -136,9 +133,7 @@ std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged&
   };
   if (output.problem.empty_rows != EmptyRule::nan || rows.empty() || !std::ranges::all_of(rows, is_zero)) return {};
   return Slip{.kind = Slip::Kind::place,
-              .text = "zeros in " + rows_text(rows) + ", which see no key, where --empty-rows nan asks for NaN",
-              .mask = {},
-              .keys = {}};
+              .text = "zeros in " + rows_text(rows) + ", which see no key, where --empty-rows nan asks for NaN"};
 }
 
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {

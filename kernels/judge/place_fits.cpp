@@ -16,7 +16,7 @@ constexpr double most_products = 1 << 23;
 constexpr std::size_t most_runs = 4;
 
 NamedSlip found_at(const WrongOutput& wrong, std::string text) {
-  NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text), .mask = {}, .keys = {}};
+  NamedSlip slip = Slip{.kind = Kind::place, .text = std::move(text)};
   for (int row = 0; row < wrong.golden().rows; ++row)
     if (!std::ranges::binary_search(wrong.wrong(), row)) slip->ratio = std::max(slip->ratio, wrong.found().row_ratio[at(row)]);
   return slip;

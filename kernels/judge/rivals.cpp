@@ -1,7 +1,5 @@
 #include "kernels/judge/rivals.h"
 
-#include <string>
-
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 
@@ -28,17 +26,10 @@ Method scheduled(Method m, const Schedule& s) {
 }
 
 Method named(const char* policy_name, Algorithm algorithm) {
-  const Policy& p = policy(policy_name);
-  Method m{.algorithm = algorithm, .precision = p.precision};
-  return m;
+  return {.algorithm = algorithm, .precision = policy(policy_name).precision};
 }
 
 bool has_tensor_cores(const Format& f) { return f == fp16 || f == bf16 || f == e4m3 || f == e5m2; }
-
-Method added_up_by(Method m, Accumulator gpu) {
-  m.accumulator = {gpu, gpu};
-  return m;
-}
 
 /// Kernels that keep scores, max and sums in fp32 and round P, or nothing. Where P's own rounding hides the order of fp32 sums,
 /// sequences forwards and backwards and those of a tensor core are enough: the others take half of the time.
@@ -54,18 +45,18 @@ std::vector<Rival> with_fp32_softmax(const Format& format) {
   }
   all[1].method.exponential = ExponentialKind::exp2;
   all[1].name += ", exp2";
-  Method stale = scheduled(named("hw", Algorithm::flash4), schedules[0]);
-  stale.tau = usual_tau(format);
-  all.push_back({"hw with a stale max (FlashAttention-4)", stale});
-  Method split = scheduled(named("hw", Algorithm::split_kv), schedules[2]);
-  split.splits = 4, split.reverse_keys = false;
-  all.push_back({"hw over 4 splits", split});
+  all.push_back({"hw with a stale max (FlashAttention-4)", scheduled(named("hw", Algorithm::flash4), schedules[0])});
+  all.back().method.tau = usual_tau(format);
+  all.push_back({"hw over 4 splits", scheduled(named("hw", Algorithm::split_kv), schedules[2])});
+  all.back().method.splits = 4, all.back().method.reverse_keys = false;
   Method paired = named("base_hw", Algorithm::three_pass);
   all.push_back({"base_hw", paired});
   paired.order = SumOrder::pairwise;
   if (orders_show) all.push_back({"base_hw, sums in pairs", paired});
   all.push_back({"base_floor", named("base_floor", Algorithm::three_pass)});
-  if (has_tensor_cores(format)) all.push_back({"hw, sums of an H100", added_up_by(hw, Accumulator::h100)});
+  if (!has_tensor_cores(format)) return all;
+  all.push_back({"hw, sums of an H100", hw});
+  all.back().method.accumulator = {Accumulator::h100, Accumulator::h100};
   return all;
 }
 
@@ -77,6 +68,10 @@ std::vector<Rival> as_declared(const Method& declared) {
 }
 
 }  // namespace
+
+bool is_slow(const Rival& rival, const KernelClaim& claim) {
+  return !claim.declared && is_tensor_core(rival.method.accumulator.qk);
+}
 
 std::string stored_text(const KernelClaim& claim) {
   if (!claim.scale) return name(claim.stored);

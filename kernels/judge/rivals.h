@@ -27,6 +27,9 @@ struct KernelClaim {
   std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
 };
 
+/// True if it differs from the others in the sums of a tensor core alone, which take as long as all others.
+bool is_slow(const Rival& rival, const KernelClaim& claim);
+
 /// "bf16", "e4m3 with a scale"
 std::string stored_text(const KernelClaim& claim);
 

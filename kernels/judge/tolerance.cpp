@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <type_traits>
 
 #include "kernels/cpu/simulate.h"
@@ -27,38 +26,6 @@ std::vector<int> spread_rows(std::int64_t n) {
   return rows;
 }
 
-std::vector<int> every_row(int n) {
-  std::vector<int> rows(at(n));
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
-}
-
-/// m and l of every row after its last tile.
-template <class T>
-class RowState final : public Recorder<T> {
- public:
-  explicit RowState(int rows) : m_(at(rows)), l_(at(rows)) {}
-  int kept_lane(const RowBlock&) const override { return -1; }
-  void tile(const RowBlock& block, const TileView<T>& view) override {
-    for (int lane = 0; lane < block.count; ++lane) {
-      if (!view.sees(lane)) continue;
-      m_[at(block.first + lane)] = static_cast<double>(view.m[lane * view.lane_stride]);
-      l_[at(block.first + lane)] = static_cast<double>(view.l[lane * view.lane_stride]);
-    }
-  }
-  double m(int row) const { return m_[at(row)]; }
-  double l(int row) const { return l_[at(row)]; }
-
- private:
-  std::vector<double> m_, l_;
-};
-
-double largest_of(const std::vector<double>& x) {
-  double most = 0;
-  for (const double y : x) most = std::isfinite(y) ? std::max(most, std::abs(y)) : most;
-  return most;
-}
-
 bool all_finite(const double* x, int count) {
   return std::all_of(x, x + count, [](double y) { return std::isfinite(y); });
 }
@@ -74,7 +41,7 @@ class RivalRuns {
         claim_(claim),
         stop_(stop),
         cols_(value_columns(problem)),
-        rows_(every_row(problem.n)),
+        rows_(numbers(problem.n)),
         sampled_(spread_rows(problem.n)) {
     x_ = operands<T>(inputs, exact, claim.format, problem.seed, stop);
     x_.format = claim.format;
@@ -93,7 +60,7 @@ class RivalRuns {
     largest_ = found_.at_first_sight, row_.assign(rows_.size(), 1);
     for (const bool sampled : {false, true})
       for (const Rival& rival : all)
-        if (is_sampled(rival.method) == sampled) measure(rival);
+        if (is_slow(rival, claim_) == sampled) measure(rival);
     settle();
     return std::move(found_);
   }
@@ -132,9 +99,7 @@ class RivalRuns {
     }
   }
 
-  /// True if it differs from the others in the sums of a tensor core alone, which take as long as all others.
-  bool is_sampled(const Method& m) const { return !claim_.declared && is_tensor_core(m.accumulator.qk); }
-  const std::vector<int>& rows_of(const Rival& rival) const { return is_sampled(rival.method) ? sampled_ : rows_; }
+  const std::vector<int>& rows_of(const Rival& rival) const { return is_slow(rival, claim_) ? sampled_ : rows_; }
 
   Matrix run_rival(const Rival& rival) const {
     const std::vector<int>& rows = rows_of(rival);
@@ -147,21 +112,23 @@ class RivalRuns {
   /// exp of the problem's own.
   void find_weights() {
     const Method method{.algorithm = Algorithm::flash2};
-    RowState<T> once(problem_.n), twice(problem_.n);
-    run(job(problem_, method, claim_.format, x_), rows_, &once, stop_);
-    Problem doubled = problem_;
+    RowStates<T> once, twice;  // without the sink's share
+    Problem alone = problem_;
+    alone.sink.reset();
+    run(job(alone, method, claim_.format, x_), rows_, nullptr, stop_, &once);
+    Problem doubled = alone;
     doubled.scale = 2 * scale_of(problem_), doubled.softcap *= 2, doubled.alibi *= 2;
-    doubled.sink.reset();
-    const double found_largest = largest_of(inputs_.v), largest = found_largest > 0 ? found_largest : 1;
+    const double found_largest = largest_finite(inputs_.v), largest = found_largest > 0 ? found_largest : 1;
     std::vector<T> squares(x_.v.size());
     for (std::size_t i = 0; i < squares.size(); ++i) squares[i] = static_cast<T>(square(inputs_.v[i] / largest));
     Job<T> with_squares = job(doubled, method, claim_.format, x_);
     with_squares.mask_tensor.factor = 2;
     with_squares.v = squares.data(), with_squares.ranges.v = range_of<T>(squares, 52, stop_);
-    found_.weight = run(with_squares, rows_, &twice, stop_);
+    found_.weight = run(with_squares, rows_, nullptr, stop_, &twice);
     for (int i = 0; i < problem_.n; ++i) {
-      const double sink = problem_.sink ? std::exp(*problem_.sink - once.m(i)) : 0;
-      const double factor = once.l(i) > 0 ? largest * std::sqrt(twice.l(i)) / (once.l(i) + sink) : 0;
+      const double m = once.m[at(i)], l = once.l[at(i)], l_twice = twice.l[at(i)];
+      const double sink = problem_.sink ? std::exp(*problem_.sink - m) : 0;
+      const double factor = l > 0 ? largest * std::sqrt(l_twice) / (l + sink) : 0;
       for (int c = 0; c < cols_; ++c) {
         double& w = found_.weight.values[at(i) * at(cols_) + at(c)];
         const double sums =
@@ -232,14 +199,6 @@ class RivalRuns {
       if (!seen[i]) bounds[i] *= usual;
   }
 
-  /// The bound of nine of ten; 1 of none.
-  static double usual_of(std::vector<double> x) {
-    if (x.empty()) return 1;
-    const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);
-    std::ranges::nth_element(x, usual);
-    return *usual;
-  }
-
   /// The numbers of the rows that have a finite one.
   std::vector<double> with_numbers(const std::vector<double>& x) const {
     std::vector<double> kept;
@@ -279,6 +238,13 @@ double unit_of(const KernelClaim& claim, const Matrix& like, int i, int c) {
 }
 
 }  // namespace
+
+double usual_of(std::vector<double> x) {
+  if (x.empty()) return 1;
+  const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);
+  std::ranges::nth_element(x, usual);
+  return *usual;
+}
 
 double Tolerance::of(int i, int c, double o) const {
   const double size = std::max(std::abs(o), std::abs(golden(i, c)));

@@ -20,8 +20,6 @@
 
 namespace attoscope {
 
-struct Tensors;
-
 /// One rival's distance from golden.
 struct RivalError {
   std::string name;
@@ -54,6 +52,9 @@ struct Tolerance {
   double as_stored(int i, int c, double x) const;
   double spacing(int i, int c, double x) const;
 };
+
+/// The bound of nine of ten; 1 of none.
+double usual_of(std::vector<double> bounds);
 
 /// The errors of rivals on these tensors, where attention is finite. Throws Stopped when cancelled.
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options = {});

@@ -93,22 +93,12 @@ WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const
       judged_(judged),
       result_(result),
       heads_(heads),
-      options_(options),
+      options_(&options),
       head_(std::make_shared<const VariantHead>(variant_head(output.problem.input.tensors))),
       right_(right_softmax(output.problem)) {
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[at(i)] > 1) wrong_.push_back(i);
 }
-
-WrongOutput::WrongOutput(const WrongOutput& same, const Options& options)
-    : output_(same.output_),
-      judged_(same.judged_),
-      result_(same.result_),
-      heads_(same.heads_),
-      options_(options),
-      head_(same.head_),
-      right_(same.right_),
-      wrong_(same.wrong_) {}
 
 const double* WrongOutput::output(int row) const { return values().data() + at(row) * at(golden().cols); }
 const double* WrongOutput::golden_row(int row) const { return golden().values.data() + at(row) * at(golden().cols); }
@@ -127,7 +117,7 @@ bool WrongOutput::is_wrong(int row, int c) const {
 }
 
 void WrongOutput::check() const {
-  if (options_.cancelled && options_.cancelled()) throw Stopped{};
+  if (options_->cancelled && options_->cancelled()) throw Stopped{};
 }
 
 RoundedRow WrongOutput::as_stored(const RoundedRow& expected) const {
@@ -203,14 +193,13 @@ std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text,
     expected(row, out, slack);
     std::copy_n(out, columns, rows->data() + at(row) * at(columns));
   };
-  const double ratio = ratio_to(output_, judged_, as_stored(kept), options_);
-  if (!std::isfinite(ratio)) return {};
-  if (!leaves_little(*rows)) return {};
+  const double ratio = ratio_to(output_, judged_, as_stored(kept), *options_);
+  if (!std::isfinite(ratio) || !leaves_little(*rows)) return {};
   const ExpectedRow rows_of_slip = [rows, columns](int row, double* out) {
     std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);
     return true;
   };
-  return std::make_optional(Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_slip, .mask = {}, .keys = {}});
+  return Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_slip};
 }
 
 std::optional<Slip> WrongOutput::named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {

@@ -31,13 +31,16 @@ std::string rows_text(const std::vector<int>& rows);
 /// on and below it is read. An unknown that A says nothing of gets 0.
 std::vector<double> solved(std::vector<double> a, std::vector<double> b);
 
+/// sum exp(S) over the row's visible keys, and the sink's.
+double sum_of_exp(const VariantHead& head, const SoftmaxVariant& right, int row);
+
 class WrongOutput {
  public:
   /// All stay in use.
   WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
               const Options& options);
-  /// The same with other options, which stay in use.
-  WrongOutput(const WrongOutput& same, const Options& options);
+  /// Sets other options, which stay in use.
+  void follow(const Options& options) { options_ = &options; }
 
   const Problem& problem() const { return output_.problem; }
   const KernelClaim& claim() const { return output_.claim; }
@@ -48,7 +51,6 @@ class WrongOutput {
   const HeadJudgement& found() const { return judged_.head; }
   const Matrix& golden() const { return judged_.tolerance.golden; }
   const std::vector<double>& values() const { return *output_.values; }
-  const Options& options() const { return options_; }
   const std::shared_ptr<const VariantHead>& head() const { return head_; }
   const SoftmaxVariant& right() const { return right_; }
   const double* output(int row) const;
@@ -85,7 +87,7 @@ class WrongOutput {
   const Judged& judged_;
   const Result& result_;
   const OtherHeads& heads_;
-  const Options& options_;
+  const Options* options_;
   std::shared_ptr<const VariantHead> head_;
   SoftmaxVariant right_;
   std::vector<int> wrong_;
@@ -95,7 +97,6 @@ using NamedSlip = std::optional<Slip>;
 /// The slip, if there is one, with the keys that are wrong.
 NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys);
 /// Mistakes of a kind each, the first that explains the output; see the sources of these names.
-NamedSlip number_fit(const WrongOutput& wrong);
 NamedSlip count_fit(const WrongOutput& wrong);
 NamedSlip place_fit(const WrongOutput& wrong);
 NamedSlip suspect_fit(const WrongOutput& wrong);
@@ -106,6 +107,23 @@ NamedSlip loop_fit(const WrongOutput& wrong);
 NamedSlip rotary_fit(const WrongOutput& wrong);
 NamedSlip foreign_key_fit(const WrongOutput& wrong);
 NamedSlip rounding_fit(const WrongOutput& wrong);
-NamedSlip row_factor_fit(const WrongOutput& wrong);
+
+/// The first of these with which the exact output explains every element of `output`, by the criterion of `judge`:
+/// - place: elements, rows or columns that were never written or hold what belongs elsewhere;
+/// - place: pages and sequences whose keys are those of others, bounds that are off by one, padding that is seen;
+/// - number: the scale, the sink, the slope, the soft cap, a bound of scores or of P; columns of q.k that count c times;
+/// - row_factor: l is off by so many exp(0) in every row, or the output is golden times a number;
+/// - key_counts: keys count c times (0: left out, 2: twice; hidden keys may count), in O and in l, or in one of them;
+/// - mask: each row sees another run of keys;
+/// - a slip that `diagnose` knows, in the wrong rows alone;
+/// - place: K or V of a run of keys is that of another, or of no key of the call;
+/// - rescale: steps of the online softmax that are skipped, or use another row's numbers;
+/// - rounding: a step rounded to another format, or exp by a polynomial;
+/// - number: each key's scores are multiplied by a number of its own;
+/// - row_factor: each row is a multiple of golden.
+/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. `fit` is the one
+/// to try, negative for all, and becomes the one that is found. Throws Stopped when cancelled, and what `heads.read` throws.
+std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
+                                const Options& options, int& fit);
 
 }  // namespace attoscope

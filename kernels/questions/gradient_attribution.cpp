@@ -112,11 +112,9 @@ class GradientVariants {
   ForwardAnswer<T> forward_of(const BothPasses& m) {
     std::unique_ptr<Forward>& known = forwards_[m.exact_forward ? 1 : 0];
     if (!known) {
-      std::vector<int> rows;
-      for (int row = 0; row < e_.problem.n; ++row) rows.push_back(row);
       const MethodOperands<T> own(e_.problem, m.forward, e_.format, x_, stop_);
       auto forward = std::make_unique<Forward>();
-      forward->output = run(job(e_.problem, m.forward, e_.format, own.get()), rows, nullptr, stop_, &forward->states);
+      forward->output = run(job(e_.problem, m.forward, e_.format, own.get()), numbers(e_.problem.n), nullptr, stop_, &forward->states);
       known = std::move(forward);
     }
     return {&known->output, &known->states};

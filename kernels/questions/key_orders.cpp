@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -13,12 +12,6 @@
 
 namespace attoscope {
 namespace {
-
-std::vector<int> as_given(int keys) {
-  std::vector<int> order(static_cast<std::size_t>(keys));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
 
 /// The tensors with their keys and values in this order.
 Tensors in_order(const Tensors& given, std::span<const int> order) {
@@ -63,7 +56,7 @@ OrderedRow row_in_order(const Experiment& experiment, std::vector<int> order) {
   const Tensors& given = tensors_of(experiment);
   std::vector<int> sorted = order;
   std::ranges::sort(sorted);
-  if (sorted != as_given(given.n_k))
+  if (sorted != numbers(given.n_k))
     throw std::invalid_argument("the order does not name each of the " + std::to_string(given.n_k) + " keys once");
   return run(experiment, given, std::move(order));
 }
@@ -73,7 +66,7 @@ OrderedRow worst_order(const Experiment& experiment, const Cancelled& cancelled)
   if (given.n_k > most_ordered_keys)
     throw std::invalid_argument("there are " + std::to_string(given.n_k) + " keys, expected at most " +
                                 std::to_string(most_ordered_keys) + " whose orders can all be run");
-  std::vector<int> order = as_given(given.n_k);
+  std::vector<int> order = numbers(given.n_k);
   OrderedRow worst = run(experiment, given, order);
   while (std::next_permutation(order.begin(), order.end())) {
     if (cancelled && cancelled()) throw Stopped{};

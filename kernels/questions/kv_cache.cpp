@@ -22,16 +22,9 @@ Scaling kept_as(const KvStorage& storage, double amax) {
   return s;
 }
 
-double largest_magnitude(const std::vector<double>& x) {
-  double most = 0;
-  for (const double y : x)
-    if (std::isfinite(y)) most = std::max(most, std::fabs(y));
-  return most;
-}
-
 }  // namespace
 
-KvRange kv_range(const Tensors& t) { return {largest_magnitude(t.k), largest_magnitude(t.v)}; }
+KvRange kv_range(const Tensors& t) { return {largest_finite(t.k), largest_finite(t.v)}; }
 
 Experiment kv_question(const Experiment& asked) {
   Experiment e = default_experiment();

@@ -13,13 +13,6 @@
 namespace attoscope {
 namespace {
 
-double largest_of(const Matrix& m) {
-  double most = 0;
-  for (const double x : m.values)
-    if (std::isfinite(x)) most = std::max(most, std::abs(x));
-  return most;
-}
-
 /// Multiplications of one method with half of its pairs visible.
 double work_of(const Experiment& e, std::size_t rows) {
   const AttentionShape s = shape_of(e.problem);
@@ -46,7 +39,7 @@ OutputErrors::OutputErrors(const Result& result, const Options& options)
   rival_ = is_emulated(other.algorithm) ? other : default_experiment().b;
   const Deviation& theirs = of_a_ ? r_.b_error : r_.a_error;
   const bool compares = other.algorithm != Algorithm::loaded && theirs.nonfinite <= r_.golden_nonfinite;
-  size_ = largest_of(*r_.golden);
+  size_ = largest_finite(r_.golden->values);
   limit_ = std::max(compares ? theirs.max_abs : 0, rounding_ * size_);
   limit_rms_ = std::max(compares ? theirs.rms : 0, rounding_ * r_.golden_rms / 2);
 }
