@@ -1,7 +1,5 @@
 // Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, as places, as steps of the
 // loop over tiles, as roundings, or as factors of rows.
-#include "kernels/judge/wrong_output.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "kernels/experiment/text.h"
+#include "kernels/judge/wrong_output.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {

@@ -8,13 +8,6 @@
 namespace attoscope {
 namespace {
 
-template <class Chosen>
-bool any_head(const JudgedGradients& given, const Chosen& chosen) {
-  for (std::size_t h = 0; h < given.heads.size(); ++h)
-    if (chosen(given.problem_of(h))) return true;
-  return false;
-}
-
 bool has_alibi(const Problem& p) { return p.alibi != 0; }
 /// True if scores are more than q.k times the scale.
 bool has_cap_or_bias(const Problem& p) { return p.softcap != 0 || p.alibi != 0; }
@@ -28,8 +21,8 @@ bool root_rounds(const Problem& p) {
 /// A forward pass whose O is stored, from which delta comes.
 Method forward_pass(const JudgedGradients& given, const char* policy_name, int tile) {
   const Policy& p = policy(policy_name);
-  Method m{.algorithm = p.algorithm, .precision = p.precision};
-  m.block_q = m.block_k = std::min(tile, key_count(given.problem));
+  tile = std::min(tile, key_count(given.problem));
+  Method m{.algorithm = p.algorithm, .block_q = tile, .block_k = tile, .precision = p.precision};
   m.precision[Step::input] = exact;
   m.precision[Step::output] = to_format(given.stored_o);
   return m;
@@ -57,8 +50,7 @@ std::vector<GradientFamily::Rival> fused_rivals(const JudgedGradients& given) {
   GradMethod flex = backward_pass({P, dS}, 32, 32, GradExponential::exp2_twice);
   flex.order = GradOrder::descending;
   all.push_back({"FlexAttention, keys descending", hw(32), flex});
-  GradMethod short_tiles = backward_pass({P, dS}, 16, 16, GradExponential::exp2);
-  all.push_back({"hw, tiles of 16", hw(16), short_tiles});
+  all.push_back({"hw, tiles of 16", hw(16), backward_pass({P, dS}, 16, 16, GradExponential::exp2)});
   return all;
 }
 
@@ -77,7 +69,7 @@ GradientFamily eager_family(const JudgedGradients& given) {
   const std::string to = "rounded to " + name(given.format);
   GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_dP = true};
   const bool is_narrow = significand_bits(given.format) <= 16;
-  const bool knows_scores = is_narrow && !any_head(given, has_cap_or_bias);
+  const bool knows_scores = is_narrow && !given.any_head(has_cap_or_bias);
   if (knows_scores) rounding.stored.scores = given.format;
   GradientFamily f{{{"its scores, P, dP and dS are " + to + ", op by op", rounding}}};
   if (is_narrow && !knows_scores) {
@@ -88,7 +80,7 @@ GradientFamily eager_family(const JudgedGradients& given) {
   if (knows_scores)
     f.forms.push_back(
         {"its q.k, its scores, P, dP, dS and dS times the scale are " + to + ", as in PyTorch's eager attention", rounding});
-  if (is_narrow && any_head(given, has_alibi)) {
+  if (is_narrow && given.any_head(has_alibi)) {
     rounding.stored.biased = given.format;
     f.forms.push_back({"its q.k, its scores, also with ALiBi's bias, P, dP and dS are " + to + ", op by op", rounding});
     rounding.stored.biased.reset();
@@ -100,7 +92,7 @@ GradientFamily eager_family(const JudgedGradients& given) {
     if (std::isfinite(divisor) && stored != 0) each.stored.scale_factor = divisor / stored;
     f.forms.push_back({"its q.k, its scores, each operation of its softmax, P, dP and dS are " + to + ", as in JAX", each});
   }
-  if (is_narrow && any_head(given, root_rounds)) {
+  if (is_narrow && given.any_head(root_rounds)) {
     rounding.stored.products.reset();
     f.forms.push_back(
         {"its Q and K times the scale's root, scores, P, dP and dS are " + to + ", as in PyTorch's math attention", rounding,
@@ -133,7 +125,7 @@ std::vector<GradientFamily> gradient_families(const JudgedGradients& given) {
   std::vector<GradientFamily> all{{.forms = {{"", {given.format, given.stored_o}}}, .rivals = fused_rivals(given)}};
   all.push_back(eager_family(given));
   if (significand_bits(given.format) <= 16) all.push_back(stored_tiles_family(given));
-  if (!any_head(given, has_cap_or_bias)) all.push_back(prescaled_family(given));
+  if (!given.any_head(has_cap_or_bias)) all.push_back(prescaled_family(given));
   return all;
 }
 

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "kernels/backward/backward.h"
 #include "kernels/cpu/simulate.h"
-#include "kernels/experiment/rules.h"
-#include "kernels/judge/judge.h"
 #include "kernels/parallel/parallel.h"
-#include "kernels/slips/slips.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 namespace {
@@ -106,17 +103,8 @@ void GradientGroup::round_like(const GradientFamily::Form& form) {
 }
 
 bool GradientGroup::has(GradientTensor t) const {
-  switch (t) {
-    case GradientTensor::dq:
-      return !given_.dq.values.empty();
-    case GradientTensor::dk:
-      return !given_.dk.values.empty();
-    case GradientTensor::dv:
-      return !given_.dv.values.empty();
-    case GradientTensor::dsink:
-      return given_.dsink.has_value() && problem(0).sink.has_value();
-  }
-  return false;
+  if (t == GradientTensor::dsink) return given_.dsink.has_value() && problem(0).sink.has_value();
+  return !given_.of(t).values.empty();
 }
 
 void GradientGroup::sum_heads(GroupGradients& x) const {
@@ -195,7 +183,7 @@ std::vector<RivalError> GradientGroup::bound_by(const GradientFamily& family) {
 }
 
 bool GradientGroup::row_fits(int head, int row, const ExactGradients& so_far) const {
-  const std::vector<double>& values = *given_.dq.values[at(head)];
+  const std::vector<double>& values = given_.numbers_of(GradientTensor::dq, head);
   for (int c = 0; c < so_far.dq.cols; ++c) {
     const double y = values[at(row) * at(so_far.dq.cols) + at(c)], x = so_far.dq(row, c);
     const double size = std::max(std::abs(x), std::abs(y));
@@ -236,28 +224,24 @@ void GradientGroup::changed_on(const std::vector<GradientOperands>& others, cons
   sum_heads(out);
 }
 
-Tolerance GradientGroup::tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds,
-                                      const Format& stored) const {
+Tolerance GradientGroup::tolerance_of(const GroupGradients& expected, GradientTensor tensor, int head) const {
+  const bool of_dq = tensor == GradientTensor::dq, of_dk = tensor == GradientTensor::dk;
+  const GradientBounds& bounds = of_dq ? of_dq_[at(head)] : of_dk ? of_dk_ : of_dv_;
   Tolerance t;
-  t.golden = expected, t.weight = error;
+  t.golden = expected.of(tensor, head);
+  t.weight = of_dq ? expected.heads[at(head)].dq_error : of_dk ? expected.dk_error : expected.dv_error;
   t.factor = bounds.factor, t.row = bounds.row, t.whole = bounds.whole;
   t.at_first_sight.assign(bounds.factor.size(), 1);
-  t.claim.format = given_.format, t.claim.stored = stored;
+  t.claim.format = given_.format, t.claim.stored = given_.of(tensor).stored;
   for (double& w : t.weight.values) w += 1e-300;
   return t;
 }
 
 TensorJudgement GradientGroup::judged(GradientTensor tensor, const GroupGradients& x) const {
   if (tensor == GradientTensor::dsink) return judged_sink();
-  if (tensor == GradientTensor::dk)
-    return {tensor, held_to(tolerance_of(x.dk, x.dk_error, of_dk_, given_.dk.stored), *given_.dk.values[0], stop_)};
-  if (tensor == GradientTensor::dv)
-    return {tensor, held_to(tolerance_of(x.dv, x.dv_error, of_dv_, given_.dv.stored), *given_.dv.values[0], stop_)};
   TensorJudgement worst{tensor, {}};
-  for (int h = 0; h < heads(); ++h) {
-    const ExactGradients& e = x.heads[at(h)];
-    HeadJudgement found =
-        held_to(tolerance_of(e.dq, e.dq_error, of_dq_[at(h)], given_.dq.stored), *given_.dq.values[at(h)], stop_);
+  for (int h = 0; h < (tensor == GradientTensor::dq ? heads() : 1); ++h) {
+    HeadJudgement found = held_to(tolerance_of(x, tensor, h), given_.numbers_of(tensor, h), stop_);
     const bool worse =
         (worst.found.rounded && !found.rounded) || (worst.found.rounded == found.rounded && found.ratio > worst.found.ratio);
     if (h == 0 || worse) worst.found = std::move(found), worst.head = h;
@@ -280,7 +264,7 @@ TensorJudgement GradientGroup::judged_sink() const {
     const SinkGradient expected = sink(h);
     const double got = (*given_.dsink)[at(h)], off = std::abs(got - expected.value);
     const double allowed = 4 * gradient_margin * expected.error + ulp(given_.format, expected.value) / 2;
-    const double ratio = std::isfinite(got) ? off / allowed : std::numeric_limits<double>::infinity();
+    const double ratio = std::isfinite(got) ? off / allowed : infinity;
     ++worst.found.elements;
     worst.found.rounded = worst.found.rounded && ratio <= 1, worst.found.suspects += !(ratio <= 1);
     worst.found.nonfinite += !std::isfinite(got);

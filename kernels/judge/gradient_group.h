@@ -37,6 +37,11 @@ std::vector<GradientFamily> gradient_families(const JudgedGradients& given);
 struct GroupGradients {
   std::vector<ExactGradients> heads;  ///< dK and dV are those of the head
   Matrix dk, dv, dk_error, dv_error;
+
+  /// dQ of a head, dK or dV.
+  const Matrix& of(GradientTensor t, int head) const {
+    return t == GradientTensor::dq ? heads[at(head)].dq : t == GradientTensor::dk ? dk : dv;
+  }
 };
 
 /// Bounds of a tensor's rows in units of the expected error.
@@ -63,10 +68,10 @@ class GradientGroup {
   const JudgedGradients& given() const { return given_; }
   int heads() const { return static_cast<int>(operands_.size()); }
   AttentionShape shape() const { return operands_[0].shape(); }
-  const GradientOperands& operands(int head) const { return operands_[static_cast<std::size_t>(head)]; }
+  const GradientOperands& operands(int head) const { return operands_[at(head)]; }
   /// Mask, scores and sink of a head, with its tensors.
-  const Problem& problem(int head) const { return problems_[static_cast<std::size_t>(head)]; }
-  const GradientRows& rows(int head) const { return rows_[static_cast<std::size_t>(head)]; }
+  const Problem& problem(int head) const { return problems_[at(head)]; }
+  const GradientRows& rows(int head) const { return rows_[at(head)]; }
   const GradientRounding& rounding() const { return rounding_; }
   const GroupGradients& golden() const { return golden_; }
   const StopSign& stop() const { return stop_; }
@@ -91,7 +96,7 @@ class GradientGroup {
   std::vector<TensorJudgement> judged_all(const GroupGradients& expected) const;
 
  private:
-  Tolerance tolerance_of(const Matrix& expected, const Matrix& error, const GradientBounds& bounds, const Format& stored) const;
+  Tolerance tolerance_of(const GroupGradients& expected, GradientTensor t, int head) const;
   TensorJudgement judged_sink() const;
   bool add_head(int head, const GradientOperands& x, GradientVariant variant, const GradientRows& rows,
                 const GradientRounding& rounding, GroupGradients& out, const RowsSeen& seen) const;

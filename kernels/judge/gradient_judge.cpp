@@ -24,8 +24,8 @@ bool all_finite(const GroupGradients& x) {
 
 /// delta of the O that was given.
 std::vector<double> delta_of(const JudgedGradients& given, const GradientOperands& x, std::size_t head) {
-  const auto columns = static_cast<std::size_t>(x.shape().d_v);
-  std::vector<double> delta(static_cast<std::size_t>(x.shape().n));
+  const auto columns = at(x.shape().d_v);
+  std::vector<double> delta(at(x.shape().n));
   for (std::size_t i = 0; i < delta.size(); ++i) {
     for (std::size_t c = 0; c < columns; ++c) delta[i] += (*x.d_o)[i * columns + c] * (*given.o[head])[i * columns + c];
     if (!x.d_lse.empty()) delta[i] -= x.d_lse[i];
@@ -42,7 +42,7 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
     GroupGradients expected;
     group.changed(
         [&, o = o, lse = lse](GradientVariant& v, int head) {
-          const auto h = static_cast<std::size_t>(head);
+          const auto h = at(head);
           if (o) v.delta = delta_of(given, group.operands(head), h);
           if (lse) std::ranges::transform(given.lse[h], v.lowest, v.lse.begin(), std::minus{});
         },

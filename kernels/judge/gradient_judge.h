@@ -41,6 +41,18 @@ struct JudgedGradients {
   bool o_is_rounded = true;
 
   const Problem& problem_of(std::size_t head) const { return own.empty() ? problem : own[head]; }
+  template <class Chosen>
+  bool any_head(const Chosen& chosen) const {
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      if (chosen(problem_of(h))) return true;
+    return false;
+  }
+  /// dQ, dK or dV.
+  const GivenGradient& of(GradientTensor t) const { return t == GradientTensor::dq ? dq : t == GradientTensor::dk ? dk : dv; }
+  /// The numbers of one of them that was given; `head` counts of dQ alone.
+  const std::vector<double>& numbers_of(GradientTensor t, int head) const {
+    return *of(t).values[t == GradientTensor::dq ? at(head) : 0];
+  }
 };
 
 /// A mistake that explains wrong gradients.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/judge/gradient_group.h"
 #include "kernels/judge/wrong_output.h"
@@ -13,8 +12,8 @@ constexpr int largest_tile = 128;
 
 /// The overflow of a padded key's P = exp(0 - L), or of its dS = -P*delta.
 struct Line {
-  std::string text;  ///< "L is below -88.7, where exp(0 - L) overflows"
-  double of_P = largest_exponent, of_dS = std::numeric_limits<double>::infinity();  ///< logarithms that are still finite
+  std::string text;                                  ///< "L is below -88.7, where exp(0 - L) overflows"
+  double of_P = largest_exponent, of_dS = infinity;  ///< logarithms that are still finite
 };
 
 /// The rows under a line; none: a wrong row is not under it, or one that surely is is right.
@@ -45,7 +44,7 @@ std::optional<GradientSlip> padded_keys(const GradientGroup& group, const Tensor
   const AttentionShape s = group.shape();
   const std::vector<int>& wrong = t.found.wrong_rows;
   if (s.n_k % largest_tile == 0 || wrong.empty()) return {};
-  const std::vector<double>& values = *group.given().dq.values[at(t.head)];
+  const std::vector<double>& values = group.given().numbers_of(t.tensor, t.head);
   const bool nan = std::ranges::all_of(wrong, [&](int row) { return !std::isfinite(values[at(row) * at(s.d)]); });
   if (!nan && static_cast<int>(wrong.size()) == s.n) return {};  // no right row stands against it
   for (const Line& line : lines_of(group.given().format))
@@ -57,8 +56,7 @@ std::optional<GradientSlip> padded_keys(const GradientGroup& group, const Tensor
 
 std::optional<GradientSlip> padded_queries(const GradientGroup& group, const TensorJudgement& t) {
   const AttentionShape s = group.shape();
-  const bool of_dv = t.tensor == GradientTensor::dv;
-  const std::vector<double>& values = *(of_dv ? group.given().dv : group.given().dk).values[0];
+  const std::vector<double>& values = group.given().numbers_of(t.tensor, 0);
   if (s.n % largest_tile == 0 || std::ranges::any_of(values, [](double x) { return !std::isnan(x); })) return {};
   for (int h = 0; h < group.heads(); ++h)
     if (const double l = group.rows(h).lse.back(); std::isfinite(l) && -l > largest_exponent)
@@ -72,16 +70,8 @@ std::optional<GradientSlip> padded_queries(const GradientGroup& group, const Ten
 }  // namespace
 
 std::optional<GradientSlip> padding_slip(const GradientGroup& group, const TensorJudgement& wrong) {
-  switch (wrong.tensor) {
-    case GradientTensor::dq:
-      return padded_keys(group, wrong);
-    case GradientTensor::dk:
-    case GradientTensor::dv:
-      return padded_queries(group, wrong);
-    case GradientTensor::dsink:
-      return {};
-  }
-  return {};
+  if (wrong.tensor == GradientTensor::dsink) return {};
+  return wrong.tensor == GradientTensor::dq ? padded_keys(group, wrong) : padded_queries(group, wrong);
 }
 
 }  // namespace attoscope

@@ -61,12 +61,8 @@ std::optional<CountedRun> counted_run(const GradientGroup& group, const TensorJu
   const int count = of_keys ? s.n_k : s.n, columns = of_dv ? s.d_v : s.d;
   const int block = smallest_block * ((count - 1) / (smallest_block * most_blocks) + 1), blocks = (count - 1) / block + 1;
   const std::vector<int> rows = spread_of(wrong.found.wrong_rows);
-  const GroupGradients& golden = group.golden();
-  const JudgedGradients& given = group.given();
-  const Matrix& right = of_keys ? golden.heads[at(wrong.head)].dq : of_dv ? golden.dv : golden.dk;
-  const std::vector<double>& values = *(of_keys ? given.dq.values[at(wrong.head)]
-                                        : of_dv ? given.dv.values[0]
-                                                : given.dk.values[0]);
+  const Matrix& right = group.golden().of(wrong.tensor, wrong.head);
+  const std::vector<double>& values = group.given().numbers_of(wrong.tensor, wrong.head);
   Sums sums;
   sums.up_to.assign(at(blocks) + 1, std::vector<double>(rows.size() * at(columns)));
   for (std::size_t k = 0; k < rows.size(); ++k) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numbers>
 #include <utility>
 
 #include "kernels/judge/gradient_group.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -43,10 +43,8 @@ using HeadChange = std::function<void(const GradientGroup& group, GradientVarian
 bool lies_along(const GradientGroup& group, const GroupGradients& x) {
   for (const GradientTensor t : {dq, dk, dv}) {
     if (!group.has(t)) continue;
-    const JudgedGradients& g = group.given();
-    const Matrix& wrong = t == dq ? x.heads[0].dq : t == dk ? x.dk : x.dv;
-    const Matrix& right = t == dq ? group.golden().heads[0].dq : t == dk ? group.golden().dk : group.golden().dv;
-    const std::vector<double>& values = *(t == dq ? g.dq : t == dk ? g.dk : g.dv).values[0];
+    const Matrix &wrong = x.of(t, 0), &right = group.golden().of(t, 0);
+    const std::vector<double>& values = group.given().numbers_of(t, 0);
     double along = 0, apart = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double step = wrong.values[i] - right.values[i];
@@ -90,7 +88,7 @@ class SlipCandidates {
     scores();
     heads();
     tiles();
-    if (group_.given().format == fp32) short_products();
+    if (group_.given().format == fp32) all_.push_back({{"format", "products take TF32, not fp32"}, in_all, take_tf32});
     return std::move(all_);
   }
 
@@ -99,21 +97,18 @@ class SlipCandidates {
   const Problem& problem() const { return group_.problem(0); }
   template <class Chosen>
   bool any_head(const Chosen& chosen) const {
-    for (int h = 0; h < group_.heads(); ++h)
-      if (chosen(group_.problem(h))) return true;
-    return false;
+    return group_.given().any_head(chosen);
   }
 
   /// Adds also the slip of a kernel that sums delta from P and dP, where kernels do.
   void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
     const bool may_sum = group_.rounding().stores_dP && kind != "delta" && kind != "dlse";
-    for (const bool sums : {false, true}) {
-      if (sums && !may_sum) continue;
-      all_.push_back({{kind, text}, affects, [affects, change, sums](const GradientGroup& g, GroupGradients& out) {
-                        const auto of_head = [&](GradientVariant& v, int head) { change(g, v, head), v.sums_delta = sums; };
-                        return g.changed(of_head, out, (affects & in_dq) != 0);
-                      }});
-    }
+    for (const bool sums : {false, true})
+      if (!sums || may_sum)
+        all_.push_back({{kind, text}, affects, [affects, change, sums](const GradientGroup& g, GroupGradients& out) {
+                          const auto of_head = [&](GradientVariant& v, int head) { change(g, v, head), v.sums_delta = sums; };
+                          return g.changed(of_head, out, (affects & in_dq) != 0);
+                        }});
   }
   /// A change of golden itself.
   void add_edit(std::string kind, std::string text, Affected affects, std::function<void(GroupGradients&)> edit) {
@@ -236,7 +231,7 @@ class SlipCandidates {
                     return std::max(l, more) + std::log1p(std::exp(-std::abs(l - more)));
                   });
     if (!problem().sink) return;
-    add_sink("L is without the sink", [](const GradientGroup&, int) { return -std::numeric_limits<double>::infinity(); });
+    add_sink("L is without the sink", [](const GradientGroup&, int) { return -infinity; });
     each_number([](const Problem& p) { return *p.sink; },
                 [&](int h) {
                   add_sink("L of all heads of the group has the sink of its head " + std::to_string(h),
@@ -408,8 +403,6 @@ class SlipCandidates {
               });
   }
 
-  void short_products() { all_.push_back({{"format", "products take TF32, not fp32"}, in_all, take_tf32}); }
-
   const GradientGroup& group_;
   const std::vector<TensorJudgement>& judged_;
   std::vector<Candidate> all_;
@@ -418,10 +411,7 @@ class SlipCandidates {
 /// Rows of one tensor that hold one number alone, 0 or NaN.
 std::optional<GradientSlip> unwritten(const GradientGroup& group, const TensorJudgement& t) {
   if (t.tensor == dsink || t.found.wrong_rows.empty()) return {};
-  const JudgedGradients& g = group.given();
-  const std::vector<double>& values = *(t.tensor == dq   ? g.dq.values[at(t.head)]
-                                        : t.tensor == dk ? g.dk.values[0]
-                                                         : g.dv.values[0]);
+  const std::vector<double>& values = group.given().numbers_of(t.tensor, t.head);
   const int columns = t.tensor == dv ? group.shape().d_v : group.shape().d;
   const double first = values[at(t.found.wrong_rows[0]) * at(columns)];
   for (const int row : t.found.wrong_rows)
@@ -466,7 +456,7 @@ std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::opt
 std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vector<Candidate>& candidates, Affected given,
                                     Affected wrong, bool exactly) {
   std::optional<GradientSlip> best;
-  double least = std::numeric_limits<double>::infinity();
+  double least = infinity;
   for (const Candidate& c : candidates) {
     group.stop().check();
     if ((wrong & ~c.affects) != 0 || (exactly && c.affects != wrong)) continue;
@@ -498,10 +488,9 @@ void name_wrong(const GradientGroup& group, const std::vector<GradientSlip>& kno
   std::optional<GradientSlip> slip;
   if (wrong != 0) {
     std::vector<Candidate> candidates = SlipCandidates(group, judged).all();
-    if (!known.empty())
-      std::erase_if(candidates, [&](const Candidate& c) {
-        return std::ranges::find(known, c.slip.text, &GradientSlip::text) == known.end();
-      });
+    std::erase_if(candidates, [&](const Candidate& c) {
+      return !known.empty() && std::ranges::find(known, c.slip.text, &GradientSlip::text) == known.end();
+    });
     slip = best_of(group, candidates, given, wrong, false);
     for (TensorJudgement& t : judged)
       if (wrong & bit_of(t.tensor)) t.slip = slip ? slip : best_of(group, candidates, bit_of(t.tensor), bit_of(t.tensor), true);

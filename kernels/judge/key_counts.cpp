@@ -9,7 +9,8 @@
 namespace attoscope {
 namespace {
 
-constexpr int most_counted_rows = 48, shortest_run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
+constexpr int most_counted_rows = 48, shortest_run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4,
+              most_own_counts = 384;
 constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
 
 /// Sums in which a key may count otherwise: in O and in l, or in one of them alone.
@@ -290,9 +291,9 @@ std::vector<Keys> miscounted(const KeyCounts& counts) {
   return runs;
 }
 
-/// The counts that bring O nearest to the output, those with a text. O sum a M = sum a T is linear in the counts a, where M and T
-/// are a part's sums of P and P V: least squares over runs of 16 keys, then over the single keys of the runs that stand out and
-/// of their neighbours; over every 4th to every 32nd key; and, in O alone, over single keys.
+/// The counts that bring O nearest to the output, those with a text. O sum a M = sum a T is linear in the counts a, where M and
+/// T are a part's sums of P and P V: least squares over runs of 16 keys, then over the single keys of the runs that stand out
+/// and of their neighbours; over every 4th to every 32nd key; and, in O alone, over single keys.
 std::vector<KeyCounts> fitted_counts(const WrongOutput& wrong, Counted where) {
   const CountFits fits(wrong, where);
   const int n_k = wrong.head()->shape.n_k;

@@ -34,7 +34,10 @@ struct LseForm {
 class LseJudge {
  public:
   LseJudge(const JudgedLse& given, const Options& options)
-      : given_(given), claim_(given.claim), stop_(options.cancelled, options.isa), all_rows_(numbers(static_cast<int>(given.values.size()))) {}
+      : given_(given),
+        claim_(given.claim),
+        stop_(options.cancelled, options.isa),
+        all_rows_(numbers(static_cast<int>(given.values.size()))) {}
 
   std::array<LseJudgement, 2> judgements() {
     const LseForm usual = usual_form();

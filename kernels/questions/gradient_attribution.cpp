@@ -114,7 +114,8 @@ class GradientVariants {
     if (!known) {
       const MethodOperands<T> own(e_.problem, m.forward, e_.format, x_, stop_);
       auto forward = std::make_unique<Forward>();
-      forward->output = run(job(e_.problem, m.forward, e_.format, own.get()), numbers(e_.problem.n), nullptr, stop_, &forward->states);
+      forward->output =
+          run(job(e_.problem, m.forward, e_.format, own.get()), numbers(e_.problem.n), nullptr, stop_, &forward->states);
       known = std::move(forward);
     }
     return {&known->output, &known->states};

@@ -10,9 +10,9 @@
 namespace attoscope {
 namespace {
 
-constexpr double of_sums = 0x1p-24;
-constexpr int panel = 64;      ///< rows of Q that are computed before dK and dV take them
-constexpr int key_tile = 512;  ///< of PyTorch's kernel for CPUs, which stores its sums from tile to tile
+constexpr double of_sums = 0x1p-24;  ///< relative error of scores, products and sums
+constexpr int panel = 64;            ///< rows of Q that are computed before dK and dV take them
+constexpr int key_tile = 512;        ///< of PyTorch's kernel for CPUs, which stores its sums from tile to tile
 
 /// The rows of a tile of queries of that kernel (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
 int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
@@ -56,52 +56,42 @@ std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int
 /// Scores as attention has them, and t = S / softcap before ALiBi's bias.
 class Scores {
  public:
-  Scores(double scale, double softcap, double alibi, int diagonal, const MaskView& mask, const StoredScores& stored)
-      : scale_(scale * stored.scale_factor),
-        softcap_(softcap),
-        alibi_(alibi),
-        diagonal_(diagonal),
-        mask_(mask),
-        stored_(stored) {}
-  Scores(const Problem& p, const StoredScores& stored)
-      : Scores(scale_of(p), p.softcap, p.alibi, attoscope::diagonal(p), mask_view(p), stored) {}
   explicit Scores(const GradientVariant& v)
-      : Scores(v.scale, v.softcap, v.alibi, v.diagonal, v.mask ? v.mask->view() : MaskView{}, v.stored) {}
+      : v_(v), scale_(v.scale * v.stored.scale_factor), mask_(v.mask ? v.mask->view() : MaskView{}) {}
 
   /// The distance between the scores that kernels may store, whose q.k is `unsure` by so much.
   double step(double product, double unsure) const {
-    if (!stored_.products && !stored_.scores) return 0;
+    if (!v_.stored.products && !v_.stored.scores) return 0;
     return std::abs(scaled(product + unsure) - scaled(product - unsure));
   }
   double of(double product, int row, int key, double& t) const {
     double s = scaled(product);
-    if (softcap_ != 0) t = std::tanh(s / softcap_), s = softcap_ * t;
-    if (alibi_ != 0) {
-      s -= alibi_ * std::abs(static_cast<double>(row) + diagonal_ - key);
-      if (stored_.biased) s = round(*stored_.biased, s);
+    if (v_.softcap != 0) t = std::tanh(s / v_.softcap), s = v_.softcap * t;
+    if (v_.alibi != 0) {
+      s -= v_.alibi * std::abs(static_cast<double>(row) + v_.diagonal - key);
+      if (v_.stored.biased) s = round(*v_.stored.biased, s);
     }
     return mask_.terms == nullptr ? s : s + mask_.term(row, key);
   }
   /// exp(S - m), and l, as a softmax may store them.
   double weight(double score, double max) const {
     const double x = score - max;
-    return stored_.softmax ? round(*stored_.softmax, std::exp(round(*stored_.softmax, x))) : std::exp(x);
+    return v_.stored.softmax ? round(*v_.stored.softmax, std::exp(round(*v_.stored.softmax, x))) : std::exp(x);
   }
   StoredSum sum(double l, double squares) const {
-    return stored_.softmax ? stored_sum(*stored_.softmax, l, squares) : StoredSum{l, 0};
+    return v_.stored.softmax ? stored_sum(*v_.stored.softmax, l, squares) : StoredSum{l, 0};
   }
-  bool stores_softmax() const { return stored_.softmax.has_value(); }
+  bool stores_softmax() const { return v_.stored.softmax.has_value(); }
 
  private:
   double scaled(double product) const {
-    const double s = (stored_.products ? round(*stored_.products, product) : product) * scale_;
-    return stored_.scores ? round(*stored_.scores, s) : s;
+    const double s = (v_.stored.products ? round(*v_.stored.products, product) : product) * scale_;
+    return v_.stored.scores ? round(*v_.stored.scores, s) : s;
   }
 
-  double scale_, softcap_, alibi_;
-  int diagonal_;
+  const GradientVariant& v_;
+  double scale_;
   MaskView mask_;
-  StoredScores stored_;
 };
 
 /// q.k of a row with the keys, at their places in `out`.
@@ -159,8 +149,8 @@ class Pass {
       if (seen && !seen(first, end, out_)) return false;
       parallel_for(0, (shape_.n_k + 15) / 16, [&](int block) { do_keys(16 * block, first, end - first); });
     }
-    finish(out_.dk, out_.dk_error, v_.scale * v_.dk_factor, shape_.n);
-    finish(out_.dv, out_.dv_error, v_.dv_factor, shape_.n);
+    finish(out_.dk, out_.dk_error, v_.scale, shape_.n);
+    finish(out_.dv, out_.dv_error, 1, shape_.n);
     return true;
   }
 
@@ -168,8 +158,8 @@ class Pass {
   /// Expected errors of P and of delta; wrong numbers have rounding errors of their own size.
   std::pair<double, double> row_errors(int row) const {
     const std::size_t i = at(row);
-    const double of_lse = std::isfinite(rows_.lse[i]) ? r_.unit * std::abs(v_.lse[i] - rows_.lse[i]) : 0;
-    const double of_delta = 4 * r_.unit * (v_.delta[i] - rows_.delta[i]);
+    const double of_lse = std::isfinite(rows_.lse[i]) ? of_sums * std::abs(v_.lse[i] - rows_.lse[i]) : 0;
+    const double of_delta = 4 * of_sums * (v_.delta[i] - rows_.delta[i]);
     return {rows_.relative[i] + of_lse, std::hypot((v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[i], of_delta)};
   }
 
@@ -180,7 +170,7 @@ class Pass {
     for (int j = keys.first; j < keys.end; ++j) {
       const double p = pair_of(v_, scores_, row, j, s[at(j)], 0, 0).p, x = p * dp[at(j)];
       sum += x, spread += (square(relative) + square(of_D_)) * square(x);
-      spread += square(p * r_.unit * x_.d_o_length[at(row)] * x_.v_length[at(j)]);
+      spread += square(p * of_sums * x_.d_o_length[at(row)] * x_.v_length[at(j)]);
     }
     return {sum, std::sqrt(spread + (keys.end - keys.first) * square(of_sums * sum))};
   }
@@ -203,8 +193,8 @@ class Pass {
       const std::size_t key = at(j);
       const Pair x = pair_of(v_, scores_, row, j, s[key], dp[key], delta);
       double error =
-          square(relative * x.ds) + square(least_) + square(x.p * x.f * r_.unit * x_.d_o_length[at(row)] * x_.v_length[key]);
-      if (v_.softcap != 0) error += square(r_.unit * x.y);
+          square(relative * x.ds) + square(least_) + square(x.p * x.f * of_sums * x_.d_o_length[at(row)] * x_.v_length[key]);
+      if (v_.softcap != 0) error += square(of_sums * x.y);
       if (r_.stores_dP) error += square(of_D_ * x.p * x.f * x.dp) + square(of_D_ * x.ds);
       if (r_.stored.softmax) error += square(of_D_ * x.p * delta);  // dS is P*dP - P*delta, each stored
       const double step = scores_.step(s[key], of_sums * x_.q_length[at(row)] * x_.k_length[key]);
@@ -223,7 +213,7 @@ class Pass {
     add_rows(row_of(x_.k_squares, keys.first, shape_.d), s.data() + keys.first, count, shape_.d, shape_.d, spread);
     add_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_delta.data() + keys.first, count, shape_.d, shape_.d,
              along.data());
-    const double factor = v_.scale * v_.dq_factor, sums = of_sums * std::sqrt(static_cast<double>(count));
+    const double factor = v_.scale, sums = of_sums * std::sqrt(static_cast<double>(count));
     for (int c = 0; c < shape_.d; ++c) {
       out[c] *= factor;
       spread[c] = std::sqrt(square(factor) * (spread[c] + square(delta_error * along[at(c)])) + square(sums * out[c]));
@@ -250,8 +240,8 @@ class Pass {
       add(p_, key, *x_.d_o, shape_.d_v, out_.dv);
       add(p_error_, key, x_.d_o_squares, shape_.d_v, out_.dv_error);
       if (!(v_.rounds_tiles || r_.stores_tiles) || (first_row + rows == shape_.n && !v_.goes_on)) continue;
-      store_tile(out_.dk, out_.dk_error, key, v_.scale * v_.dk_factor, v_.dk_before);
-      store_tile(out_.dv, out_.dv_error, key, v_.dv_factor, v_.dv_before);
+      store_tile(out_.dk, out_.dk_error, key, v_.scale, v_.dk_before);
+      store_tile(out_.dv, out_.dv_error, key, 1, v_.dv_before);
     }
   }
 
@@ -301,7 +291,6 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
 GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
                            const StopSign& stop) {
   const AttentionShape shape = x.shape();
-  const Scores scores(problem, rounding.stored);
   const double longest_k = shape.n_k > 0 ? *std::ranges::max_element(x.k_length) : 0,
                of_P = std::max(epsilon(rounding.format) / 2, of_sums);
   const auto n = at(shape.n);
@@ -313,6 +302,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
                  .relative = std::vector<double>(n, of_P),
                  .delta_error = std::vector<double>(n),
                  .stored = rounding.stored};
+  const GradientVariant right = right_gradient(problem, r);
+  const Scores scores(right);
   parallel_for(0, shape.n, [&](int i) {
     stop.check();
     const Keys keys = visible_keys(problem, i);
@@ -339,10 +330,10 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
       stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
     }
     r.max[at(i)] = m - r.lowest[at(i)], r.lse[at(i)] = r.max[at(i)] + std::log(l),
-    r.relative[at(i)] = of_P + rounding.unit * (4 + score) + sum.step;
+    r.relative[at(i)] = of_P + of_sums * (4 + score) + sum.step;
     r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
     r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
-                                     square(rounding.unit * x.d_o_length[at(i)]) * length);
+                                     square(of_sums * x.d_o_length[at(i)]) * length);
   });
   return r;
 }

@@ -39,7 +39,6 @@ struct StoredScores {
 /// Roundings of a kernel, as far as its expected errors depend on them.
 struct GradientRounding {
   Format format = bf16, stored_o = bf16;  ///< of P and dS; of O
-  double unit = 0x1p-24;                  ///< relative error of scores and products
   bool stores_dP = false;                 ///< in `format`, and dS again once it is scaled
   bool stores_tiles = false;              ///< dQ, dK and dV are sums in `format` from tile to tile
   StoredScores stored{};
@@ -71,8 +70,7 @@ struct GradientVariant {
   std::vector<double> max{}, lse{}, lowest{}, delta{};  ///< of each query, as in `GradientRows`
   std::vector<double> delta_error{};                    ///< expected, of each query; empty: that of the right delta
   bool has_cap_factor = true;                           ///< dS gets the soft cap's derivative
-  double dq_factor = 1, dk_factor = 1, dv_factor = 1;
-  int dp_columns = 0;                            ///< columns of dO and V that dP sums; 0: all
+  int dp_columns = 0;                                   ///< columns of dO and V that dP sums; 0: all
   std::optional<Format> products{};              ///< P and dS are rounded to it as they enter products; none: not rounded
   PairCount dq_count{}, dk_count{}, dv_count{};  ///< none: once
   StoredScores stored{};
