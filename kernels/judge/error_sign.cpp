@@ -20,11 +20,7 @@ struct SignedSum {
 class ErrorSign {
  public:
   ErrorSign(const JudgedOutput& output, const Judged& judged)
-      : o_(*output.values),
-        golden_(judged.tolerance.golden),
-        variant_(right_softmax(output.problem)),
-        head_(variant_head(output.problem.input.tensors)),
-        of_key_(static_cast<std::size_t>(head_.shape.n_k)) {}
+      : p_(output.problem), o_(*output.values), golden_(judged.tolerance.golden) {}
 
   bool found() {
     for (int row = 0; row < golden_.rows; ++row) add_row(row);
@@ -65,12 +61,13 @@ class ErrorSign {
     }
   }
 
+  const Problem& p_;
   const std::vector<double>& o_;
   const Matrix& golden_;
-  SoftmaxVariant variant_;
-  VariantHead head_;
+  SoftmaxVariant variant_ = right_softmax(p_);
+  VariantHead head_ = variant_head(p_.input.tensors);
   SignedSum of_golden_, of_place_;
-  std::vector<SignedSum> of_key_;
+  std::vector<SignedSum> of_key_ = std::vector<SignedSum>(at(head_.shape.n_k));
   bool infinite_ = false;
 };
 

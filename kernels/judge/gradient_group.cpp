@@ -6,6 +6,7 @@
 
 #include "kernels/backward/backward.h"
 #include "kernels/cpu/simulate.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/softmax_variant.h"
 

@@ -59,12 +59,7 @@ Part part_of(int first, int end, bool hidden = false, int step = 1) {
 class CountFit {
  public:
   CountFit(const VariantHead& head, std::vector<Part> parts, Counted where)
-      : head_(head),
-        parts_(std::move(parts)),
-        in_O_(where != Counted::in_l),
-        in_l_(where != Counted::in_O),
-        square_(parts_.size() * parts_.size()),
-        along_(parts_.size()) {}
+      : head_(head), parts_(std::move(parts)), in_O_(where != Counted::in_l), in_l_(where != Counted::in_O) {}
 
   /// The row's equations: the sum over parts of b (T - o M) is what o is more than golden, times l; T and M where they
   /// count.
@@ -106,7 +101,7 @@ class CountFit {
   const VariantHead& head_;
   std::vector<Part> parts_;
   bool in_O_, in_l_;
-  std::vector<double> square_, along_;
+  std::vector<double> square_ = std::vector<double>(parts_.size() * parts_.size()), along_ = std::vector<double>(parts_.size());
 };
 
 /// Counts are known but for a factor that they share: most visible keys count once.

@@ -55,12 +55,7 @@ class PrefixSums final : public Recorder<double> {
 class LseSlips {
  public:
   LseSlips(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options)
-      : given_(given),
-        base_(base),
-        judged_(judged),
-        stop_(options.cancelled, options.isa),
-        inputs_(seen_in(given.claim.format, given.problem.input.tensors)),
-        right_(lse_rows(given.problem, *inputs_, given.claim.format, stop_)) {}
+      : given_(given), base_(base), judged_(judged), stop_(options.cancelled, options.isa) {}
 
   std::optional<LseSlip> best() {
     try_empty_rows();
@@ -214,8 +209,8 @@ class LseSlips {
   LseBase base_;
   const LseJudgement& judged_;
   StopToken stop_;
-  std::shared_ptr<const Tensors> inputs_;
-  LseRows right_;
+  std::shared_ptr<const Tensors> inputs_ = seen_in(given_.claim.format, given_.problem.input.tensors);
+  LseRows right_ = lse_rows(given_.problem, *inputs_, given_.claim.format, stop_);
   double best_ratio_ = infinity;
   std::optional<LseSlip> best_{};
 };

@@ -36,13 +36,7 @@ template <class T>
 class RivalRuns {
  public:
   RivalRuns(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, StopToken& stop)
-      : problem_(problem),
-        inputs_(inputs),
-        claim_(claim),
-        stop_(stop),
-        cols_(value_columns(problem)),
-        rows_(numbers(problem.n)),
-        sampled_(spread_rows(problem.n)) {
+      : problem_(problem), inputs_(inputs), claim_(claim), stop_(stop) {
     x_ = operands<T>(inputs, exact, claim.format, problem.seed, stop);
     x_.format = claim.format;
     found_.claim = claim;
@@ -223,8 +217,8 @@ class RivalRuns {
   const Tensors& inputs_;
   const KernelClaim& claim_;
   StopToken& stop_;
-  int cols_;  ///< of O
-  std::vector<int> rows_, sampled_;
+  int cols_ = value_columns(problem_);  ///< of O
+  std::vector<int> rows_ = numbers(problem_.n), sampled_ = spread_rows(problem_.n);
   Operands<T> x_;
   Tolerance found_;
   /// Over all rivals, and at least what is expected: |error| / w, and the row's root mean square over that expected.

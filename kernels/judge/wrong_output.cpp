@@ -89,19 +89,10 @@ NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys) {
 
 WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                          const Options& options)
-    : output_(output),
-      judged_(judged),
-      result_(result),
-      heads_(heads),
-      options_(&options),
-      head_(std::make_shared<const VariantHead>(variant_head(output.problem.input.tensors))),
-      right_(right_softmax(output.problem)) {
+    : output_(output), judged_(judged), result_(result), heads_(heads), options_(&options) {
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[at(i)] > 1) wrong_.push_back(i);
 }
-
-const double* WrongOutput::output(int row) const { return values().data() + at(row) * at(golden().cols); }
-const double* WrongOutput::golden_row(int row) const { return golden().values.data() + at(row) * at(golden().cols); }
 
 std::vector<int> WrongOutput::some(int count) const {
   const std::size_t all = wrong_.size(), most = std::min(all, at(count));

@@ -53,8 +53,8 @@ class WrongOutput {
   const std::vector<double>& values() const { return *output_.values; }
   const std::shared_ptr<const VariantHead>& head() const { return head_; }
   const SoftmaxVariant& right() const { return right_; }
-  const double* output(int row) const;
-  const double* golden_row(int row) const;
+  const double* output(int row) const { return values().data() + at(row) * at(golden().cols); }
+  const double* golden_row(int row) const { return golden().values.data() + at(row) * at(golden().cols); }
   /// Rows with an element beyond its tolerance, and at most `count` of them, spread over all.
   const std::vector<int>& wrong() const { return wrong_; }
   std::vector<int> some(int count) const;
@@ -88,8 +88,8 @@ class WrongOutput {
   const Result& result_;
   const OtherHeads& heads_;
   const Options* options_;
-  std::shared_ptr<const VariantHead> head_;
-  SoftmaxVariant right_;
+  std::shared_ptr<const VariantHead> head_ = std::make_shared<const VariantHead>(variant_head(output_.problem.input.tensors));
+  SoftmaxVariant right_ = right_softmax(output_.problem);
   std::vector<int> wrong_;
 };
 

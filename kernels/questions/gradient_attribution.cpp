@@ -7,9 +7,9 @@
 
 #include "kernels/backward/backward.h"
 #include "kernels/cpu/inputs.h"
-#include "kernels/cpu/scaled_operands.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/questions/row_tiles.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -88,14 +88,7 @@ StepError error_of(const Matrix& x, const Measured& golden, const Format& main, 
 template <class T>
 class GradientVariants {
  public:
-  GradientVariants(const Experiment& e, const StopSign& stop)
-      : e_(e),
-        stop_(stop),
-        x_(operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop)),
-        incoming_(output_gradients(e, stop)),
-        golden_(golden_gradients(e.problem, *as_tensors(x_, shape_of(e.problem), stop), incoming_, std::is_same_v<T, double>,
-                                 stop)),
-        measured_{unsorted(golden_.dq, stop), unsorted(golden_.dk, stop), unsorted(golden_.dv, stop)} {}
+  GradientVariants(const Experiment& e, const StopSign& stop) : e_(e), stop_(stop) {}
 
   GradErrors errors(const BothPasses& m) {
     const Gradients g = gradients<T>(e_.problem, m.forward, m.backward, e_.format, x_, incoming_, stop_, forward_of(m));
@@ -123,10 +116,12 @@ class GradientVariants {
 
   const Experiment& e_;
   const StopSign& stop_;
-  const Operands<T> x_;
-  const OutputGradients incoming_;
-  const Gradients golden_;
-  const std::array<Measured, 3> measured_;
+  const Operands<T> x_ = common_operands<T>(e_, stop_);
+  const OutputGradients incoming_ = output_gradients(e_, stop_);
+  const Gradients golden_ =
+      golden_gradients(e_.problem, *as_tensors(x_, shape_of(e_.problem), stop_), incoming_, std::is_same_v<T, double>, stop_);
+  const std::array<Measured, 3> measured_{unsorted(golden_.dq, stop_), unsorted(golden_.dk, stop_),
+                                          unsorted(golden_.dv, stop_)};
   std::array<std::unique_ptr<Forward>, 2> forwards_;
 };
 

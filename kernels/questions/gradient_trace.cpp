@@ -53,12 +53,7 @@ void tell_pairs(const GradientPairs& pairs, const TileRange& range, Tile& tile) 
 class GradientTracer {
  public:
   GradientTracer(const GradientTraceQuestion& q, const PartialPasses& passes)
-      : problem_(q.experiment.problem),
-        query_(q.query),
-        key_(q.key),
-        passes_(passes),
-        golden_query_(passes.golden->of_query(q.query)),
-        golden_key_(passes.golden->of_key(q.key)) {}
+      : problem_(q.experiment.problem), query_(q.query), key_(q.key), passes_(passes) {}
 
   double golden_lse() const { return golden_query_.pairs.lse[0]; }
   double golden_delta() const { return golden_query_.pairs.delta[0]; }
@@ -120,8 +115,8 @@ class GradientTracer {
   const Problem& problem_;
   int query_, key_;
   const PartialPasses& passes_;
-  QueryRun golden_query_;
-  KeyRun golden_key_;
+  QueryRun golden_query_ = passes_.golden->of_query(query_);
+  KeyRun golden_key_ = passes_.golden->of_key(key_);
 };
 
 void check_traced(const char* what, int index, int count) {

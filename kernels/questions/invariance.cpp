@@ -6,7 +6,6 @@
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/text.h"
-#include "kernels/questions/methods_apart.h"
 #include "kernels/questions/row_parting.h"
 #include "kernels/stop_token.h"
 

@@ -12,7 +12,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/table.h"
-#include "kernels/questions/parting_tile.h"
+#include "kernels/questions/methods_apart.h"
 #include "kernels/questions/schedules.h"
 
 namespace attoscope {

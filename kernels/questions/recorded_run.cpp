@@ -2,10 +2,10 @@
 #define ATTOSCOPE_SIMT recorded
 #define ATTOSCOPE_RECORDS
 
-#include "kernels/questions/recorded_run.h"
-
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/lanes/attention_lanes.h"
+#include "kernels/lanes/rounding_log.h"
+#include "kernels/questions/row_tiles.h"
 
 namespace attoscope {
 namespace {

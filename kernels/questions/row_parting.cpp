@@ -1,26 +1,19 @@
 #include "kernels/questions/row_parting.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
 namespace attoscope {
 namespace {
 
-template <class T>
-bool all_same(const std::vector<T>& x, const std::vector<T>& y) {
-  return std::ranges::equal(x, y, same_bits_of<T>);
-}
-
 /// The first quantity of the states after two tiles that differs; "": none. `same_tile`: they are of one tile, too.
 template <class T>
 std::string_view differing(const RowTile<T>& a, const RowTile<T>& b, bool same_tile) {
-  if (same_tile && !all_same(a.S, b.S)) return "S";
+  if (same_tile && !same_numbers(a.S, b.S)) return "S";
   if (!same_bits_of(a.m, b.m)) return "m";
-  if (same_tile && !all_same(a.P, b.P)) return "P";
+  if (same_tile && !same_numbers(a.P, b.P)) return "P";
   if (!same_bits_of(a.l, b.l)) return "l";
-  return all_same(a.O, b.O) ? "" : "O";
+  return same_numbers(a.O, b.O) ? "" : "O";
 }
 
 template <class T>
@@ -42,11 +35,6 @@ std::vector<Keys> keys_of_states(const TiledRow<T>& row) {
 }
 
 }  // namespace
-
-template <class T>
-bool same_bits_of(T x, T y) {
-  return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
-}
 
 template <class T>
 TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop) {
@@ -82,8 +70,6 @@ RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other) {
   return found;
 }
 
-template bool same_bits_of(float, float);
-template bool same_bits_of(double, double);
 template TiledRow<float> tiled_row(const Job<float>&, int, const StopSign&);
 template TiledRow<double> tiled_row(const Job<double>&, int, const StopSign&);
 template bool same_tiles(const TiledRow<float>&, const TiledRow<float>&);

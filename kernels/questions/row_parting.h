@@ -2,17 +2,24 @@
 /// the same keys are compared, whatever the tiles are.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
-#include "kernels/experiment/mask.h"
-#include "kernels/questions/parting_tile.h"
+#include "kernels/questions/methods_apart.h"
 #include "kernels/questions/row_tiles.h"
 
 namespace attoscope {
 
 /// True if x and y are the same bits, or both NaN.
 template <class T>
-bool same_bits_of(T x, T y);
+bool same_bits_of(T x, T y) {
+  return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+}
+template <class T>
+bool same_numbers(const std::vector<T>& x, const std::vector<T>& y) {
+  return std::ranges::equal(x, y, same_bits_of<T>);
+}
 
 /// One run of a row, all tiles.
 template <class T>

@@ -2,7 +2,6 @@
 
 #include "kernels/cpu/inputs.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/questions/recorded_run.h"
 #include "kernels/recurrence/row_steps.h"
 
 namespace attoscope {

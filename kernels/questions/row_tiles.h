@@ -33,6 +33,10 @@ struct RowRun {
 /// of two_pass that of its second pass. With a log, the run is one of `recorded_run`.
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog* log = nullptr);
+/// One row through the lanes of the kernels, built with a single lane whose rounder logs every number: the output; all keys of
+/// a tile have room in a piece of the lanes (key_chunk).
+template <class T>
+std::vector<double> recorded_run(const Job<T>& job, int row, Recorder<T>& recorder, RoundingLog& log);
 /// The inputs as a's input step rounds them for all.
 template <class T>
 Operands<T> common_operands(const Experiment& experiment, const StopSign& stop);

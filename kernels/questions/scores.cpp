@@ -101,45 +101,38 @@ std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile
 
 // --- exact weights ----------------------------------------------------------------------------------------------------
 
-double high(double x) { return x; }
-double high(const DD<double>& x) { return x.high; }
-template <class G>
-G from(double x) {
-  if constexpr (std::is_same_v<G, double>)
-    return x;
-  else
-    return G{x, 0};
-}
-
 /// exp(x - m), in double where x or m is not finite.
 template <class G>
 G shifted_exponential(const G& x, const G& m) {
-  if (std::isfinite(high(x)) && std::isfinite(high(m))) return exponential(x - m);
-  return from<G>(exponential(high(x) - high(m)));
+  using Golden = PrefixGolden<G>;
+  if (std::isfinite(Golden::high(x)) && std::isfinite(Golden::high(m))) return exponential(x - m);
+  return Golden::from(exponential(Golden::high(x) - Golden::high(m)));
 }
 
 /// The softmax of the keys that the row sees, in precision G; the sum includes the sink.
 template <class G>
 std::vector<double> true_weights(const Job<double>& golden, int row, const StopSign& stop) {
+  using Golden = PrefixGolden<G>;
   const Keys keys = golden.keys_of(row);
   const double* q = golden.q + static_cast<std::ptrdiff_t>(row) * golden.d;
   std::vector<G> S;
-  G m = from<G>(-std::numeric_limits<double>::infinity());
+  G m = Golden::from(-std::numeric_limits<double>::infinity());
   for (int key = keys.first; key < keys.end; ++key) {
     if (key % 64 == 0) stop.check();
     const double* k = golden.k + static_cast<std::ptrdiff_t>(key) * golden.d;
-    S.push_back(PrefixGolden<G>::score(q, k, golden, row, key));
-    if (high(S.back()) > high(m)) m = S.back();
+    S.push_back(Golden::score(q, k, golden, row, key));
+    if (Golden::high(S.back()) > Golden::high(m)) m = S.back();
   }
-  G l = from<G>(0);
+  G l = Golden::from(0);
   for (G& s : S) {
     s = shifted_exponential(s, m);
     l = l + s;
   }
-  const bool sink_is_all = golden.has_sink && golden.sink - high(m) > 700;
-  if (golden.has_sink && !sink_is_all) l = l + shifted_exponential(from<G>(golden.sink), m);
+  const bool sink_is_all = golden.has_sink && golden.sink - Golden::high(m) > 700;
+  if (golden.has_sink && !sink_is_all) l = l + shifted_exponential(Golden::from(golden.sink), m);
   std::vector<double> weights;
-  for (const G& e : S) weights.push_back(sink_is_all ? high(e) * exponential(high(m) - golden.sink) : high(e / l));
+  for (const G& e : S)
+    weights.push_back(sink_is_all ? Golden::high(e) * exponential(Golden::high(m) - golden.sink) : Golden::high(e / l));
   return weights;
 }
 
@@ -148,11 +141,7 @@ std::vector<double> true_weights(const Job<double>& golden, int row, const StopS
 template <class T>
 class WindowMaker {
  public:
-  WindowMaker(ScoreWindow& window, const StopSign& stop)
-      : window_(window),
-        stop_(stop),
-        a_(window.question.experiment, false, stop),
-        golden_(window.question.experiment, as_tensors(a_.given(), shape_of(window.question.experiment.problem), stop)) {}
+  WindowMaker(ScoreWindow& window, const StopSign& stop) : window_(window), stop_(stop) {}
 
   void fill() {
     parallel_for_single(0, window_.question.rows, [&](int i) {
@@ -197,8 +186,9 @@ class WindowMaker {
 
   ScoreWindow& window_;
   const StopSign& stop_;
-  MethodRows<T> a_;
-  GoldenRows golden_;
+  const Experiment& e_ = window_.question.experiment;
+  MethodRows<T> a_{e_, false, stop_};
+  GoldenRows golden_{e_, as_tensors(a_.given(), shape_of(e_.problem), stop_)};
 };
 
 void check_axis(const char* name, int first, int count, int n) {

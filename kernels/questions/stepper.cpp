@@ -68,10 +68,6 @@ StepQuestion unrounded(StepQuestion q, bool in_double) {
 }
 
 template <class T>
-bool same_numbers(const std::vector<T>& x, const std::vector<T>& y) {
-  return std::ranges::equal(x, y, same_bits_of<T>);
-}
-template <class T>
 bool same_tiles_of_runs(const RowTile<T>& x, const RowTile<T>& y) {
   return same_bits_of(x.m, y.m) && same_bits_of(x.l, y.l) && same_bits_of(x.alpha, y.alpha) && same_numbers(x.S, y.S) &&
          same_numbers(x.P, y.P) && same_numbers(x.O, y.O);

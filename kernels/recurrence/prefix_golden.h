@@ -14,6 +14,20 @@ namespace attoscope {
 template <class G>
 class PrefixGolden {
  public:
+  static constexpr bool is_double = std::is_same_v<G, double>;
+  static G from(double x) {
+    if constexpr (is_double)
+      return x;
+    else
+      return G{x, 0};
+  }
+  static double high(const G& x) {
+    if constexpr (is_double)
+      return x;
+    else
+      return x.high;
+  }
+
   explicit PrefixGolden(int d) : o_(static_cast<std::size_t>(d)) {}
 
   /// Adds one more key: its score and its row of V.
@@ -61,19 +75,6 @@ class PrefixGolden {
   }
 
  private:
-  static constexpr bool is_double = std::is_same_v<G, double>;
-  static G from(double x) {
-    if constexpr (is_double)
-      return x;
-    else
-      return G{x, 0};
-  }
-  static double high(const G& x) {
-    if constexpr (is_double)
-      return x;
-    else
-      return x.high;
-  }
   /// exp(score - m) for sign 1, exp(m - score) for sign -1.
   G exp_of(const G& score, int sign) const { return exponential(sign > 0 ? score - m_ : m_ - score); }
   void scale(const G& alpha) {

@@ -121,16 +121,7 @@ class Pass {
  public:
   Pass(const GradientOperands& x, const GradientVariant& v, const GradientRows& rows, const GradientRounding& r,
        ExactGradients& out, const StopSign& stop)
-      : x_(x),
-        v_(v),
-        rows_(rows),
-        r_(r),
-        out_(out),
-        stop_(stop),
-        shape_(x.shape()),
-        scores_(v),
-        least_(ulp(r.format, 0.0) / 2),
-        of_D_(std::max(epsilon(r.format) / 2, of_sums)) {
+      : x_(x), v_(v), rows_(rows), r_(r), out_(out), stop_(stop) {
     const auto size = at(std::max(panel, query_tile(shape_.n))) * at(shape_.n_k);
     for (std::vector<double>* part : {&p_, &ds_, &p_error_, &ds_error_}) part->resize(size);
     for (Matrix* m : {&out.dq, &out.dq_error}) *m = {shape_.n, shape_.d, std::vector<double>(at(shape_.n) * at(shape_.d))};
@@ -269,10 +260,11 @@ class Pass {
   const GradientRounding& r_;
   ExactGradients& out_;
   const StopSign& stop_;
-  AttentionShape shape_;
-  Scores scores_;
-  double least_, of_D_;                              ///< smallest error of a stored P or dS; relative one
-  std::vector<double> p_, ds_, p_error_, ds_error_;  ///< of a panel, panel x n_k; errors squared
+  AttentionShape shape_ = x_.shape();
+  Scores scores_{v_};
+  double least_ = ulp(r_.format, 0.0) / 2;                   ///< smallest error of a stored P or dS
+  double of_D_ = std::max(epsilon(r_.format) / 2, of_sums);  ///< relative one
+  std::vector<double> p_, ds_, p_error_, ds_error_;          ///< of a panel, panel x n_k; errors squared
 };
 
 }  // namespace

@@ -25,12 +25,7 @@ struct Prescaled {
 class Collection {
  public:
   Collection(const Problem& p, SharedTensors inputs, const Format& format, const Format& stored)
-      : p_(p),
-        inputs_(std::move(inputs)),
-        format_(format),
-        stored_(stored),
-        right_(right_softmax(p)),
-        own_(made_once([t = inputs_] { return variant_head(t); })) {}
+      : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored) {}
 
   std::vector<OtherRounding> take(SharedTensors given) {
     const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide the stored numbers
@@ -180,8 +175,8 @@ class Collection {
   const Problem& p_;
   SharedTensors inputs_;
   Format format_, stored_;
-  SoftmaxVariant right_;
-  MakeHead own_;
+  SoftmaxVariant right_ = right_softmax(p_);
+  MakeHead own_ = made_once([t = inputs_] { return variant_head(t); });
   std::string to_ = " rounded to " + name(format_);
   std::vector<OtherRounding> all_;
 };

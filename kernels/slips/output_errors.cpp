@@ -5,7 +5,6 @@
 #include <set>
 
 #include "kernels/experiment/presets.h"
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/softmax_variant.h"
@@ -28,32 +27,12 @@ double half_epsilon(const std::string& type) {
 }
 
 OutputErrors::OutputErrors(const Result& result, const Options& options)
-    : r_(result),
-      e_(result.experiment),
-      options_(options),
-      of_a_(e_.a.algorithm == Algorithm::loaded),
-      o_(of_a_ ? r_.a : r_.b),
-      own_(of_a_ ? r_.a_error : r_.b_error) {
-  const Method& other = of_a_ ? e_.b : e_.a;
-  rounding_ = half_epsilon(e_.loaded.type);
-  rival_ = is_emulated(other.algorithm) ? other : default_experiment().b;
-  const Deviation& theirs = of_a_ ? r_.b_error : r_.a_error;
-  const bool compares = other.algorithm != Algorithm::loaded && theirs.nonfinite <= r_.golden_nonfinite;
-  size_ = largest_finite(r_.golden->values);
+    : r_(result), e_(result.experiment), options_(options) {
+  const Deviation& theirs = r_.b_error;
+  const bool compares = theirs.nonfinite <= r_.golden_nonfinite;
   limit_ = std::max(compares ? theirs.max_abs : 0, rounding_ * size_);
   limit_rms_ = std::max(compares ? theirs.rms : 0, rounding_ * r_.golden_rms / 2);
 }
-
-bool OutputErrors::has_line() const { return limit_ > 0; }
-double OutputErrors::ratio() const { return own_.max_abs / limit_; }
-bool OutputErrors::has_more_nonfinite() const { return own_.nonfinite > r_.golden_nonfinite; }
-bool OutputErrors::inside() const { return !has_more_nonfinite() && ratio() <= 2 && own_.rms <= 2 * limit_rms_; }
-bool OutputErrors::subtle() const { return !has_more_nonfinite() && ratio() <= 5; }
-double OutputErrors::golden_at(int index, int c) const { return (*r_.golden)(index, c); }
-bool OutputErrors::is_due(int index, int c) const {
-  return !std::isfinite(golden_at(index, c)) && !std::isfinite(o_(index, c));
-}
-double OutputErrors::error_at(int index, int c) const { return std::abs(o_(index, c) - golden_at(index, c)); }
 
 void OutputErrors::check() const {
   if (options_.cancelled && options_.cancelled()) throw Stopped{};
@@ -61,20 +40,19 @@ void OutputErrors::check() const {
 
 void OutputErrors::find_envelope() {
   Experiment e = e_;
-  Method& tight = of_a_ ? e.b : e.a;
-  tight = policy("base_hw").method();
+  e.b = policy("base_hw").method();
   const std::string& type = e_.loaded.type;
   if (type == "F16" || type == "BF16" || type == "F32")
-    tight.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);
+    e.b.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);
   has_rows_ = work_of(e, r_.rows.size()) <= 4e9;
   if (!has_rows_) e.problem.rows = 256;
   const Result answer = compute(e, {.cancelled = options_.cancelled, .threads = options_.threads});
-  const Deviation& all = of_a_ ? answer.b_error : answer.a_error;
+  const Deviation& all = answer.b_error;
   const double floor = std::max({rounding_, epsilon(e_.format) / 64, 1e-9}) * r_.golden_rms / 4;
   tight_rms_.assign(r_.rows.size(), std::max(all.rms, floor));
   tight_max_.assign(r_.rows.size(), std::max(all.max_abs, floor));
   if (!has_rows_) return;
-  const Matrix& x = of_a_ ? answer.b : answer.a;
+  const Matrix& x = answer.b;
   for (int i = 0; i < x.rows; ++i) {
     double square = 0, most = 0;
     for (int c = 0; c < x.cols; ++c) {
@@ -158,7 +136,7 @@ double OutputErrors::rival_error(Experiment e) const {
   const AttentionShape s = shape_of(e.problem);
   const int rows = std::clamp((1 << 22) / s.n_k, 1, s.n);
   e.problem.rows = e.problem.rows == 0 ? rows : std::min(e.problem.rows, rows);
-  const Method rivals[]{rival_};
+  const Method rivals[]{e_.b};
   return errors_of(e, rivals, {.cancelled = options_.cancelled, .threads = options_.threads})[0].max_abs;
 }
 

@@ -45,44 +45,38 @@ struct Fit {
 /// error.
 Fit fit_of_row(const double* output, const double* expected, const double* golden, int count, double unit);
 
-struct Deviation;
-struct Matrix;
-struct Result;
-
 /// Half an ulp of 1 of a type as files name it; 0 for one unknown.
 double half_epsilon(const std::string& type);
 
-/// The loaded method of a result (a, if both are), row by row of its matrices.
+/// The loaded method a of a result, row by row of its matrices, beside b, which is emulated.
 class OutputErrors {
  public:
   /// Keeps references to both.
   OutputErrors(const Result& result, const Options& options);
 
   const Matrix& output() const { return o_; }
-  const Deviation& deviation() const { return own_; }
-  bool of_a() const { return of_a_; }
   /// False if there is no limit: no error is expected.
-  bool has_line() const;
-  /// The limit: the other method's largest error, or that of rounding to the stored type if larger; and the largest |golden
+  bool has_line() const { return limit_ > 0; }
+  /// The limit: b's largest error, or that of rounding to the stored type if larger; and the largest |golden
   /// value|.
   double limit() const { return limit_; }
   double size() const { return size_; }
   /// The largest error in units of the limit.
-  double ratio() const;
+  double ratio() const { return r_.a_error.max_abs / limit_; }
   /// True if both the largest error and the root mean square are within the limit.
-  bool inside() const;
-  /// True if the largest error is within five times that of the other method.
-  bool subtle() const;
+  bool inside() const { return !has_more_nonfinite() && ratio() <= 2 && r_.a_error.rms <= 2 * limit_rms_; }
+  /// True if the largest error is within five times that of b.
+  bool subtle() const { return !has_more_nonfinite() && ratio() <= 5; }
   /// True if an element is NaN or infinite where the golden value is neither.
-  bool has_more_nonfinite() const;
+  bool has_more_nonfinite() const { return r_.a_error.nonfinite > r_.golden_nonfinite; }
 
   /// Finds the tightest rival's error in each row: scores and sums in fp32, P in D, the output as stored. If the rows are too
   /// many to be computed: its error in some of them. Throws Stopped.
   void find_envelope();
 
   bool is_bad(int index, int c) const { return !is_due(index, c) && !(error_at(index, c) <= 2 * limit_); }
-  double error_at(int index, int c) const;
-  double golden_at(int index, int c) const;
+  double error_at(int index, int c) const { return std::abs(o_(index, c) - golden_at(index, c)); }
+  double golden_at(int index, int c) const { return (*r_.golden)(index, c); }
   /// Chooses rows, half where the error is largest against rounding, half spread irregularly, so that a periodic pattern of
   /// rows is not missed: indices of rows of the matrices.
   std::vector<int> chosen(int count) const;
@@ -92,28 +86,25 @@ class OutputErrors {
   /// the rest: it leaves more than `most` of the error's square, and is not near the output either.
   std::optional<Fit> fit_within(double most, const Fit& nothing, const ExpectedRow& expected,
                                 const std::vector<int>& indices) const;
-  /// The largest error of the other method, or of the usual one, on a problem.
+  /// The largest error of b on a problem.
   double rival_error(Experiment e) const;
   /// Throws Stopped when cancelled.
   void check() const;
 
  private:
   /// True if neither the golden value nor the output is a number.
-  bool is_due(int index, int c) const;
+  bool is_due(int index, int c) const { return !std::isfinite(golden_at(index, c)) && !std::isfinite(o_(index, c)); }
   double excess(int index) const;
   std::vector<Fit> fits(const ExpectedRow& expected, std::span<const int> indices) const;
 
   const Result& r_;
   const Experiment& e_;
   const Options& options_;
-  bool of_a_;
-  const Matrix& o_;
-  const Deviation& own_;
-  Method rival_;
-  double limit_ = 0, limit_rms_ = 0, size_ = 0;
-  double rounding_ = 0;                        ///< half a unit in the last place of 1, as stored
-  bool has_rows_ = false;                      ///< the envelope is known for each row
-  std::vector<double> tight_rms_, tight_max_;  ///< of the tightest rival, for each row of the matrices
+  const Matrix& o_ = r_.a;
+  double limit_ = 0, limit_rms_ = 0, size_ = largest_finite(r_.golden->values);
+  double rounding_ = half_epsilon(e_.loaded.type);  ///< half a unit in the last place of 1, as stored
+  bool has_rows_ = false;                           ///< the envelope is known for each row
+  std::vector<double> tight_rms_, tight_max_;       ///< of the tightest rival, for each row of the matrices
 };
 
 /// The slip that only rows of the last, partial tile are wrong.

@@ -11,9 +11,6 @@
 
 namespace attoscope {
 
-struct Result;
-struct Matrix;
-
 struct Suspect {
   Slip::Kind kind = Slip::Kind::scale;
   std::string text;

@@ -29,7 +29,7 @@ class SlipFinder {
   }
 
  private:
-  /// The limit: the other method's largest error on the slip's problem; if the slip has no problem, the limit scaled with the
+  /// The limit: b's largest error on the slip's problem; if the slip has no problem, the limit scaled with the
   /// values.
   double limit_of(const Suspect& suspect, const Fit& f) const {
     const double rounding = half_epsilon(e_.loaded.type) * f.size, size = errors_.size();

@@ -15,7 +15,6 @@
 
 namespace attoscope {
 
-struct Result;
 struct StoredKeys;
 
 /// Text of the slip that NaN stands in rows without keys, which may be meant (see Problem::empty_rows).
@@ -86,7 +85,7 @@ struct SlipSearch {
   std::vector<RankedSlip> ranked{};  ///< the slips that leave least, the best first, whether they explain the error or not
 };
 
-/// Searches for slips of the loaded method of `result` (a, if both are). Throws Stopped when cancelled, and what `heads.read`
+/// Searches for slips of the loaded method a of `result`; b is emulated. Throws Stopped when cancelled, and what `heads.read`
 /// throws.
 SlipSearch find_slips(const Result& result, const OtherHeads& heads = {}, const Options& options = {});
 

@@ -374,15 +374,13 @@ TEST(Slips, OtherHeads) {
   EXPECT_TRUE(said_of(p, right(own), bf16, heads).head.rounded);
 }
 
-TEST(Slips, BIsLookedAtWhereItIsTheLoadedOne) {
+TEST(Slips, EitherMethodMayBeTheLoadedOne) {
   const Problem p = problem(200, 32, causal);
   Experiment e = with_output(p, masked(seen(p), [](int, int) { return true; }));
+  EXPECT_TRUE(has_loaded(e));
   std::swap(e.a, e.b);
   e.a = default_experiment().a;
   EXPECT_TRUE(has_loaded(e));
-  const std::optional<Slip> slip = find_slips(compute(e)).found;
-  ASSERT_TRUE(slip);
-  EXPECT_EQ(slip->text, "a missing causal mask");
   EXPECT_FALSE(has_loaded(default_experiment()));
 }
 
