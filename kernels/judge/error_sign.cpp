@@ -17,62 +17,36 @@ struct SignedSum {
   bool has_sign() const { return std::abs(sum) > deviations * std::sqrt(square); }
 };
 
-class ErrorSign {
- public:
-  ErrorSign(const JudgedOutput& output, const Judged& judged)
-      : p_(output.problem), o_(*output.values), golden_(judged.tolerance.golden) {}
-
-  bool found() {
-    for (int row = 0; row < golden_.rows; ++row) add_row(row);
-    const auto has_sign = [](const SignedSum& s) { return s.has_sign(); };
-    return infinite_ || of_golden_.has_sign() || of_place_.has_sign() || std::ranges::any_of(of_key_, has_sign);
-  }
-
- private:
-  void add_row(int row) {
-    const auto columns = static_cast<std::size_t>(golden_.cols);
-    const double* exact = golden_.values.data() + static_cast<std::size_t>(row) * columns;
-    std::vector<double> error(columns);
-    double square = 0, product = 0;
-    for (std::size_t c = 0; c < columns; ++c) {
-      error[c] = o_[static_cast<std::size_t>(row) * columns + c] - exact[c];
-      if (!std::isfinite(exact[c])) {
-        error[c] = 0;
-        continue;
-      }
-      square += error[c] * error[c], product += error[c] * exact[c];
-    }
-    if (!std::isfinite(square)) infinite_ = true;
-    if (infinite_ || square == 0) return;
-    of_golden_.add(product);
-    of_place_.add(product * (2.0 * row / golden_.rows - 1));
-    add_keys(row, error, product);
-  }
-
-  /// Adds for each key the sum over columns of the error times P (V - O).
-  void add_keys(int row, const std::vector<double>& error, double product) {
-    const std::vector<double> P = weights(head_, variant_, row);
-    for (std::size_t j = 0; j < P.size(); ++j) {
-      if (P[j] == 0) continue;
-      const double* v = head_.v.data() + j * error.size();
-      double along = 0;
-      for (std::size_t c = 0; c < error.size(); ++c) along += error[c] * v[c];
-      if (std::isfinite(along)) of_key_[j].add(P[j] * (along - product));
-    }
-  }
-
-  const Problem& p_;
-  const std::vector<double>& o_;
-  const Matrix& golden_;
-  SoftmaxVariant variant_ = right_softmax(p_);
-  VariantHead head_ = variant_head(p_.input.tensors);
-  SignedSum of_golden_, of_place_;
-  std::vector<SignedSum> of_key_ = std::vector<SignedSum>(at(head_.shape.n_k));
-  bool infinite_ = false;
-};
-
 }  // namespace
 
-bool error_has_sign(const JudgedOutput& output, const Judged& judged) { return ErrorSign(output, judged).found(); }
+bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
+  const Matrix& golden = judged.tolerance.golden;
+  const SoftmaxVariant variant = right_softmax(output.problem);
+  const VariantHead head = variant_head(output.problem.input.tensors);
+  const std::size_t columns = at(golden.cols);
+  SignedSum of_golden, of_place;
+  std::vector<SignedSum> of_key(at(head.shape.n_k));
+  std::vector<double> error(columns);
+  for (int row = 0; row < golden.rows; ++row) {
+    const double *const exact = &golden.values[at(row) * columns], *const o = &(*output.values)[at(row) * columns];
+    double square = 0, product = 0;
+    for (std::size_t c = 0; c < columns; ++c) {
+      error[c] = std::isfinite(exact[c]) ? o[c] - exact[c] : 0;
+      if (std::isfinite(exact[c])) square += error[c] * error[c], product += error[c] * exact[c];
+    }
+    if (!std::isfinite(square)) return true;
+    if (square == 0) continue;
+    of_golden.add(product);
+    of_place.add(product * (2.0 * row / golden.rows - 1));
+    const std::vector<double> P = weights(head, variant, row);
+    for (std::size_t j = 0; j < P.size(); ++j) {  // the error times P (V - O), which the key adds to the output
+      if (P[j] == 0) continue;
+      double along = 0;
+      for (std::size_t c = 0; c < columns; ++c) along += error[c] * head.v[j * columns + c];
+      if (std::isfinite(along)) of_key[j].add(P[j] * (along - product));
+    }
+  }
+  return of_golden.has_sign() || of_place.has_sign() || std::ranges::any_of(of_key, &SignedSum::has_sign);
+}
 
 }  // namespace attoscope

@@ -52,6 +52,16 @@ std::vector<double> rounder(double x) {
 /// A number of the softmax that is fitted.
 using SetNumber = std::function<void(SoftmaxVariant&, double)>;
 using NumberText = std::function<std::string(double)>;
+void set_scale(SoftmaxVariant& v, double x) { v.scale = x; }
+
+/// The factor by which these rows of golden are nearest to the output; 1 where they are 0.
+double factor_of(const WrongOutput& wrong, const std::vector<int>& rows) {
+  double along = 0, square = 0;
+  for (const int row : rows)
+    for (int c = 0; c < wrong.golden().cols; ++c)
+      along += wrong.output(row)[c] * wrong.golden_row(row)[c], square += wrong.golden_row(row)[c] * wrong.golden_row(row)[c];
+  return square > 0 ? along / square : 1;
+}
 
 class NumberFits {
  public:
@@ -67,10 +77,13 @@ class NumberFits {
   }
 
  private:
-  RoundedRow rows_with(const SoftmaxVariant& softmax) const {
+  MistakenKernel kernel_with(const SetNumber& set, double x) const {
     MistakenKernel kernel = wrong_.right_kernel();
-    kernel.softmax = softmax;
-    return wrong_.rows_of(std::move(kernel));
+    set(kernel.softmax, x);
+    return kernel;
+  }
+  NamedSlip named_with(const SetNumber& set, double x, const std::string& text) const {
+    return wrong_.named(Kind::number, text, wrong_.rows_of(kernel_with(set, x)));
   }
   RoundedRow times_of_row(std::function<double(int row)> factor) const {
     return [&wrong = wrong_, factor = std::move(factor)](int row, double* out, double*) {
@@ -117,24 +130,17 @@ class NumberFits {
 
   NamedSlip with_number(const std::optional<Fitted>& found, const SetNumber& set, const NumberText& text) const {
     if (!found) return {};
-    for (const double x : rounder(found->x)) {
-      SoftmaxVariant softmax = right_;
-      set(softmax, x);
-      if (NamedSlip slip = wrong_.named(Kind::number, text(x), rows_with(softmax))) return slip;
-    }
+    for (const double x : rounder(found->x))
+      if (NamedSlip slip = named_with(set, x, text(x))) return slip;
     return {};
   }
 
   NamedSlip scale() const {
-    const SetNumber set = [](SoftmaxVariant& v, double x) { v.scale = x; };
-    const std::optional<Fitted> found = fitted(right_.scale, 0.5, set);
+    const std::optional<Fitted> found = fitted(right_.scale, 0.5, set_scale);
     if (!found || found->x == right_.scale) return {};
-    SoftmaxVariant softmax = right_;
-    softmax.scale = found->x;
-    return wrong_.named(Kind::number,
-                        "scores were multiplied by " + four_digits(found->x) + meaning_of(found->x, right_.scale) +
-                            " instead of " + four_digits(right_.scale),
-                        rows_with(softmax));
+    return named_with(set_scale, found->x,
+                      "scores were multiplied by " + four_digits(found->x) + meaning_of(found->x, right_.scale) +
+                          " instead of " + four_digits(right_.scale));
   }
 
   NamedSlip slope() const {
@@ -186,12 +192,10 @@ class NumberFits {
     const SetNumber set = [](SoftmaxVariant& v, double x) { v.sink = x; };
     const double times = std::exp(sink - right), whole = std::round(times);
     if (whole >= 2 && whole <= 64 && std::abs(times / whole - 1) < 0.02) {
-      SoftmaxVariant softmax = right_;
-      softmax.sink = right + std::log(whole);
       const std::string count = std::to_string(static_cast<int>(whole));
-      if (NamedSlip slip = wrong_.named(
-              Kind::number, "the sink counts " + count + " times, as if it were added in each of " + count + " splits",
-              rows_with(softmax)))
+      if (NamedSlip slip =
+              named_with(set, right + std::log(whole),
+                         "the sink counts " + count + " times, as if it were added in each of " + count + " splits"))
         return slip;
     }
     const std::array<std::pair<double, const char*>, 4> factors{{{right_.scale, "the scale"},
@@ -200,42 +204,29 @@ class NumberFits {
                                                                  {std::numbers::ln2, "ln 2"}}};
     const std::string instead = " instead of " + four_digits(right);
     for (const auto& [factor, text] : factors)
-      if (std::abs(sink / right / factor - 1) < 0.01) {
-        SoftmaxVariant softmax = right_;
-        softmax.sink = right * factor;
-        if (NamedSlip slip = wrong_.named(
-                Kind::number, "a sink of " + four_digits(right * factor) + " = the right one times " + text + instead,
-                rows_with(softmax)))
+      if (std::abs(sink / right / factor - 1) < 0.01)
+        if (NamedSlip slip = named_with(
+                set, right * factor, "a sink of " + four_digits(right * factor) + " = the right one times " + text + instead))
           return slip;
-      }
     return with_number(Fitted{.x = sink}, set, [instead](double x) { return "a sink of " + four_digits(x) + instead; });
   }
 
   NamedSlip factor() const {
-    double along = 0, square = 0;
-    for (const int row : rows_)
-      for (int c = 0; c < columns_; ++c)
-        along += wrong_.output(row)[c] * wrong_.golden_row(row)[c],
-            square += wrong_.golden_row(row)[c] * wrong_.golden_row(row)[c];
-    const double f = along / square;
+    const double f = factor_of(wrong_, rows_);
     if (!std::isfinite(f) || f == 0) return {};
-    return times_golden(f, right_, "");
+    return times_golden(f, wrong_.right_kernel(), "");
   }
   /// The tolerance grows with the output.
-  NamedSlip times_golden(double f, const SoftmaxVariant& softmax, const std::string& before) const {
-    MistakenKernel kernel = wrong_.right_kernel();
-    kernel.softmax = softmax;
+  NamedSlip times_golden(double f, MistakenKernel kernel, const std::string& before) const {
     kernel.in_O = [f](int, int, double e) { return f * e; };
     return wrong_.named(before.empty() ? Kind::row_factor : Kind::number,
                         before + "the output is " + four_digits(f) + " times golden", wrong_.rows_of(std::move(kernel)));
   }
 
   NamedSlip scale_and_factor() const {
-    const std::optional<Fitted> found = fitted(right_.scale, 0.5, [](SoftmaxVariant& v, double x) { v.scale = x; }, true);
+    const std::optional<Fitted> found = fitted(right_.scale, 0.5, set_scale, true);
     if (!found || !(found->x > 0)) return {};
-    SoftmaxVariant softmax = right_;
-    softmax.scale = found->x;
-    return times_golden(found->factor, softmax,
+    return times_golden(found->factor, kernel_with(set_scale, found->x),
                         "scores were multiplied by " + four_digits(found->x) + " instead of " + four_digits(right_.scale) +
                             ", and with such scores ");
   }
@@ -365,13 +356,6 @@ NamedSlip NumberFits::bound() const {
   return {};
 }
 
-double factor_of(const WrongOutput& wrong, int row) {
-  double along = 0, square = 0;
-  for (int c = 0; c < wrong.golden().cols; ++c)
-    along += wrong.output(row)[c] * wrong.golden_row(row)[c], square += wrong.golden_row(row)[c] * wrong.golden_row(row)[c];
-  return square > 0 ? along / square : 1;
-}
-
 NamedSlip number_fit(const WrongOutput& wrong) { return NumberFits(wrong).slip(); }
 
 /// Each key's scores are multiplied by a number of its own: by Gauss and Newton's steps.
@@ -429,7 +413,7 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
   double least = infinity, most = -least;
   double error = 0, left = 0;
   for (const int row : wrong.wrong()) {
-    const double f = (*factors)[at(row)] = factor_of(wrong, row);
+    const double f = (*factors)[at(row)] = factor_of(wrong, {row});
     least = std::min(least, f), most = std::max(most, f);
     for (int c = 0; c < wrong.golden().cols; ++c) {
       const double o = wrong.output(row)[c], y = wrong.golden_row(row)[c];
@@ -440,10 +424,9 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
   return wrong.named(Kind::row_factor,
                      "each wrong row is golden times a number, " + four_digits(least) + " to " + four_digits(most) +
                          ": its l is wrong, or belongs to another row",
-                     [&wrong, factors](int row, double* out, double* slack) {
+                     [&wrong, factors](int row, double* out, double*) {
                        const double f = (*factors)[at(row)];
                        for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.golden_row(row)[c];
-                       if (slack) std::fill_n(slack, wrong.golden().cols, 0.0);
                      });
 }
 
@@ -465,58 +448,43 @@ constexpr std::array<Fit, 13> fits{{{place_fit, true},
                                     {row_factor_fit},
                                     {foreign_key_fit}}};
 
-/// Tries fits side by side, begun in their order. The first of them that names the mistake, or fails, ends those behind it, so
-/// that the answer is the same on any number of threads.
-class SideBySide {
- public:
-  SideBySide(const WrongOutput& wrong, const Options& options) : wrong_(wrong), options_(options) {}
-
-  NamedSlip first(int begin, int end, int& fit) {
-    next_ = begin, last_ = end;
-    parallel_for(0, max_concurrency(), [&](int) {
-      isolated([&] {
-        for (int i = next_++; i < last_; i = next_++) attempt(i);
-      });
-    });
-    fit = last_;
-    if (fit == end) return {};
-    if (failures_[at(fit)]) std::rethrow_exception(failures_[at(fit)]);
-    return std::move(slips_[at(fit)]);
-  }
-
- private:
-  void attempt(int i) {
-    if (wrong_.found().nonfinite > 0 && !fits[at(i)].bears_nan) return;
-    if (wrong_.found().due > 0 && fits[at(i)].slip != place_fit) return;  // the others fit numbers
-    Options own = options_;
-    own.cancelled = [this, i] { return i > last_ || (options_.cancelled && options_.cancelled()); };
-    try {
-      WrongOutput wrong = wrong_;
-      wrong.follow(own);
-      wrong.check();
-      slips_[at(i)] = fits[at(i)].slip(wrong);
-      if (!slips_[at(i)]) return;
-    } catch (...) {
-      failures_[at(i)] = std::current_exception();
-    }
-    for (int last = last_; i < last && !last_.compare_exchange_weak(last, i);) continue;
-  }
-
-  const WrongOutput& wrong_;
-  const Options& options_;
-  std::atomic<int> next_{0}, last_{0};  ///< the fit to begin next, and the first that ended the search
-  std::array<NamedSlip, fits.size()> slips_;
-  std::array<std::exception_ptr, fits.size()> failures_;
-};
-
 }  // namespace
 
+/// Tries fits side by side, begun in their order. The first of them that names the mistake, or fails, ends those behind it, so
+/// that the answer is the same on any number of threads.
 std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                                 const Options& options, int& fit) {
   const WrongOutput wrong(output, judged, result, heads, options);
   if (wrong.wrong().empty()) return {};
-  const int begin = std::max(fit, 0), end = fit < 0 ? static_cast<int>(fits.size()) : fit + 1;
-  return SideBySide(wrong, options).first(begin, end, fit);
+  const int end = fit < 0 ? static_cast<int>(fits.size()) : fit + 1;
+  std::atomic<int> next{std::max(fit, 0)}, last{end};  // the fit to begin next, and the first that ended the search
+  std::array<NamedSlip, fits.size()> slips;
+  std::array<std::exception_ptr, fits.size()> failures;
+  const auto attempt = [&](int i) {
+    if (wrong.found().nonfinite > 0 && !fits[at(i)].bears_nan) return;
+    if (wrong.found().due > 0 && fits[at(i)].slip != place_fit) return;  // the others fit numbers
+    Options own = options;
+    own.cancelled = [&, i] { return i > last || (options.cancelled && options.cancelled()); };
+    try {
+      WrongOutput alone = wrong;
+      alone.follow(own);
+      alone.check();
+      slips[at(i)] = fits[at(i)].slip(alone);
+      if (!slips[at(i)]) return;
+    } catch (...) {
+      failures[at(i)] = std::current_exception();
+    }
+    for (int first = last; i < first && !last.compare_exchange_weak(first, i);) continue;
+  };
+  parallel_for(0, max_concurrency(), [&](int) {
+    isolated([&] {
+      for (int i = next++; i < last; i = next++) attempt(i);
+    });
+  });
+  fit = last;
+  if (fit == end) return {};
+  if (failures[at(fit)]) std::rethrow_exception(failures[at(fit)]);
+  return std::move(slips[at(fit)]);
 }
 
 }  // namespace attoscope

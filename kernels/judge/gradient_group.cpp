@@ -7,7 +7,6 @@
 #include "kernels/backward/backward.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/parallel/parallel.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {

@@ -1,7 +1,6 @@
 /// Rounded or wrong: dQ, dK and dV of the heads of Q that share a head of K and V, held to what correct kernels give.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>

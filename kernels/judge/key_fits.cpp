@@ -245,13 +245,7 @@ class KeyChanges {
         add(x.k ? other : j, x.v ? other : j, 1, l, o, x.times);
       }
     }
-    double far = 0, size = 0, effect = 0;
-    for (int c = 0; c < columns(); ++c) {
-      const double y = wrong_.output(row_)[c];
-      far += std::pow(y - o[at(c)] / l, 2), size += std::pow(y - wrong_.golden_row(row_)[c], 2);
-      effect += std::pow(o[at(c)] / l - wrong_.golden_row(row_)[c], 2);
-    }
-    return effect > 0 && far < 0.04 * size;
+    return wrong_.may_be(row_, o, l);
   }
 
   RoundedRow rows_of(const KeyChange& x) const {

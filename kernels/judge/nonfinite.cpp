@@ -3,9 +3,6 @@
 #include <memory>
 #include <set>
 
-#include "kernels/experiment/result.h"
-#include "kernels/experiment/rules.h"
-#include "kernels/judge/judge.h"
 #include "kernels/judge/wrong_output.h"
 
 namespace attoscope {

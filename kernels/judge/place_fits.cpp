@@ -43,33 +43,26 @@ NamedSlip unwritten(const WrongOutput& wrong) {
 }
 
 /// The exact output of all heads that there is time for; the other heads' row by row behind this one's.
-class GoldenHeads {
- public:
-  explicit GoldenHeads(const WrongOutput& wrong) : own_(wrong.problem().input.index) {
+struct GoldenHeads {
+  explicit GoldenHeads(const WrongOutput& wrong) : own(wrong.problem().input.index), rows(wrong.golden().rows) {
     const AttentionShape shape = shape_of(wrong.problem());
-    rows_ = shape.n;
-    all_[own_] = wrong.golden().values;
+    all[own] = wrong.golden().values;
     const OtherHeads& others = wrong.others();
     if (!others.read || static_cast<double>(shape.n) * shape.n_k * others.count > most_products) return;
     for (int h = 0; h < others.count; ++h) {
       wrong.check();
-      if (h == own_) continue;
+      if (h == own) continue;
       const std::shared_ptr<const Tensors> t = others.read(h);
       if (!t || !(t->shape() == shape)) continue;
       const MistakenKernel kernel = wrong.kernel_of(*t);
-      std::vector<double>& one = all_[h];
+      std::vector<double>& one = all[h];
       one.resize(at(shape.n) * at(shape.d_v));
       for (int i = 0; i < shape.n; ++i) attend(*kernel.head, wrong.right(), i, &one[at(i) * at(shape.d_v)]);
     }
   }
 
-  int own() const { return own_; }
-  int rows() const { return rows_; }
-  const std::map<int, std::vector<double>>& all() const { return all_; }
-
- private:
-  int own_, rows_ = 0;
-  std::map<int, std::vector<double>> all_;
+  int own, rows;
+  std::map<int, std::vector<double>> all;
 };
 
 /// A row of some head.
@@ -81,8 +74,8 @@ struct Source {
 Source nearest(const GoldenHeads& golden, const double* x, int columns) {
   Source found;
   double best = infinity;
-  for (const auto& [head, one] : golden.all())
-    for (int r = 0; r < golden.rows(); ++r) {
+  for (const auto& [head, one] : golden.all)
+    for (int r = 0; r < golden.rows; ++r) {
       double distance = 0;
       for (int c = 0; c < columns && distance < best; ++c) distance += std::pow(x[c] - one[at(r) * at(columns) + at(c)], 2);
       if (distance < best) best = distance, found = {head, r};
@@ -121,8 +114,8 @@ NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const GoldenHeads& golde
   std::map<int, Source> from;
   const auto row_of = [&](int row, double* out, double* slack) {
     const auto found = from.find(row);
-    const Source source = found == from.end() ? Source{golden.own(), row} : found->second;
-    std::copy_n(golden.all().at(source.head).begin() + static_cast<std::ptrdiff_t>(source.row) * columns, columns, out);
+    const Source source = found == from.end() ? Source{golden.own, row} : found->second;
+    std::copy_n(golden.all.at(source.head).begin() + static_cast<std::ptrdiff_t>(source.row) * columns, columns, out);
     if (slack)  // the tolerance is that of another row
       for (int c = 0; c < columns; ++c) slack[c] = 0x1p-10 * std::abs(out[c]);
   };
@@ -131,19 +124,19 @@ NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const GoldenHeads& golde
       from[row] = nearest(golden, wrong.output(row), columns);
       if (!wrong.fits(row, row_of)) return {};
     }
-  const std::string text = moved_rows_text(from, golden.own());
+  const std::string text = moved_rows_text(from, golden.own);
   return text.empty() ? std::nullopt : wrong.named(Kind::place, text, row_of);
 }
 
 NamedSlip mean_of_heads(const WrongOutput& wrong, const GoldenHeads& golden) {
   const int columns = wrong.golden().cols;
-  for (const auto& [head, one] : golden.all()) {
-    if (head == golden.own()) continue;
+  for (const auto& [head, one] : golden.all) {
+    if (head == golden.own) continue;
     const RoundedRow mean = [&wrong, columns, &one = one](int row, double* out, double*) {
       for (int c = 0; c < columns; ++c) out[c] = (wrong.golden_row(row)[c] + one[at(row) * at(columns) + at(c)]) / 2;
     };
     if (NamedSlip slip =
-            wrong.named(Kind::head, "the mean of heads " + std::to_string(golden.own()) + " and " + std::to_string(head), mean))
+            wrong.named(Kind::head, "the mean of heads " + std::to_string(golden.own) + " and " + std::to_string(head), mean))
       return slip;
   }
   return {};

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <numbers>
 
 #include "kernels/experiment/text.h"
@@ -40,7 +39,7 @@ RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
   return [head = wrong.head(), right = wrong.right(), loop](int row, double* out, double*) {
     const int columns = head->shape.d_v;
     const Keys keys = right.keys(row);
-    std::fill_n(out, columns, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+    std::fill_n(out, columns, keys.empty() ? std::nan("") : 0.0);
     if (keys.empty()) return;
     std::vector<double> s = scores(*head, right, row);
     for (double& x : s) x = rounded(loop.S, x);
@@ -71,7 +70,7 @@ RoundedRow rows_of_softmax(const WrongOutput& wrong, const Format& weight, const
   return [head = wrong.head(), right = wrong.right(), weight, eager](int row, double* out, double*) {
     const int columns = head->shape.d_v;
     const Keys keys = right.keys(row);
-    std::fill_n(out, columns, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+    std::fill_n(out, columns, keys.empty() ? std::nan("") : 0.0);
     if (keys.empty()) return;
     std::vector<double> s = scores(*head, right, row);
     for (double& x : s) x = rounded(eager, x);

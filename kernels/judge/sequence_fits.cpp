@@ -136,12 +136,7 @@ class PageChanges {
         add(own, own, -1, l, o), add(parts.k ? other : own, parts.v ? other : own, 1, l, o);
       }
     }
-    double far = 0, size = 0, effect = 0;
-    for (int c = 0; c < columns(); ++c) {
-      const double y = wrong_.output(row_)[c], golden = wrong_.golden_row(row_)[c], x = o[at(c)] / l;
-      far += (y - x) * (y - x), size += (y - golden) * (y - golden), effect += (x - golden) * (x - golden);
-    }
-    return effect > 0 && far < 0.04 * size;
+    return wrong_.may_be(row_, o, l);
   }
 
   NamedSlip tried(const std::vector<PageChange>& changes, const Parts& parts, const std::string& text) const {

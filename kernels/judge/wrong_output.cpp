@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace attoscope {
@@ -82,11 +81,6 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
   return b;
 }
 
-NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys) {
-  if (slip) slip->keys = std::move(keys);
-  return slip;
-}
-
 WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                          const Options& options)
     : output_(output), judged_(judged), result_(result), heads_(heads), options_(&options) {
@@ -128,6 +122,15 @@ bool WrongOutput::fits(int row, const RoundedRow& expected) const {
   return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
 }
 
+bool WrongOutput::may_be(int row, const std::vector<double>& o, double l) const {
+  double far = 0, size = 0, effect = 0;
+  for (int c = 0; c < golden().cols; ++c) {
+    const double y = output(row)[c], right = golden_row(row)[c], x = o[at(c)] / l;
+    far += square(y - x), size += square(y - right), effect += square(x - right);
+  }
+  return effect > 0 && far < 0.04 * size;
+}
+
 double WrongOutput::more_tolerated(int row, int c, double weight) const {
   return judged_.tolerance.factor[at(row)] * std::max(0.0, weight - judged_.tolerance.weight(row, c));
 }
@@ -135,7 +138,7 @@ double WrongOutput::more_tolerated(int row, int c, double weight) const {
 RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
   return [kernel = std::move(kernel), this](int row, double* out, double* slack) {
     const int columns = kernel.head->shape.d_v;
-    std::fill_n(out, columns, std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(out, columns, std::nan(""));
     const Weights w = weights_of(kernel, row);
     if (!w.any) return;
     double l = w.sink;

@@ -63,6 +63,8 @@ class WrongOutput {
 
   /// True if the row is rounded from this.
   bool fits(int row, const RoundedRow& expected) const;
+  /// True if the row is as near to o / l as rounding allows, roughly.
+  bool may_be(int row, const std::vector<double>& o, double l) const;
   /// The error tolerated beyond that of the right weights where sqrt(sum of P^2 V^2) is `weight`.
   double more_tolerated(int row, int c, double weight) const;
   /// The kernel's rows, with what its weights make the tolerance more than that of the right ones.
@@ -95,7 +97,10 @@ class WrongOutput {
 
 using NamedSlip = std::optional<Slip>;
 /// The slip, if there is one, with the keys that are wrong.
-NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys);
+inline NamedSlip with_keys(NamedSlip slip, std::vector<Keys> keys) {
+  if (slip) slip->keys = std::move(keys);
+  return slip;
+}
 /// Mistakes of a kind each, the first that explains the output; see the sources of these names.
 NamedSlip count_fit(const WrongOutput& wrong);
 NamedSlip place_fit(const WrongOutput& wrong);
@@ -108,21 +113,10 @@ NamedSlip rotary_fit(const WrongOutput& wrong);
 NamedSlip foreign_key_fit(const WrongOutput& wrong);
 NamedSlip rounding_fit(const WrongOutput& wrong);
 
-/// The first of these with which the exact output explains every element of `output`, by the criterion of `judge`:
-/// - place: elements, rows or columns that were never written or hold what belongs elsewhere;
-/// - place: pages and sequences whose keys are those of others, bounds that are off by one, padding that is seen;
-/// - number: the scale, the sink, the slope, the soft cap, a bound of scores or of P; columns of q.k that count c times;
-/// - row_factor: l is off by so many exp(0) in every row, or the output is golden times a number;
-/// - key_counts: keys count c times (0: left out, 2: twice; hidden keys may count), in O and in l, or in one of them;
-/// - mask: each row sees another run of keys;
-/// - a slip that `diagnose` knows, in the wrong rows alone;
-/// - place: K or V of a run of keys is that of another, or of no key of the call;
-/// - rescale: steps of the online softmax that are skipped, or use another row's numbers;
-/// - rounding: a step rounded to another format, or exp by a polynomial;
-/// - number: each key's scores are multiplied by a number of its own;
-/// - row_factor: each row is a multiple of golden.
-/// None where none does. `judged` is the judgement on `output`, `result` the output beside the usual kernel's. `fit` is the one
-/// to try, negative for all, and becomes the one that is found. Throws Stopped when cancelled, and what `heads.read` throws.
+/// The first fit, in the order of fits.cpp, with which the exact output explains every element of `output`, by the criterion of
+/// `judge`; README.md says what each of them fits. None where none does. `judged` is the judgement on `output`, `result` the
+/// output beside the usual kernel's. `fit` is the one to try, negative for all, and becomes the one that is found. Throws
+/// Stopped when cancelled, and what `heads.read` throws.
 std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                                 const Options& options, int& fit);
 

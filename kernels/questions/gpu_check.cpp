@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdio>
 #include <stdexcept>
-#include <vector>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"

@@ -1,12 +1,10 @@
 #include "kernels/questions/gradient_attribution.h"
 
-#include <array>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "kernels/backward/backward.h"
-#include "kernels/cpu/inputs.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"

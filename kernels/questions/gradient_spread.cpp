@@ -38,27 +38,6 @@ bool is_same_element(double x, double y) {
   return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
 }
 
-/// dQ of one order after the other, against the first and against golden.
-class OrderComparison {
- public:
-  OrderComparison(const Matrix& first, const Matrix& golden, const Format& main, const StopSign& stop)
-      : first_(unsorted(first, stop)), golden_(unsorted(golden, stop)), main_(main), stop_(stop) {}
-
-  OrderRun run(const std::string& what, const Matrix& dq) const {
-    const Measured x = unsorted(dq, stop_);
-    OrderRun run{.what = what, .digest = x.digest};
-    for (std::size_t i = 0; i < dq.values.size(); ++i) run.moved += !is_same_element(dq.values[i], first_.matrix->values[i]);
-    if (run.moved > 0) run.max_ulp = unordered_deviation(x, first_, main_, stop_).max_ulp;
-    run.mean_abs_error = unordered_deviation(x, golden_, main_, stop_).mean_abs;
-    return run;
-  }
-
- private:
-  Measured first_, golden_;
-  const Format& main_;
-  const StopSign& stop_;
-};
-
 /// Elements that are not the same in all matrices.
 std::int64_t moved_elements(std::span<const Matrix> all) {
   std::int64_t count = 0;
@@ -77,16 +56,24 @@ void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSig
     for (const NamedSchedule& s : *list) orders.push_back(s.schedule);
   const std::vector<Matrix> dq = passes.a->query_gradients(rows, orders);
   const TileSchedule any{};
-  const Matrix golden = passes.golden->query_gradients(rows, {&any, 1})[0];
-  const OrderComparison compared(dq[0], golden, e.format, stop);
+  const Matrix exact_dq = passes.golden->query_gradients(rows, {&any, 1})[0];
+  const Measured first = unsorted(dq[0], stop), golden = unsorted(exact_dq, stop);
+  const auto compared = [&](const std::string& what, const Matrix& m) {
+    const Measured x = unsorted(m, stop);
+    OrderRun run{.what = what, .digest = x.digest};
+    for (std::size_t i = 0; i < m.values.size(); ++i) run.moved += !is_same_element(m.values[i], dq[0].values[i]);
+    if (run.moved > 0) run.max_ulp = unordered_deviation(x, first, e.format, stop).max_ulp;
+    run.mean_abs_error = unordered_deviation(x, golden, e.format, stop).mean_abs;
+    return run;
+  };
   spread.elements = static_cast<std::int64_t>(dq[0].values.size());
   for (std::size_t i = 0; i < shuffled.size(); ++i) {
-    spread.shuffled.push_back(compared.run(shuffled[i].what, dq[i]));
+    spread.shuffled.push_back(compared(shuffled[i].what, dq[i]));
     spread.max_ulp = std::max(spread.max_ulp, spread.shuffled.back().max_ulp);
   }
   for (std::size_t i = 0; i < fixed.size(); ++i) {
     const std::size_t at = shuffled.size() + i;
-    spread.schedules.push_back(compared.run(fixed[i].what, dq[at]));
+    spread.schedules.push_back(compared(fixed[i].what, dq[at]));
     spread.schedules_repeat &= spread.schedules.back().digest == digest(dq[at + fixed.size()], stop);
   }
   spread.moved = moved_elements(std::span(dq).first(shuffled.size()));

@@ -2,7 +2,6 @@
 /// the size of the batch.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>

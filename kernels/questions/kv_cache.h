@@ -9,13 +9,9 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/input.h"
-#include "kernels/experiment/method.h"
 #include "kernels/experiment/table.h"
 
 namespace attoscope {
-
-struct Experiment;
-struct Tensors;
 
 /// A way to keep K and V.
 struct KvStorage {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"

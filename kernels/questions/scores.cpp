@@ -5,7 +5,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/row_tiles.h"

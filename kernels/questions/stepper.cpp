@@ -197,38 +197,6 @@ std::vector<double> row_of(const std::vector<T>& x, int row, int d, int columns)
   return {first, first + columns};
 }
 
-/// One tensor, read row by row.
-template <class T>
-class StoredTensor {
- public:
-  StoredTensor(const std::vector<T>& given, int n, int d, const Scaling& s, ScaledTensor t, const Format& main,
-               const AllHeads* all)
-      : given_(given), d_(d) {
-    if (s.is_on()) {
-      stored_ = stored_numbers(given, n, d, s, t, main, static_cast<T>(largest_of_all(all, s, t, StopSign{})));
-    } else {
-      stored_ = {given, std::vector<T>(given.size(), T{1}), given};
-    }
-  }
-
-  StoredVector row(int row, int columns) const {
-    return {.given = row_of(given_, row, d_, columns),
-            .elements = row_of(stored_.elements, row, d_, columns),
-            .scales = row_of(stored_.scales, row, d_, columns),
-            .operands = row_of(stored_.operands, row, d_, columns)};
-  }
-  std::vector<StoredVector> rows(int n, int columns) const {
-    std::vector<StoredVector> all;
-    for (int i = 0; i < n; ++i) all.push_back(row(i, columns));
-    return all;
-  }
-
- private:
-  const std::vector<T>& given_;
-  int d_;
-  StoredNumbers<T> stored_;
-};
-
 /// Takes the factors that follow the products.
 template <class T>
 void take_factors(StepStorage& storage, const OperandScales<T>& x, int row, int n, int columns) {
@@ -251,12 +219,22 @@ StepStorage storage_in(const Experiment& e, int row, int columns) {
   moves.Q = moves.K = moves.V = {};
   const Operands<T> moved = scaled_operands(given, moves, shape_of(p), e.format, p.seed);
   StepStorage storage;
-  const auto stored = [&](const std::vector<T>& x, ScaledTensor t) {
-    return StoredTensor<T>(x, p.n, p.d, s[t], t, e.format, given.all_heads.get());
+  const auto stored = [&](const std::vector<T>& x, ScaledTensor t, Keys rows, int count) {
+    StoredNumbers<T> all{x, std::vector<T>(x.size(), T{1}), x};
+    if (s[t].is_on())
+      all = stored_numbers(x, p.n, p.d, s[t], t, e.format,
+                           static_cast<T>(largest_of_all(given.all_heads.get(), s[t], t, StopSign{})));
+    std::vector<StoredVector> vectors;
+    for (int i = rows.first; i < rows.end; ++i)
+      vectors.push_back({.given = row_of(x, i, p.d, count),
+                         .elements = row_of(all.elements, i, p.d, count),
+                         .scales = row_of(all.scales, i, p.d, count),
+                         .operands = row_of(all.operands, i, p.d, count)});
+    return vectors;
   };
-  storage.q = stored(moved.q, ScaledTensor::Q).row(row, p.d);
-  storage.k = stored(moved.k, ScaledTensor::K).rows(p.n, p.d);
-  storage.v = stored(moved.v, ScaledTensor::V).rows(p.n, columns);
+  storage.q = stored(moved.q, ScaledTensor::Q, {row, row + 1}, p.d)[0];
+  storage.k = stored(moved.k, ScaledTensor::K, {0, p.n}, p.d);
+  storage.v = stored(moved.v, ScaledTensor::V, {0, p.n}, columns);
   take_factors(storage, scaled_operands(given, s, shape_of(p), e.format, p.seed).scales, row, p.n, columns);
   return storage;
 }

@@ -66,7 +66,7 @@ std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bo
   Indices bad = indices(bad_rows);
   const Indices columns = indices(bad_columns);
   if (bad.empty() || columns.empty()) return "";
-  for (int& row : bad) row = rows[static_cast<std::size_t>(row)];
+  for (int& row : bad) row = rows[at(row)];
   if (bad.size() == 1) return run_text("row", bad);
   const int width = static_cast<int>(bad_columns.size());
   if (!is_most(columns, bad_columns.size())) {

@@ -4,8 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "kernels/experiment/result.h"
-#include "kernels/slips/suspect_list.h"
+#include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
 namespace {
@@ -20,28 +19,24 @@ class EveryHead {
   explicit EveryHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()) {}
 
   /// Null if the head has another shape than the inputs.
-  SharedTensors tensors(int head) {
-    Kept& kept = kept_of(head);
-    std::call_once(kept.read, [&] { kept.tensors = as_seen_(read_(head)); });
-    return kept.tensors;
-  }
-  SharedHead head(int head) {
-    const SharedTensors x = tensors(head);
-    if (!x) return nullptr;
-    Kept& kept = kept_of(head);
-    std::call_once(kept.made, [&] { kept.head = std::make_shared<const VariantHead>(variant_head(x)); });
-    return kept.head;
-  }
+  SharedTensors tensors(int head) { return kept_of(head).tensors; }
+  SharedHead head(int head) { return kept_of(head).head; }
 
  private:
   struct Kept {
-    std::once_flag read, made;
+    std::once_flag read;
     SharedTensors tensors;
     SharedHead head;
   };
   Kept& kept_of(int head) {
-    const std::scoped_lock lock(mutex_);
-    return kept_[head];
+    std::unique_lock lock(mutex_);
+    Kept& kept = kept_[head];
+    lock.unlock();
+    std::call_once(kept.read, [&] {
+      kept.tensors = as_seen_(read_(head));
+      if (kept.tensors) kept.head = std::make_shared<const VariantHead>(variant_head(kept.tensors));
+    });
+    return kept;
   }
 
   std::function<SharedTensors(int)> read_;

@@ -65,7 +65,7 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
   const double log16 = std::log(largest(fp16)), log32 = std::log(largest(fp32));
   double product = 0, score = -infinity, l = 0, least = 0, most = 0;
   for (int j = keys.first; j < keys.end; ++j) {
-    double& x = s[static_cast<std::size_t>(j)];
+    double& x = s[at(j)];
     product = std::max(product, std::abs(x));
     x *= right.scale;
     if (right.softcap != 0) {
@@ -74,7 +74,7 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
     }
     score = std::max(score, x);
   }
-  for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[static_cast<std::size_t>(j)] - score);
+  for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[at(j)] - score);
   std::vector<Cause> all{{division_without_keys, keys.empty()}};
   for (const bool narrow : {format == fp16, format != fp16}) {
     const double log = narrow ? log16 : log32;
@@ -134,7 +134,7 @@ std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
     errors.check();
     const bool broken = has_nonfinite(errors.output(), index);
     (broken ? bad : good) += 1;
-    const std::vector<Cause> all = causes(head, right, r.rows[static_cast<std::size_t>(index)], r.experiment.format);
+    const std::vector<Cause> all = causes(head, right, r.rows[at(index)], r.experiment.format);
     guesses.resize(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       guesses[i].text = all[i].text;

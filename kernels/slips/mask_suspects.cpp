@@ -1,7 +1,7 @@
 // Masks that show other keys, or hide them with a finite score.
 #include <algorithm>
 
-#include "kernels/slips/suspect_list.h"
+#include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/experiment/result.h"
-#include "kernels/slips/suspect_list.h"
+#include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
 namespace {
@@ -13,8 +13,8 @@ using Kind = Slip::Kind;
 std::vector<double> read_across(const std::vector<double>& x, int rows, int columns) {
   std::vector<double> y;
   y.reserve(x.size());
-  for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
-    for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) y.push_back(x[c * static_cast<std::size_t>(rows) + j]);
+  for (std::size_t j = 0; j < at(rows); ++j)
+    for (std::size_t c = 0; c < at(columns); ++c) y.push_back(x[c * at(rows) + j]);
   return y;
 }
 
@@ -80,7 +80,7 @@ Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows
     for (int i = 0; i < rows; ++i)
       for (int c = 0; c < columns; ++c) {
         const auto [row, column] = from(i, c, rows, columns);
-        x[static_cast<std::size_t>(i * columns + c)] = before[static_cast<std::size_t>(row * columns + column)];
+        x[at(i * columns + c)] = before[at(row * columns + column)];
       }
   };
 }
@@ -129,8 +129,8 @@ void add_padded_columns(SuspectList& list) {
                  std::vector<double> y;
                  for (int i = 0; i < rows; ++i)
                    for (int c = 0; c < width; ++c) {
-                     const auto at = static_cast<std::size_t>(i * t.d + c);
-                     y.push_back(at < x.size() ? x[at] : 0);
+                     const std::size_t place = at(i * t.d + c);
+                     y.push_back(place < x.size() ? x[place] : 0);
                    }
                  return y;
                };

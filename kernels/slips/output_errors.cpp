@@ -1,7 +1,5 @@
 #include "kernels/slips/output_errors.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "kernels/experiment/presets.h"
@@ -60,8 +58,8 @@ void OutputErrors::find_envelope() {
       if (!std::isfinite(golden_at(i, c))) continue;
       square += error * error, most = std::max(most, error);
     }
-    tight_rms_[static_cast<std::size_t>(i)] = std::max(std::sqrt(square / x.cols), floor);
-    tight_max_[static_cast<std::size_t>(i)] = std::max(most, floor);
+    tight_rms_[at(i)] = std::max(std::sqrt(square / x.cols), floor);
+    tight_max_[at(i)] = std::max(most, floor);
   }
 }
 
@@ -73,24 +71,22 @@ double OutputErrors::excess(int index) const {
   for (int c = 0; c < o_.cols; ++c) {
     const double error = error_at(index, c);
     if (is_due(index, c)) continue;
-    most = std::max(most, std::isnan(error)
-                              ? infinity
-                              : error / (tight_max_[static_cast<std::size_t>(index)] + unit * std::abs(golden_at(index, c))));
+    most =
+        std::max(most, std::isnan(error) ? infinity : error / (tight_max_[at(index)] + unit * std::abs(golden_at(index, c))));
   }
   return most;
 }
 
 std::vector<int> OutputErrors::chosen(int count) const {
   const int rows = o_.rows;
-  std::vector<int> order(static_cast<std::size_t>(rows));
+  std::vector<int> order(at(rows));
   std::vector<double> worst(order.size());
   for (int i = 0; i < rows; ++i) {
-    order[static_cast<std::size_t>(i)] = i;
-    worst[static_cast<std::size_t>(i)] = excess(i);
+    order[at(i)] = i;
+    worst[at(i)] = excess(i);
   }
   if (count >= rows) return order;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int x, int y) { return worst[static_cast<std::size_t>(x)] > worst[static_cast<std::size_t>(y)]; });
+  std::stable_sort(order.begin(), order.end(), [&](int x, int y) { return worst[at(x)] > worst[at(y)]; });
   std::set<int> picked(order.begin(), order.begin() + count / 2);
   for (std::uint64_t k = 0; k < 16 * static_cast<std::uint64_t>(count) && static_cast<int>(picked.size()) < count; ++k)
     picked.insert(static_cast<int>((k * 0x9e3779b97f4a7c15U >> 32) * static_cast<std::uint64_t>(rows) >> 32));
@@ -124,10 +120,9 @@ std::vector<Fit> OutputErrors::fits(const ExpectedRow& expected, std::span<const
   parallel_for(std::size_t{0}, indices.size(), [&](std::size_t i) {
     check();
     const int index = indices[i];
-    std::vector<double> row(static_cast<std::size_t>(o_.cols));
-    if (expected(r_.rows[static_cast<std::size_t>(index)], row.data()))
-      fits[i] = fit_of_row(row_of(o_, index), row.data(), row_of(*r_.golden, index), o_.cols,
-                           tight_rms_[static_cast<std::size_t>(index)]);
+    std::vector<double> row(at(o_.cols));
+    if (expected(r_.rows[at(index)], row.data()))
+      fits[i] = fit_of_row(row_of(o_, index), row.data(), row_of(*r_.golden, index), o_.cols, tight_rms_[at(index)]);
   });
   return fits;
 }

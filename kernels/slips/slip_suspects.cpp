@@ -4,10 +4,43 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/experiment/result.h"
-#include "kernels/slips/suspect_list.h"
-
 namespace attoscope {
+
+SuspectList::SuspectList(const Result& result, const OtherHeads& heads)
+    : e_(result.experiment), inputs_(result.inputs), heads_(heads) {}
+
+void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head,
+                      std::optional<Problem> problem) {
+  suspects_.push_back({kind, std::move(text),
+                       [variant = std::move(variant), head = std::move(head)]() -> ExpectedRow {
+                         return [variant, made = head()](int row, double* out) {
+                           attend(*made, variant, row, out);
+                           return true;
+                         };
+                       },
+                       std::move(problem)});
+}
+SuspectList::AsSeen SuspectList::as_seen() const {
+  return [shape = inputs_->shape(), rounding = e_.a.precision[Step::input],
+          format = e_.format](const std::shared_ptr<const Tensors>& raw) -> std::shared_ptr<const Tensors> {
+    if (!raw || raw->n < shape.n || raw->n_k < shape.n_k || raw->d != shape.d || raw->d_v != shape.d_v) return nullptr;
+    std::shared_ptr<const Tensors> taken = raw;
+    if (raw->n > shape.n || raw->n_k > shape.n_k) {
+      Tensors t = *raw;
+      t.n = shape.n, t.n_k = shape.n_k;
+      t.q.resize(at(t.n) * at(t.d)), t.k.resize(at(t.n_k) * at(t.d)), t.v.resize(at(t.n_k) * at(t.d_v));
+      taken = std::make_shared<const Tensors>(std::move(t));
+    }
+    return rounding.kind == Rounding::Kind::exact ? taken : seen_in(format_of(rounding, format), taken);
+  };
+}
+
+void SuspectList::add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {
+  SoftmaxVariant v = right_;
+  v.value_row = std::move(value_row);
+  add(kind, std::move(text), std::move(v));
+}
+
 namespace {
 
 using Kind = Slip::Kind;

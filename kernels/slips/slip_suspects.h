@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kernels/slips/slips.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 
@@ -38,5 +40,52 @@ bool alike(std::string text, std::string other);
 /// The slip of `find_slips` that has this text but for its numbers; none where none that has it explains the error.
 std::optional<Slip> find_slip_like(const std::string& text, const Result& result, const OtherHeads& heads,
                                    const Options& options);
+
+/// The problem's right output, and the suspects in the order in which they were added.
+class SuspectList {
+ public:
+  SuspectList(const Result& result, const OtherHeads& heads);
+
+  /// A variant of the softmax over the problem's own head, and the problem that it solves, if there is one.
+  void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, std::optional<Problem> problem = {}) {
+    add(kind, std::move(text), std::move(variant), own_, std::move(problem));
+  }
+  /// The same over another head.
+  void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem = {});
+  void add(Suspect suspect) { suspects_.push_back(std::move(suspect)); }
+  /// Keys combined with other rows of V than their own: value_row(key), negative for zeros.
+  void add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row);
+
+  const Experiment& experiment() const { return e_; }
+  const Problem& problem() const { return e_.problem; }
+  AttentionShape shape() const { return shape_of(e_.problem); }
+  const OtherHeads& heads() const { return heads_; }
+  const std::shared_ptr<const Tensors>& inputs() const { return inputs_; }
+  /// The correct softmax, to be copied and changed.
+  const SoftmaxVariant& right() const { return right_; }
+  const MakeHead& own() const { return own_; }
+  /// Rounds other tensors like the inputs, with as many rows; null if they have other shapes. The function may outlive the
+  /// list and be called from many threads.
+  using AsSeen = std::function<std::shared_ptr<const Tensors>(const std::shared_ptr<const Tensors>&)>;
+  AsSeen as_seen() const;
+
+  std::vector<Suspect> take() { return std::move(suspects_); }
+
+ private:
+  Experiment e_;
+  std::shared_ptr<const Tensors> inputs_;
+  OtherHeads heads_;
+  SoftmaxVariant right_ = right_softmax(e_.problem);
+  MakeHead own_ = made_once([inputs = inputs_] { return variant_head(inputs); });
+  std::vector<Suspect> suspects_;
+};
+
+void add_mask_suspects(SuspectList& list);
+/// Q, K and V in other roles, read in another layout, or rounded differently.
+void add_operand_suspects(SuspectList& list);
+/// Slips of loops over tiles of keys, and of merged runs of keys.
+void add_tile_suspects(SuspectList& list);
+/// Q, K or V of other heads of the same file.
+void add_head_suspects(SuspectList& list);
 
 }  // namespace attoscope

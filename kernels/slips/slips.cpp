@@ -1,9 +1,9 @@
 #include "kernels/slips/slips.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
-#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/output_errors.h"
@@ -159,12 +159,11 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
   Matrix all = o;
   parallel_for(0, o.rows, [&](int i) {
     if (options.cancelled && options.cancelled()) throw Stopped{};
-    std::vector<double> row(static_cast<std::size_t>(o.cols));
-    const bool known = expected(r.rows[static_cast<std::size_t>(i)], row.data());
+    std::vector<double> row(at(o.cols));
+    const bool known = expected(r.rows[at(i)], row.data());
     for (int c = 0; c < o.cols; ++c) {
-      const double x = known ? row[static_cast<std::size_t>(c)] : (*r.golden)(i, c);
-      all.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(o.cols) + static_cast<std::size_t>(c)] =
-          std::isnan(x) && std::isfinite(o(i, c)) ? 0 : x;
+      const double x = known ? row[at(c)] : (*r.golden)(i, c);
+      all.values[at(i) * at(o.cols) + at(c)] = std::isnan(x) && std::isfinite(o(i, c)) ? 0 : x;
     }
   });
   return all;
@@ -172,6 +171,20 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
 
 SlipSearch found_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
   return on_threads(options.threads, [&] { return SlipFinder(result, heads, options, like).find(); });
+}
+
+/// True if the format has all of these numbers. Of bf16, tf32 and fp32 the bits of a float tell.
+bool holds(const Format& f, const std::vector<double>& x) {
+  if (f.exponent_bits != 8 || f.mantissa_bits > 23)
+    return std::ranges::all_of(x, [&](double y) { return round(f, y) == y || std::isnan(y); });
+  std::uint64_t lost = 0;
+  std::uint32_t bits = 0;
+  for (const double y : x) {
+    const auto z = static_cast<float>(y);
+    bits |= std::bit_cast<std::uint32_t>(z);
+    lost |= std::bit_cast<std::uint64_t>(y) ^ std::bit_cast<std::uint64_t>(static_cast<double>(z));
+  }
+  return lost == 0 && (bits & ((std::uint32_t{1} << (23 - f.mantissa_bits)) - 1)) == 0;
 }
 
 }  // namespace
@@ -199,6 +212,14 @@ std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip&
   });
   changed->on_device = nullptr;
   return changed;
+}
+
+std::shared_ptr<const Tensors> seen_in(const Format& format, const std::shared_ptr<const Tensors>& tensors) {
+  if (holds(format, tensors->q) && holds(format, tensors->k) && holds(format, tensors->v)) return tensors;
+  const auto seen = std::make_shared<Tensors>(*tensors);
+  for (auto* part : {&seen->q, &seen->k, &seen->v})
+    for (double& x : *part) x = round(format, x);
+  return seen;
 }
 
 }  // namespace attoscope

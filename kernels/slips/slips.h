@@ -1,7 +1,6 @@
 /// Search for a usual slip that explains the error of a loaded output, by trying each of them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <numbers>
-#include <utility>
 
 namespace attoscope {
 namespace {
@@ -91,7 +89,7 @@ void to_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, 
                Uncertain* uncertain) {
   const double q_length = length_of(query_of(head, row), head.shape.d), of_sum = sum_error * unit * q_length;
   for (int j = keys.first; j < keys.end; ++j) {
-    const auto key = static_cast<std::size_t>(j);
+    const auto key = at(j);
     Score x{.x = s[key], .error = of_sum * head.k_length[key]};
     x.store(variant.products);
     if (variant.softcap != 0 && variant.caps_before_scale) cap(variant, x, nullptr);
@@ -119,7 +117,7 @@ void to_finite_scores(const VariantHead& head, const SoftmaxVariant& variant, in
   to_scores(head, variant, row, {0, n_k}, s, nullptr);
   for (int j = 0; j < n_k; ++j)
     if (j < visible.first || j >= visible.end || is_dropped(term_of(variant, row, j))) {
-      double& x = s[static_cast<std::size_t>(j)];
+      double& x = s[at(j)];
       x = *variant.hidden_score + (variant.adds_hidden ? x : 0);
     }
 }
@@ -146,9 +144,9 @@ double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vec
   for (int first = keys.first; first < keys.end;) {
     const int end = std::min(keys.end, (first / tile + 1) * tile);
     if (variant.subtracts_max)
-      for (int j = first; j < end; ++j) m = std::max(m, s[static_cast<std::size_t>(j)]);
+      for (int j = first; j < end; ++j) m = std::max(m, s[at(j)]);
     for (int j = first; j < end; ++j) {
-      double& x = s[static_cast<std::size_t>(j)];
+      double& x = s[at(j)];
       x = is_dropped(x) ? 0 : std::exp(x - m);
     }
     first = end;
@@ -165,7 +163,7 @@ class TileWeights {
     for (int first = keys.first; first < keys.end; first = tiles_.back().end) {
       tiles_.push_back({first, std::min(keys.end, (first / tile + 1) * tile)});
       double top = kind_ == StaleMax::first && m_.size() > 1 ? m_.front() : m;
-      for (int j = first; j < tiles_.back().end; ++j) top = std::max(top, s[static_cast<std::size_t>(j)]);
+      for (int j = first; j < tiles_.back().end; ++j) top = std::max(top, s[at(j)]);
       m_.push_back(m = top);
     }
   }
@@ -174,8 +172,7 @@ class TileWeights {
   void apply(std::vector<double>& s) const {
     double factor = 1;  // product of all alphas after the tile
     for (std::size_t t = tiles_.size(); t-- > 0;) {
-      for (int j = tiles_[t].first; j < tiles_[t].end; ++j)
-        s[static_cast<std::size_t>(j)] = factor * std::exp(s[static_cast<std::size_t>(j)] - used(t));
+      for (int j = tiles_[t].first; j < tiles_[t].end; ++j) s[at(j)] = factor * std::exp(s[at(j)] - used(t));
       factor *= alpha(t);
     }
   }
@@ -195,7 +192,7 @@ class TileWeights {
 
 double sum_of(const std::vector<double>& e, Keys keys) {
   double l = 0;
-  for (int j = keys.first; j < keys.end; ++j) l += e[static_cast<std::size_t>(j)];
+  for (int j = keys.first; j < keys.end; ++j) l += e[at(j)];
   return l;
 }
 
@@ -208,7 +205,7 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
   if (!variant.value_row) return add_times(row_of(keys.first), weights.data(), keys.end - keys.first, columns, out);
   for (int j = keys.first; j < keys.end; ++j)
     if (const int from = variant.value_row(j); from >= 0)
-      add_times(row_of(from), &weights[static_cast<std::size_t>(j - keys.first)], 1, columns, out);
+      add_times(row_of(from), &weights[at(j - keys.first)], 1, columns, out);
 }
 
 /// The runs' outputs, each over its own sum, merged; `sink` is its weight beside those in `e`.
@@ -225,13 +222,13 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const st
   const auto weight = [&](double l) { return std::pow(l / largest, variant.runs.power); };
   for (const auto& [part, l] : runs) all += weight(l);
   if (variant.runs.power == 1) all += sink / largest;
-  std::vector<double> partial(static_cast<std::size_t>(head.shape.d_v));
+  std::vector<double> partial(at(head.shape.d_v));
   for (const auto& [part, l] : runs) {
     std::ranges::fill(partial, 0.0);
     add_values(head, variant, e, part, 1 / l, partial.data());
     const double share = weight(l) / all;
     for (int c = 0; c < head.shape.d_v; ++c) {
-      const double o = partial[static_cast<std::size_t>(c)];
+      const double o = partial[at(c)];
       out[c] += share * o;
       if (slack && variant.partials) slack[c] += share * ulp(*variant.partials, o) / 2;
     }
@@ -241,20 +238,20 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const st
 /// Adds the effect of uncertain scores; `e` are the weights and l their sum.
 void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::vector<double>& e, double l, Keys keys,
                const double* out, double* slack) {
-  std::vector<double> square(static_cast<std::size_t>(head.shape.d_v));
+  std::vector<double> square(at(head.shape.d_v));
   for (int j = keys.first; j < keys.end; ++j) {
-    const auto key = static_cast<std::size_t>(j);
+    const auto key = at(j);
     if (e[key] == 0) continue;
     const double step = e[key] / l * uncertain.steps[key], noise = e[key] / l * uncertain.noise[key];
     if (step == 0 && noise == 0) continue;
     const double* v = head.v.data() + static_cast<std::ptrdiff_t>(j) * head.shape.d_v;
     for (int c = 0; c < head.shape.d_v; ++c) {
       const double lever = std::abs(v[c] - out[c]);
-      slack[c] += step * lever, square[static_cast<std::size_t>(c)] += noise * lever * noise * lever;
+      slack[c] += step * lever, square[at(c)] += noise * lever * noise * lever;
     }
   }
   for (int c = 0; c < head.shape.d_v; ++c)
-    slack[c] += noise_bound * std::sqrt(square[static_cast<std::size_t>(c)]) + uncertain.of_l * std::abs(out[c]);
+    slack[c] += noise_bound * std::sqrt(square[at(c)]) + uncertain.of_l * std::abs(out[c]);
 }
 
 /// Adds a step to scores that may round differently after the max is subtracted: to all of them if the max may differ.
@@ -262,8 +259,8 @@ void follow_the_max(const SoftmaxVariant& variant, Keys keys, const std::vector<
   const auto top = std::max_element(s.begin() + keys.first, s.begin() + keys.end) - s.begin();
   const bool moves = steps[static_cast<std::size_t>(top)] > 0;
   for (int j = keys.first; j < keys.end; ++j) {
-    double& step = steps[static_cast<std::size_t>(j)];
-    if (moves || step > 0) step += ulp(*variant.differences, s[static_cast<std::size_t>(j)] - s[static_cast<std::size_t>(top)]);
+    double& step = steps[at(j)];
+    if (moves || step > 0) step += ulp(*variant.differences, s[at(j)] - s[static_cast<std::size_t>(top)]);
   }
 }
 
@@ -277,13 +274,12 @@ double sink_weight(const SoftmaxVariant& variant, double m) {
 double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::vector<double>& e, Uncertain& uncertain) {
   if (variant.exponentials) {
     double squares = 0;
-    for (int j = keys.first; j < keys.end; ++j) squares += e[static_cast<std::size_t>(j)] * e[static_cast<std::size_t>(j)];
+    for (int j = keys.first; j < keys.end; ++j) squares += e[at(j)] * e[at(j)];
     const StoredSum sum = stored_sum(*variant.exponentials, l, squares);
     l = sum.l, uncertain.of_l = sum.step;
   }
   if (!variant.probabilities) return l;
-  for (int j = keys.first; j < keys.end; ++j)
-    e[static_cast<std::size_t>(j)] = round(*variant.probabilities, e[static_cast<std::size_t>(j)] / l);
+  for (int j = keys.first; j < keys.end; ++j) e[at(j)] = round(*variant.probabilities, e[at(j)] / l);
   return 1;
 }
 
@@ -291,7 +287,7 @@ double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::ve
 void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::vector<double>& of_l) {
   if (!variant.sums_truncated_P) of_l = e;
   for (int j = keys.first; j < keys.end; ++j) {
-    double& x = e[static_cast<std::size_t>(j)];
+    double& x = e[at(j)];
     x = std::max(0.0, x - ulp(*variant.truncated_P, x) / 2);
   }
 }
@@ -314,7 +310,7 @@ double length_of(const double* x, int count) {
 
 void VariantHead::set_k(const std::vector<double>& k) {
   constexpr std::size_t block = 8;  // of keys, whose columns are written side by side
-  const auto rows = static_cast<std::size_t>(shape.n_k), columns = static_cast<std::size_t>(shape.d);
+  const auto rows = at(shape.n_k), columns = at(shape.d);
   std::vector<double> by_columns(k.size()), length;
   for (std::size_t first = 0; first < rows; first += block) {
     const std::size_t end = std::min(rows, first + block);
@@ -369,7 +365,7 @@ StoredSum stored_sum(const Format& format, double l, double squares) {
 
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {
   const Keys keys = variant.keys(row);
-  std::vector<double> all, s(static_cast<std::size_t>(head.shape.n_k));
+  std::vector<double> all, s(at(head.shape.n_k));
   if (keys.empty()) return s;
   products(head, row, all);
   to_scores(head, variant, row, keys, all, nullptr);
@@ -382,7 +378,7 @@ std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& varia
   std::vector<double> e = scores(head, variant, row);
   if (keys.empty()) return e;
   const double m = to_weights(variant, keys, false, e), l = sum_of(e, keys) + sink_weight(variant, m);
-  for (int j = keys.first; j < keys.end; ++j) e[static_cast<std::size_t>(j)] /= l;
+  for (int j = keys.first; j < keys.end; ++j) e[at(j)] /= l;
   return e;
 }
 
@@ -411,7 +407,7 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   const double sink = sink_weight(variant, m);
   if (variant.runs.count > 0) return merge_runs(head, variant, e, sink, keys, out, slack);
   if (variant.repeated_from >= 0)
-    for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[static_cast<std::size_t>(j)] *= 2;
+    for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[at(j)] *= 2;
   double l = sum_of(of_l.empty() ? e : of_l, keys) + sink;
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);
   l = store_weights(variant, keys, l, e, uncertain);

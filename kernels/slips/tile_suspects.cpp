@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numbers>
 
-#include "kernels/slips/suspect_list.h"
+#include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
 namespace {
