@@ -13,10 +13,10 @@ namespace attoscope {
 /// i, which is not negative, as the index of a vector.
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// 0 .. count - 1.
-inline std::vector<int> numbers(int count) {
+/// first .. first + count - 1.
+inline std::vector<int> numbers(int count, int first = 0) {
   std::vector<int> all(at(count));
-  std::iota(all.begin(), all.end(), 0);
+  std::iota(all.begin(), all.end(), first);
   return all;
 }
 

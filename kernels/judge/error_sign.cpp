@@ -28,11 +28,11 @@ bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
   std::vector<SignedSum> of_key(at(head.shape.n_k));
   std::vector<double> error(columns);
   for (int row = 0; row < golden.rows; ++row) {
-    const double *const exact = &golden.values[at(row) * columns], *const o = &(*output.values)[at(row) * columns];
+    const double *const right = &golden.values[at(row) * columns], *const o = &(*output.values)[at(row) * columns];
     double square = 0, product = 0;
     for (std::size_t c = 0; c < columns; ++c) {
-      error[c] = std::isfinite(exact[c]) ? o[c] - exact[c] : 0;
-      if (std::isfinite(exact[c])) square += error[c] * error[c], product += error[c] * exact[c];
+      error[c] = std::isfinite(right[c]) ? o[c] - right[c] : 0;
+      if (std::isfinite(right[c])) square += error[c] * error[c], product += error[c] * right[c];
     }
     if (!std::isfinite(square)) return true;
     if (square == 0) continue;

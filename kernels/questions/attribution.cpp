@@ -21,16 +21,17 @@ std::vector<ErrorSource> sources_of(const Method& m) {
   return sources;
 }
 
-/// `bare` with `source` as in `m`.
-Method with_one(Method bare, const Method& m, const ErrorSource& source) {
-  if (source.stored) {
-    bare.scaling[*source.stored] = m.scaling[*source.stored];
-  } else if (!source.sums) {
-    bare.precision[source.step] = m.precision[source.step];
-  } else {
-    (*source.sums == AttentionProduct::qk ? bare.accumulator.qk : bare.accumulator.pv) = accumulator_of(m, *source.sums);
-  }
-  return bare;
+/// `m` with `source` as in `from`.
+Method with_one(Method m, const Method& from, const ErrorSource& source) {
+  if (source.stored)
+    m.scaling[*source.stored] = from.scaling[*source.stored];
+  else if (!source.sums)
+    m.precision[source.step] = from.precision[source.step];
+  else if (*source.sums == AttentionProduct::qk)
+    m.accumulator.qk = from.accumulator.qk;
+  else
+    m.accumulator.pv = from.accumulator.pv;
+  return m;
 }
 
 /// a, a without any source, then for each source a without it and a with it alone.
@@ -80,14 +81,7 @@ std::string_view what(const ErrorSource& source) {
 }
 
 Method made_exact(Method m, const ErrorSource& source) {
-  if (source.stored) {
-    m.scaling[*source.stored] = {};
-  } else if (!source.sums) {
-    m.precision[source.step] = exact;
-  } else {
-    (*source.sums == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) = Accumulator::f64;
-  }
-  return m;
+  return with_one(std::move(m), {.accumulator = {Accumulator::f64, Accumulator::f64}}, source);
 }
 
 Method without_rounding(Method m) {
@@ -99,17 +93,10 @@ Attribution attribute(const Experiment& experiment, const Options& options) {
   const std::vector<ErrorSource> steps =
       is_emulated(experiment.a.algorithm) ? sources_of(experiment.a) : std::vector<ErrorSource>{};
   const std::vector<Deviation> errors = errors_of(experiment, variants(experiment.a, steps), options);
-  Attribution a{.experiment = experiment,
-                .total = weighed(errors[0]),
-                .floor = weighed(errors[1]),
-                .steps = {},
-                .combined_rms = 0,
-                .interaction = 0};
+  Attribution a{.experiment = experiment, .total = weighed(errors[0]), .floor = weighed(errors[1])};
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    StepShare share{
-        .source = steps[i], .without = weighed(errors[2 + 2 * i]), .alone = weighed(errors[3 + 2 * i]), .relief = 0};
-    share.relief = a.total.mean_abs - share.without.mean_abs;
-    a.steps.push_back(share);
+    const StepError without = weighed(errors[2 + 2 * i]), alone = weighed(errors[3 + 2 * i]);
+    a.steps.push_back({steps[i], without, alone, a.total.mean_abs - without.mean_abs});
   }
   sort_by_relief(a.steps);
   a.combined_rms = combined(a.floor, a.steps);

@@ -50,9 +50,9 @@ struct StepShare {
 /// same throughout. A method that is not emulated has no steps.
 struct Attribution {
   Experiment experiment;
-  StepError total;               ///< as the experiment has it
-  StepError floor;               ///< with every step exact: the cost of the working type alone
-  std::vector<StepShare> steps;  ///< those that avoid most NaN and infinities first, then by relief, largest first
+  StepError total;                 ///< as the experiment has it
+  StepError floor;                 ///< with every step exact: the cost of the working type alone
+  std::vector<StepShare> steps{};  ///< those that avoid most NaN and infinities first, then by relief, largest first
   /// sqrt(floor^2 + sum over steps of (alone^2 - floor^2)) of the rms: the total error if the errors of the steps, each as it
   /// is alone, were independent.
   double combined_rms = 0;

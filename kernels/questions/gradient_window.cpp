@@ -1,7 +1,6 @@
 #include "kernels/questions/gradient_window.h"
 
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "kernels/parallel/parallel.h"
@@ -9,15 +8,6 @@
 #include "kernels/stop_token.h"
 
 namespace attoscope {
-namespace {
-
-std::vector<int> numbers_from(int first, int count) {
-  std::vector<int> all(static_cast<std::size_t>(count));
-  std::iota(all.begin(), all.end(), first);
-  return all;
-}
-
-}  // namespace
 
 GradientWindow gradient_window(const ScoreQuestion& question, const Options& options) {
   check_window(question);
@@ -28,7 +18,7 @@ GradientWindow gradient_window(const ScoreQuestion& question, const Options& opt
     const auto ask = [&](PartialBackward* pass, std::vector<double> PairValues::* to) {
       GradientPairs pairs;
       if (pass != nullptr)
-        pairs = pass->pairs(numbers_from(question.first_row, question.rows), numbers_from(question.first_key, question.keys));
+        pairs = pass->pairs(numbers(question.rows, question.first_row), numbers(question.keys, question.first_key));
       const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
       for (std::vector<double>* x : {&pairs.p, &pairs.dp, &pairs.ds})
         x->resize(cells, std::numeric_limits<double>::quiet_NaN());

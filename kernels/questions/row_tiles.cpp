@@ -55,15 +55,6 @@ void second_pass(const Job<T>& job, int row, std::vector<RowTile<T>>& tiles) {
     }
 }
 
-}  // namespace
-
-template <class T>
-Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
-  return operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
-}
-
-namespace {
-
 /// The inputs of a, or of b, which may round them once more.
 template <class T>
 Operands<T> own_operands(const Experiment& e, bool of_b, const StopSign& stop) {
@@ -74,6 +65,11 @@ Operands<T> own_operands(const Experiment& e, bool of_b, const StopSign& stop) {
 }
 
 }  // namespace
+
+template <class T>
+Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
+  return operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
+}
 
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog* log) {

@@ -34,7 +34,7 @@ std::vector<int> tiles_of(const Method& m, int keys, const ScheduleLists& lists)
 /// The splits for a tile size; a given list is taken whole.
 std::vector<int> splits_of(const Method& m, int keys, int block_k, const ScheduleLists& lists) {
   if (!lists.splits.empty()) return lists.splits;
-  const int own = schedule_of(m).splits;
+  const int own = m.algorithm == Algorithm::split_kv ? m.splits : 1;
   return accepted(own, usual_splits, [&](int x) {
     const bool is_own = x == own && block_k == m.block_k, fits = x <= tile_count(keys, block_k);
     return is_own || (fits && (x == 1 || has<&AlgorithmInfo::may_split>(m.algorithm)));
@@ -72,10 +72,6 @@ void add(std::vector<Schedule>& all, const Schedule& s) {
 std::string sums_name(const Schedule& s) {
   const Accumulators& x = s.accumulator;
   return std::string(name(x.qk)) + (x.qk == x.pv ? "" : "/" + std::string(name(x.pv)));
-}
-
-Schedule schedule_of(const Method& m) {
-  return {m.algorithm == Algorithm::split_kv ? m.splits : 1, m.block_k, m.reverse_keys, m.accumulator};
 }
 
 Method with_schedule(Method m, const Schedule& s) {

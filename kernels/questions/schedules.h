@@ -27,8 +27,6 @@ constexpr std::string_view order_name(const Schedule& s) { return s.reverse_keys
 /// Accumulator of both products, or q.k and P.V if they differ: "h100", "h100/fma".
 std::string sums_name(const Schedule& s);
 
-/// The method's own schedule.
-Schedule schedule_of(const Method& m);
 /// The method under another schedule. With splits it is split_kv, without flash2; any other algorithm stays.
 Method with_schedule(Method m, const Schedule& s);
 /// Values whose combinations are the schedules; empty lists: the usual ones, the method's own first.

@@ -10,17 +10,13 @@ using Kind = Slip::Kind;
 using M = Mask::Kind;
 
 void add_keys(SuspectList& list, std::string text, std::function<Keys(int)> keys) {
-  SoftmaxVariant v = list.right();
-  v.keys = std::move(keys);
-  list.add(Kind::mask, std::move(text), v);
+  list.add_with(Kind::mask, std::move(text), [&](SoftmaxVariant& v) { v.keys = std::move(keys); });
 }
 
 void add_mask(SuspectList& list, std::string text, const Mask& mask) {
   Problem p = list.problem();
   p.mask = mask;
-  SoftmaxVariant v = list.right();
-  v.keys = [p](int row) { return visible_keys(p, row); };
-  list.add(Kind::mask, std::move(text), v, p);
+  list.add_problem(Kind::mask, std::move(text), p);
 }
 
 /// The mask in a sentence, and a causal mask without it.
@@ -102,10 +98,7 @@ void add_shifted(SuspectList& list) {
 }
 
 void add_hidden_score(SuspectList& list, std::string text, double value, bool adds) {
-  SoftmaxVariant v = list.right();
-  v.hidden_score = value;
-  v.adds_hidden = adds;
-  list.add(Kind::mask, std::move(text), v);
+  list.add_with(Kind::mask, std::move(text), [&](SoftmaxVariant& v) { v.hidden_score = value, v.adds_hidden = adds; });
 }
 
 /// Adds hidden keys with a finite score, which counts if a row sees no key, or none with a score far above it.
@@ -132,13 +125,13 @@ void add_tensors(SuspectList& list) {
   if (!own) return;
   const Problem& p = list.problem();
   const auto with = [&](std::string text, std::shared_ptr<const MaskTensor> mask) {
-    SoftmaxVariant v = list.right();
-    v.mask = mask;
-    v.keys = [rule = p.mask, at = diagonal(p), n_k = list.shape().n_k, mask](int row) {
-      const Keys keys = visible_keys(rule, row + at, n_k);
-      return mask ? mask->view().within(row, keys) : keys;
-    };
-    list.add(Kind::mask, std::move(text), v);
+    list.add_with(Kind::mask, std::move(text), [&](SoftmaxVariant& v) {
+      v.mask = mask;
+      v.keys = [rule = p.mask, at = diagonal(p), n_k = list.shape().n_k, mask](int row) {
+        const Keys keys = visible_keys(rule, row + at, n_k);
+        return mask ? mask->view().within(row, keys) : keys;
+      };
+    });
   };
   with("the mask tensor ignored", nullptr);
   const int heads = list.heads().read ? list.heads().count : 0;

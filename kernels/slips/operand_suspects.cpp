@@ -68,9 +68,7 @@ void add_rows_of_V(SuspectList& list) {
   list.add_values(Kind::tail, "the last row of V in the place of the one before it, too",
                   [n](int j) { return j == n - 2 ? n - 1 : j; });
   list.add_values(Kind::tail, "the last row of V never read (zeros)", [n](int j) { return j == n - 1 ? -1 : j; });
-  SoftmaxVariant v = list.right();
-  v.repeated_from = n - 1;
-  list.add(Kind::tail, "the last row of K and V counted twice", v);
+  list.add_with(Kind::tail, "the last row of K and V counted twice", [n](auto& v) { v.repeated_from = n - 1; });
 }
 
 /// A change that takes each element from another place, from(i, c).

@@ -35,12 +35,6 @@ SuspectList::AsSeen SuspectList::as_seen() const {
   };
 }
 
-void SuspectList::add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {
-  SoftmaxVariant v = right_;
-  v.value_row = std::move(value_row);
-  add(kind, std::move(text), std::move(v));
-}
-
 namespace {
 
 using Kind = Slip::Kind;
@@ -48,11 +42,9 @@ using Kind = Slip::Kind;
 void add_scale(SuspectList& list, Kind kind, const char* text, double scale) {
   const double right = list.right().scale;
   if (!(scale > 0) || !std::isfinite(scale) || std::abs(scale - right) <= 1e-12 * right) return;
-  SoftmaxVariant v = list.right();
-  v.scale = scale;
   Problem p = list.problem();
   p.scale = scale;
-  list.add(kind, text, v, p);
+  list.add_problem(kind, text, p);
 }
 
 void add_scales(SuspectList& list) {
@@ -72,29 +64,22 @@ void add_scales(SuspectList& list) {
     add_scale(list, Kind::scale, "the scale 1/sqrt(d_v) instead of 1/sqrt(d)", 1 / std::sqrt(static_cast<double>(d_v)));
   add_scale(list, Kind::exponential, "exp2 without log2 e", right * std::numbers::ln2);
   add_scale(list, Kind::exponential, "exp with a log2 e meant for exp2", right * std::numbers::log2e);
-  SoftmaxVariant v = list.right();
-  v.scale = v.alibi = 0;
-  list.add(Kind::scale, "scores that are all equal (a mean of V)", v);
+  list.add_with(Kind::scale, "scores that are all equal (a mean of V)", [](auto& v) { v.scale = v.alibi = 0; });
 }
 
-/// Adds a changed softmax that is the right one of a changed problem.
+/// Adds the right softmax of a changed problem.
 void add_edited(SuspectList& list, const char* text, auto edit) {
-  SoftmaxVariant v = list.right();
   Problem p = list.problem();
-  edit(v, p);
-  list.add(Kind::bias, text, v, p);
+  edit(p);
+  list.add_problem(Kind::bias, text, p);
 }
 
 /// Adds soft caps S = cap * tanh(S / cap) with a factor that is missing or in another place.
 void add_soft_caps(SuspectList& list) {
   const double cap = list.problem().softcap;
   if (cap == 0) return;
-  add_edited(list, "a missing soft cap", [](auto& v, auto& p) { v.softcap = p.softcap = 0; });
-  const auto add = [&](const char* text, auto edit) {
-    SoftmaxVariant v = list.right();
-    edit(v);
-    list.add(Kind::bias, text, v);
-  };
+  add_edited(list, "a missing soft cap", [](auto& p) { p.softcap = 0; });
+  const auto add = [&](const char* text, auto edit) { list.add_with(Kind::bias, text, edit); };
   add("a soft cap before the scale instead of after it", [](auto& v) { v.caps_before_scale = true; });
   if (cap == 1) return;
   add("a soft cap folded into the scale: tanh(S / cap) is not multiplied by cap", [](auto& v) { v.cap_factor = 1; });
@@ -106,19 +91,17 @@ void add_biases(SuspectList& list) {
   add_soft_caps(list);
   const Problem& p = list.problem();
   if (p.alibi != 0) {
-    add_edited(list, "a missing ALiBi slope", [](auto& v, auto& q) { v.alibi = q.alibi = 0; });
-    add_edited(list, "an ALiBi slope of the wrong sign", [](auto& v, auto& q) { v.alibi = q.alibi = -q.alibi; });
+    add_edited(list, "a missing ALiBi slope", [](auto& q) { q.alibi = 0; });
+    add_edited(list, "an ALiBi slope of the wrong sign", [](auto& q) { q.alibi = -q.alibi; });
   }
-  if (p.sink) add_edited(list, "a missing sink", [](auto& v, auto& q) { v.sink.reset(), q.sink.reset(); });
-  if (!p.sink) add_edited(list, "one extra logit of 0 in every row sum", [](auto& v, auto& q) { v.sink = q.sink = 0.0; });
+  if (p.sink) add_edited(list, "a missing sink", [](auto& q) { q.sink.reset(); });
+  if (!p.sink) add_edited(list, "one extra logit of 0 in every row sum", [](auto& q) { q.sink = 0.0; });
 }
 
 void add_divisions(SuspectList& list) {
-  SoftmaxVariant v = list.right();
-  v.divides = false;
-  list.add(Kind::division, "a missing division by l", v);
-  v.subtracts_max = false;
-  list.add(Kind::division, "a missing division by l, and exp(S) without its max subtracted", v);
+  list.add_with(Kind::division, "a missing division by l", [](auto& v) { v.divides = false; });
+  list.add_with(Kind::division, "a missing division by l, and exp(S) without its max subtracted",
+                [](auto& v) { v.divides = v.subtracts_max = false; });
 }
 
 /// Adds inputs in another format than the golden value's: no mistake of the kernel.

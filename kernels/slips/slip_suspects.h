@@ -53,8 +53,19 @@ class SuspectList {
   /// The same over another head.
   void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem = {});
   void add(Suspect suspect) { suspects_.push_back(std::move(suspect)); }
+  /// The right softmax with a change.
+  template <class Change>
+  void add_with(Slip::Kind kind, std::string text, const Change& change) {
+    SoftmaxVariant v = right_;
+    change(v);
+    add(kind, std::move(text), std::move(v));
+  }
+  /// The right softmax of another problem.
+  void add_problem(Slip::Kind kind, std::string text, const Problem& p) { add(kind, std::move(text), right_softmax(p), p); }
   /// Keys combined with other rows of V than their own: value_row(key), negative for zeros.
-  void add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row);
+  void add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {
+    add_with(kind, std::move(text), [&](SoftmaxVariant& v) { v.value_row = std::move(value_row); });
+  }
 
   const Experiment& experiment() const { return e_; }
   const Problem& problem() const { return e_.problem; }

@@ -29,15 +29,11 @@ class TileSuspects {
 
  private:
   void add_stale(const char* text, bool o, bool l) {
-    SoftmaxVariant v = list_.right();
-    v.stale_tile = tile_, v.stale_O = o, v.stale_l = l;
-    list_.add(Kind::rescale, text + of_, v);
+    list_.add_with(Kind::rescale, text + of_, [&](auto& v) { v.stale_tile = tile_, v.stale_O = o, v.stale_l = l; });
   }
 
   void add_stale_max(const char* text, StaleMax kind) {
-    SoftmaxVariant v = list_.right();
-    v.stale_tile = tile_, v.stale_max = kind;
-    list_.add(Kind::rescale, text + of_, v);
+    list_.add_with(Kind::rescale, text + of_, [&](auto& v) { v.stale_tile = tile_, v.stale_max = kind; });
   }
   void add_stale_max() {
     if (list_.problem().sink) return;
@@ -48,9 +44,9 @@ class TileSuspects {
   }
 
   void add_end(const char* text, std::function<int(int)> end) {
-    SoftmaxVariant v = list_.right();
-    v.keys = [right = list_.right().keys, end](int i) { return Keys{std::min(right(i).first, end(i)), end(i)}; };
-    list_.add(Kind::mask, text + of_, v);
+    list_.add_with(Kind::mask, text + of_, [&](SoftmaxVariant& v) {
+      v.keys = [right = v.keys, end](int i) { return Keys{std::min(right(i).first, end(i)), end(i)}; };
+    });
   }
   /// Adds mistakes in the tile in which the last visible key lies.
   void add_mask() {
@@ -64,21 +60,17 @@ class TileSuspects {
   /// Adds mistakes in the last, partial tile of keys.
   void add_tail() {
     const int rest = n_k_ % tile_, last = n_k_ - rest;
-    SoftmaxVariant v = list_.right();
-    v.keys = [right = list_.right().keys, last](int i) { return Keys{right(i).first, std::min(right(i).end, last)}; };
-    list_.add(Kind::tail, "the last, partial tile of keys left out" + of_, v);
-    if (rest > 1) {  // of one key: see the last row of K and V
-      v = list_.right();
-      v.repeated_from = last;
-      list_.add(Kind::tail, "the keys of the last, partial tile counted twice" + of_, v);
-    }
+    list_.add_with(Kind::tail, "the last, partial tile of keys left out" + of_, [&](SoftmaxVariant& v) {
+      v.keys = [right = v.keys, last](int i) { return Keys{right(i).first, std::min(right(i).end, last)}; };
+    });
+    if (rest > 1)  // of one key: see the last row of K and V
+      list_.add_with(Kind::tail, "the keys of the last, partial tile counted twice" + of_,
+                     [&](auto& v) { v.repeated_from = last; });
     if (list_.problem().mask.kind != Mask::Kind::none) return;
-    v = list_.right();
-    v.extra_keys = tile_ - rest;
-    list_.add(Kind::tail,
-              "the " + std::to_string(tile_ - rest) + (tile_ - rest > 1 ? " keys" : " key") +
-                  " behind the last one counted in l" + of_,
-              v);
+    const int more = tile_ - rest;
+    list_.add_with(Kind::tail,
+                   "the " + std::to_string(more) + (more > 1 ? " keys" : " key") + " behind the last one counted in l" + of_,
+                   [&](auto& v) { v.extra_keys = more; });
   }
 
   void add_in_tail(const std::string& text, std::function<int(int)> from) {
@@ -114,9 +106,7 @@ class TileSuspects {
 void add_runs(SuspectList& list) {
   for (int runs = 2; runs <= 64 && runs < list.shape().n_k; runs *= 2) {
     const auto add = [&](const char* text, double power) {
-      SoftmaxVariant v = list.right();
-      v.runs = {runs, power};
-      list.add(Kind::rescale, std::to_string(runs) + text, v);
+      list.add_with(Kind::rescale, std::to_string(runs) + text, [&](auto& v) { v.runs = {runs, power}; });
     };
     add(" splits averaged instead of merged by their log-sum-exp", 0);
     if (list.problem().sink) continue;
