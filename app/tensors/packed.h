@@ -13,7 +13,7 @@
 #include "app/tensors/head_layout.h"
 #include "app/tensors/readers.h"
 #include "kernels/experiment/tensor_spec.h"
-#include "kernels/slips/stored_keys.h"
+#include "kernels/slips/slips.h"
 
 namespace attoscope::app {
 

@@ -327,17 +327,15 @@ struct HeadWithZeros {
 
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {
-  if (std::optional<Slip> slip = zeros_without_keys(output, judged)) {
-    known.text = slip->text;
-    return {.found = std::move(slip), .ranked = {}};
-  }
-  if (output.problem.empty_rows == EmptyRule::nan) {
+  std::optional<Slip> odd = zeros_without_keys(output, judged);
+  if (!odd && output.problem.empty_rows == EmptyRule::nan) {
     const HeadWithZeros head(output, judged);
     return slips_of(head.output, head.judged, all_heads, options, known);
   }
-  if (std::optional<Slip> slip = nonfinite_slip(with_seen_inputs(output), judged)) {
-    known.text = slip->text;
-    return {.found = std::move(slip), .ranked = {}};
+  if (!odd) odd = nonfinite_slip(with_seen_inputs(output), judged);
+  if (odd) {
+    known.text = odd->text;
+    return {.found = std::move(odd)};
   }
   const OtherHeads heads = read_once(all_heads);
   const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
@@ -380,7 +378,7 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
   if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output), judged)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
   int fit = known.fit;
-  std::optional<Slip> slip = fit < 0 ? find_slip_like(known.text, result, heads, options)
+  std::optional<Slip> slip = fit < 0 ? find_slips(result, heads, options, known.text).found
                                      : fitted_to_seen(output, judged, result, heads, options, fit);
   if (slip && !alike(slip->text, known.text)) slip.reset();
   return slip;

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "kernels/experiment/stop_sign.h"
-#include "kernels/judge/rivals.h"
 #include "kernels/judge/tolerance.h"
-#include "kernels/slips/other_roundings.h"
 #include "kernels/slips/slips.h"
 
 namespace attoscope {

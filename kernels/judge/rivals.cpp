@@ -1,7 +1,6 @@
-#include "kernels/judge/rivals.h"
-
-#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/tolerance.h"
 
 namespace attoscope {
 namespace {

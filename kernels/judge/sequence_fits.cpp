@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kernels/judge/wrong_output.h"
-#include "kernels/slips/stored_keys.h"
 
 namespace attoscope {
 namespace {

@@ -15,8 +15,6 @@
 namespace attoscope {
 namespace {
 
-// --- factors of V ------------------------------------------------------------------------------------------------------
-
 /// flash1's factor of a tile's P.V: round(exp(m~ - m)), m~ the tile's own max as it was stored.
 template <class T>
 T tile_share(const Job<T>& job, const RowSteps<T>& steps, const RowTile<T>& tile) {
@@ -98,8 +96,6 @@ std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile
   return all;
 }
 
-// --- exact weights ----------------------------------------------------------------------------------------------------
-
 /// exp(x - m), in double where x or m is not finite.
 template <class G>
 G shifted_exponential(const G& x, const G& m) {
@@ -134,8 +130,6 @@ std::vector<double> true_weights(const Job<double>& golden, int row, const StopS
     weights.push_back(sink_is_all ? Golden::high(e) * exponential(Golden::high(m) - golden.sink) : Golden::high(e / l));
   return weights;
 }
-
-// --- the window -------------------------------------------------------------------------------------------------------
 
 template <class T>
 class WindowMaker {

@@ -1,8 +1,7 @@
-#include "kernels/slips/other_roundings.h"
-
 #include <cmath>
 #include <numbers>
 
+#include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {

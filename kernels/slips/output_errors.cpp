@@ -16,6 +16,32 @@ double work_of(const Experiment& e, std::size_t rows) {
   return static_cast<double>(rows) * s.n_k * (s.d + s.d_v) / 2;
 }
 
+/// Fit of one row: `count` numbers of the output, the expected ones (NaN: the row sees no key) and golden; `unit`: its rounding
+/// error.
+Fit fit_of_row(const double* output, const double* expected, const double* golden, int count, double unit) {
+  Fit f{.rows = 1};
+  Fit part;
+  for (int c = 0; c < count; ++c) {
+    const double x = output[c], y = expected[c], g = golden[c];
+    if (!std::isfinite(x)) {
+      f.unexplained += std::isfinite(y);
+      continue;
+    }
+    const double wanted = std::isfinite(y) ? y : 0, distance = x - wanted;  // a row without keys may be 0 or NaN
+    part.golden_square += (x - g) * (x - g), part.square += distance * distance;
+    part.apart_square += (wanted - g) * (wanted - g), part.along += (x - g) * (wanted - g);
+    f.output_square += x * x;
+    f.left += distance * distance / (unit * unit);
+    f.largest = std::max(f.largest, std::abs(distance));
+    if (std::isfinite(y)) f.size = std::max(f.size, std::abs(y));
+    ++f.compared;
+  }
+  f.error_square = part.golden_square, f.left_square = part.square;
+  part.telling = f.compared;
+  if (4 * part.apart_square >= unit * unit * static_cast<double>(f.compared)) f.add(part);
+  return f;
+}
+
 }  // namespace
 
 double half_epsilon(const std::string& type) {
@@ -141,30 +167,6 @@ void Fit::add(const Fit& x) {
       left += x.left;
   largest = std::max(largest, x.largest), size = std::max(size, x.size);
   compared += x.compared, unexplained += x.unexplained, rows += x.rows;
-}
-
-Fit fit_of_row(const double* output, const double* expected, const double* golden, int count, double unit) {
-  Fit f{.rows = 1};
-  Fit part;
-  for (int c = 0; c < count; ++c) {
-    const double x = output[c], y = expected[c], g = golden[c];
-    if (!std::isfinite(x)) {
-      f.unexplained += std::isfinite(y);
-      continue;
-    }
-    const double wanted = std::isfinite(y) ? y : 0, distance = x - wanted;  // a row without keys may be 0 or NaN
-    part.golden_square += (x - g) * (x - g), part.square += distance * distance;
-    part.apart_square += (wanted - g) * (wanted - g), part.along += (x - g) * (wanted - g);
-    f.output_square += x * x;
-    f.left += distance * distance / (unit * unit);
-    f.largest = std::max(f.largest, std::abs(distance));
-    if (std::isfinite(y)) f.size = std::max(f.size, std::abs(y));
-    ++f.compared;
-  }
-  f.error_square = part.golden_square, f.left_square = part.square;
-  part.telling = f.compared;
-  if (4 * part.apart_square >= unit * unit * static_cast<double>(f.compared)) f.add(part);
-  return f;
 }
 
 }  // namespace attoscope

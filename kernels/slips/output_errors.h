@@ -41,10 +41,6 @@ struct Fit {
   double mean_left() const { return left / static_cast<double>(std::max<std::int64_t>(1, compared)); }
 };
 
-/// Fit of one row: `count` numbers of the output, the expected ones (NaN: the row sees no key) and golden; `unit`: its rounding
-/// error.
-Fit fit_of_row(const double* output, const double* expected, const double* golden, int count, double unit);
-
 /// Half an ulp of 1 of a type as files name it; 0 for one unknown.
 double half_epsilon(const std::string& type);
 

@@ -34,13 +34,6 @@ std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads&
 std::vector<Suspect> layout_suspects(const Result& result, const Matrix& output, std::span<const int> rows,
                                      const Cancelled& cancelled);
 
-/// True if these are the same but for their numbers.
-bool alike(std::string text, std::string other);
-
-/// The slip of `find_slips` that has this text but for its numbers; none where none that has it explains the error.
-std::optional<Slip> find_slip_like(const std::string& text, const Result& result, const OtherHeads& heads,
-                                   const Options& options);
-
 /// The problem's right output, and the suspects in the order in which they were added.
 class SuspectList {
  public:

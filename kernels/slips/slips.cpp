@@ -18,7 +18,6 @@ constexpr double most_left = 0.9;  ///< of the error by a suspect that is ranked
 
 class SlipFinder {
  public:
-  /// `like`: of which suspects are tried alone; "": all.
   SlipFinder(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like)
       : r_(result), e_(result.experiment), heads_(heads), options_(options), like_(like), errors_(result, options) {}
 
@@ -169,10 +168,6 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
   return all;
 }
 
-SlipSearch found_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
-  return on_threads(options.threads, [&] { return SlipFinder(result, heads, options, like).find(); });
-}
-
 /// True if the format has all of these numbers. Of bf16, tf32 and fp32 the bits of a float tell.
 bool holds(const Format& f, const std::vector<double>& x) {
   if (f.exponent_bits != 8 || f.mantissa_bits > 23)
@@ -189,18 +184,13 @@ bool holds(const Format& f, const std::vector<double>& x) {
 
 }  // namespace
 
-SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Options& options) {
-  return found_slips(result, heads, options, "");
+SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
+  return on_threads(options.threads, [&] { return SlipFinder(result, heads, options, like).find(); });
 }
 
 bool alike(std::string text, std::string other) {
   for (std::string* x : {&text, &other}) std::erase_if(*x, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   return text == other;
-}
-
-std::optional<Slip> find_slip_like(const std::string& text, const Result& result, const OtherHeads& heads,
-                                   const Options& options) {
-  return found_slips(result, heads, options, text).found;
 }
 
 std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const Options& options) {

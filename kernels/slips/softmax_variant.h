@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/matrix.h"
 
 namespace attoscope {
 
