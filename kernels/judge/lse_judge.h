@@ -32,9 +32,8 @@ struct LseSlip {
   std::string text;  ///< "the max is left out: it is ln l"
 };
 
-/// The judgement on one head in one base. An error of L is, to first order, the mean error of the scores weighted by P, plus
-/// that of l: u (4 + the largest |score| that the row could have + |L|). A query may be off by 2 kappa times that and half a
-/// unit in the last place of the stored format; kappa is the largest |error| over it of all rivals and rows, at least 1.
+/// The judgement on one head in one base. A query may be off by 2 kappa times the error that is expected of it, and half a unit
+/// in the last place of the stored format: see README.md.
 struct LseJudgement {
   bool rounded = false;
   std::string as;                    ///< "its scores are rounded to bf16": what else than the usual explains it; "" none

@@ -1,13 +1,7 @@
 /// The allowed error of a correct kernel's output, for every element, derived from the errors of rivals on the same
 /// tensors.
 ///
-/// To first order an error of O[i, c] is a sum over keys of P[i, j] V[j, c] times a relative error of P[i, j] or of its score,
-/// so that errors are as large as w[i, c] = sqrt(sum_j P[i, j]^2 V[j, c]^2); sums of n_k terms in fp32 add u sqrt(n_k) |O[i,
-/// c]|. Rivals tell by which factor: kappa[i] is the largest |error| / w of all of them in the row, or, if larger, what it is
-/// in nine of ten rows, rows being compared by what their rounding errors are at first sight, u_P + u (4 + the largest |score|
-/// that Q[i] and K could have); and at least that. An element may be off by 2 kappa[i] w[i, c] and half a unit in the last
-/// place of the output's format.
-///
+/// README.md says how: an element may be off by 2 kappa[i] w[i, c] and half a unit in the last place of the output's format.
 /// Rows that see a NaN, or an infinite score, have no finite attention, and take no part in this: see `is_due`.
 #pragma once
 

@@ -148,15 +148,7 @@ class RecordedSteps {
     Line made = std::move(lines_[{*line.kind, tile < 0 ? -1 : place}]);
     if (line.kind == StepKind::output) add_blocks(made, keys);
     std::ranges::stable_sort(made, {}, &Line::value_type::first);
-    RowStep step{.kind = *line.kind,
-                 .pass = pass_,
-                 .tile = tile,
-                 .keys = keys,
-                 .reads = reads_,
-                 .bytes = moved_,
-                 .state = {},
-                 .exact = {},
-                 .numbers = {}};
+    RowStep step{.kind = *line.kind, .pass = pass_, .tile = tile, .keys = keys, .reads = reads_, .bytes = moved_};
     for (const auto& [rank, number] : made) step.numbers.push_back(number);
     advance(step);
     step.alpha = alpha_;

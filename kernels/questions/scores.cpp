@@ -200,19 +200,18 @@ void check_window(const ScoreQuestion& q) {
                                 " cells, expected at most " + std::to_string(max_window_cells));
 }
 
-ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
-  const ScoreQuestion& q = question;
+ScoreWindow scores(const ScoreQuestion& q, const Options& options) {
   refuse(q.experiment, options.threads);
   check_window(q);
   if (!is_emulated(q.experiment.a.algorithm))
     throw std::invalid_argument("scores: method a is `" + std::string(name(q.experiment.a.algorithm)) +
                                 "`, which shows no scores; expected an emulated algorithm");
-  ScoreWindow window{.question = question, .S = {}, .P = {}, .weight = {}};
-  const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
+  ScoreWindow window{.question = q, .S = {}, .P = {}, .weight = {}};
+  const std::size_t cells = at(q.rows) * at(q.keys);
   for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());
   const StopToken stop(options.cancelled);
   on_threads(options.threads, [&] {
-    works_in_double(question.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
+    works_in_double(q.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
   });
   return window;
 }

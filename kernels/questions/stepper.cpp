@@ -89,6 +89,54 @@ void take_stored_P(StepStorage& storage, const RoundingLog& log, const StepQuest
   (q.scaling.P.shifts ? storage.lift : storage.P_factor) = q.scaling.P.factor;
 }
 
+template <class T>
+std::vector<double> row_of(const std::vector<T>& x, int row, int d, int columns) {
+  const auto first = x.begin() + static_cast<std::ptrdiff_t>(row) * d;
+  return {first, first + columns};
+}
+
+/// Takes the factors that follow the products.
+template <class T>
+void take_factors(StepStorage& storage, const OperandScales<T>& x, int row, int n, int columns) {
+  storage.factor_in_exponent = x.is_one;
+  for (int j = 0; !x.q.empty() && j < n; ++j) {
+    const auto of_q = static_cast<std::size_t>(x.is_one ? 0 : row), of_k = static_cast<std::size_t>(x.is_one ? 0 : j);
+    storage.S_factor.push_back(static_cast<double>(x.q[of_q] * x.k[of_k]));
+  }
+  if (!x.bias.empty()) storage.S_added = row_of(x.bias, row / x.bias_rows, n, n);
+  if (!x.o.empty()) storage.O_factor = row_of(x.o, 0, columns, columns);
+  if (!x.o_offset.empty()) storage.O_offset = row_of(x.o_offset, 0, columns, columns);
+}
+
+template <class T>
+StepStorage storage_in(const Experiment& e, int row, int columns) {
+  const Problem& p = e.problem;
+  const Scalings& s = e.a.scaling;
+  const Operands<T> given = operands<T>(*raw_inputs(p), e.a.precision[Step::input], e.format, p.seed);
+  Scalings moves = s;
+  moves.Q = moves.K = moves.V = {};
+  const Operands<T> moved = scaled_operands(given, moves, shape_of(p), e.format, p.seed);
+  StepStorage storage;
+  const auto stored = [&](const std::vector<T>& x, ScaledTensor t, Keys rows, int count) {
+    StoredNumbers<T> all{x, std::vector<T>(x.size(), T{1}), x};
+    if (s[t].is_on())
+      all = stored_numbers(x, p.n, p.d, s[t], t, e.format,
+                           static_cast<T>(largest_of_all(given.all_heads.get(), s[t], t, StopSign{})));
+    std::vector<StoredVector> vectors;
+    for (int i = rows.first; i < rows.end; ++i)
+      vectors.push_back({.given = row_of(x, i, p.d, count),
+                         .elements = row_of(all.elements, i, p.d, count),
+                         .scales = row_of(all.scales, i, p.d, count),
+                         .operands = row_of(all.operands, i, p.d, count)});
+    return vectors;
+  };
+  storage.q = stored(moved.q, ScaledTensor::Q, {row, row + 1}, p.d)[0];
+  storage.k = stored(moved.k, ScaledTensor::K, {0, p.n}, p.d);
+  storage.v = stored(moved.v, ScaledTensor::V, {0, p.n}, columns);
+  take_factors(storage, scaled_operands(given, s, shape_of(p), e.format, p.seed).scales, row, p.n, columns);
+  return storage;
+}
+
 /// Records the steps, and compares the run with the kernel's own; `parts` selects them, of a run with or without its roundings.
 template <class T>
 Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& parts) {
@@ -98,7 +146,7 @@ Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& 
   RoundingLog log;
   const RowRun<T> run = row_run(job, parts.row, never, &log), own = row_run(job, parts.row, never);
   RecordedSteps<T> recorded(job, run, log, parts);
-  StepStorage storage = step_storage(e, parts.row, parts.columns);
+  StepStorage storage = e.a.scaling.stores() ? storage_in<T>(e, parts.row, parts.columns) : StepStorage{};
   take_stored_P(storage, log, q);
   return {.question = q,
           .passes = recorded.passes(),
@@ -109,9 +157,7 @@ Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& 
           .exponent_factor = static_cast<double>(job.exp2.scale),
           .exponent_shift = static_cast<double>(job.exp2.shift),
           .storage = std::move(storage),
-          .exact_P = {},
           .output = {run.output.begin(), run.output.begin() + parts.columns},
-          .exact_output = {},
           .same_bits = same_numbers(run.output, own.output) && std::ranges::equal(run.tiles, own.tiles, same_tiles_of_runs<T>)};
 }
 
@@ -163,8 +209,6 @@ void join(Steps& rounded, Steps exact) {
     for (std::size_t k = 0; k < rounded.steps[i].numbers.size(); ++k)
       rounded.steps[i].numbers[k].exact = units.number(exact.steps[i].numbers[k]);
   }
-  for (double& x : exact.P) x = units.P(x);
-  rounded.exact_P = std::move(exact.P);
   rounded.exact_output = std::move(exact.output);
   rounded.same_bits = rounded.same_bits && exact.same_bits;
 }
@@ -180,63 +224,10 @@ std::vector<double> widened(const std::vector<double>& x, int d, int width) {
 /// Q, K and V of the question.
 Tensors tensors_of(const StepQuestion& q) {
   const int n = static_cast<int>(q.scores.size()), d = std::max(q.d, q.rows.d);
-  const bool has_rows = q.rows.d > 0;
+  if (q.rows.d > 0)
+    return {n, n, d, d, widened(q.rows.q, q.rows.d, d), widened(q.rows.k, q.rows.d, d), widened(q.values, q.d, d)};
   const std::vector<double> ones(q.scores.size(), 1.0);
-  return {n,
-          n,
-          d,
-          d,
-          widened(has_rows ? q.rows.q : ones, has_rows ? q.rows.d : 1, d),
-          widened(has_rows ? q.rows.k : q.scores, has_rows ? q.rows.d : 1, d),
-          widened(q.values, q.d, d)};
-}
-
-template <class T>
-std::vector<double> row_of(const std::vector<T>& x, int row, int d, int columns) {
-  const auto first = x.begin() + static_cast<std::ptrdiff_t>(row) * d;
-  return {first, first + columns};
-}
-
-/// Takes the factors that follow the products.
-template <class T>
-void take_factors(StepStorage& storage, const OperandScales<T>& x, int row, int n, int columns) {
-  storage.factor_in_exponent = x.is_one;
-  for (int j = 0; !x.q.empty() && j < n; ++j) {
-    const auto of_q = static_cast<std::size_t>(x.is_one ? 0 : row), of_k = static_cast<std::size_t>(x.is_one ? 0 : j);
-    storage.S_factor.push_back(static_cast<double>(x.q[of_q] * x.k[of_k]));
-  }
-  if (!x.bias.empty()) storage.S_added = row_of(x.bias, row / x.bias_rows, n, n);
-  if (!x.o.empty()) storage.O_factor = row_of(x.o, 0, columns, columns);
-  if (!x.o_offset.empty()) storage.O_offset = row_of(x.o_offset, 0, columns, columns);
-}
-
-template <class T>
-StepStorage storage_in(const Experiment& e, int row, int columns) {
-  const Problem& p = e.problem;
-  const Scalings& s = e.a.scaling;
-  const Operands<T> given = operands<T>(*raw_inputs(p), e.a.precision[Step::input], e.format, p.seed);
-  Scalings moves = s;
-  moves.Q = moves.K = moves.V = {};
-  const Operands<T> moved = scaled_operands(given, moves, shape_of(p), e.format, p.seed);
-  StepStorage storage;
-  const auto stored = [&](const std::vector<T>& x, ScaledTensor t, Keys rows, int count) {
-    StoredNumbers<T> all{x, std::vector<T>(x.size(), T{1}), x};
-    if (s[t].is_on())
-      all = stored_numbers(x, p.n, p.d, s[t], t, e.format,
-                           static_cast<T>(largest_of_all(given.all_heads.get(), s[t], t, StopSign{})));
-    std::vector<StoredVector> vectors;
-    for (int i = rows.first; i < rows.end; ++i)
-      vectors.push_back({.given = row_of(x, i, p.d, count),
-                         .elements = row_of(all.elements, i, p.d, count),
-                         .scales = row_of(all.scales, i, p.d, count),
-                         .operands = row_of(all.operands, i, p.d, count)});
-    return vectors;
-  };
-  storage.q = stored(moved.q, ScaledTensor::Q, {row, row + 1}, p.d)[0];
-  storage.k = stored(moved.k, ScaledTensor::K, {0, p.n}, p.d);
-  storage.v = stored(moved.v, ScaledTensor::V, {0, p.n}, columns);
-  take_factors(storage, scaled_operands(given, s, shape_of(p), e.format, p.seed).scales, row, p.n, columns);
-  return storage;
+  return {n, n, d, d, widened(ones, 1, d), widened(q.scores, 1, d), widened(q.values, q.d, d)};
 }
 
 }  // namespace
@@ -328,11 +319,6 @@ std::vector<double> scores_of_row(const Result& result, int row, int most) {
     scores.push_back(
         PrefixGolden<double>::score(q, result.inputs->k.data() + static_cast<std::ptrdiff_t>(j) * p.d, golden, row, j));
   return scores;
-}
-
-StepStorage step_storage(const Experiment& e, int row, int columns) {
-  if (!e.a.scaling.stores()) return {};
-  return works_in_double(e) ? storage_in<double>(e, row, columns) : storage_in<float>(e, row, columns);
 }
 
 }  // namespace attoscope

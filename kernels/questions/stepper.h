@@ -50,7 +50,7 @@ struct RoundedNumber {
 /// m, l and O as they are stored.
 struct RowState {
   double m = 0, l = 0;
-  std::vector<double> O;  ///< d numbers
+  std::vector<double> O{};  ///< d numbers
 };
 
 /// One execution of one line of the algorithm.
@@ -61,8 +61,8 @@ struct RowStep {
   int reads = 0;                ///< scores read so far, over all passes
   double bytes = 0;             ///< moved between HBM and the chip so far
   double alpha = 1, share = 1;  ///< latest exp(m_old - m_new), and flash1's exp(m~ - m_new)
-  RowState state, exact;        ///< after it
-  std::vector<RoundedNumber> numbers;
+  RowState state{}, exact{};    ///< after it
+  std::vector<RoundedNumber> numbers{};
 };
 
 /// A few numbers of one tensor as they are stored.
@@ -95,8 +95,7 @@ struct Steps {
   double score_unit = 1;                           ///< S and m times this are scores
   double exponent_factor = 1, exponent_shift = 0;  ///< of exp2: 2^(S * factor - m * factor + shift)
   StepStorage storage{};
-  std::vector<double> exact_P;
-  std::vector<double> output, exact_output;
+  std::vector<double> output, exact_output{};
   bool same_bits = false;  ///< the kernel's own run had every S, P, m, alpha, l, O and output of these steps, bit for bit
 };
 
@@ -115,8 +114,5 @@ StepQuestion with_scales_of(StepQuestion question, const Method& method);
 
 /// Scores, before any rounding, of the first keys that a row of an answer's inputs sees, at most so many.
 std::vector<double> scores_of_row(const Result& result, int row, int most);
-
-/// Storage of method a for one row of Q; V's first `columns` columns. P is left out.
-StepStorage step_storage(const Experiment& experiment, int row, int columns);
 
 }  // namespace attoscope

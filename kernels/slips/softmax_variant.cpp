@@ -321,11 +321,7 @@ void VariantHead::set_k(const std::vector<double>& k) {
   k_columns = std::move(by_columns), k_length = std::move(length);
 }
 
-VariantHead variant_head(Tensors t) {
-  VariantHead head{.shape = t.shape(), .q = std::move(t.q), .k_columns = {}, .v = std::move(t.v), .k_length = {}};
-  head.set_k(t.k);
-  return head;
-}
+VariantHead variant_head(Tensors t) { return variant_head(std::make_shared<const Tensors>(std::move(t))); }
 VariantHead variant_head(const std::shared_ptr<const Tensors>& t) {
   const auto shared = [&t](const std::vector<double>& part) { return std::shared_ptr<const std::vector<double>>(t, &part); };
   VariantHead head{.shape = t->shape(), .q = shared(t->q), .k_columns = {}, .v = shared(t->v), .k_length = {}};
