@@ -87,25 +87,6 @@ bool all_fit(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
          whole_of(all, tolerance.golden.cols) <= tolerance.whole;
 }
 
-}  // namespace
-
-HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
-  const Matrix& golden = tolerance.golden;
-  const std::vector<double> none(at(golden.cols));
-  std::vector<RowFinding> all(at(golden.rows));
-  parallel_for(0, golden.rows, [&](int row) {
-    stop.check();
-    const std::size_t first = at(row) * at(golden.cols);
-    all[at(row)] = finding(tolerance, row, &values[first], &golden.values[first], none.data());
-  });
-  HeadJudgement found;
-  found.elements = static_cast<std::int64_t>(values.size());
-  sum_up(found, all, tolerance);
-  return found;
-}
-
-namespace {
-
 /// An output held to a tolerance.
 class Judge {
  public:
@@ -285,23 +266,6 @@ std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& jud
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
-}  // namespace
-
-Judged judge(const JudgedOutput& output, const Options& options) {
-  return on_threads(options.threads, [&] { return judged_as_declared_or_not(output, options); });
-}
-
-double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
-  return on_threads(options.threads, [&] { return Judge(output, judged.tolerance, options).ratio_to(expected); });
-}
-
-double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {
-  const RowFinding f = finding(tolerance, row, output, expected, slack);
-  return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
-}
-
-namespace {
-
 /// A head whose rows without keys hold NaN as they should, as one whose rows hold zeros: slips are looked for in such heads.
 struct HeadWithZeros {
   JudgedOutput output;
@@ -324,6 +288,34 @@ struct HeadWithZeros {
 };
 
 }  // namespace
+
+HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
+  const Matrix& golden = tolerance.golden;
+  const std::vector<double> none(at(golden.cols));
+  std::vector<RowFinding> all(at(golden.rows));
+  parallel_for(0, golden.rows, [&](int row) {
+    stop.check();
+    const std::size_t first = at(row) * at(golden.cols);
+    all[at(row)] = finding(tolerance, row, &values[first], &golden.values[first], none.data());
+  });
+  HeadJudgement found;
+  found.elements = static_cast<std::int64_t>(values.size());
+  sum_up(found, all, tolerance);
+  return found;
+}
+
+Judged judge(const JudgedOutput& output, const Options& options) {
+  return on_threads(options.threads, [&] { return judged_as_declared_or_not(output, options); });
+}
+
+double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
+  return on_threads(options.threads, [&] { return Judge(output, judged.tolerance, options).ratio_to(expected); });
+}
+
+double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {
+  const RowFinding f = finding(tolerance, row, output, expected, slack);
+  return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
+}
 
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {

@@ -81,59 +81,6 @@ Digests digests_on(const std::string& device, const Experiment& e, Options optio
   return r.digests;
 }
 
-}  // namespace
-
-bool GpuCheck::as_written() const {
-  return digests.agree == digests.count &&
-         std::ranges::all_of(kinds, [](const ProductsCheck& k) { return !k.left_out.empty() || !k.fitting().empty(); });
-}
-
-std::vector<NamedExperiment> digest_experiments() {
-  std::vector<NamedExperiment> all;
-  for (const Algorithm algorithm : emulated_algorithms)
-    for (const Format& format : {bf16, fp16, e4m3})
-      for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
-        const Experiment e = small_experiment(algorithm, format, mask);
-        all.push_back({text(e), e});
-      }
-  for (const Accumulator sums : {Accumulator::v100, Accumulator::a100, Accumulator::h100, Accumulator::b200}) {
-    Experiment e = small_experiment(Algorithm::flash2, fp16, Mask::Kind::causal);
-    e.a.accumulator = {sums, sums};
-    all.push_back({text(e) + ", sums of " + std::string(name(sums)), e});
-  }
-  return all;
-}
-
-CheckedGpu checked_gpu(const std::string& device) {
-  const std::vector<int> gpus = devices_of(device);
-  if (gpus.size() != 1) throw std::invalid_argument("device is " + device + ", expected cuda or cuda:K");
-  const int gpu = gpus[0];
-  return {.info = *std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index),
-          .digests = [spec = "cuda:" + std::to_string(gpu)](const Experiment& e,
-                                                            const Options& options) { return digests_on(spec, e, options); },
-          .products = [gpu](const ProductQuestions& q) { return device_products(q, gpu); }};
-}
-
-GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, const GpuCheckWatch& watch) {
-  const StopToken stop(watch.cancelled);
-  const auto doing = [&](const std::string& what) {
-    stop.check();
-    if (watch.doing) watch.doing(what);
-  };
-  GpuCheck check{.question = question, .gpu = gpu.info, .digests = {}};
-  doing("digests");
-  check.digests = digests_check(gpu, watch);
-  if (watch.known) watch.known(check);
-  for (const ProductKind& kind : question.kinds) {
-    doing(name(kind));
-    check.kinds.push_back(products_check(question, kind, gpu, stop));
-    if (watch.known) watch.known(check);
-  }
-  return check;
-}
-
-namespace {
-
 using Names = std::vector<std::string>;
 
 std::string bits_text(float x) {
@@ -228,6 +175,55 @@ std::string products_sentence(const GpuCheck& check) {
 }
 
 }  // namespace
+
+bool GpuCheck::as_written() const {
+  return digests.agree == digests.count &&
+         std::ranges::all_of(kinds, [](const ProductsCheck& k) { return !k.left_out.empty() || !k.fitting().empty(); });
+}
+
+std::vector<NamedExperiment> digest_experiments() {
+  std::vector<NamedExperiment> all;
+  for (const Algorithm algorithm : emulated_algorithms)
+    for (const Format& format : {bf16, fp16, e4m3})
+      for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {
+        const Experiment e = small_experiment(algorithm, format, mask);
+        all.push_back({text(e), e});
+      }
+  for (const Accumulator sums : {Accumulator::v100, Accumulator::a100, Accumulator::h100, Accumulator::b200}) {
+    Experiment e = small_experiment(Algorithm::flash2, fp16, Mask::Kind::causal);
+    e.a.accumulator = {sums, sums};
+    all.push_back({text(e) + ", sums of " + std::string(name(sums)), e});
+  }
+  return all;
+}
+
+CheckedGpu checked_gpu(const std::string& device) {
+  const std::vector<int> gpus = devices_of(device);
+  if (gpus.size() != 1) throw std::invalid_argument("device is " + device + ", expected cuda or cuda:K");
+  const int gpu = gpus[0];
+  return {.info = *std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index),
+          .digests = [spec = "cuda:" + std::to_string(gpu)](const Experiment& e,
+                                                            const Options& options) { return digests_on(spec, e, options); },
+          .products = [gpu](const ProductQuestions& q) { return device_products(q, gpu); }};
+}
+
+GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, const GpuCheckWatch& watch) {
+  const StopToken stop(watch.cancelled);
+  const auto doing = [&](const std::string& what) {
+    stop.check();
+    if (watch.doing) watch.doing(what);
+  };
+  GpuCheck check{.question = question, .gpu = gpu.info, .digests = {}};
+  doing("digests");
+  check.digests = digests_check(gpu, watch);
+  if (watch.known) watch.known(check);
+  for (const ProductKind& kind : question.kinds) {
+    doing(name(kind));
+    check.kinds.push_back(products_check(question, kind, gpu, stop));
+    if (watch.known) watch.known(check);
+  }
+  return check;
+}
 
 std::string grouped(std::int64_t x) {
   const std::string digits = std::to_string(x);

@@ -87,44 +87,6 @@ std::vector<std::vector<std::size_t>> groups_of(const std::vector<ScheduleRun>& 
   return groups;
 }
 
-}  // namespace
-
-std::size_t group_of(const Invariance& answer, std::size_t run) {
-  const auto has = [run](const auto& group) { return std::ranges::find(group, run) != group.end(); };
-  return static_cast<std::size_t>(std::ranges::find_if(answer.groups, has) - answer.groups.begin());
-}
-
-Experiment invariance_question(const Experiment& asked) {
-  Experiment e = asked;
-  e.b = asked.a;
-  e.loaded = {};
-  return e;
-}
-
-Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list, const Options& options) {
-  Invariance found;
-  const Experiment& e = found.experiment = invariance_question(asked);
-  found.row = traced_row(e.problem);
-  found.columns = value_columns(e.problem);
-  ComputeCache cache;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const Result answer = compute(pair_of(e, list[0], list[i]), of_run(options, cache, i, list.size()));
-    found.rows = static_cast<int>(answer.rows.size());
-    found.runs.push_back(run_of(answer, list[i], found.row));
-  }
-  found.groups = groups_of(found.runs);
-  const bool differs = std::ranges::any_of(found.runs, [](const ScheduleRun& run) { return run.differing_in_row > 0; });
-  const StopToken stop(options.cancelled);
-  if (differs) works_in_double(e) ? set_partings<double>(found, stop) : set_partings<float>(found, stop);
-  return found;
-}
-
-Invariance invariance(const Experiment& experiment, const Options& options) {
-  return invariance(experiment, schedules(experiment), options);
-}
-
-namespace {
-
 /// A run beside its group.
 struct GroupedRun {
   const ScheduleRun* run;
@@ -197,6 +159,40 @@ Columns parting_columns() {
 }
 
 }  // namespace
+
+std::size_t group_of(const Invariance& answer, std::size_t run) {
+  const auto has = [run](const auto& group) { return std::ranges::find(group, run) != group.end(); };
+  return static_cast<std::size_t>(std::ranges::find_if(answer.groups, has) - answer.groups.begin());
+}
+
+Experiment invariance_question(const Experiment& asked) {
+  Experiment e = asked;
+  e.b = asked.a;
+  e.loaded = {};
+  return e;
+}
+
+Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list, const Options& options) {
+  Invariance found;
+  const Experiment& e = found.experiment = invariance_question(asked);
+  found.row = traced_row(e.problem);
+  found.columns = value_columns(e.problem);
+  ComputeCache cache;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Result answer = compute(pair_of(e, list[0], list[i]), of_run(options, cache, i, list.size()));
+    found.rows = static_cast<int>(answer.rows.size());
+    found.runs.push_back(run_of(answer, list[i], found.row));
+  }
+  found.groups = groups_of(found.runs);
+  const bool differs = std::ranges::any_of(found.runs, [](const ScheduleRun& run) { return run.differing_in_row > 0; });
+  const StopToken stop(options.cancelled);
+  if (differs) works_in_double(e) ? set_partings<double>(found, stop) : set_partings<float>(found, stop);
+  return found;
+}
+
+Invariance invariance(const Experiment& experiment, const Options& options) {
+  return invariance(experiment, schedules(experiment), options);
+}
 
 std::string schedule_text(const Schedule& s) {
   const std::string sums = s.accumulator == Accumulators{} ? "" : " in " + sums_name(s) + " sums";

@@ -168,7 +168,7 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
   return all;
 }
 
-/// True if the format has all of these numbers. Of bf16, tf32 and fp32 the bits of a float tell.
+/// True if the format has all of these numbers. The bits of a float tell for bf16, tf32 and fp32.
 bool holds(const Format& f, const std::vector<double>& x) {
   if (f.exponent_bits != 8 || f.mantissa_bits > 23)
     return std::ranges::all_of(x, [&](double y) { return round(f, y) == y || std::isnan(y); });
