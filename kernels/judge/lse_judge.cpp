@@ -156,10 +156,7 @@ class LseJudge {
   std::array<LseJudgement, 2> judged_in(const LseForm& form) const {
     LseJudgement bounds;
     bounds.as = form.as;
-    if (significand_bits(claim_.format) > 24)
-      bound_by<double>(form, bounds);
-    else
-      bound_by<float>(form, bounds);
+    significand_bits(claim_.format) > 24 ? bound_by<double>(form, bounds) : bound_by<float>(form, bounds);
     return {held_to_golden(form, bounds, LseBase::e), held_to_golden(form, bounds, LseBase::two)};
   }
 

@@ -12,26 +12,14 @@
 namespace attoscope {
 namespace {
 
-/// The reference as a and another schedule as b.
-Experiment pair_of(const Experiment& e, const Schedule& reference, const Schedule& other) {
-  Experiment pair = e;
-  pair.a = with_schedule(e.a, reference);
-  pair.b = with_schedule(e.a, other);
-  return pair;
-}
-
-/// Index of the traced row among the computed ones.
-std::size_t place_of_row(const Result& answer, int row) {
-  return static_cast<std::size_t>(std::ranges::find(answer.rows, row) - answer.rows.begin());
-}
-
 /// The run without the place where the row parts.
 ScheduleRun run_of(const Result& answer, const Schedule& schedule, int row) {
   const MethodsApart apart = counted_apart(answer);
+  const auto place = static_cast<std::size_t>(std::ranges::find(answer.rows, row) - answer.rows.begin());
   return {.schedule = schedule,
           .differing = apart.differing,
           .differing_rows = apart.differing_rows,
-          .differing_in_row = differing_in_row(answer, place_of_row(answer, row)),
+          .differing_in_row = differing_in_row(answer, place),
           .max_ulp = apart.max_ulp,
           .max_error = answer.b_error.max_abs,
           .digest = answer.digests.b};
@@ -178,8 +166,11 @@ Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list
   found.row = traced_row(e.problem);
   found.columns = value_columns(e.problem);
   ComputeCache cache;
+  Experiment pair = e;  // the reference as a, and another schedule as b
+  pair.a = with_schedule(e.a, list[0]);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const Result answer = compute(pair_of(e, list[0], list[i]), of_run(options, cache, i, list.size()));
+    pair.b = with_schedule(e.a, list[i]);
+    const Result answer = compute(pair, of_run(options, cache, i, list.size()));
     found.rows = static_cast<int>(answer.rows.size());
     found.runs.push_back(run_of(answer, list[i], found.row));
   }

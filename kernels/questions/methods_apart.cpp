@@ -59,10 +59,7 @@ MethodsApart methods_apart(const Result& answer, const Options& options) {
       return found;
     }
   const StopToken stop(options.cancelled);
-  if (works_in_double(e))
-    set_parting<double>(found, e, stop);
-  else
-    set_parting<float>(found, e, stop);
+  works_in_double(e) ? set_parting<double>(found, e, stop) : set_parting<float>(found, e, stop);
   return found;
 }
 

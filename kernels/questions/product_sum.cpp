@@ -101,12 +101,9 @@ class ColumnSum {
   float sum_ = 0, O_ = 0;
 };
 
-/// The format that a step's result has: fp32 where nothing rounds it.
-Format format_of_step(const RounderPlan<float>& plan) { return plan.rounds() ? plan.format : fp32; }
-
 /// Sets the steps of a product by fma; `place` is that of its first factor.
 void set_chain(ProductSum& s, const Factors& f, int place, const RounderPlan<float>& plan, const StepRounding& rounded) {
-  s.chain = fma_chain(f.a, f.b, s.start, format_of_step(plan), rounded);
+  s.chain = fma_chain(f.a, f.b, s.start, plan.rounds() ? plan.format : fp32, rounded);
   s.first_places = {place};
   s.result = s.chain.parts.empty() ? s.start : s.chain.parts.back().after;
 }

@@ -41,11 +41,6 @@ std::vector<int> splits_of(const Method& m, int keys, int block_k, const Schedul
   });
 }
 
-std::vector<bool> orders_of(const Method& m, const ScheduleLists& lists) {
-  if (!lists.reverse_keys.empty()) return lists.reverse_keys;
-  return {m.reverse_keys, !m.reverse_keys};
-}
-
 std::vector<Accumulators> sums_of(const Method& m, const ScheduleLists& lists) {
   if (lists.sums.empty()) return {m.accumulator};
   std::vector<Accumulators> sums;
@@ -96,9 +91,11 @@ std::string why_no_schedules(const Method& m, const ScheduleLists& lists) {
 std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists) {
   const Method& m = e.a;
   if (const std::string why = why_no_schedules(m, lists); !why.empty()) throw std::invalid_argument(why);
+  std::vector<bool> orders = lists.reverse_keys;
+  if (orders.empty()) orders = {m.reverse_keys, !m.reverse_keys};
   std::vector<Schedule> all;
   for (const Accumulators& sums : sums_of(m, lists))
-    for (const bool reverse : orders_of(m, lists))
+    for (const bool reverse : orders)
       for (const int block_k : tiles_of(m, key_count(e.problem), lists))
         for (const int splits : splits_of(m, key_count(e.problem), block_k, lists)) add(all, {splits, block_k, reverse, sums});
   if (lists != ScheduleLists{}) return all;

@@ -7,14 +7,12 @@ namespace {
 
 using Indices = std::vector<int>;
 
-std::string number(int x) { return std::to_string(x); }
-
 /// "in row 7", "in rows 960 to 999"; "" if the indices are no run.
 std::string run_text(const char* what, const Indices& bad) {
   if (bad.back() - bad.front() + 1 != static_cast<int>(bad.size())) return "";
   const std::string place = std::string("in ") + what;
-  if (bad.size() == 1) return place + " " + number(bad.front());
-  return place + "s " + number(bad.front()) + " to " + number(bad.back());
+  if (bad.size() == 1) return place + " " + std::to_string(bad.front());
+  return place + "s " + std::to_string(bad.front()) + " to " + std::to_string(bad.back());
 }
 
 /// "in every 64th row from row 3 on", if the indices are such a series.
@@ -29,7 +27,8 @@ std::string period_text(const char* what, const Indices& bad, int count) {
                        : period % 10 == 2     ? "nd"
                        : period % 10 == 3     ? "rd"
                                               : "th";
-  return "in every " + number(period) + ending + " " + what + " from " + what + " " + number(bad.front()) + " on";
+  return "in every " + std::to_string(period) + ending + " " + what + " from " + what + " " + std::to_string(bad.front()) +
+         " on";
 }
 
 /// "in whole tiles of 64 rows: 3 of 16", for the largest tile that is bad in (nearly) all of its rows or in none.
@@ -45,7 +44,8 @@ std::string tiles_text(const std::vector<bool>& bad) {
       mixed += count > 0 && count * 10 < (end - first) * 9;
     }
     if (full > 0 && mixed == 0)
-      return "in whole tiles of " + number(tile) + " rows: " + number(full) + " of " + number((n + tile - 1) / tile);
+      return "in whole tiles of " + std::to_string(tile) + " rows: " + std::to_string(full) + " of " +
+             std::to_string((n + tile - 1) / tile);
   }
   return "";
 }
@@ -72,8 +72,7 @@ std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bo
   if (!is_most(columns, bad_columns.size())) {
     for (std::string text : {run_text("column", columns), period_text("column", columns, width)})
       if (!text.empty()) return text;
-    if (is_most(bad, rows.size()))
-      return "in " + number(static_cast<int>(columns.size())) + " of " + number(width) + " columns";
+    if (is_most(bad, rows.size())) return "in " + std::to_string(columns.size()) + " of " + std::to_string(width) + " columns";
   }
   if (bad.size() * 10 >= rows.size() * 9) return "everywhere";
   const bool all_rows = static_cast<int>(rows.size()) == n;
@@ -81,8 +80,8 @@ std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bo
     for (std::string text : {run_text("row", bad), period_text("row", bad, n), tiles_text(bad_rows)})
       if (!text.empty()) return text;
   if (is_most(bad, rows.size())) return "in most rows";
-  std::string text = "in " + number(static_cast<int>(bad.size()));
-  text += bad.size() == 1 ? " row" : " rows, the first " + number(bad.front());
+  std::string text = "in " + std::to_string(bad.size());
+  text += bad.size() == 1 ? " row" : " rows, the first " + std::to_string(bad.front());
   return all_rows ? text : text + " of those computed";
 }
 

@@ -10,12 +10,6 @@
 namespace attoscope {
 namespace {
 
-/// Multiplications of one method with half of its pairs visible.
-double work_of(const Experiment& e, std::size_t rows) {
-  const AttentionShape s = shape_of(e.problem);
-  return static_cast<double>(rows) * s.n_k * (s.d + s.d_v) / 2;
-}
-
 /// Fit of one row: `count` numbers of the output, the expected ones (NaN: the row sees no key) and golden; `unit`: its rounding
 /// error.
 Fit fit_of_row(const double* output, const double* expected, const double* golden, int count, double unit) {
@@ -68,14 +62,15 @@ void OutputErrors::find_envelope() {
   const std::string& type = e_.loaded.type;
   if (type == "F16" || type == "BF16" || type == "F32")
     e.b.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);
-  has_rows_ = work_of(e, r_.rows.size()) <= 4e9;
-  if (!has_rows_) e.problem.rows = 256;
+  const AttentionShape s = shape_of(e.problem);  // half of whose pairs are visible
+  const bool has_rows = static_cast<double>(r_.rows.size()) * s.n_k * (s.d + s.d_v) / 2 <= 4e9;
+  if (!has_rows) e.problem.rows = 256;
   const Result answer = compute(e, {.cancelled = options_.cancelled, .threads = options_.threads});
   const Deviation& all = answer.b_error;
   const double floor = std::max({rounding_, epsilon(e_.format) / 64, 1e-9}) * r_.golden_rms / 4;
   tight_rms_.assign(r_.rows.size(), std::max(all.rms, floor));
   tight_max_.assign(r_.rows.size(), std::max(all.max_abs, floor));
-  if (!has_rows_) return;
+  if (!has_rows) return;
   const Matrix& x = answer.b;
   for (int i = 0; i < x.rows; ++i) {
     double square = 0, most = 0;

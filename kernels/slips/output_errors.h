@@ -99,7 +99,6 @@ class OutputErrors {
   const Matrix& o_ = r_.a;
   double limit_ = 0, limit_rms_ = 0, size_ = largest_finite(r_.golden->values);
   double rounding_ = half_epsilon(e_.loaded.type);  ///< half a unit in the last place of 1, as stored
-  bool has_rows_ = false;                           ///< the envelope is known for each row
   std::vector<double> tight_rms_, tight_max_;       ///< of the tightest rival, for each row of the matrices
 };
 

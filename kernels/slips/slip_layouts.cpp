@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numbers>
 #include <set>
@@ -47,7 +46,7 @@ std::string shifted_text(const char* what, int by) {
 
 /// The row of the golden value that is nearest to a row of the output.
 int nearest_row(const Matrix& golden, const double* x) {
-  double best = std::numeric_limits<double>::infinity();
+  double best = infinity;
   int found = 0;
   for (int r = 0; r < golden.rows; ++r) {
     const double* y = golden.values.data() + static_cast<std::ptrdiff_t>(r) * golden.cols;
@@ -70,7 +69,7 @@ std::vector<Move> row_moves(const Matrix& golden, const Matrix& output, std::spa
 std::vector<Move> column_moves(const Matrix& golden, const Matrix& output, std::span<const int> rows) {
   std::vector<Move> moves;
   for (int to = 0; to < output.cols; ++to) {
-    double best = std::numeric_limits<double>::infinity();
+    double best = infinity;
     Move move{to, to};
     for (int from = 0; from < golden.cols; ++from) {
       double distance = 0;
@@ -82,16 +81,19 @@ std::vector<Move> column_moves(const Matrix& golden, const Matrix& output, std::
   return moves;
 }
 
+/// A suspect whose rows need no preparation.
+Suspect layout(std::string text, ExpectedRow row, Kind kind = Kind::layout) {
+  return {kind, std::move(text), [row = std::move(row)] { return row; }};
+}
+
 /// The golden value with its rows taken from from(row), which is -1 if that is not known.
-Suspect rows_from(std::string text, Golden golden, std::function<int(int)> from) {
-  return {Kind::layout, std::move(text), [golden = std::move(golden), from = std::move(from)]() -> ExpectedRow {
-            return [golden, from](int row, double* out) {
-              const int taken = from(row);
-              if (taken < 0 || taken >= golden->rows) return false;
-              std::copy_n(golden->values.begin() + static_cast<std::ptrdiff_t>(taken) * golden->cols, golden->cols, out);
-              return true;
-            };
-          }};
+Suspect rows_from(std::string text, const Golden& golden, const std::function<int(int)>& from) {
+  return layout(std::move(text), [golden, from](int row, double* out) {
+    const int taken = from(row);
+    if (taken < 0 || taken >= golden->rows) return false;
+    std::copy_n(golden->values.begin() + static_cast<std::ptrdiff_t>(taken) * golden->cols, golden->cols, out);
+    return true;
+  });
 }
 
 /// The smallest tile, a power of two from 2 to 256, that every row stays within; 0: none.
@@ -168,38 +170,32 @@ std::string columns_text(const std::vector<Move>& moves, int d) {
 
 void add_columns(std::vector<Suspect>& suspects, const Golden& golden, const std::vector<Move>& moves) {
   if (is_identity(moves)) return;
-  suspects.push_back({Kind::layout, columns_text(moves, golden->cols), [golden, moves]() -> ExpectedRow {
-                        return [golden, moves](int row, double* out) {
-                          for (const Move m : moves) out[m.to] = (*golden)(row, m.from);
-                          return true;
-                        };
-                      }});
+  suspects.push_back(layout(columns_text(moves, golden->cols), [golden, moves](int row, double* out) {
+    for (const Move m : moves) out[m.to] = (*golden)(row, m.from);
+    return true;
+  }));
 }
 
 Suspect transposed(const Golden& golden) {
-  return {Kind::layout, "d x n written where n x d is read", [golden]() -> ExpectedRow {
-            return [golden](int row, double* out) {
-              const std::int64_t n = golden->rows, d = golden->cols;
-              for (int c = 0; c < d; ++c) {
-                const std::int64_t flat = row * d + c;
-                out[c] = (*golden)(static_cast<int>(flat % n), static_cast<int>(flat / n));
-              }
-              return true;
-            };
-          }};
+  return layout("d x n written where n x d is read", [golden](int row, double* out) {
+    const std::int64_t n = golden->rows, d = golden->cols;
+    for (int c = 0; c < d; ++c) {
+      const std::int64_t flat = row * d + c;
+      out[c] = (*golden)(static_cast<int>(flat % n), static_cast<int>(flat / n));
+    }
+    return true;
+  });
 }
 
 /// Fragments of 8 x 8 that are written transposed.
 Suspect transposed_fragments(const Golden& golden) {
-  return {Kind::layout, "O in fragments of 8 x 8, each transposed", [golden]() -> ExpectedRow {
-            return [golden](int row, double* out) {
-              for (int c = 0; c < golden->cols; ++c) {
-                const int i = row / 8 * 8 + c % 8, from = c / 8 * 8 + row % 8;
-                out[c] = i < golden->rows && from < golden->cols ? (*golden)(i, from) : (*golden)(row, c);
-              }
-              return true;
-            };
-          }};
+  return layout("O in fragments of 8 x 8, each transposed", [golden](int row, double* out) {
+    for (int c = 0; c < golden->cols; ++c) {
+      const int i = row / 8 * 8 + c % 8, from = c / 8 * 8 + row % 8;
+      out[c] = i < golden->rows && from < golden->cols ? (*golden)(i, from) : (*golden)(row, c);
+    }
+    return true;
+  });
 }
 
 /// A factor that kernels apply once too often or not at all.
@@ -227,13 +223,12 @@ std::vector<Factor> usual_factors(const Problem& p) {
 }
 
 Suspect multiplied_by(const Result& r, double factor, std::string text) {
-  return {Kind::scale, std::move(text), [golden = r.golden, rows = r.rows, factor]() -> ExpectedRow {
-            return [golden, rows, factor](int row, double* out) {
-              const auto at = std::ranges::lower_bound(rows, row) - rows.begin();
-              for (int c = 0; c < golden->cols; ++c) out[c] = factor * (*golden)(static_cast<int>(at), c);
-              return true;
-            };
-          }};
+  const auto row_of = [golden = r.golden, rows = r.rows, factor](int row, double* out) {
+    const auto at = std::ranges::lower_bound(rows, row) - rows.begin();
+    for (int c = 0; c < golden->cols; ++c) out[c] = factor * (*golden)(static_cast<int>(at), c);
+    return true;
+  };
+  return layout(std::move(text), row_of, Kind::scale);
 }
 
 /// Adds every element times one number, if the best fit is near a number with a meaning, or every element 0.

@@ -21,10 +21,23 @@ class SlipFinder {
   SlipFinder(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like)
       : r_(result), e_(result.experiment), heads_(heads), options_(options), like_(like), errors_(result, options) {}
 
+  /// Returns the first slip that fits as well as the best.
   SlipSearch find() {
     if (!errors_.has_line()) return {};
     errors_.find_envelope();
-    return search();
+    // rows for a first look at suspects, and rows for the check
+    const std::vector<int> some = errors_.chosen(std::clamp((1 << 17) / key_count(e_.problem), 8, 32)),
+                           many = errors_.chosen(std::clamp((1 << 20) / key_count(e_.problem), 32, 1024));
+    const ExpectedRow golden = [this](int row, double* out) {
+      const auto place = std::ranges::lower_bound(r_.rows, row) - r_.rows.begin();
+      std::copy_n(r_.golden->values.begin() + place * r_.golden->cols, r_.golden->cols, out);
+      return true;
+    };
+    const Fit nothing = errors_.fit(golden, some);
+    const std::vector<Suspect> all = suspects(many);
+    std::vector<Tried> tries(all.size());
+    parallel_for_single(std::size_t{0}, all.size(), [&](std::size_t i) { tries[i] = tried(all[i], some, many, nothing); });
+    return best_of(tries, static_cast<double>(many.size()) * errors_.output().cols);
   }
 
  private:
@@ -32,14 +45,12 @@ class SlipFinder {
   /// values.
   double limit_of(const Suspect& suspect, const Fit& f) const {
     const double rounding = half_epsilon(e_.loaded.type) * f.size, size = errors_.size();
-    if (suspect.inputs) return std::max(rounding, rival_error(*suspect.inputs));
+    if (suspect.inputs) return std::max(rounding, errors_.rival_error(with_format(e_, *suspect.inputs)));
     if (!suspect.problem) return std::max(rounding, errors_.limit() * std::max(1.0, size > 0 ? f.size / size : 1));
     Experiment e = e_;
     e.problem = *suspect.problem;
     return std::max(rounding, errors_.rival_error(std::move(e)));
   }
-  /// The rival's largest error with another main format.
-  double rival_error(const Format& format) const { return errors_.rival_error(with_format(e_, format)); }
 
   /// True if too much of the error is explained for chance: nearly all of it; or, near the limit, where rounding is as large as
   /// the slip, the whole slip has to be there, and enough elements have to agree.
@@ -75,10 +86,6 @@ class SlipFinder {
     return all;
   }
 
-  /// Rows for a first look at suspects, and rows for the check.
-  std::vector<int> some_rows() const { return errors_.chosen(std::clamp((1 << 17) / key_count(e_.problem), 8, 32)); }
-  std::vector<int> many_rows() const { return errors_.chosen(std::clamp((1 << 20) / key_count(e_.problem), 32, 1024)); }
-
   /// Part of the error that a suspect leaves in these rows; rows that it does not predict stay as they are.
   double left_by(const Fit& f, const Fit& nothing) const {
     if (f.unexplained > 0 || !(nothing.error_square > 0)) return 1;
@@ -110,13 +117,7 @@ class SlipFinder {
     return t;
   }
 
-  /// Returns the first slip that fits as well as the best.
-  SlipSearch search() const {
-    const std::vector<int> some = some_rows(), many = many_rows();
-    const Fit nothing = errors_.fit([this](int row, double* out) { return golden_row(row, out); }, some);
-    const std::vector<Suspect> all = suspects(many);
-    std::vector<Tried> tries(all.size());
-    parallel_for_single(std::size_t{0}, all.size(), [&](std::size_t i) { tries[i] = tried(all[i], some, many, nothing); });
+  SlipSearch best_of(std::vector<Tried>& tries, double elements) const {
     SlipSearch search;
     std::vector<std::pair<Slip, double>> found;
     double best = infinity;
@@ -126,7 +127,6 @@ class SlipFinder {
       found.emplace_back(std::move(*t.slip), t.left);
       best = std::min(best, t.left);
     }
-    const double elements = static_cast<double>(many.size()) * errors_.output().cols;
     for (auto& [slip, left] : found)
       if (!search.found && elements * (left - best) <= 30 * std::max(best, 1e-300)) search.found = std::move(slip);
     if (!search.found && !errors_.inside()) search.found = last_slip();
@@ -137,12 +137,6 @@ class SlipFinder {
   std::optional<Slip> last_slip() const {
     if (std::optional<Slip> tail = tail_slip(e_, errors_)) return tail;
     return errors_.has_more_nonfinite() ? overflow_slip(r_, errors_) : std::nullopt;
-  }
-
-  bool golden_row(int row, double* out) const {
-    const auto at = std::ranges::lower_bound(r_.rows, row) - r_.rows.begin();
-    std::copy_n(r_.golden->values.begin() + at * r_.golden->cols, r_.golden->cols, out);
-    return true;
   }
 
   const Result& r_;
