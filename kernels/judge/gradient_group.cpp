@@ -41,10 +41,6 @@ void add_error(Matrix& sum, const Matrix& error, const Matrix& x, const Format* 
   }
 }
 
-void take_roots(Matrix& x) {
-  for (double& y : x.values) y = std::sqrt(y);
-}
-
 /// Raises bounds by the errors of a rival; returns its largest error over the one expected, and the root mean square of all.
 void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error, const Format& stored, GradientBounds& bounds,
                  RivalError& found) {
@@ -165,7 +161,8 @@ void GradientGroup::sum_heads(GroupGradients& x) const {
     add_error(x.dk_error, h.dk_error, h.dk, casts ? &given_.dk.stored : nullptr);
     add_error(x.dv_error, h.dv_error, h.dv, casts ? &given_.dv.stored : nullptr);
   }
-  take_roots(x.dk_error), take_roots(x.dv_error);
+  for (Matrix* m : {&x.dk_error, &x.dv_error})
+    for (double& y : m->values) y = std::sqrt(y);
 }
 
 /// Computes the gradients of a head, whose stored tiles are added to the sums of the heads before it.
@@ -189,13 +186,12 @@ void GradientGroup::store_tiles(int head, const Matrix& dk_before, const Matrix&
   v.dk_before = &dk_before, v.dv_before = &dv_before;
   ExactGradients stored;
   exact_gradients(operands(head), v, rows(head), rounding_, stored, stop_);
-  const ExactGradients& exact = golden_.heads[at(head)];
-  for (std::size_t i = 0; i < g.dk.values.size(); ++i) g.dk.values[i] += stored.dk.values[i] - exact.dk.values[i];
-  for (std::size_t i = 0; i < g.dv.values.size(); ++i) g.dv.values[i] += stored.dv.values[i] - exact.dv.values[i];
+  const ExactGradients& kept = golden_.heads[at(head)];
+  for (std::size_t i = 0; i < g.dk.values.size(); ++i) g.dk.values[i] += stored.dk.values[i] - kept.dk.values[i];
+  for (std::size_t i = 0; i < g.dv.values.size(); ++i) g.dv.values[i] += stored.dv.values[i] - kept.dv.values[i];
 }
 
 void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& found) {
-  const Format &stored_dk = given_.dk.stored, &stored_dv = given_.dv.stored;
   Matrix dk = golden_.dk, dv = golden_.dv;
   std::ranges::fill(dk.values, 0.0), std::ranges::fill(dv.values, 0.0);
   for (int h = 0; h < heads(); ++h) {
@@ -207,14 +203,14 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
     Gradients g = gradients<float>(p, rival.forward, rival.backward, given_.format, q, {*x.d_o, x.d_lse}, stop_);
     if (rival.stores_tiles) store_tiles(h, dk, dv, g);
     if (rival.sums_after_cast && heads() > 1) {
-      for (double& y : g.dk.values) y = round(stored_dk, y);
-      for (double& y : g.dv.values) y = round(stored_dv, y);
+      for (double& y : g.dk.values) y = round(given_.dk.stored, y);
+      for (double& y : g.dv.values) y = round(given_.dv.stored, y);
     }
     take_errors(g.dq, golden_.heads[at(h)].dq, golden_.heads[at(h)].dq_error, given_.dq.stored, of_dq_[at(h)], found);
     add(dk, g.dk), add(dv, g.dv);
   }
-  take_errors(dk, golden_.dk, golden_.dk_error, stored_dk, of_dk_, found);
-  take_errors(dv, golden_.dv, golden_.dv_error, stored_dv, of_dv_, found);
+  take_errors(dk, golden_.dk, golden_.dk_error, given_.dk.stored, of_dk_, found);
+  take_errors(dv, golden_.dv, golden_.dv_error, given_.dv.stored, of_dv_, found);
 }
 
 std::vector<RivalError> GradientGroup::bound_by(const GradientFamily& family) {

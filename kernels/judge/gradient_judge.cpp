@@ -15,7 +15,6 @@ namespace {
 std::ptrdiff_t count_wrong(const std::vector<TensorJudgement>& tensors) {
   return std::ranges::count_if(tensors, [](const TensorJudgement& t) { return !t.found.rounded; });
 }
-bool all_rounded(const std::vector<TensorJudgement>& tensors) { return count_wrong(tensors) == 0; }
 
 bool all_finite(const GroupGradients& x) {
   const auto finite = [](const Matrix& m) { return std::ranges::all_of(m.values, [](double y) { return std::isfinite(y); }); };
@@ -48,7 +47,7 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
         },
         expected, false);
     std::vector<TensorJudgement> tensors = group.judged_all(expected);
-    if (!all_rounded(tensors)) continue;
+    if (count_wrong(tensors) > 0) continue;
     judged.tensors = std::move(tensors), judged.fits_given_o = o, judged.fits_given_lse = lse;
     return;
   }
@@ -86,7 +85,7 @@ GroupJudgement judged_group(const JudgedGradients& given, const Options& options
 
 }  // namespace
 
-bool GroupJudgement::rounded() const { return incomparable.empty() && all_rounded(tensors); }
+bool GroupJudgement::rounded() const { return incomparable.empty() && count_wrong(tensors) == 0; }
 
 GroupJudgement judge_gradients(const JudgedGradients& given, const Options& options) {
   return on_threads(options.threads, [&] { return judged_group(given, options); });

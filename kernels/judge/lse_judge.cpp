@@ -167,13 +167,12 @@ class LseJudge {
     for (std::size_t i = 0; i < count; ++i) {
       const double x = given_.values[i], golden = form.rows.lse[i], error = std::abs(x - golden * unit);
       double ratio = error / lse_tolerance(lse_margin * j.kappa * form.rows.error[i], unit, given_.stored, x);
-      if (!std::isfinite(golden)) {  // without keys either infinity; where the scores are not finite anything that is not
+      if (!std::isfinite(golden))  // without keys either infinity; where the scores are not finite anything that is not
         ratio = (golden < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : infinity;
-      } else if (!std::isfinite(x)) {
+      else if (!std::isfinite(x))
         ratio = infinity;
-      } else {
+      else
         j.max_abs = std::max(j.max_abs, error);
-      }
       j.wrong[i] = !(ratio <= 1), j.suspects += j.wrong[i];
       j.errors[i] = std::isfinite(error) ? x - golden * unit : std::nan(""), j.shares[i] = ratio;
       if (j.worst_row >= 0 && !(ratio > j.ratio)) continue;

@@ -33,9 +33,7 @@ Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>
     add_unit_row(t.v, x.values[j], j, n);
   }
   Experiment e;
-  e.problem.n = t.n;
-  e.problem.n_k = t.n_k;
-  e.problem.d = e.problem.d_v = columns;
+  e.problem.n = t.n, e.problem.n_k = t.n_k, e.problem.d = e.problem.d_v = columns;
   e.problem.scale = x.scale;
   e.problem.input.kind = InputKind::tensors;
   e.problem.input.digest = digest(Matrix{t.n_k, columns, t.k}) ^ ~digest(Matrix{t.n_k, columns, t.v});
@@ -43,13 +41,9 @@ Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>
   e.format = fp64;
   e.backward.on = true;
   e.backward.d_o = OutputGradient::file;
-  KernelOutput& file = e.backward.d_o_file;
-  file.file = "dO";
-  file.digest = digest(Matrix{1, columns, d_o});
-  file.type = "F64";
-  file.n = 1;
-  file.d = columns;
-  file.values = std::make_shared<const std::vector<double>>(std::move(d_o));
+  e.backward.d_o_file = {.file = "dO", .type = "F64", .n = 1, .d = columns};
+  e.backward.d_o_file.digest = digest(Matrix{1, columns, d_o});
+  e.backward.d_o_file.values = std::make_shared<const std::vector<double>>(std::move(d_o));
   return e;
 }
 

@@ -19,9 +19,8 @@ GradientWindow gradient_window(const ScoreQuestion& question, const Options& opt
       GradientPairs pairs;
       if (pass != nullptr)
         pairs = pass->pairs(numbers(question.rows, question.first_row), numbers(question.keys, question.first_key));
-      const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
       for (std::vector<double>* x : {&pairs.p, &pairs.dp, &pairs.ds})
-        x->resize(cells, std::numeric_limits<double>::quiet_NaN());
+        x->resize(at(question.rows) * at(question.keys), std::numeric_limits<double>::quiet_NaN());
       window.tensors[static_cast<std::size_t>(PairTensor::P)].*to = std::move(pairs.p);
       window.tensors[static_cast<std::size_t>(PairTensor::dP)].*to = std::move(pairs.dp);
       window.tensors[static_cast<std::size_t>(PairTensor::dS)].*to = std::move(pairs.ds);

@@ -17,8 +17,8 @@ int held_rows(int rows, int tiles) { return std::min(rows, std::max(64, (1 << 17
 
 /// H_t = 1 + 1/2 + ... + 1/t for t = 0 .. count.
 std::vector<double> harmonic_numbers(int count) {
-  std::vector<double> h(static_cast<std::size_t>(count) + 1, 0.0);
-  for (int t = 1; t <= count; ++t) h[static_cast<std::size_t>(t)] = h[static_cast<std::size_t>(t) - 1] + 1.0 / t;
+  std::vector<double> h{0};
+  for (int t = 1; t <= count; ++t) h.push_back(h.back() + 1.0 / t);
   return h;
 }
 
@@ -32,8 +32,7 @@ template <class T>
 void append_ranges(const Job<T>& job, int row, std::vector<TileRange>& ranges) {
   const Keys keys = job.keys_of(row);
   if (keys.empty()) return;
-  const int block_k = tile_keys(job.method, job.n);
-  const int per_run = tiles_of_a_run(job.method, job.n);
+  const int block_k = tile_keys(job.method, job.n), per_run = tiles_of_a_run(job.method, job.n);
   const TileRange all{keys.first / block_k, (keys.end - 1) / block_k + 1};
   for (int first = all.first; first < all.end;) {
     const int end = std::min(all.end, (first / per_run + 1) * per_run);
@@ -44,12 +43,12 @@ void append_ranges(const Job<T>& job, int row, std::vector<TileRange>& ranges) {
 
 /// Sum over rows of 1/t where a tile is the row's t-th, t > 1. Rows with the same range are counted together.
 std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int tiles) {
-  std::vector<double> expected(static_cast<std::size_t>(tiles), 0.0);
+  std::vector<double> expected(at(tiles), 0.0);
   for (std::size_t i = 0; i < ranges.size();) {
     std::size_t same = i + 1;
     while (same < ranges.size() && ranges[same].first == ranges[i].first && ranges[same].end == ranges[i].end) ++same;
     for (int t = ranges[i].first + 1; t < ranges[i].end; ++t)
-      expected[static_cast<std::size_t>(t)] += static_cast<double>(same - i) / (t - ranges[i].first + 1);
+      expected[at(t)] += static_cast<double>(same - i) / (t - ranges[i].first + 1);
     i = same;
   }
   return expected;
@@ -87,11 +86,10 @@ class RunRecorder<T>::Tracer {
 
   /// Forgets everything: a new run of tiles begins.
   void restart() {
-    if (precise_) {
+    if (precise_)
       prefix_ = PrefixGolden<DD<double>>(job_.d_v);
-    } else {
+    else
       prefix_ = PrefixGolden<double>(job_.d_v);
-    }
     started_ = false;
     at_max_ = tied_ = 0;
     max_true_ = -std::numeric_limits<double>::infinity();
@@ -191,12 +189,12 @@ class RunRecorder<T>::Tracer {
 template <class T>
 RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced,
                             bool precise)
-    : job_(job), rows_(rows), tiles_(key_tiles(job.method, job.n)), moved_(static_cast<std::size_t>(tiles_)) {
+    : job_(job), rows_(rows), tiles_(key_tiles(job.method, job.n)), moved_(at(tiles_)) {
   const int count = static_cast<int>(rows.size()), held = held_rows(count, tiles_);
   map_.tiles = tiles_;
   map_.row_step = (count + held - 1) / held;
   const std::size_t held_count = static_cast<std::size_t>((count + map_.row_step - 1) / map_.row_step);
-  map_.m.assign(static_cast<std::size_t>(tiles_) * held_count, std::numeric_limits<float>::quiet_NaN());
+  map_.m.assign(at(tiles_) * held_count, std::numeric_limits<float>::quiet_NaN());
   trace_.row = traced;
   tracer_ = std::make_unique<Tracer>(job, golden, traced, precise);
 }
@@ -212,17 +210,17 @@ int RunRecorder<T>::kept_lane(const RowBlock& block) const {
 
 template <class T>
 void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
-  const std::size_t held = map_.m.size() / static_cast<std::size_t>(tiles_);
+  const std::size_t held = map_.m.size() / at(tiles_);
   std::int64_t moves = 0;
   for (int lane = 0; lane < block.count; ++lane) {
     if (!view.sees(lane)) continue;
     moves += view.moved(lane);
     const int row = block.first + lane;
     if (map_.row_step > 1 && row % map_.row_step != 0) continue;
-    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] =
+    map_.m[at(view.tile) * held + at(row / map_.row_step)] =
         static_cast<float>(view.m[lane * view.lane_stride] * job_.exp2.score_unit);
   }
-  if (moves != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moves, std::memory_order_relaxed);
+  if (moves != 0) moved_[at(view.tile)].fetch_add(moves, std::memory_order_relaxed);
   const int lane = view.P ? kept_lane(block) : -1;
   if (lane >= 0 && view.restarts) tracer_->restart();
   if (lane >= 0 && view.sees(lane)) trace_.tiles.push_back(tracer_->tile(view, lane));
@@ -244,19 +242,19 @@ Rescales RunRecorder<T>::rescales() const {
   const double rows = static_cast<double>(rows_.size());
   for (const TileRange& range : ranges) {
     r.nominal += range.end - range.first - 1;
-    r.expected += h[static_cast<std::size_t>(range.end - range.first)] - 1;
+    r.expected += h[at(range.end - range.first)] - 1;
   }
   r.nominal /= rows;
   r.expected /= rows;
   r.expected_per_tile = expected_moves(ranges, tiles_);
   for (int t = 0; t < tiles_; ++t) {
-    r.per_tile.push_back(moved_[static_cast<std::size_t>(t)].load(std::memory_order_relaxed));
+    r.per_tile.push_back(moved_[at(t)].load(std::memory_order_relaxed));
     r.effective_mean += static_cast<double>(r.per_tile.back());
   }
   r.effective_mean /= rows;
-  r.max_quantiles.resize(static_cast<std::size_t>(tiles_));
+  r.max_quantiles.resize(at(tiles_));
   parallel_for(0, tiles_, [&](int t) {
-    r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held(), held());
+    r.max_quantiles[at(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held(), held());
   });
   return r;
 }

@@ -49,7 +49,7 @@ void add_kinds(SuspectList& list) {
     other.kind = M::causal;
     add_mask(list, wide.causal, other);
     other = right;
-    for (const auto& [by, text] : {std::pair{1, " that is one key too wide"}, std::pair{-1, " that is one key too narrow"}}) {
+    for (const auto& [by, text] : {std::pair{1, " that is one key too wide"}, {-1, " that is one key too narrow"}}) {
       other.window = right.window + by;
       if (other.window > 0) add_mask(list, std::string(wide.it) + text, other);
     }
