@@ -101,8 +101,8 @@ GradientFamily eager_family(const JudgedGradients& given) {
   GradMethod math = backward_pass({probability, P, dP, dS}, 64, 64, GradExponential::natural);
   math.precision.delta_from = DeltaFrom::probabilities;
   f.rivals.push_back({"autograd of attention op by op", forward_pass(given, "base_eager", 64), math, true});
-  GradMethod eager = backward_pass({delta, probability, P, dP, centred, dS}, 64, 64, GradExponential::natural);
-  f.rivals.push_back({"op by op, delta from O", forward_pass(given, "base_eager", 64), eager, true});
+  f.rivals.push_back({"op by op, delta from O", forward_pass(given, "base_eager", 64),
+                      backward_pass({delta, probability, P, dP, centred, dS}, 64, 64, GradExponential::natural), true});
   GradMethod fused = backward_pass({dP, dS}, 64, 64, GradExponential::natural);
   fused.precision.delta_from = DeltaFrom::probabilities;
   f.rivals.push_back({"PyTorch's baseline", forward_pass(given, "base_eager", 64), fused, true});

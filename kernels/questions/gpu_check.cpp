@@ -91,16 +91,16 @@ std::string bits_text(float x) {
 
 std::string share_text(std::int64_t agree, std::int64_t count) { return grouped(agree) + " of " + grouped(count); }
 
-/// The rules that give every sum, or (`own`) only those for the format itself.
-std::vector<const RuleAgreement*> fitting(const ProductsCheck& check, bool own) {
+/// The rules for the format itself that give every sum.
+std::vector<const RuleAgreement*> own_rules(const ProductsCheck& check) {
   std::vector<const RuleAgreement*> rules = check.fitting();
-  if (own) std::erase_if(rules, [](const RuleAgreement* r) { return r->rule.as_fp16; });
+  std::erase_if(rules, [](const RuleAgreement* r) { return r->rule.as_fp16; });
   return rules;
 }
 
 /// The names of rules, those for the format itself if there are any.
 std::string names_of(const ProductsCheck& check) {
-  std::vector<const RuleAgreement*> rules = fitting(check, true);
+  std::vector<const RuleAgreement*> rules = own_rules(check);
   if (rules.empty()) rules = check.fitting();
   std::string text;
   for (const RuleAgreement* r : rules) text += (text.empty() ? "" : ", or ") + name(r->rule);
@@ -151,7 +151,7 @@ Names names_where(const std::vector<const ProductsCheck*>& kinds, Holds holds) {
 std::string fitting_sentence(const std::vector<const ProductsCheck*>& kinds) {
   if (const Names gpus = common_gpus(kinds); !gpus.empty()) {
     const Names all = names_where(kinds, [](const ProductsCheck&) { return true; });
-    const Names converted = names_where(kinds, [](const ProductsCheck& k) { return fitting(k, true).empty(); });
+    const Names converted = names_where(kinds, [](const ProductsCheck& k) { return own_rules(k).empty(); });
     return "This GPU adds as " + listed(gpus, " and ") + ": " + share_text(kinds[0]->count, kinds[0]->count) + " products of " +
            (all.size() > 1 ? "each of " : "") + listed(all, " and ") +
            (converted.empty() ? "" : "; it multiplies " + listed(converted, " and ") + " as fp16") + ".";

@@ -1,6 +1,5 @@
 #include "kernels/questions/gradient_attribution.h"
 
-#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -101,13 +100,12 @@ class GradientVariants {
   };
   /// The forward pass, of which there are two.
   ForwardAnswer<T> forward_of(const BothPasses& m) {
-    std::unique_ptr<Forward>& known = forwards_[m.exact_forward ? 1 : 0];
+    std::optional<Forward>& known = forwards_[m.exact_forward ? 1 : 0];
     if (!known) {
       const MethodOperands<T> own(e_.problem, m.forward, e_.format, x_, stop_);
-      auto forward = std::make_unique<Forward>();
-      forward->output =
-          run(job(e_.problem, m.forward, e_.format, own.get()), numbers(e_.problem.n), nullptr, stop_, &forward->states);
-      known = std::move(forward);
+      known.emplace();
+      known->output =
+          run(job(e_.problem, m.forward, e_.format, own.get()), numbers(e_.problem.n), nullptr, stop_, &known->states);
     }
     return {&known->output, &known->states};
   }
@@ -120,7 +118,7 @@ class GradientVariants {
       golden_gradients(e_.problem, *as_tensors(x_, shape_of(e_.problem), stop_), incoming_, std::is_same_v<T, double>, stop_);
   const std::array<Measured, 3> measured_{unsorted(golden_.dq, stop_), unsorted(golden_.dk, stop_),
                                           unsorted(golden_.dv, stop_)};
-  std::array<std::unique_ptr<Forward>, 2> forwards_;
+  std::array<std::optional<Forward>, 2> forwards_;
 };
 
 template <class T>

@@ -1,5 +1,6 @@
 // Q, K and V in other roles, read in another layout, or rounded differently.
 #include <algorithm>
+#include <set>
 
 #include "kernels/experiment/result.h"
 #include "kernels/slips/slip_suspects.h"
@@ -113,10 +114,9 @@ void add_fragments(SuspectList& list) {
 /// Adds more columns than d in q.k: a padded tile holds the beginning of the next row there.
 void add_padded_columns(SuspectList& list) {
   const int d = list.shape().d;
-  std::vector<int> widths;
+  std::set<int> widths;
   for (int multiple = 16; multiple <= 256; multiple *= 2)
-    if (const int width = (d + multiple - 1) / multiple * multiple; width != d && width <= 2 * d) widths.push_back(width);
-  widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
+    if (const int width = (d + multiple - 1) / multiple * multiple; width != d && width <= 2 * d) widths.insert(width);
   for (const int width : widths) {
     const int more = width - d;
     list.add(Kind::operands,

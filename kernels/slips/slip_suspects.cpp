@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 namespace attoscope {
 
 SuspectList::SuspectList(const Result& result, const OtherHeads& heads)
     : e_(result.experiment), inputs_(result.inputs), heads_(heads) {}
 
-void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head,
-                      std::optional<Problem> problem) {
+void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem,
+                      std::optional<Format> inputs) {
   suspects_.push_back({kind, std::move(text),
                        [variant = std::move(variant), head = std::move(head)]() -> ExpectedRow {
                          return [variant, made = head()](int row, double* out) {
@@ -18,7 +19,7 @@ void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant,
                            return true;
                          };
                        },
-                       std::move(problem)});
+                       std::move(problem), inputs});
 }
 SuspectList::AsSeen SuspectList::as_seen() const {
   return [shape = inputs_->shape(), rounding = e_.a.precision[Step::input],
@@ -115,29 +116,18 @@ void add_formats(SuspectList& list) {
     Experiment e = own;
     e.a.precision[Step::input] = to_format(f);
     e.problem.rows = 1;
-    const std::string text =
-        "inputs in " + name(f) + ", where golden saw them " + (is_exact ? "as they are" : "in " + name(seen));
-    Suspect suspect{Kind::format, text, {}};
-    suspect.begin = [e, variant = list.right()]() -> ExpectedRow {
-      const auto made = std::make_shared<const VariantHead>(variant_head(compute(e).inputs));
-      return [variant, made](int row, double* out) {
-        attend(*made, variant, row, out);
-        return true;
-      };
-    };
-    suspect.inputs = f;
-    list.add(std::move(suspect));
+    list.add(
+        Kind::format, "inputs in " + name(f) + ", where golden saw them " + (is_exact ? "as they are" : "in " + name(seen)),
+        list.right(), [e] { return std::make_shared<const VariantHead>(variant_head(compute(e).inputs)); }, {}, f);
   }
 }
 
 }  // namespace
 
 std::vector<int> likely_tiles(const Experiment& e, int length) {
-  std::vector<int> tiles{16, 32, 64, 128, 256, e.a.block_k, e.b.block_k};
-  std::ranges::sort(tiles);
-  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+  std::set<int> tiles{16, 32, 64, 128, 256, e.a.block_k, e.b.block_k};
   std::erase_if(tiles, [&](int t) { return t >= length; });
-  return tiles;
+  return {tiles.begin(), tiles.end()};
 }
 
 std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads) {

@@ -43,8 +43,9 @@ class SuspectList {
   void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, std::optional<Problem> problem = {}) {
     add(kind, std::move(text), std::move(variant), own_, std::move(problem));
   }
-  /// The same over another head.
-  void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem = {});
+  /// The same over another head, and the format of the inputs that the kernel saw, if that differs.
+  void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem = {},
+           std::optional<Format> inputs = {});
   void add(Suspect suspect) { suspects_.push_back(std::move(suspect)); }
   /// The right softmax with a change.
   template <class Change>
