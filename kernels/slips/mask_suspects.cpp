@@ -16,7 +16,9 @@ void add_keys(SuspectList& list, std::string text, std::function<Keys(int)> keys
 void add_mask(SuspectList& list, std::string text, const Mask& mask) {
   Problem p = list.problem();
   p.mask = mask;
-  list.add_problem(Kind::mask, std::move(text), p);
+  SoftmaxVariant v = list.right();  // ALiBi counts from where the query stands in the right mask
+  v.keys = [p](int row) { return visible_keys(p, row); };
+  list.add(Kind::mask, std::move(text), v, p);
 }
 
 /// The mask in a sentence, and a causal mask without it.
