@@ -4,6 +4,7 @@
 #include <cmath>
 #include <variant>
 
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/recurrence/prefix_golden.h"
