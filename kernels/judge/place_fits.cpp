@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "kernels/experiment/result.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/judge/wrong_output.h"
 #include "kernels/slips/slip_suspects.h"
 
@@ -103,9 +103,7 @@ std::string moved_rows_text(const std::map<int, Source>& from, int own) {
     row = end;
     if (runs.size() > most_runs) return "";
   }
-  std::string text;
-  for (const std::string& run : runs) text += (text.empty() ? "" : ", ") + run;
-  return text;
+  return listed(runs, ", ");
 }
 
 NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const GoldenHeads& golden) {

@@ -9,6 +9,7 @@
 
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/letters.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope {
 namespace {
@@ -84,7 +85,7 @@ class ExpressionReader {
     const auto found = std::ranges::find(names_, letter == spelled.end() ? word : letter->second);
     if (found != names_.end()) return values_[static_cast<std::size_t>(found - names_.begin())];
     at_ = begin;
-    throw std::invalid_argument(in_quotes(word) + " is no name here" + place() + ", expected one of " + listed());
+    throw std::invalid_argument(in_quotes(word) + " is no name here" + place() + ", expected one of " + listed(names_, ", "));
   }
   double function(std::string_view word) {
     if (!take('(')) refuse("a parenthesis after " + std::string(word));
@@ -119,11 +120,6 @@ class ExpressionReader {
     const std::size_t bytes = ends ? 0 : decoded(text_, at_).value_or(Decoded{}).bytes;
     throw std::invalid_argument((ends ? "the expression ends" : "there is " + in_quotes(text_.substr(at_, bytes))) + place() +
                                 ", expected " + expected);
-  }
-  std::string listed() const {
-    std::string text;
-    for (const std::string& known : names_) text += (text.empty() ? "" : ", ") + known;
-    return text;
   }
 
   std::string_view text_;
