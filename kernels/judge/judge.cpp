@@ -58,11 +58,9 @@ double whole_of(const std::vector<RowFinding>& all, int columns) {
 
 void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Tolerance& tolerance) {
   std::vector<bool> rows(all.size()), columns(at(tolerance.golden.cols));
-  std::vector<int> names(all.size());
   double square = 0, of_rows = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const RowFinding& f = all[i];
-    names[i] = static_cast<int>(i);
     h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
     h.row_ratio.push_back(f.ratio);
     h.suspects += f.suspects, h.nonfinite += f.nonfinite, h.due += f.due, square += f.square;
@@ -76,7 +74,7 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
   h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite - h.due)));
   h.whole = whole_of(all, tolerance.golden.cols);
   if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance.whole});
-  h.where = error_places(rows, columns, names, static_cast<int>(all.size()));
+  h.where = error_places(rows, columns);
   if (h.where.empty() && h.whole > tolerance.whole) h.where = "everywhere, a little";
   h.rounded = h.wrong_rows.empty() && h.nonfinite == 0 && h.whole <= tolerance.whole;
 }

@@ -34,10 +34,7 @@ struct LseForm {
 class LseJudge {
  public:
   LseJudge(const JudgedLse& given, const Options& options)
-      : given_(given),
-        claim_(given.claim),
-        stop_(options.cancelled, options.isa),
-        all_rows_(numbers(static_cast<int>(given.values.size()))) {}
+      : given_(given), claim_(given.claim), stop_(options.cancelled, options.isa) {}
 
   std::array<LseJudgement, 2> judgements() {
     const LseForm usual = usual_form();
@@ -139,8 +136,8 @@ class LseJudge {
     x.format = claim_.format;
     for (const Rival& rival : form.rivals) {
       std::vector<int> rows;
-      const std::size_t step = is_slow(rival, claim_) ? std::max<std::size_t>(1, all_rows_.size() / 64) : 1;
-      for (std::size_t i = 0; i < all_rows_.size(); i += step) rows.push_back(all_rows_[i]);
+      const std::size_t count = given_.values.size(), step = is_slow(rival, claim_) ? std::max<std::size_t>(1, count / 64) : 1;
+      for (std::size_t i = 0; i < count; i += step) rows.push_back(static_cast<int>(i));
       const std::vector<double> found = run_rival<T>(form, x, rival.method, rows);
       RivalError error{rival.name};
       for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -179,14 +176,13 @@ class LseJudge {
       j.ratio = ratio, j.worst_row = static_cast<int>(i), j.held = x, j.expected = golden * unit;
     }
     j.rounded = j.suspects == 0;
-    j.where = error_places(j.wrong, {true}, all_rows_, static_cast<int>(all_rows_.size()));
+    j.where = error_places(j.wrong, {true});
     return j;
   }
 
   const JudgedLse& given_;
   const KernelClaim& claim_;
   StopToken stop_;
-  std::vector<int> all_rows_;
 };
 
 }  // namespace

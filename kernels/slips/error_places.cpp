@@ -61,28 +61,22 @@ bool is_most(const Indices& bad, std::size_t count) { return bad.size() * 2 > co
 
 }  // namespace
 
-std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bool>& bad_columns, const std::vector<int>& rows,
-                         int n) {
-  Indices bad = indices(bad_rows);
-  const Indices columns = indices(bad_columns);
+std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bool>& bad_columns) {
+  const Indices bad = indices(bad_rows), columns = indices(bad_columns);
   if (bad.empty() || columns.empty()) return "";
-  for (int& row : bad) row = rows[at(row)];
   if (bad.size() == 1) return run_text("row", bad);
-  const int width = static_cast<int>(bad_columns.size());
+  const int n = static_cast<int>(bad_rows.size()), width = static_cast<int>(bad_columns.size());
   if (!is_most(columns, bad_columns.size())) {
     for (std::string text : {run_text("column", columns), period_text("column", columns, width)})
       if (!text.empty()) return text;
-    if (is_most(bad, rows.size())) return "in " + std::to_string(columns.size()) + " of " + std::to_string(width) + " columns";
+    if (is_most(bad, bad_rows.size()))
+      return "in " + std::to_string(columns.size()) + " of " + std::to_string(width) + " columns";
   }
-  if (bad.size() * 10 >= rows.size() * 9) return "everywhere";
-  const bool all_rows = static_cast<int>(rows.size()) == n;
-  if (all_rows)
-    for (std::string text : {run_text("row", bad), period_text("row", bad, n), tiles_text(bad_rows)})
-      if (!text.empty()) return text;
-  if (is_most(bad, rows.size())) return "in most rows";
-  std::string text = "in " + std::to_string(bad.size());
-  text += bad.size() == 1 ? " row" : " rows, the first " + std::to_string(bad.front());
-  return all_rows ? text : text + " of those computed";
+  if (bad.size() * 10 >= bad_rows.size() * 9) return "everywhere";
+  for (std::string text : {run_text("row", bad), period_text("row", bad, n), tiles_text(bad_rows)})
+    if (!text.empty()) return text;
+  if (is_most(bad, bad_rows.size())) return "in most rows";
+  return "in " + std::to_string(bad.size()) + " rows, the first " + std::to_string(bad.front());
 }
 
 }  // namespace attoscope

@@ -17,9 +17,7 @@ std::vector<bool> marks(int n, const std::function<bool(int)>& is_bad) {
 }
 std::string places(
     int n, const std::function<bool(int)>& row, const std::function<bool(int)>& column = [](int) { return true; }) {
-  std::vector<int> rows;
-  for (int i = 0; i < n; ++i) rows.push_back(i);
-  return error_places(marks(n, row), marks(64, column), rows, n);
+  return error_places(marks(n, row), marks(64, column));
 }
 
 TEST(ErrorPlaces, AreNamed) {
