@@ -103,7 +103,6 @@ bool has_nonfinite(const Matrix& o, int index) {
 
 std::optional<Slip> tail_slip(const Experiment& e, const OutputErrors& errors) {
   const int n = e.problem.n;
-  if (errors.output().rows != n) return {};
   const BadRows bad = bad_rows_of(errors);
   std::string tiles;
   int start = 0;
@@ -134,7 +133,7 @@ std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
     errors.check();
     const bool broken = has_nonfinite(errors.output(), index);
     (broken ? bad : good) += 1;
-    const std::vector<Cause> all = causes(head, right, r.rows[at(index)], r.experiment.format);
+    const std::vector<Cause> all = causes(head, right, index, r.experiment.format);
     guesses.resize(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       guesses[i].text = all[i].text;

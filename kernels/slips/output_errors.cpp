@@ -63,13 +63,13 @@ void OutputErrors::find_envelope() {
   if (type == "F16" || type == "BF16" || type == "F32")
     e.b.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);
   const AttentionShape s = shape_of(e.problem);  // half of whose pairs are visible
-  const bool has_rows = static_cast<double>(r_.rows.size()) * s.n_k * (s.d + s.d_v) / 2 <= 4e9;
+  const bool has_rows = static_cast<double>(o_.rows) * s.n_k * (s.d + s.d_v) / 2 <= 4e9;
   if (!has_rows) e.problem.rows = 256;
   const Result answer = compute(e, {.cancelled = options_.cancelled, .threads = options_.threads});
   const Deviation& all = answer.b_error;
   const double floor = std::max({rounding_, epsilon(e_.format) / 64, 1e-9}) * r_.golden_rms / 4;
-  tight_rms_.assign(r_.rows.size(), std::max(all.rms, floor));
-  tight_max_.assign(r_.rows.size(), std::max(all.max_abs, floor));
+  tight_rms_.assign(at(o_.rows), std::max(all.rms, floor));
+  tight_max_.assign(at(o_.rows), std::max(all.max_abs, floor));
   if (!has_rows) return;
   const Matrix& x = answer.b;
   for (int i = 0; i < x.rows; ++i) {
@@ -140,18 +140,17 @@ std::vector<Fit> OutputErrors::fits(const ExpectedRow& expected, std::span<const
   };
   parallel_for(std::size_t{0}, indices.size(), [&](std::size_t i) {
     check();
-    const int index = indices[i];
-    std::vector<double> row(at(o_.cols));
-    if (expected(r_.rows[at(index)], row.data()))
-      fits[i] = fit_of_row(row_of(o_, index), row.data(), row_of(*r_.golden, index), o_.cols, tight_rms_[at(index)]);
+    const int row = indices[i];
+    std::vector<double> numbers(at(o_.cols));
+    if (expected(row, numbers.data()))
+      fits[i] = fit_of_row(row_of(o_, row), numbers.data(), row_of(*r_.golden, row), o_.cols, tight_rms_[at(row)]);
   });
   return fits;
 }
 
 double OutputErrors::rival_error(Experiment e) const {
   const AttentionShape s = shape_of(e.problem);
-  const int rows = std::clamp((1 << 22) / s.n_k, 1, s.n);
-  e.problem.rows = e.problem.rows == 0 ? rows : std::min(e.problem.rows, rows);
+  e.problem.rows = std::clamp((1 << 22) / s.n_k, 1, s.n);
   const Method rivals[]{e_.b};
   return errors_of(e, rivals, {.cancelled = options_.cancelled, .threads = options_.threads})[0].max_abs;
 }

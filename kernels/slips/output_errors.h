@@ -74,7 +74,7 @@ class OutputErrors {
   double error_at(int index, int c) const { return std::abs(o_(index, c) - golden_at(index, c)); }
   double golden_at(int index, int c) const { return (*r_.golden)(index, c); }
   /// Chooses rows, half where the error is largest against rounding, half spread irregularly, so that a periodic pattern of
-  /// rows is not missed: indices of rows of the matrices.
+  /// rows is not missed.
   std::vector<int> chosen(int count) const;
   /// Fit of an expectation to these rows. Throws Stopped.
   Fit fit(const ExpectedRow& expected, const std::vector<int>& indices) const;

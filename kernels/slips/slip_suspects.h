@@ -29,8 +29,7 @@ std::vector<int> likely_tiles(const Experiment& experiment, int length);
 std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads);
 
 /// Slips of the output's layout: rows or columns of the exact output in other places, found by searching for each row (and each
-/// column) of `output` in it. `rows` (indices of rows of the matrices) selects the rows to search for; all rows must be
-/// computed.
+/// column) of `output` in it. `rows` selects the rows to search for.
 std::vector<Suspect> layout_suspects(const Result& result, const Matrix& output, std::span<const int> rows,
                                      const Cancelled& cancelled);
 

@@ -29,8 +29,7 @@ class SlipFinder {
     const std::vector<int> some = errors_.chosen(std::clamp((1 << 17) / key_count(e_.problem), 8, 32)),
                            many = errors_.chosen(std::clamp((1 << 20) / key_count(e_.problem), 32, 1024));
     const ExpectedRow golden = [this](int row, double* out) {
-      const auto place = std::ranges::lower_bound(r_.rows, row) - r_.rows.begin();
-      std::copy_n(r_.golden->values.begin() + place * r_.golden->cols, r_.golden->cols, out);
+      std::copy_n(&r_.golden->values[at(row) * at(r_.golden->cols)], r_.golden->cols, out);
       return true;
     };
     const Fit nothing = errors_.fit(golden, some);

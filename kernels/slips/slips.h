@@ -109,8 +109,9 @@ struct SlipSearch {
   std::vector<RankedSlip> ranked{};  ///< the slips that leave least, the best first, whether they explain the error or not
 };
 
-/// Searches for slips of the loaded method a of `result`, beside b, which is emulated; `like`: only for those that have this
-/// text but for its numbers; "": for all. Throws Stopped when cancelled, and what `heads.read` throws.
+/// Searches for slips of the loaded method a of `result`, of which all rows are computed, beside b, which is emulated; `like`:
+/// only for those that have this text but for its numbers; "": for all. Throws Stopped when cancelled, and what `heads.read`
+/// throws.
 SlipSearch find_slips(const Result& result, const OtherHeads& heads = {}, const Options& options = {},
                       const std::string& like = {});
 /// True if these are the same but for their numbers.
