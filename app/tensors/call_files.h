@@ -23,6 +23,8 @@ namespace attoscope::app {
 
 /// Puts tensors into the input, with the digests of their bits and sizes, all together and one by one.
 void take_tensors(Input& input, Tensors tensors);
+/// Digest of the bits of a head of an output, of so many rows and of columns in its file.
+std::uint64_t output_digest(const std::vector<double>& values, int n, int d);
 
 /// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
 /// `input`.

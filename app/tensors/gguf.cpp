@@ -298,8 +298,6 @@ TensorSet list_gguf(const std::shared_ptr<const InputFile>& file) {
   return set;
 }
 
-std::uint64_t effort_of_gguf(const InputFile& file) { return file.size(); }
-
 }  // namespace
 
 std::map<std::string, std::string> read_gguf_metadata(const std::string& path, GgufLists& lists) {
@@ -309,6 +307,8 @@ std::map<std::string, std::string> read_gguf_metadata(const std::string& path, G
   return read_metadata(c, keys, path, &lists);
 }
 
-Reader gguf_reader() { return {{".gguf"}, FileKind::named, list_gguf, effort_of_gguf}; }
+Reader gguf_reader() {
+  return {{".gguf"}, FileKind::named, list_gguf, [](const InputFile& file) { return file.size(); }};
+}
 
 }  // namespace attoscope::app

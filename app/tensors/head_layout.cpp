@@ -171,10 +171,22 @@ Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibl
 }
 
 /// One head of a tensor whose tokens come before its heads.
-std::vector<double> head_across(const InputFile& file, StoredTensor t, const HeadShape& s, int index, const ReadWatch& watch) {
+std::vector<double> head_across(const InputFile& file, const StoredTensor& t, const HeadShape& s, int index,
+                                const ReadWatch& watch) {
+  if (t.fortran_order)
+    throw std::runtime_error(t.label + " is in Fortran order with its heads in the middle, expected C order");
   const auto whole = [](int x) { return static_cast<std::uint64_t>(x); };
-  t.shape = {whole(s.batch), whole(s.n), whole(s.heads), whole(s.d)};
-  return read_across(file, t, index, watch);
+  const std::uint64_t row_bytes = whole(s.d) * whole(bytes_of(t.type)), first = whole(index / s.heads) * whole(s.n);
+  std::vector<double> values;
+  values.reserve(whole(s.n) * whole(s.d));
+  StoredTensor row = t;
+  for (int i = 0; i < s.n; ++i) {
+    tell(watch, static_cast<double>(i) / s.n, t.label);
+    row.offset = t.offset + ((first + whole(i)) * whole(s.heads) + whole(index % s.heads)) * row_bytes;
+    const std::vector<double> x = read_matrix(file, row, {1, 1, s.d}, 0);
+    values.insert(values.end(), x.begin(), x.end());
+  }
+  return values;
 }
 
 /// Shapes from the tensors' sizes alone; none if no order fits.

@@ -1,8 +1,5 @@
 #include "app/tensors/kernel_output.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -221,11 +218,6 @@ int usual_head(const Problem& problem, int heads) {
 }
 
 }  // namespace
-
-std::uint64_t output_digest(const std::vector<double>& values, int n, int d) {
-  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double),
-                              static_cast<std::uint64_t>(n) << 32 | static_cast<std::uint64_t>(d));
-}
 
 KernelOutput parse_kernel_output(const std::string& text) { return parse_spec("kernel output", text, names_output); }
 

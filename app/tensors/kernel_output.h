@@ -22,9 +22,6 @@ KernelOutput parse_kernel_output(const std::string& spec);
 /// The output as text for `parse_kernel_output`.
 std::string kernel_output_spec(const KernelOutput& output);
 
-/// Digest of the bits of a head of an output, of so many rows and of columns in its file.
-std::uint64_t output_digest(const std::vector<double>& values, int n, int d);
-
 /// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
 /// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
 /// a batch if there is one. n and d are what is wanted, the first d of more columns; 0: whatever the file has. Throws

@@ -17,22 +17,9 @@ const std::vector<Reader>& readers() {
   return all;
 }
 
-namespace {
-
-/// The ending of a reader that the path has; "": none.
-std::string_view ending_of(std::string_view path) {
-  for (const Reader& reader : readers())
-    for (const std::string_view ending : reader.endings)
-      if (path.ends_with(ending)) return ending;
-  return "";
-}
-
-}  // namespace
-
 const Reader* reader_of(std::string_view path) {
-  const std::string_view ending = ending_of(path);
   for (const Reader& reader : readers())
-    if (!ending.empty() && std::ranges::find(reader.endings, ending) != reader.endings.end()) return &reader;
+    if (std::ranges::any_of(reader.endings, [&](std::string_view ending) { return path.ends_with(ending); })) return &reader;
   return nullptr;
 }
 
@@ -43,7 +30,11 @@ bool holds(FileKind kind, std::string_view path) {
 
 bool is_tensor_file(std::string_view path) { return holds(FileKind::one, path) || holds(FileKind::named, path); }
 
-std::string without_ending(const std::string& path) { return path.substr(0, path.size() - ending_of(path).size()); }
+std::string without_ending(const std::string& path) {
+  for (const std::string& ending : tensor_endings())
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  return path;
+}
 
 std::vector<std::string> tensor_endings() {
   std::vector<std::string> endings;
@@ -51,11 +42,7 @@ std::vector<std::string> tensor_endings() {
   return endings;
 }
 
-std::string reader_endings() {
-  std::vector<std::string_view> endings;
-  for (const Reader& reader : readers()) endings.insert(endings.end(), reader.endings.begin(), reader.endings.end());
-  return listed(endings);
-}
+std::string reader_endings() { return listed(tensor_endings()); }
 
 TensorSet list_file(const std::string& path) {
   const auto file = std::make_shared<const InputFile>(path);

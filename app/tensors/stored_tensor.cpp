@@ -68,10 +68,9 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
     case ElementType::I8:
       return static_cast<std::int8_t>(bits);
-    case ElementType::U8:
-      return static_cast<double>(bits);
     case ElementType::F8_E8M0:
       return from_e8m0(bits);
+    case ElementType::U8:
     case ElementType::BOOL:
     case ElementType::U16:
     case ElementType::U32:
@@ -177,25 +176,6 @@ std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tenso
     if (++row == n) row = 0, ++col;
   });
   return matrix;
-}
-
-std::vector<double> read_across(const InputFile& file, const StoredTensor& t, int index, const ReadWatch& watch) {
-  if (t.fortran_order)
-    throw std::runtime_error(t.label + " is in Fortran order with its heads in the middle, expected C order");
-  const std::size_t rank = t.shape.size();
-  const std::uint64_t n = t.shape[rank - 3], heads = t.shape[rank - 2], d = t.shape[rank - 1],
-                      head = static_cast<std::uint64_t>(index) % heads, batch = static_cast<std::uint64_t>(index) / heads;
-  std::vector<double> values;
-  values.reserve(n * d);
-  for (std::uint64_t i = 0; i < n; ++i) {
-    tell(watch, static_cast<double>(i) / static_cast<double>(n), t.label);
-    StoredTensor row = t;
-    row.shape = {1, d};
-    row.offset += ((batch * n + i) * heads + head) * d * static_cast<std::uint64_t>(bytes_of(t.type));
-    const std::vector<double> x = read_matrix(file, row, {1, 1, static_cast<int>(d)}, 0);
-    values.insert(values.end(), x.begin(), x.end());
-  }
-  return values;
 }
 
 }  // namespace attoscope::app

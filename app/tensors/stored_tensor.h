@@ -76,10 +76,6 @@ void tell(const ReadWatch& watch, double share, const std::string& label);
 std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head,
                                 const ReadWatch& watch = {});
 
-/// The same of a tensor of shape (n, head, d) or (batch, n, head, d), with tokens before heads. Throws also if it is in Fortran
-/// order.
-std::vector<double> read_across(const InputFile& file, const StoredTensor& tensor, int head, const ReadWatch& watch = {});
-
 /// "[4, 1024, 64]"
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 /// Throws std::runtime_error that names the tensor, its shape and what was expected.

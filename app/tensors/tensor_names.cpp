@@ -159,40 +159,20 @@ bool natural_less(const std::string& x, const std::string& y) {
 
 std::optional<PackedPart> packed_part_of(const std::string& name) {
   using enum PackedPart;
-  static const std::map<std::string_view, PackedPart> parts{{"cu_seqlens_q", cu_seqlens_q},
-                                                            {"cu_seq_lens_q", cu_seqlens_q},
-                                                            {"cu_seqlens", cu_seqlens_q},
-                                                            {"qo_indptr", cu_seqlens_q},
-                                                            {"q_indptr", cu_seqlens_q},
-                                                            {"query_start_loc", cu_seqlens_q},
-                                                            {"q_seqstart", cu_seqlens_q},
-                                                            {"cu_seqlens_k", cu_seqlens_k},
-                                                            {"cu_seqlens_kv", cu_seqlens_k},
-                                                            {"cu_seq_lens_k", cu_seqlens_k},
-                                                            {"cu_seq_lens_kv", cu_seqlens_k},
-                                                            {"k_seqstart", cu_seqlens_k},
-                                                            {"leftpad_k", leftpad_k},
-                                                            {"cache_leftpad", leftpad_k},
-                                                            {"block_table", block_table},
-                                                            {"block_tables", block_table},
-                                                            {"page_table", block_table},
-                                                            {"cache_seqlens", cache_seqlens},
-                                                            {"seqused_k", cache_seqlens},
-                                                            {"seq_lens", cache_seqlens},
-                                                            {"seqlens_k", cache_seqlens},
-                                                            {"context_lens", cache_seqlens},
-                                                            {"kv_lens", cache_seqlens},
-                                                            {"kv", kv},
-                                                            {"kv_cache", kv},
-                                                            {"paged_kv_cache", kv},
-                                                            {"kv_indptr", kv_indptr},
-                                                            {"paged_kv_indptr", kv_indptr},
-                                                            {"kv_indices", kv_indices},
-                                                            {"paged_kv_indices", kv_indices},
-                                                            {"kv_last_page_len", kv_last_page_len},
-                                                            {"paged_kv_last_page_len", kv_last_page_len}};
-  const auto found = parts.find(std::string_view(name).substr(name.find_last_of("./") + 1));
-  return found == parts.end() ? std::nullopt : std::optional(found->second);
+  static const std::map<PackedPart, std::vector<std::string_view>> parts{
+      {cu_seqlens_q, {"cu_seqlens_q", "cu_seq_lens_q", "cu_seqlens", "qo_indptr", "q_indptr", "query_start_loc", "q_seqstart"}},
+      {cu_seqlens_k, {"cu_seqlens_k", "cu_seqlens_kv", "cu_seq_lens_k", "cu_seq_lens_kv", "k_seqstart"}},
+      {leftpad_k, {"leftpad_k", "cache_leftpad"}},
+      {block_table, {"block_table", "block_tables", "page_table"}},
+      {cache_seqlens, {"cache_seqlens", "seqused_k", "seq_lens", "seqlens_k", "context_lens", "kv_lens"}},
+      {kv, {"kv", "kv_cache", "paged_kv_cache"}},
+      {kv_indptr, {"kv_indptr", "paged_kv_indptr"}},
+      {kv_indices, {"kv_indices", "paged_kv_indices"}},
+      {kv_last_page_len, {"kv_last_page_len", "paged_kv_last_page_len"}}};
+  const std::string_view last = std::string_view(name).substr(name.find_last_of("./") + 1);
+  for (const auto& [part, usual] : parts)
+    if (std::ranges::find(usual, last) != usual.end()) return part;
+  return std::nullopt;
 }
 
 CallNames calls_in(const std::vector<TensorName>& names) {

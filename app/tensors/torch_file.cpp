@@ -19,44 +19,42 @@ namespace {
 constexpr std::size_t most_tensors = 20'000, most_steps = 1'000'000, most_dimensions = 64, longest_text = 64;
 constexpr int deepest_value = 64;
 
+/// A dtype, and its names in torch: its own and that of its storage; "": it has none.
+struct TorchType {
+  std::string_view dtype, name, storage{};
+};
+constexpr std::array<TorchType, 20> torch_types{{
+    {"F64", "float64", "DoubleStorage"},
+    {"F32", "float32", "FloatStorage"},
+    {"F16", "float16", "HalfStorage"},
+    {"BF16", "bfloat16", "BFloat16Storage"},
+    {"I64", "int64", "LongStorage"},
+    {"I32", "int32", "IntStorage"},
+    {"I16", "int16", "ShortStorage"},
+    {"I8", "int8", "CharStorage"},
+    {"U64", "uint64"},
+    {"U32", "uint32"},
+    {"U16", "uint16"},
+    {"U8", "uint8", "ByteStorage"},
+    {"BOOL", "bool", "BoolStorage"},
+    {"C64", "complex64", "ComplexFloatStorage"},
+    {"C128", "complex128", "ComplexDoubleStorage"},
+    {"F8_E4M3", "float8_e4m3fn"},
+    {"F8_E5M2", "float8_e5m2"},
+    {"F8_E4M3FNUZ", "float8_e4m3fnuz"},
+    {"F8_E5M2FNUZ", "float8_e5m2fnuz"},
+    {"F8_E8M0", "float8_e8m0fnu"},
+}};
+
 /// dtype by the name of a global of `torch`.
 std::string dtype_of_torch(std::string_view global) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 32> known{{{"float64", "F64"},
-                                                                                        {"float32", "F32"},
-                                                                                        {"float16", "F16"},
-                                                                                        {"bfloat16", "BF16"},
-                                                                                        {"int64", "I64"},
-                                                                                        {"int32", "I32"},
-                                                                                        {"int16", "I16"},
-                                                                                        {"int8", "I8"},
-                                                                                        {"uint64", "U64"},
-                                                                                        {"uint32", "U32"},
-                                                                                        {"uint16", "U16"},
-                                                                                        {"uint8", "U8"},
-                                                                                        {"bool", "BOOL"},
-                                                                                        {"complex64", "C64"},
-                                                                                        {"complex128", "C128"},
-                                                                                        {"float8_e4m3fn", "F8_E4M3"},
-                                                                                        {"float8_e5m2", "F8_E5M2"},
-                                                                                        {"float8_e4m3fnuz", "F8_E4M3FNUZ"},
-                                                                                        {"float8_e8m0fnu", "F8_E8M0"},
-                                                                                        {"float8_e5m2fnuz", "F8_E5M2FNUZ"},
-                                                                                        {"DoubleStorage", "F64"},
-                                                                                        {"FloatStorage", "F32"},
-                                                                                        {"HalfStorage", "F16"},
-                                                                                        {"BFloat16Storage", "BF16"},
-                                                                                        {"LongStorage", "I64"},
-                                                                                        {"IntStorage", "I32"},
-                                                                                        {"ShortStorage", "I16"},
-                                                                                        {"CharStorage", "I8"},
-                                                                                        {"ByteStorage", "U8"},
-                                                                                        {"BoolStorage", "BOOL"},
-                                                                                        {"ComplexFloatStorage", "C64"},
-                                                                                        {"ComplexDoubleStorage", "C128"}}};
+  constexpr std::string_view home = "torch.";
   if (global == "torch.storage.UntypedStorage") return "U8";
-  if (!global.starts_with("torch.")) return "";
-  const auto found = std::ranges::find(known, global.substr(6), [](const auto& type) { return type.first; });
-  return found == known.end() ? "" : std::string(found->second);
+  if (!global.starts_with(home) || global == home) return "";
+  global.remove_prefix(home.size());
+  const auto is_called = [&](const TorchType& type) { return type.name == global || type.storage == global; };
+  const auto* const found = std::ranges::find_if(torch_types, is_called);
+  return found == torch_types.end() ? "" : std::string(found->dtype);
 }
 
 /// Bytes of a storage.
