@@ -152,6 +152,14 @@ constexpr int hardware_n = 8192, hardware_heads = 16;
 /// tests/gpu/README.md).
 const char* const products_alone = "FMA of the products alone";
 
+/// The least of so many calls.
+template <class F>
+double least_of(int calls, F call) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < calls; ++i) least = std::min(least, call());
+  return least;
+}
+
 std::string spec_of(int gpu) { return "cuda:" + std::to_string(gpu); }
 
 double useful_gflop(double n, double d) { return 4 * n * n * d * 1e-9; }
@@ -170,17 +178,11 @@ void append_stages(BenchReport& r, int gpu) {
   e.problem.n = stage_n;
   e.problem.d = stage_d;
   const double gflop = useful_gflop(stage_n, stage_d);
-  double golden = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 3; ++i) {
-    ++e.problem.seed;
-    golden = std::min(golden, compute(e, options).timing.golden);
-  }
+  const double golden = least_of(3, [&] { return ++e.problem.seed, compute(e, options).timing.golden; });
   r.rows.push_back(stage_row("golden, double", golden, gflop, r.double_peak));
   for (const char* const name : {"hw", "tile", "eager", "all_tile"}) {
     e.a.precision = policy(name).precision;
-    double best = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < 3; ++i) best = std::min(best, compute(e, options).timing.a);
-    r.rows.push_back(stage_row(name, best, gflop, r.float_peak));
+    r.rows.push_back(stage_row(name, least_of(3, [&] { return compute(e, options).timing.a; }), gflop, r.float_peak));
   }
 }
 
@@ -189,11 +191,8 @@ BenchRow update_row(const BenchReport& r, int gpu) {
   ComputeCache cache;
   Experiment e = default_experiment();
   e.problem.n = update_n;
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 5; ++i) {
-    ++e.problem.seed;
-    best = std::min(best, compute(e, {.cache = &cache, .device = spec_of(gpu)}).timing.total);
-  }
+  const Options options{.cache = &cache, .device = spec_of(gpu)};
+  const double best = least_of(5, [&] { return ++e.problem.seed, compute(e, options).timing.total; });
   const double gflop = useful_gflop(update_n, e.problem.d), least = gflop / r.double_peak + 2 * gflop / r.float_peak;
   return {.name = fmt::format("full update, N = {}", update_n),
           .ms = best,

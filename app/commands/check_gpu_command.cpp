@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -103,8 +102,7 @@ std::string gpu_text(const GpuCheck& check) {
 std::vector<ProductKind> kinds_of(const Typed& typed) {
   if (!typed) return {product_kinds.begin(), product_kinds.end()};
   std::vector<ProductKind> kinds;
-  std::istringstream words(*typed + ",");
-  for (std::string word; std::getline(words, word, ',');)
+  for (const std::string& word : split(*typed))
     kinds.push_back(of_option("--formats", [&] { return parse_product_kind(word); }));
   return kinds;
 }

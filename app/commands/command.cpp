@@ -16,7 +16,6 @@
 #include "app/json/settings_json.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/part_digests.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"

@@ -21,13 +21,6 @@ std::vector<Command> commands() {
           kv_command(),     invariance_command(), model_command(), open_command(),      pack_command()};
 }
 
-/// "run, sweep, train"
-std::string names_of(const std::vector<Command>& all) {
-  std::string names;
-  for (const Command& c : all) names += (names.empty() ? "" : ", ") + std::string(c.name);
-  return names;
-}
-
 void check_written(std::ostream& out) {
   if (!out.flush()) throw std::runtime_error("standard output was closed, or is full, before everything was written");
 }
@@ -51,7 +44,7 @@ void check_without_command(const CLI::App& app, const std::vector<Command>& all)
     if (const std::string file = without_head(word); reader_of(file) != nullptr && !std::filesystem::exists(file, error))
       throw std::invalid_argument(in_quotes(word) + " does not exist, expected a session or files of tensors");
     if (reader_of(without_head(word)) == nullptr)
-      throw std::invalid_argument(in_quotes(word) + " is neither a command (" + names_of(all) + ") nor a session file");
+      throw std::invalid_argument(in_quotes(word) + " is neither a command (" + listed(names_in(all), ", ") + ") nor a session file");
   }
 }
 

@@ -158,9 +158,7 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
 }
 
 void declare(OptionList& c, FigureArguments& x) {
-  std::string known;
-  for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
-  c.add("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
+  c.add("what", x.what, listed(names_in(named_figures()), ", ") + ", the .json or .zip of an earlier figure, or a session");
   c.group("Plots of a session");
   c.add("--plot", x.plot,
         "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, largest_dS, lost_dS, gradient_sums, "

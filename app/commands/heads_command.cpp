@@ -1,6 +1,7 @@
 /// `attoscope heads`: every head of a file, worst first. `attoscope kv`: which of them may keep K and V in fewer bits.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -9,7 +10,6 @@
 #include "app/commands/progress_line.h"
 #include "app/files/paths.h"
 #include "app/heads/heads.h"
-#include "app/heads/heads_table.h"
 #include "app/json/json.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
@@ -30,6 +30,22 @@ struct HeadsArguments : ExperimentOptions, TableFiles {
 struct KvArguments : HeadsArguments {
   KvArguments() { sort = kv_storages[usual_kv_order].key; }
 };
+
+template <class Measures>
+std::vector<std::string_view> keys_of(const Measures& measures) {
+  std::vector<std::string_view> keys;
+  for (const auto& m : measures) keys.emplace_back(m.key);
+  return keys;
+}
+
+/// Index of the measure with the key of `--sort`. Throws std::invalid_argument that lists the known ones.
+template <class Measures>
+std::size_t sorted_by(const Measures& measures, const std::string& key) {
+  const std::vector<std::string_view> keys = keys_of(measures);
+  const auto found = std::ranges::find(keys, key);
+  if (found == keys.end()) refuse("--sort", key, listed(keys));
+  return static_cast<std::size_t>(found - keys.begin());
+}
 
 /// The experiment that each head is asked, with the file's first head read.
 Experiment base_of(const HeadsArguments& x) {
@@ -84,7 +100,7 @@ std::vector<Row> rows_of(HeadsJob& job, const Streams& streams, Compute compute)
 }
 
 void tell_heads(const HeadsArguments& x, const Streams& streams) {
-  const ui::HeadMeasure& by = head_measure(x.sort);
+  const ui::HeadMeasure& by = ui::head_measures[sorted_by(ui::head_measures, x.sort)];
   HeadsJob job(x);
   std::vector<ui::HeadRow> rows = rows_of<ui::HeadRow>(job, streams, compute_heads);
   mark_unusual(rows);
@@ -96,7 +112,7 @@ void tell_heads(const HeadsArguments& x, const Streams& streams) {
 }
 
 void tell_kv(const KvArguments& x, const Streams& streams) {
-  const std::size_t by = kv_storage(x.sort);
+  const std::size_t by = sorted_by(kv_storages, x.sort);
   HeadsJob job(x);
   std::vector<KvRow> rows = rows_of<KvRow>(job, streams, compute_kv_heads);
   sort_worst_first(rows, by);
@@ -110,11 +126,9 @@ void tell_kv(const KvArguments& x, const Streams& streams) {
 template <class Measures>
 void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
   c.add("file", x.file, "Q, K and V of many heads: " + std::string(tensor_file_specs)).required();
-  std::string keys;
-  for (const auto& m : measures) keys += (keys.empty() ? "" : ", ") + std::string(m.key);
   c.group("Heads");
   c.add("--layer", x.layer, "only the heads of this layer, by its name or number");
-  c.add("--sort", x.sort, "by what they are ordered: " + keys);
+  c.add("--sort", x.sort, "by what they are ordered: " + listed(keys_of(measures), ", "));
   c.add("--no-cache", x.no_cache, "compute every head, and keep none");
   c.add("--top", x.top, "how many are printed; 0 is all");
 }

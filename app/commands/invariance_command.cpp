@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "app/commands/commands.h"
@@ -88,9 +87,7 @@ struct InvarianceArguments : ExperimentOptions, TableFiles {
 template <class T, class Read>
 std::vector<T> listed_in(const Typed& typed, Read read) {
   std::vector<T> values;
-  if (!typed) return values;
-  std::istringstream words(*typed + ",");
-  for (std::string word; std::getline(words, word, ',');) values.push_back(read(word));
+  for (const std::string& word : typed ? split(*typed) : std::vector<std::string>()) values.push_back(read(word));
   return values;
 }
 
@@ -102,7 +99,7 @@ bool is_reverse(const std::string& word) {
 Accumulator accumulator_of(const std::string& word) {
   const auto found = std::ranges::find(accumulator_names, word);
   if (found == accumulator_names.end())
-    refuse("--sums", word, listed(std::vector<std::string_view>(accumulator_names.begin(), accumulator_names.end())));
+    refuse("--sums", word, listed(accumulator_names));
   return static_cast<Accumulator>(found - accumulator_names.begin());
 }
 

@@ -8,12 +8,9 @@
 #include "app/commands/commands.h"
 #include "app/commands/progress_line.h"
 #include "app/json/json.h"
-#include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_report.h"
 #include "app/judge/judge_words.h"
-#include "app/judge/judged_files.h"
-#include "app/judge/judgement.h"
-#include "app/judge/lse_verdict.h"
+#include "app/judge/judged_call.h"
 #include "app/link/link.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
@@ -27,7 +24,7 @@ namespace {
 /// The options as typed.
 struct JudgeArguments : ExperimentOptions {
   std::string q, k, v, o, input;
-  GradientSources gradients{};
+  GradientSpecs gradients{};
   std::string threads = "0";
   Typed head{};
   std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
@@ -37,19 +34,19 @@ struct JudgeArguments : ExperimentOptions {
 /// The files of gradients.
 struct GradientOption {
   const char* option;
-  std::string GradientSources::* file;
+  std::string GradientSpecs::* file;
   const char* what;
 };
 constexpr GradientOption gradient_options[]{
-    {"--do", &GradientSources::d_o, "gradient of the output, with which dQ, dK and dV are judged"},
-    {"--dq", &GradientSources::dq, "your kernel's gradient of Q"},
-    {"--dk", &GradientSources::dk, "of K, a head for each of K's (summed over its group) or of Q's"},
-    {"--dv", &GradientSources::dv, "of V, the same"},
-    {"--lse", &GradientSources::lse,
+    {"--do", &GradientSpecs::d_o, "gradient of the output, with which dQ, dK and dV are judged"},
+    {"--dq", &GradientSpecs::dq, "your kernel's gradient of Q"},
+    {"--dk", &GradientSpecs::dk, "of K, a head for each of K's (summed over its group) or of Q's"},
+    {"--dv", &GradientSpecs::dv, "of V, the same"},
+    {"--lse", &GradientSpecs::lse,
      "your kernel's log-sum-exp (batch, heads, n) or (n, heads), natural or in base 2, judged as well; with gradients also the "
      "one that P is made from"},
-    {"--dlse", &GradientSources::d_lse, "gradient of the log-sum-exp (batch, heads, n)"},
-    {"--dsink", &GradientSources::dsink, "your kernel's gradient of the sink, a number for each head"}};
+    {"--dlse", &GradientSpecs::d_lse, "gradient of the log-sum-exp (batch, heads, n)"},
+    {"--dsink", &GradientSpecs::dsink, "your kernel's gradient of the sink, a number for each head"}};
 
 CallSources sources_of(const JudgeArguments& x) {
   const std::optional<HeadLayout> layout = x.layout ? parse_layout(*x.layout) : std::nullopt;
@@ -108,6 +105,14 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
   return link_url(message);
 }
 
+/// Returns work(options); throws a sentence where a signal stopped it.
+template <class Work>
+auto judged(int threads, Work work) {
+  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
+    return work(Options{.cancelled = cancelled, .threads = threads});
+  });
+}
+
 CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
   ProgressLine line(terminal);
   const JudgeQuestion question = question_of(x, files);
@@ -118,8 +123,9 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
       return heads > 1 ? fmt::format("{} of {} heads, {}", static_cast<int>(share * heads), heads, part) : part;
     });
   };
-  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
-    return judge_call(files, question, {.cancelled = cancelled, .progress = show, .threads = threads});
+  return judged(threads, [&](Options options) {
+    options.progress = show;
+    return judge_call(files, question, options);
   });
 }
 
@@ -152,15 +158,6 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
                      layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
 }
 
-/// The judgement on the gradients that were given; none: there are none.
-std::optional<CallGradients> gradients_of(const JudgeArguments& x, const JudgedFiles& files, const GradientFiles* given,
-                                          const CallJudgement& call, int threads) {
-  if (!given) return {};
-  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
-    return judge_gradients_of(*given, question_of(x, files), call, {.cancelled = cancelled, .threads = threads});
-  });
-}
-
 /// Gradients with usual names beside Q, K, V and O in the one file of --input, where all of them can be judged.
 std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const JudgedFiles& files) {
   const CallFiles& call = files.files();
@@ -168,18 +165,17 @@ std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const Jud
   const TensorSpec input = x.input;
   if (x.input.empty() || !is_single_file(input.files()) || !one_call || call.is_paged()) return {};
   const GradientSpecs found = gradients_in(input);
-  const GradientSources beside{found.d_o, found.dq, found.dk, found.dv, "", found.d_lse, found.dsink};
-  if (found.d_o.empty() || !beside.any()) return {};
-  return std::optional<GradientFiles>(std::in_place, beside, call);
+  if (found.d_o.empty() || !found.any_judged()) return {};
+  return std::optional<GradientFiles>(std::in_place, found, call);
 }
 
 /// The gradients' files, opened before anything is judged.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
   const bool any = std::ranges::any_of(gradient_options, [&](const GradientOption& g) {
-    return g.file != &GradientSources::lse && !(x.gradients.*g.file).empty();
+    return g.file != &GradientSpecs::lse && !(x.gradients.*g.file).empty();
   });
   if (!any) return gradients_beside(x, files);
-  if (!x.gradients.any()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
+  if (!x.gradients.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
   return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
 }
 
@@ -187,14 +183,6 @@ std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const Judge
 std::optional<RowNumbers> lse_numbers(const JudgeArguments& x, const CallSources& sources, const JudgedFiles& files) {
   if (x.gradients.lse.empty() && x.input.empty()) return {};
   return open_lse(x.gradients.lse, x.input.empty() ? TensorSpec() : sources.input, files.files());
-}
-
-std::optional<CallLse> lse_of(const JudgeArguments& x, const JudgedFiles& files, const std::optional<RowNumbers>& given,
-                              const CallJudgement& call, int threads) {
-  if (!given) return {};
-  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
-    return judge_lse_of(*given, files, question_of(x, files), call, {.cancelled = cancelled, .threads = threads});
-  });
 }
 
 bool is_unexplained(const CallJudgement& call) {
@@ -213,19 +201,21 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   if (is_unexplained(call))
     if (std::string advice = other_reading(x, sources, files, threads); !advice.empty()) call.sentences[2] = std::move(advice);
-  const std::optional<CallGradients> gradients = gradients_of(x, files, given ? &*given : nullptr, call, threads);
+  std::optional<CallGradients> gradients;
+  if (given)
+    gradients = judged(threads, [&](const Options& o) { return judge_gradients_of(*given, question_of(x, files), call, o); });
   if (gradients && !gradients->incomparable.empty()) throw std::runtime_error(gradients->incomparable);
   if (gradients) call.sentences = with_gradients(call, *gradients);
-  const CallGradients* const also = gradients ? &*gradients : nullptr;
-  const std::optional<CallLse> lse = lse_of(x, files, given_lse, call, threads);
-  const bool rest_is_rounded = call.rounded() && (!also || also->rounded());
+  std::optional<CallLse> lse;
+  if (given_lse)
+    lse = judged(threads, [&](const Options& o) { return judge_lse_of(*given_lse, files, question_of(x, files), call, o); });
+  const bool rest_is_rounded = call.rounded() && (!gradients || gradients->rounded());
   if (lse) call.sentences = with_lse(call.sentences, *lse, rest_is_rounded);
-  const CallLse* const with = lse ? &*lse : nullptr;
   const SeenAgain again{streams.typed, link_of(x, files, call.worst_row().head), !x.unsaved};
   write_outputs(
-      {{x.report, [&] { return judgement_html(call, again, also, with); }},
-       {x.json, [&] { return json_text(judgement_json(call, again.command, again.link, also, with)); }}},
-      [&] { return judgement_report(call) + (also ? gradient_report(*also) : "") + (lse ? lse_report(*lse) : ""); },
+      {{x.report, [&] { return judgement_html(call, again, gradients, lse); }},
+       {x.json, [&] { return json_text(judgement_json(call, again, gradients, lse)); }}},
+      [&] { return judgement_report(call) + (gradients ? gradient_report(*gradients) : "") + (lse ? lse_report(*lse) : ""); },
       streams.out);
   return rest_is_rounded && (!lse || lse->rounded());
 }

@@ -213,15 +213,12 @@ std::optional<Answered> computed(const SweepArguments& x, const Streams& streams
 
 Sweep read_sweep(const std::string& directory) {
   const std::string path = (fs::path(directory) / sweep_file).string();
-  std::vector<std::string> remarks;
-  try {
+  return named_in_errors(path, [&] {
+    std::vector<std::string> remarks;
     Sweep sweep = parse_sweep(read_file(path, largest_sweep_file), remarks);
     if (!remarks.empty()) throw std::runtime_error(remarks[0]);
     return sweep;
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
-  }
+  });
 }
 
 /// The points of several directories as one sweep; a point that two of them have must be the same in both.
@@ -231,13 +228,9 @@ Answered merged(const std::vector<std::string>& directories) {
     if (sweep_json(read_sweep(directory)) != sweep_json(all.sweep))
       throw std::runtime_error(directory + " holds another sweep than " + directories[0]);
     const std::string path = (fs::path(directory) / points_file).string();
-    try {
-      for (SweepAnswer& a : parse_points_csv(all.sweep, read_file(path, largest_points_file)))
-        all.answers.push_back(std::move(a));
-    } catch (const std::runtime_error& error) {
-      const std::string what = error.what();
-      throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
-    }
+    std::ranges::move(
+        named_in_errors(path, [&] { return parse_points_csv(all.sweep, read_file(path, largest_points_file)); }),
+        std::back_inserter(all.answers));
   }
   std::ranges::stable_sort(all.answers, {}, &SweepAnswer::index);
   const auto differs = std::ranges::adjacent_find(

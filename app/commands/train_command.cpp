@@ -127,17 +127,12 @@ QkvFile qkv_file(const std::string& text, const TrainPlan& plan) {
   if (equals == std::string::npos || colon > equals || !text.ends_with(".safetensors")) refuse("--save-qkv", text, expected);
   QkvFile wanted{.file = text.substr(equals + 1)};
   const std::string run = text.substr(0, colon);
-  std::vector<std::string> names;
-  for (const RunPlan& r : runs_of(plan).runs) names.push_back(r.name);
+  const TrainRuns runs = runs_of(plan);
+  const std::vector<std::string_view> names = names_in(runs.runs);
   const auto place = std::ranges::find(names, run);
   if (place == names.end()) refuse("--save-qkv: run", run, listed(names));
   wanted.run = static_cast<int>(place - names.begin());
-  std::vector<std::string> numbers;
-  for (std::size_t at = colon + 1; at <= equals;) {
-    const std::size_t end = std::min(text.find(':', at), equals);
-    numbers.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  const std::vector<std::string> numbers = split(std::string_view(text).substr(colon + 1, equals - colon - 1), ':');
   if (numbers.size() != 2 && numbers.size() != 3) refuse("--save-qkv", text, expected);
   wanted.layer = whole_number("--save-qkv: layer", numbers[0], 0, plan.model.layers - 1);
   wanted.head = whole_number("--save-qkv: head", numbers[1], 0, plan.model.heads - 1);
@@ -360,9 +355,8 @@ void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& dev
 }
 
 std::string gradient_help(const char* whose) {
-  std::string text = std::string("where ") + whose + "'s backward pass rounds: ";
-  for (const GradPolicy& p : grad_policies()) text += std::string(p.name) + (&p == &grad_policies().back() ? "" : ", ");
-  return text + " (the one that belongs to its policy)";
+  return std::string("where ") + whose + "'s backward pass rounds: " + listed(names_in(grad_policies()), ", ") +
+         " (the one that belongs to its policy)";
 }
 
 void declare_plan(OptionList& c, TrainArguments& x) {

@@ -135,19 +135,12 @@ LinkMessage message_of(const OpenArguments& x) {
     for (const std::string& single : single_files_of(without_head(file))) InputFile check(single);
     file = absolute_spec(file);
   }
-  const auto check_gradient = [](std::string& spec) {
-    InputFile check(tensor_ref(parse_gradient(spec).file).file);
+  const auto take = [](std::string& spec, const std::string& tensor) {
+    InputFile check(tensor_ref(tensor).file);
     spec = absolute_spec(spec);
   };
-  for (auto& [key, spec] : message.gradients) {
-    if (key != "lse") {
-      check_gradient(spec);
-      continue;
-    }
-    InputFile check(tensor_ref(spec).file);
-    spec = absolute_spec(spec);
-  }
-  if (!message.d_o.empty()) check_gradient(message.d_o);
+  for (auto& [key, spec] : message.gradients) take(spec, key == "lse" ? spec : parse_gradient(spec).file);
+  if (!message.d_o.empty()) take(message.d_o, parse_gradient(message.d_o).file);
   return message;
 }
 

@@ -60,12 +60,7 @@ std::string read_bundle(const std::string& file);
 /// `parse` of it; a std::runtime_error that it throws gets the file's name in front.
 template <class F>
 auto parsed_bundle(const std::string& file, F parse) {
-  try {
-    return parse(read_bundle(file));
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    throw std::runtime_error(what.starts_with(file) ? what : file + ": " + what);
-  }
+  return named_in_errors(file, [&] { return parse(read_bundle(file)); });
 }
 
 }  // namespace attoscope::app

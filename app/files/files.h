@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,6 +68,17 @@ class InputFile {
 
 /// True if there is a file of this name that can be opened, now or once it is fetched.
 bool can_open(const std::string& path);
+
+/// Returns read(); a std::runtime_error that it throws gets the file's name in front, unless that is there.
+template <class Read>
+auto named_in_errors(const std::string& file, Read read) {
+  try {
+    return read();
+  } catch (const std::runtime_error& error) {
+    const std::string what = error.what();
+    throw std::runtime_error(what.starts_with(file) ? what : file + ": " + what);
+  }
+}
 
 /// All of a file of at most `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit);

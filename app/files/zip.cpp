@@ -229,26 +229,36 @@ zip_stat_t stat_of(OpenArchive& archive, zip_uint64_t index) {
   return stat;
 }
 
+/// All files of an archive.
+std::vector<zip_stat_t> stats_of(OpenArchive& archive) {
+  const zip_int64_t count = zip_get_num_entries(archive.archive.get(), 0);
+  if (count > most_tensors)
+    throw std::runtime_error(archive.path + ": holds " + std::to_string(count) + " files, expected at most " +
+                             std::to_string(most_tensors));
+  std::vector<zip_stat_t> all;
+  for (zip_int64_t i = 0; i < count; ++i) all.push_back(stat_of(archive, static_cast<zip_uint64_t>(i)));
+  return all;
+}
+
+/// Reads a file of an archive.
+InputFile::Read reading(const std::shared_ptr<OpenArchive>& archive, const zip_stat_t& stat, const std::string& label) {
+  const auto file = std::make_shared<ZippedFile>(archive, stat, label);
+  return [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); };
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<const InputFile>> files_in_zip(const std::string& path, const std::string& ending) {
   const auto archive = std::make_shared<OpenArchive>(path);
-  const zip_int64_t count = zip_get_num_entries(archive->archive.get(), 0);
-  if (count > most_tensors)
-    throw std::runtime_error(path + ": holds " + std::to_string(count) + " files, expected at most " +
-                             std::to_string(most_tensors));
   std::vector<std::shared_ptr<const InputFile>> files;
   std::uint64_t unpacked = 0;
-  for (zip_int64_t i = 0; i < count; ++i) {
-    const zip_stat_t stat = stat_of(*archive, static_cast<zip_uint64_t>(i));
+  for (const zip_stat_t& stat : stats_of(*archive)) {
     if (!std::string_view(stat.name).ends_with(ending)) continue;
     if (!ZippedFile::is_stored(stat) && (stat.size > most_unpacked || (unpacked += stat.size) > most_unpacked))
       throw std::runtime_error(path + ": its packed files are larger than " + std::to_string(most_unpacked) +
                                " bytes together, expected them stored as they are");
     const std::string label = path + ": " + printable(stat.name);
-    const auto file = std::make_shared<ZippedFile>(archive, stat, label);
-    files.push_back(std::make_shared<const InputFile>(
-        label, stat.size, [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }));
+    files.push_back(std::make_shared<const InputFile>(label, stat.size, reading(archive, stat, label)));
   }
   return files;
 }
@@ -272,13 +282,8 @@ std::optional<PackedFile> packed_file(const std::string& path) {
   if (!length) return std::nullopt;
   const auto archive = std::make_shared<OpenArchive>(path.substr(0, *length));
   const std::string name = path.substr(*length + 1);
-  const zip_int64_t count = zip_get_num_entries(archive->archive.get(), 0);
-  if (count > most_tensors)
-    throw std::runtime_error(archive->path + ": holds " + std::to_string(count) + " files, expected at most " +
-                             std::to_string(most_tensors));
   std::optional<zip_stat_t> found;
-  for (zip_int64_t i = 0; i < count; ++i) {
-    const zip_stat_t stat = stat_of(*archive, static_cast<zip_uint64_t>(i));
+  for (const zip_stat_t& stat : stats_of(*archive)) {
     check_name(stat.name, archive->path);
     if (name == stat.name) found = stat;
   }
@@ -286,8 +291,7 @@ std::optional<PackedFile> packed_file(const std::string& path) {
   if (!ZippedFile::is_stored(*found) && found->size > most_unpacked)
     throw std::runtime_error(path + ": has " + std::to_string(found->size) + " bytes, expected at most " +
                              std::to_string(most_unpacked) + " of a compressed file");
-  const auto file = std::make_shared<ZippedFile>(archive, *found, path);
-  return PackedFile{found->size, [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }};
+  return PackedFile{found->size, reading(archive, *found, path)};
 }
 
 std::string zip_member(const std::string& path, std::string_view ending, std::uint64_t limit) {

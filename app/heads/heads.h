@@ -1,4 +1,4 @@
-/// Computes every head of a file under a and b, one thread per head, and keeps their rows on disk.
+/// Computes every head of a file under a and b, one thread per head, keeps their rows on disk, and writes them as tables.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,9 @@
 #include "app/tensors/head_numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/table.h"
 #include "kernels/questions/kv_cache.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/frame/heads_answer.h"
 
 namespace attoscope::app {
@@ -58,9 +60,6 @@ class KeptHeads {
   KeptValues rows_, errors_;
 };
 
-/// Index in `kv_storages` of that key. Throws std::invalid_argument that lists the known ones.
-std::size_t kv_storage(std::string_view key);
-
 /// Computes every head with every storage; a scale covers all heads of the layer, even those not requested. Several threads
 /// call `found`, one at a time. Throws as `compute_heads`.
 void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
@@ -72,5 +71,15 @@ std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, st
 Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files);
 /// `attoscope.kv/1`.
 Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files);
+
+/// A text table of the first `most` heads (0: all), in the given order, and their total number.
+std::string heads_report(const std::vector<ui::HeadRow>& rows, const CallFiles& files, const ui::HeadMeasure& by,
+                         std::size_t most);
+
+/// A row for each head: head, name, layer, n, d and every measure.
+Table heads_table(const std::vector<ui::HeadRow>& rows, const CallFiles& files);
+
+/// `attoscope.heads/1`: the same, and the experiment whose input names the file.
+Json heads_json(const std::vector<ui::HeadRow>& rows, const CallFiles& files, const Experiment& base);
 
 }  // namespace attoscope::app

@@ -71,13 +71,13 @@ nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most
   }
 }
 
+std::string quoted_json(const Parsed& value) { return in_quotes(value.dump(-1, ' ', false, Parsed::error_handler_t::replace)); }
+
 void check_schema(const Parsed& json, std::string_view schema) {
   const std::string expected = ", expected '" + std::string(schema) + "'";
   const auto found = json.is_object() ? json.find("schema") : json.end();
   if (found == json.end()) throw std::runtime_error("has no key 'schema'" + expected);
-  if (*found != schema)
-    throw std::runtime_error("has schema " + in_quotes(found->dump(-1, ' ', false, Parsed::error_handler_t::replace)) +
-                             expected);
+  if (*found != schema) throw std::runtime_error("has schema " + quoted_json(*found) + expected);
 }
 
 Json number_json(double x) {

@@ -22,6 +22,9 @@ inline constexpr std::size_t most_json_values = 1'000'000;
 /// `max_depth`, has more than `most_values`, or repeats a key in an object.
 nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most_values = most_json_values);
 
+/// A value in quotes, as messages show it.
+std::string quoted_json(const nlohmann::json& value);
+
 /// Throws std::runtime_error with half a sentence unless `json` is an object with this schema.
 void check_schema(const nlohmann::json& json, std::string_view schema);
 

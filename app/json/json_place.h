@@ -5,15 +5,25 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "app/json/json.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 
 namespace attoscope::app {
+
+/// The whole number of a value; none if it is something else, or out of range.
+template <class T>
+std::optional<T> whole_number_of(const nlohmann::json& value, T min, T max) {
+  const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                               : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+  return fits && value.get<T>() >= min && value.get<T>() <= max ? std::optional(value.get<T>()) : std::nullopt;
+}
 
 /// A value of a document with its path. Throws std::runtime_error with one sentence on unexpected values.
 class JsonPlace {
@@ -21,9 +31,8 @@ class JsonPlace {
   JsonPlace(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {}
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    const std::string shown =
-        json_.is_structured() ? json_.type_name() : json_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    throw std::runtime_error(path_ + " is " + in_quotes(shown) + ", expected " + expected);
+    const std::string shown = json_.is_structured() ? in_quotes(json_.type_name()) : quoted_json(json_);
+    throw std::runtime_error(path_ + " is " + shown + ", expected " + expected);
   }
   const nlohmann::json& json() const { return json_; }
   const std::string& path() const { return path_; }
@@ -67,10 +76,9 @@ class JsonPlace {
   }
   template <class T>
   T whole(T min, T max) const {
-    const bool fits = json_.is_number_unsigned() ? std::in_range<T>(json_.get<std::uint64_t>())
-                                                 : json_.is_number_integer() && std::in_range<T>(json_.get<std::int64_t>());
-    if (!fits || json_.get<T>() < min || json_.get<T>() > max) refuse(whole_range_text(min, max));
-    return json_.get<T>();
+    const std::optional<T> x = whole_number_of(json_, min, max);
+    if (!x) refuse(whole_range_text(min, max));
+    return *x;
   }
 
  private:

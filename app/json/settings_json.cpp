@@ -5,8 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "app/json/json_place.h"
+#include "app/words/base64.h"
 #include "app/words/numbers.h"
-#include "app/words/pixel_text.h"
 
 namespace attoscope::app {
 namespace {
@@ -35,8 +36,6 @@ Json json_of(const Setting& s) {
   return text(s);
 }
 
-std::string shown(const Parsed& value) { return in_quotes(value.dump(-1, ' ', false, Parsed::error_handler_t::replace)); }
-
 std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? shown_key(key) : path + "." + shown_key(key);
 }
@@ -49,17 +48,10 @@ void add(std::vector<std::string>& remarks, std::string remark) {
 }
 
 template <class T>
-bool read_whole(const Parsed& value, T& x, T min, T max) {
-  const bool fits = value.is_number_unsigned()  ? std::in_range<T>(value.get<std::uint64_t>())
-                    : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
-                                                : false;
-  if (!fits || value.get<T>() < min || value.get<T>() > max) return false;
-  x = value.get<T>();
-  return true;
-}
-template <class T>
-bool read_whole(const Parsed& value, T& x) {
-  return read_whole(value, x, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+bool read_whole(const Parsed& value, T& x, T min = std::numeric_limits<T>::min(), T max = std::numeric_limits<T>::max()) {
+  const std::optional<T> read = whole_number_of(value, min, max);
+  x = read.value_or(x);
+  return read.has_value();
 }
 
 bool is_real(const Parsed& value, const RealRange& range) { return value.is_number() && contains(range, value.get<double>()); }
@@ -105,7 +97,7 @@ void read_list(const Parsed& value, const std::string& path, const ListValue& li
   for (std::size_t i = 0; i < value.size() && i < list.most; ++i) {
     const std::string of_item = path + "[" + std::to_string(i) + "]";
     if (!value[i].is_object()) {
-      add(remarks, of_item + " is " + shown(value[i]) + ", expected an object; it is left out");
+      add(remarks, of_item + " is " + quoted_json(value[i]) + ", expected an object; it is left out");
       continue;
     }
     list.resize(list.size() + 1);
@@ -123,7 +115,7 @@ void read_setting(const Parsed& value, const std::string& path, const Setting& s
   if (list != nullptr && value.is_array()) return read_list(value, path, *list, remarks);
   if (part == nullptr && list == nullptr && read_value(value, s)) return;
   const bool sink = std::holds_alternative<std::optional<double>*>(s.value);
-  add(remarks, path + " is " + shown(value) + ", expected " +
+  add(remarks, path + " is " + quoted_json(value) + ", expected " +
                    (part != nullptr   ? "an object"
                     : list != nullptr ? "a list"
                     : sink            ? text(s.range) + ", or null"

@@ -25,7 +25,7 @@ bool all_in(const std::vector<double>& x, const Format& f) {
 
 }  // namespace
 
-GradientFiles::GradientFiles(const GradientSources& x, const CallFiles& call) : call_(call) {
+GradientFiles::GradientFiles(const GradientSpecs& x, const CallFiles& call) : call_(call) {
   if (x.d_o.empty()) throw std::runtime_error("--do is missing: gradients are judged with the dO that they come from");
   const CallFiles::Layer& layer = call.layers().front();
   if (call.is_paged())
@@ -45,7 +45,7 @@ GradientFiles::GradientFiles(const GradientSources& x, const CallFiles& call) : 
 }
 
 /// dK and dV have the heads of K and V, or those of Q.
-void GradientFiles::open_kv(const GradientSources& x) {
+void GradientFiles::open_kv(const GradientSpecs& x) {
   const CallFiles::Layer& layer = call_.layers().front();
   int heads = layer.k.heads;
   heads_ = layer.q.heads / heads;

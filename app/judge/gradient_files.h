@@ -8,24 +8,17 @@
 
 #include "app/judge/row_numbers.h"
 #include "app/tensors/call_files.h"
+#include "app/tensors/kernel_output.h"
 #include "kernels/judge/gradient_judge.h"
 
 namespace attoscope::app {
-
-/// Files of a call's gradients, each one of `tensor_specs`; "": not given.
-struct GradientSources {
-  std::string d_o, dq, dk, dv, lse, d_lse, dsink;
-
-  /// True if there is something to judge.
-  bool any() const { return !dq.empty() || !dk.empty() || !dv.empty() || !dsink.empty(); }
-};
 
 /// The opened tensors, which fit the call's. A group is the heads of Q whose dK and dV are summed.
 class GradientFiles {
  public:
   /// `call` must outlive this. Throws std::runtime_error in a sentence that names the option or the file, the tensor, its shape
   /// and what was expected.
-  GradientFiles(const GradientSources& sources, const CallFiles& call);
+  GradientFiles(const GradientSpecs& sources, const CallFiles& call);
 
   /// Groups of all sequences.
   int groups() const { return groups_; }
@@ -45,7 +38,7 @@ class GradientFiles {
 
  private:
   using Parts = std::vector<CallFiles::Output>;  ///< of each layer; empty: not given
-  void open_kv(const GradientSources& sources);
+  void open_kv(const GradientSpecs& sources);
   Parts open(const std::string& spec, const char* option, int part, int heads, int d, const std::string& like) const;
   void open_sink(const std::string& spec);
   std::vector<double> read(const Parts& parts, int group, int index) const;

@@ -1,10 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_report.h"
 #include "app/judge/judge_words.h"
-#include "app/judge/judgement.h"
-#include "app/judge/lse_verdict.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -13,6 +10,12 @@ namespace {
 Json slip_json(const std::optional<Slip>& slip) {
   if (!slip) return nullptr;
   return {{"kind", name(slip->kind)}, {"text", slip->text}, {"ratio", number_json(slip->ratio)}};
+}
+
+/// A mistake of a gradient or of the log-sum-exp.
+template <class Mistake>
+Json mistake_json(const std::optional<Mistake>& slip) {
+  return slip ? Json{{"kind", slip->kind}, {"text", slip->text}} : Json(nullptr);
 }
 
 /// First and last of each run.
@@ -53,16 +56,13 @@ Json also_json(const std::optional<AlsoJudged>& also) {
 Json gradients_json(const CallGradients& gradients) {
   Json all = Json::array();
   for (const CallTensor& t : gradients.tensors) {
-    const auto slip_json = [](const std::optional<GradientSlip>& slip) {
-      return slip ? Json{{"kind", slip->kind}, {"text", slip->text}} : Json(nullptr);
-    };
     Json by_heads = Json::array();
     for (const WrongGroups& w : t.wrong)
-      by_heads.push_back({{"heads", head_runs(gradients, w.groups)}, {"slip", slip_json(w.slip)}});
+      by_heads.push_back({{"heads", head_runs(gradients, w.groups)}, {"slip", mistake_json(w.slip)}});
     Json told{{"tensor", name(t.tensor)},        {"verdict", t.rounded ? "rounded" : "wrong"},
               {"ratio", number_json(t.ratio)},   {"suspects", t.worst.found.suspects},
               {"where", t.worst.found.where},    {"head", t.head},
-              {"slip", slip_json(t.worst.slip)}, {"by_heads", std::move(by_heads)}};
+              {"slip", mistake_json(t.worst.slip)}, {"by_heads", std::move(by_heads)}};
     if (const int sequence = sequence_of(gradients, t.head); sequence >= 0) told["sequence"] = sequence;
     all.push_back(std::move(told));
   }
@@ -79,15 +79,15 @@ Json lse_json(const CallLse& lse) {
             {"where", worst.where},
             {"head", lse.head},
             {"row", worst.worst_row},
-            {"slip", lse.slip ? Json{{"kind", lse.slip->kind}, {"text", lse.slip->text}} : Json(nullptr)}};
+            {"slip", mistake_json(lse.slip)}};
   if (lse.sequence >= 0) json["sequence"] = lse.sequence;
   return json;
 }
 
 }  // namespace
 
-Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link,
-                    const CallGradients* gradients, const CallLse* lse) {
+Json judgement_json(const CallJudgement& call, const SeenAgain& again, const std::optional<CallGradients>& gradients,
+                    const std::optional<CallLse>& lse) {
   Json family = Json::array(), table = Json::array();
   for (const RivalError& r : call.family) family.push_back({{"rival", r.name}, {"max_abs", r.max_abs}, {"rms", r.rms}});
   for (const JudgedRow& row : call.table) table.push_back(row_json(row));
@@ -107,8 +107,8 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
             {"heads", call.heads},
             {"elements", call.elements()},
             {"suspects", call.suspect_elements()},
-            {"command", json_string(command)},
-            {"link", link},
+            {"command", json_string(again.command)},
+            {"link", again.link},
             {"family", std::move(family)},
             {"table", std::move(table)}};
   if (gradients) told["gradients"] = gradients_json(*gradients);

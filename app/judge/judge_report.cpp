@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "app/files/png.h"
-#include "app/judge/gradient_verdict.h"
 #include "app/judge/judge_words.h"
-#include "app/judge/judgement.h"
-#include "app/judge/lse_verdict.h"
+#include "app/words/base64.h"
 #include "app/words/mathml.h"
 
 namespace attoscope::app {
@@ -29,18 +27,6 @@ constexpr const char* style =
     ".35em;overflow-wrap:anywhere}image{image-rendering:pixelated}.key "
     "span{display:inline-block;width:1.6em;height:.9em;margin:0 .4em 0 1em;border:1px solid #d8dce2;vertical-align:-.1em}svg "
     "text{font:11px system-ui,sans-serif;fill:#555}";
-
-std::string base64(const std::string& bytes) {
-  constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
-    for (std::size_t k = 0; k < 4; ++k) text += i + k <= bytes.size() ? digits[bits >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
 
 /// The error over the tolerance of an element of the shown head, clamped to the axes.
 double share_of(const CallJudgement& call, int row, int c) { return std::min(call.share(row, c), 1e9); }
@@ -97,11 +83,12 @@ std::string map_html(const ShareMap& m, const CallJudgement& call) {
     const Colour c = colour_of(share);
     for (const double x : {c.r, c.g, c.b}) picture.rgb.push_back(static_cast<std::uint8_t>(x));
   }
+  const std::string png = to_png(picture), padding((3 - png.size() % 3) % 3, '=');
   const double width = plot_width, height = std::clamp(480.0, static_cast<double>(m.height), 4.0 * m.height);
   std::string svg = fmt::format(
       "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"error over tolerance of every element\"><image x=\"{}\" "
       "width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{}\"/>",
-      plot_left + width + 8, height + 24, plot_left, width, height, base64(to_png(picture)));
+      plot_left + width + 8, height + 24, plot_left, width, height, base64(png, base64_digits) + padding);
   for (const int row : ticks(call.shape.n))
     svg += label(plot_left - 6, std::max(9.0, height * row / call.shape.n + 4), "end", std::to_string(row));
   for (const int c : ticks(call.shape.d_v))
@@ -237,8 +224,8 @@ std::string key_html() {
 
 }  // namespace
 
-std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients,
-                           const CallLse* lse) {
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const std::optional<CallGradients>& gradients,
+                           const std::optional<CallLse>& lse) {
   const ShareMap map = share_map(call);
   const bool is_rounded = call.rounded() && (!gradients || gradients->rounded()) && (!lse || lse->rounded());
   std::string body =

@@ -1,18 +1,14 @@
 /// A judgement as one page that can be attached to a pull request.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/json/json.h"
-
-namespace attoscope {
-struct CallJudgement;
-}  // namespace attoscope
+#include "app/judge/gradient_verdict.h"
+#include "app/judge/lse_verdict.h"
 
 namespace attoscope::app {
-
-struct CallGradients;
-struct CallLse;
 
 /// Ways to repeat a judgement.
 struct SeenAgain {
@@ -23,13 +19,12 @@ struct SeenAgain {
 
 /// A self-contained HTML document: conclusion, heads, error over tolerance as a map and along rows and columns, rivals, and the
 /// command that makes it again; `gradients` and `lse`, if given, are tables of it.
-std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const CallGradients* gradients = nullptr,
-                           const CallLse* lse = nullptr);
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const std::optional<CallGradients>& gradients,
+                           const std::optional<CallLse>& lse);
 
-/// The output of `attoscope judge --json`; `command` repeats it, `link` shows the worst head in a window ("": no link).
-/// `gradients` and `lse`, if given, are parts of it and of its verdict.
-Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link,
-                    const CallGradients* gradients = nullptr, const CallLse* lse = nullptr);
+/// The output of `attoscope judge --json`; `gradients` and `lse`, if given, are parts of it and of its verdict.
+Json judgement_json(const CallJudgement& call, const SeenAgain& again, const std::optional<CallGradients>& gradients,
+                    const std::optional<CallLse>& lse);
 
 /// The judgement on one head as a part of a result: "verdict" of `attoscope run`.
 Json verdict_json(const CallJudgement& call);

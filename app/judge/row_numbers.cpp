@@ -23,16 +23,7 @@ CallPart tensor_of_option(const std::string& spec, const char* option, std::span
 }
 
 Format format_of_elements(ElementType t) {
-  switch (t) {
-    case ElementType::F16:
-      return fp16;
-    case ElementType::BF16:
-      return bf16;
-    case ElementType::F32:
-      return fp32;
-    default:
-      return fp64;
-  }
+  return t == ElementType::F16 ? fp16 : t == ElementType::BF16 ? bf16 : t == ElementType::F32 ? fp32 : fp64;
 }
 
 namespace {

@@ -1,10 +1,15 @@
 #include "app/link/link.h"
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
+#include "app/words/base64.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -48,9 +53,49 @@ std::string decoded(std::string_view url) {
   return text;
 }
 
+const Bytef* bytes_at(const std::string_view& text) { return reinterpret_cast<const Bytef*>(text.data()); }
+
+std::string bytes_of_base64url(std::string_view text) {
+  std::string bytes;
+  std::uint32_t held = 0;
+  int bits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t found = base64url_digits.find(text[i]);
+    if (found == std::string_view::npos)
+      throw std::runtime_error("has " + in_quotes(text.substr(i, 1)) + " as character " + std::to_string(i + 1) +
+                               " of its session, expected base64url: letters, digits, - and _");
+    held = held << 6 | static_cast<std::uint32_t>(found);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes += static_cast<char>(held >> bits & 255);
+  }
+  if (bits == 6 || (held & ((1U << bits) - 1)) != 0)
+    throw std::runtime_error("has a session that ends within a byte after " + std::to_string(bytes.size()) +
+                             " bytes, expected the whole of it");
+  return bytes;
+}
+
+/// Unpacks the text of a session. Throws std::runtime_error with half a sentence about it.
+std::string unpacked_text(std::string_view packed) {
+  const std::string bytes = bytes_of_base64url(packed);
+  std::string text(longest_session, '\0');
+  uLongf size = longest_session, read = bytes.size();
+  const int outcome = uncompress2(reinterpret_cast<Bytef*>(text.data()), &size, bytes_at(bytes), &read);
+  if (outcome == Z_MEM_ERROR) throw std::bad_alloc();
+  if (outcome == Z_BUF_ERROR)
+    throw std::runtime_error("has a session that unpacks to more than " + std::to_string(longest_session) +
+                             " bytes, expected at most that");
+  if (outcome != Z_OK || read != bytes.size())
+    throw std::runtime_error("has a session that is damaged at byte " + std::to_string(read) + " of " +
+                             std::to_string(bytes.size()) + ", expected one that zlib deflated");
+  text.resize(size);
+  return text;
+}
+
 void add_session(LinkMessage& message, std::string_view packed) {
   if (!message.session.empty()) refuse("has two sessions, expected one");
-  message.session = unpacked_text(packed, longest_session);
+  message.session = unpacked_text(packed);
   if (message.session.empty()) refuse("has an empty session, expected its text");
 }
 
@@ -123,6 +168,14 @@ LinkMessage parse_link_url(std::string_view url) {
   }
   check(message);
   return message;
+}
+
+std::string packed_text(std::string_view text) {
+  uLongf size = compressBound(text.size());
+  std::string bytes(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(bytes.data()), &size, bytes_at(text), text.size(), Z_BEST_COMPRESSION) != Z_OK)
+    throw std::bad_alloc();
+  return base64(std::string_view(bytes).substr(0, size), base64url_digits);
 }
 
 }  // namespace attoscope::app

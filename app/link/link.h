@@ -47,8 +47,6 @@ LinkMessage parse_link_url(std::string_view url);
 
 /// Text in a link: deflated (zlib, RFC 1950), then base64url without padding (RFC 4648).
 std::string packed_text(std::string_view text);
-/// Unpacks text of at most `limit` bytes. Throws std::runtime_error with half a sentence about a session.
-std::string unpacked_text(std::string_view packed, std::size_t limit);
 
 /// Starts this program's window, which outlives the caller, and sends it the message once it listens at `path`. Throws
 /// std::runtime_error with one sentence: the window's error if it ended, or a timeout after ten seconds.

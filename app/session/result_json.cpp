@@ -9,7 +9,7 @@
 #include "app/json/settings_json.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
-#include "app/tensors/part_digests.h"
+#include "app/tensors/changed_tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/grad_kernels.h"

@@ -9,7 +9,7 @@
 #include "app/files/zip.h"
 #include "app/json/settings_json.h"
 #include "app/session/session_places.h"
-#include "app/tensors/part_digests.h"
+#include "app/tensors/changed_tensors.h"
 #include "app/words/numbers.h"
 #include "ui/session/settings.h"
 

@@ -7,7 +7,6 @@
 #include "app/json/settings_json.h"
 #include "app/session/session.h"
 #include "app/tensors/changed_tensors.h"
-#include "app/tensors/part_digests.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/settings.h"
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "app/tensors/tensor_names.h"
+#include "app/words/field_setter.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/letters.h"
@@ -70,16 +71,6 @@ std::string spoken(std::string_view name) {
     text += name[i];
   }
   return text;
-}
-
-std::vector<std::string> spoken_names(std::string_view list) {
-  std::vector<std::string> names;
-  for (;;) {
-    const std::size_t end = list.find(',');
-    names.push_back(spoken(list.substr(0, end)));
-    if (end == std::string_view::npos) return names;
-    list.remove_prefix(end + 1);
-  }
 }
 
 /// The tensor of `--q`, `--k`, `--v` or `--o`.
@@ -153,7 +144,8 @@ CallFiles::CallFiles(const TensorSpec& files) : files_(files), named_scales_(fil
   tell_unused_scales();
   find_mask(set);
   open_masks();
-  if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
+  if (const auto given = set.metadata.find("heads"); given != set.metadata.end())
+    for (const std::string& name : split(given->second)) given_names_.push_back(spoken(name));
 }
 
 CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.packed.over(x.input.packed())) {

@@ -152,10 +152,6 @@ class CallFiles {
   std::vector<std::string> given_names_, left_out_;
 };
 
-/// For each of Q, K and V of a head with scales: its scales forgotten, applied twice, and read with tokens and heads exchanged;
-/// all scales forgotten; those of K and V exchanged. The readings share `files`, from which they read.
-std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head);
-
 /// The experiment on that head, with tensors, and the same head of a loaded output, read. `whole`: on all tokens; else on at
 /// most as many as it has. Throws as CallFiles.
 Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole);

@@ -5,9 +5,104 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "app/tensors/name_words.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
+namespace {
+
+constexpr int role_of_k = 1, role_of_v = 2, role_of_o = 3;
+
+bool is_scale_word(const Word& word) {
+  constexpr std::array<std::string_view, 2> behind{"inv", "inverse"};
+  return is_one_of(word.lower(), scale_words) || is_one_of(word.lower(), behind);
+}
+
+/// True for scales of weights, of a projection's input, and of P.
+bool is_of_something_else(const std::vector<Word>& words) {
+  constexpr std::array<std::string_view, 11> others{"weight", "weights", "bias", "grad",  "mask", "input",
+                                                    "inputs", "in",      "prob", "probs", "p"};
+  return std::ranges::any_of(words, [&](const Word& w) { return is_one_of(w.lower(), others); });
+}
+
+std::string joined(const std::vector<Word>& words) {
+  std::string text;
+  for (const Word& word : words) text += word.lower() + ".";
+  return text;
+}
+
+std::vector<Word> without_scale(std::vector<Word> words) {
+  std::erase_if(words, is_scale_word);
+  return words;
+}
+
+/// Parts of q, k, v and o that a scale's name refers to, and its place.
+struct Scaled {
+  std::vector<int> roles;
+  std::string place;
+};
+
+Scaled scaled_by(std::vector<Word> words) {
+  Scaled found;
+  const auto is_part = [](const Word& w) { return part_of(w).has_value(); };
+  if (const auto last = std::find_if(words.rbegin(), words.rend(), is_part); last != words.rend())
+    found.roles = {part_of(*last)->role};
+  else if (std::ranges::any_of(words, [](const Word& w) { return w.lower() == "kv"; }))
+    found.roles = {role_of_k, role_of_v};
+  else if (is_called_output(words))
+    found.roles = {role_of_o};
+  std::erase_if(words, is_part);
+  found.place = place_of(words);
+  return found;
+}
+
+std::string place_of_call(const std::string& shared) {
+  std::vector<Word> words = words_of(shared);
+  std::erase_if(words, [](const Word& w) { return part_of(w).has_value(); });
+  return place_of(words);
+}
+
+std::vector<int> found_in(const auto& map, const auto& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::vector<int>() : found->second;
+}
+
+}  // namespace
+
+bool is_called_scale(const std::string& name) {
+  return std::ranges::any_of(words_of(name), [](const Word& w) { return is_one_of(w.lower(), scale_words); });
+}
+
+ScaleNames::ScaleNames(const std::vector<TensorName>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!is_called_scale(names[i].name)) continue;
+    const std::vector<Word> words = without_scale(words_of(names[i].name));
+    if (!words.empty()) by_name_[joined(words)].push_back(static_cast<int>(i));
+    if (is_of_something_else(words)) continue;
+    const Scaled scaled = scaled_by(words);
+    for (const int role : scaled.roles)
+      (scaled.roles.size() == 1 ? own_ : of_both_)[{role, scaled.place}].push_back(static_cast<int>(i));
+  }
+}
+
+std::vector<int> ScaleNames::of(const std::string& tensor, int part, const std::string& shared) const {
+  const std::string place = place_of_call(shared);
+  for (const std::vector<int>& found : {found_in(by_name_, joined(words_of(tensor))), found_in(own_, std::pair(part, place)),
+                                        found_in(of_both_, std::pair(part, place))})
+    if (!found.empty()) return found;
+  return {};
+}
+
+std::vector<int> ScaleNames::only(int part) const {
+  for (const auto* const map : {&own_, &of_both_}) {
+    std::vector<int> found;
+    for (const auto& [key, places] : *map)
+      if (key.first == part) found.insert(found.end(), places.begin(), places.end());
+    if (!found.empty()) return found.size() == 1 ? found : std::vector<int>();
+  }
+  return {};
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 4> letters{"q", "k", "v", "o"};

@@ -1,9 +1,11 @@
 /// Tensors whose bits are not those that a session, a figure or a sweep was made with.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "app/json/json.h"
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope::app {
@@ -17,5 +19,10 @@ std::vector<std::string> changed_tensors(const Experiment& kept, const Experimen
 
 /// Reads the files of an experiment that has digests from before. Returns `changed_tensors`. Throws as `load_tensors`.
 std::vector<std::string> load_kept(Experiment& e);
+
+/// {"0123456789abcdef": {"q", "k", "v", "mask"}} by the digests of the inputs, as far as they are known; null: none is.
+Json part_digests_json(const std::vector<const Input*>& inputs);
+/// Takes those of the inputs' digests from "tensors" of such a document; what is no digest is left out.
+void read_part_digests(const nlohmann::json& document, const std::vector<Input*>& inputs);
 
 }  // namespace attoscope::app

@@ -69,13 +69,7 @@ Numbers typed_numbers(const HeadNumber& of, const std::string& text) {
     const bool named = ref.file != text;
     return numbers_of(part_in_file(ref.file, named ? std::span<const std::string_view>(asked) : of.names, !named, 3).tensor);
   }
-  Numbers texts{""};
-  for (const char c : text)
-    if (c == ',')
-      texts.emplace_back();
-    else
-      texts.back().push_back(c);
-  return texts;
+  return split(text);
 }
 
 std::string_view last_name(std::string_view name) {

@@ -56,11 +56,13 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
 
 /// Files of dO and dL, and of the gradients that a kernel computed, as typed; "": none.
 struct GradientSpecs {
-  std::string d_o, d_lse, dq{}, dk{}, dv{};
+  std::string d_o{}, d_lse{}, dq{}, dk{}, dv{};
   std::string dsink{};  ///< for `attoscope judge` alone
   std::string lse{};    ///< a kernel's log-sum-exp, beside its output
 
   bool any_computed() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
+  /// True if there is one to judge with its dO.
+  bool any_judged() const { return any_computed() || !dsink.empty(); }
   bool any() const { return !d_o.empty() || !d_lse.empty() || !lse.empty() || any_computed(); }
 };
 /// The gradients that a kernel computed.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/files/zip.h"
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
 
@@ -203,12 +204,29 @@ std::string matrix_bytes(int rows, int cols, const T* values) {
   return file_bytes("(" + std::to_string(rows) + ", " + std::to_string(cols) + ")", std::span(values, count));
 }
 
-TensorSet list_npy(const std::shared_ptr<const InputFile>& file) {
+/// The tensor of a .npy file.
+NamedTensor npy_tensor(const std::shared_ptr<const InputFile>& file, std::string name) {
   StoredTensor tensor = read_npy(*file);
-  TensorSet set;
   std::string refusal = why_not_of_a_call(tensor);
-  set.tensors.push_back({"", std::string(type_name(tensor.type)), std::move(refusal), file, std::move(tensor)});
+  return {std::move(name), std::string(type_name(tensor.type)), std::move(refusal), file, std::move(tensor)};
+}
+
+TensorSet list_npy(const std::shared_ptr<const InputFile>& file) { return {.tensors = {npy_tensor(file, "")}, .metadata = {}}; }
+
+/// NumPy's .npz: a zip archive of .npy files.
+TensorSet list_npz(const std::shared_ptr<const InputFile>& archive) {
+  TensorSet set;
+  for (const auto& file : files_in_zip(archive->path(), ".npy")) {
+    std::string name = without_ending(file->path().substr(archive->path().size() + 2));  // the file's path is "PATH: NAME"
+    std::ranges::replace(name, '/', '.');
+    set.tensors.push_back(npy_tensor(file, std::move(name)));
+  }
   return set;
+}
+
+std::uint64_t effort_of_npz(const InputFile& archive) {
+  constexpr std::uint64_t largest_growth = 1032;  // of a packed byte
+  return largest_growth * archive.size();
 }
 
 int checked_size(const StoredTensor& t, std::uint64_t size) {
@@ -232,6 +250,8 @@ NpyNumbers read(const std::string& path, std::size_t rank, const char* expected)
 Reader npy_reader() {
   return {{".npy"}, FileKind::one, list_npy, [](const InputFile& file) { return file.size(); }};
 }
+
+Reader npz_reader() { return {{".npz"}, FileKind::archive, list_npz, effort_of_npz}; }
 
 StoredTensor read_npy(const InputFile& file) {
   const Place place = header_place(file);

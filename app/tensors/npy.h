@@ -1,4 +1,4 @@
-/// NumPy's .npy files, versions 1 to 3.
+/// NumPy's .npy files, versions 1 to 3, and .npz archives of them.
 #pragma once
 
 #include <span>

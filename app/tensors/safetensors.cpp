@@ -22,8 +22,6 @@ struct Range {
   std::string label;
 };
 
-std::string dumped(const Parsed& value) { return in_quotes(value.dump(-1, ' ', false, Parsed::error_handler_t::replace)); }
-
 const Parsed& member(const Parsed& entry, const char* key, const std::string& label) {
   const auto found = entry.find(key);
   if (found == entry.end()) throw std::runtime_error(label + " has no '" + key + "'");
@@ -32,12 +30,12 @@ const Parsed& member(const Parsed& entry, const char* key, const std::string& la
 
 std::uint64_t whole_number(const Parsed& value, const std::string& label, const char* key) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  throw std::runtime_error(label + " has " + dumped(value) + " in '" + key + "', expected whole numbers from 0 on");
+  throw std::runtime_error(label + " has " + quoted_json(value) + " in '" + key + "', expected whole numbers from 0 on");
 }
 
 std::vector<std::uint64_t> whole_numbers(const Parsed& entry, const char* key, const std::string& label) {
   const Parsed& list = member(entry, key, label);
-  if (!list.is_array()) throw std::runtime_error(label + " has '" + key + "' " + dumped(list) + ", expected a list");
+  if (!list.is_array()) throw std::runtime_error(label + " has '" + key + "' " + quoted_json(list) + ", expected a list");
   if (list.size() > 64) throw std::runtime_error(label + " has '" + key + "' of " + std::to_string(list.size()) + " numbers");
   std::vector<std::uint64_t> numbers;
   for (const Parsed& x : list) numbers.push_back(whole_number(x, label, key));
@@ -46,7 +44,7 @@ std::vector<std::uint64_t> whole_numbers(const Parsed& entry, const char* key, c
 
 std::string dtype_of(const Parsed& entry, const std::string& label) {
   const Parsed& dtype = member(entry, "dtype", label);
-  if (!dtype.is_string()) throw std::runtime_error(label + " has dtype " + dumped(dtype) + ", expected a name");
+  if (!dtype.is_string()) throw std::runtime_error(label + " has dtype " + quoted_json(dtype) + ", expected a name");
   return dtype.get<std::string>();
 }
 
@@ -89,7 +87,7 @@ std::map<std::string, std::string> metadata_of(const Parsed& header, const std::
   const auto found = header.find("__metadata__");
   if (found == header.end()) return metadata;
   const auto fail = [&](const Parsed& value) {
-    throw std::runtime_error(path + ": __metadata__ has " + dumped(value) + ", expected texts by name");
+    throw std::runtime_error(path + ": __metadata__ has " + quoted_json(value) + ", expected texts by name");
   };
   if (!found->is_object()) fail(*found);
   for (const auto& [key, value] : found->items()) {
@@ -135,7 +133,7 @@ TensorSet list_safetensors(const std::shared_ptr<const InputFile>& file) {
   for (const auto& [key, entry] : header.items()) {
     if (key == "__metadata__") continue;
     const std::string label = file->path() + ": tensor " + in_quotes(key);
-    if (!entry.is_object()) throw std::runtime_error(label + " is " + dumped(entry) + ", expected an object");
+    if (!entry.is_object()) throw std::runtime_error(label + " is " + quoted_json(entry) + ", expected an object");
     ranges.push_back(range_of(entry, data_bytes, label));
     const std::string dtype = dtype_of(entry, label);
     const std::uint64_t begin = data + ranges.back().begin;

@@ -1,3 +1,4 @@
+#include "app/tensors/call_scales.h"
 #include "app/tensors/tensor_set.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <stdexcept>
 
 #include "app/tensors/mask_files.h"
-#include "app/tensors/scale_names.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -150,9 +150,8 @@ TensorSet set_of_list(const std::vector<std::string>& files) {
     return set;
   }
   const bool qkv = files.size() == 3 && are_of_one_tensor(files);
-  constexpr std::array<const char*, 3> parts{"q", "k", "v"};
   for (std::size_t i = 0; i < files.size(); ++i)
-    add_file(set, files[i], qkv ? parts[i] : stem_of(file_name(files[i])), InputFile::Links::followed);
+    add_file(set, files[i], qkv ? roles[i] : stem_of(file_name(files[i])), InputFile::Links::followed);
   if (files.size() > 1) set.metadata.clear();
   return set;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "app/words/field_setter.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
@@ -21,12 +22,10 @@ int gpu_of(std::string_view word) {
 /// Indices of the GPUs in a list, each once; empty if it is not such a list.
 std::vector<int> gpus_of(std::string_view list) {
   std::vector<int> gpus;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    const int gpu = gpu_of(list.substr(at, end - at));
+  for (const std::string& word : split(list)) {
+    const int gpu = gpu_of(word);
     if (gpu < 0 || std::ranges::find(gpus, gpu) != gpus.end()) return {};
     gpus.push_back(gpu);
-    at = end + 1;
   }
   return gpus;
 }

@@ -1,8 +1,16 @@
 #include "app/words/field_setter.h"
 
-#include <vector>
-
 namespace attoscope::app {
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text)
+    if (c == at)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  return parts;
+}
 
 void set_field(const std::string& label, const Settings& settings, std::string_view path, const std::string& value) {
   constexpr std::string_view steps = "precision.";

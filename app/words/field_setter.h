@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
@@ -23,6 +24,9 @@ T whole_number(const std::string& label, std::string_view text, T min, T max) {
   if (!value || *value < min || *value > max) refuse(label, text, whole_range_text(min, max));
   return *value;
 }
+
+/// The parts of a text between separators; one, perhaps empty, where there is none.
+std::vector<std::string> split(std::string_view text, char at = ',');
 
 /// Calls `read`; prefixes its exceptions with the option.
 template <class F>

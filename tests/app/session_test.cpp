@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/files/files.h"
-#include "app/words/pixel_text.h"
+#include "app/words/base64.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"

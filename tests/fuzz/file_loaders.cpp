@@ -4,7 +4,7 @@
 #include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/judge/gradient_files.h"
-#include "app/judge/judged_files.h"
+#include "app/judge/judged_call.h"
 #include "app/judge/row_numbers.h"
 #include "app/session/session.h"
 #include "app/session/session_pack.h"

@@ -1,4 +1,5 @@
 // Scales beside tensors of eight bits, and named scales: the numbers that they multiply, against a plain loop.
+#include "app/tensors/call_scales.h"
 #include "app/tensors/tensor_scales.h"
 
 #include <cmath>
@@ -10,7 +11,6 @@
 
 #include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/scale_names.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/stop_sign.h"
 #include "tests/support/matchers.h"

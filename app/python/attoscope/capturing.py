@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import struct
 import sys
@@ -94,10 +95,7 @@ class _Group:
 
 
 def _shape_of_heads(shape: Tuple[int, ...]) -> Tuple[int, int, int]:
-    heads = 1
-    for length in shape[:-2]:
-        heads *= length
-    return (heads, shape[-2], shape[-1])
+    return (math.prod(shape[:-2]), shape[-2], shape[-1])
 
 
 class Capture:

@@ -1,8 +1,9 @@
 """`attoscope run` and `attoscope sweep` with options as keyword arguments."""
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
 from .errors import BadOption, in_one_frame
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
@@ -34,62 +35,38 @@ def sweep(vary: "Mapping[str, Any] | str | Sequence[str]", **options: Any) -> Li
     >>> [(row["block_k"], row["seeds"]) for row in sweep({"block_k": [16, 32]}, n=64, d=16, seeds=2)]
     [('16', 2), ('32', 2)]
     """
-    texts = _axes(vary)
+    axes = vary if isinstance(vary, (str, Mapping)) else list(vary)
     with _inputs(options) as words:
-        found = json_of(run_program(["sweep", *options_of({"vary": texts}), *words, "--json=-"], watched=True))
+        found = json_of(run_program(["sweep", *options_of({"vary": axes}), *words, "--json=-"], watched=True))
     keys = [text.partition("=")[0] for text in found["vary"]]
     return [{**dict(zip(keys, row["values"])), **{name: value for name, value in row.items() if name != "values"}} for row in found["rows"]]
 
 
-def _axes(vary: "Mapping[str, Any] | str | Sequence[str]") -> List[str]:
-    if isinstance(vary, str):
-        return [vary]
-    if isinstance(vary, Mapping):
-        return [f"{key}={_values_text(value)}" for key, value in vary.items()]
-    return [str(text) for text in vary]
-
-
-def _values_text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, (list, tuple, range)) else str(value)
-
-
-class _inputs:
+@contextlib.contextmanager
+def _inputs(options: Mapping[str, Any]) -> Iterator[List[str]]:
     """The options as words of a command line, while the tensors among them lie in a file."""
+    taken = [name for name in ("json", "csv", "markdown", "latex", "quiet") if name in options]
+    if taken:
+        raise BadOption(f"{taken[0]} is no option here: the numbers come back as Python's own")
+    given = options.get("input")
+    if given is None or is_file_name(given):
+        yield options_of(options)
+        return
+    tensors = _tensors(given)
+    with temporary_folder() as folder:
+        file = os.path.join(folder, "inputs.safetensors")
+        save_safetensors(file, tensors)
+        yield options_of({**options, "input": file})
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        taken = [name for name in ("json", "csv", "markdown", "latex", "quiet") if name in options]
-        if taken:
-            raise BadOption(f"{taken[0]} is no option here: the numbers come back as Python's own")
-        self.options = dict(options)
-        self.folder: Optional[Any] = None
 
-    def __enter__(self) -> List[str]:
-        given = self.options.get("input")
-        if given is None or is_file_name(given):
-            return options_of(self.options)
-        tensors = self._tensors(given)
-        self.folder = temporary_folder()
-        file = os.path.join(self.folder.__enter__(), "inputs.safetensors")
-        try:
-            save_safetensors(file, tensors)
-        except BaseException:
-            self.folder.cleanup()
-            raise
-        return options_of({**self.options, "input": file})
-
-    def __exit__(self, *_: Any) -> None:
-        if self.folder is not None:
-            self.folder.cleanup()
-
-    @staticmethod
-    def _tensors(given: Any) -> Dict[str, Any]:
-        if not isinstance(given, (list, tuple)) or len(given) != 3:
-            raise BadOption("input is neither a text nor the three tensors (q, k, v)")
-        if all(is_file_name(value) for value in given):
-            raise BadOption("input names three files: as on the command line they are one text, 'q.npy,k.npy,v.npy'")
-        tensors = {name: tensor_of(value, name) for name, value in zip("qkv", given)}
-        check_attention(tensors)
-        return tensors
+def _tensors(given: Any) -> Dict[str, Any]:
+    if not isinstance(given, (list, tuple)) or len(given) != 3:
+        raise BadOption("input is neither a text nor the three tensors (q, k, v)")
+    if all(is_file_name(value) for value in given):
+        raise BadOption("input names three files: as on the command line they are one text, 'q.npy,k.npy,v.npy'")
+    tensors = {name: tensor_of(value, name) for name, value in zip("qkv", given)}
+    check_attention(tensors)
+    return tensors
 
 
 __all__ = ("run", "sweep")

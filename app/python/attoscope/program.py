@@ -246,5 +246,3 @@ def temporary_folder(needed: bool = True) -> Any:
 def is_file_name(value: Any) -> bool:
     """True if a tensor is given by a file's name."""
     return isinstance(value, (str, os.PathLike))
-
-

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
@@ -69,7 +70,7 @@ def _of_torch(value: Any, name: str) -> Tensor:
         host = value.detach()
         host = (host.resolve_neg() if hasattr(host, "resolve_neg") else host).to("cpu").contiguous()
         shape = tuple(int(length) for length in host.shape)
-        data = ctypes.string_at(host.data_ptr(), _count(shape) * size) if _count(shape) else b""
+        data = ctypes.string_at(host.data_ptr(), math.prod(shape) * size) if math.prod(shape) else b""
     except Exception as error:  # a sparse, nested or meta tensor, a device that is lost or out of memory
         raise BadTensor(f"{name} cannot be copied from {value.device}: {_first_line(error)}") from error
     return Tensor(element, shape, data)
@@ -149,13 +150,6 @@ def integers_of(value: Any, name: str) -> Tensor:
     if sys.byteorder == "big":
         numbers.byteswap()
     return Tensor("I64", shape, numbers.tobytes())
-
-
-def _count(shape: Tuple[int, ...]) -> int:
-    count = 1
-    for length in shape:
-        count *= length
-    return count
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/files/files.h"
-#include "app/judge/judged_files.h"
+#include "app/judge/judged_call.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/npy.h"
 #include "imgui_internal.h"

@@ -1,23 +1,23 @@
-#include "app/words/pixel_text.h"
+#include "app/words/base64.h"
 
 #include <stdexcept>
 
 namespace attoscope::app {
-namespace {
 
-constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-}  // namespace
+std::string base64(std::string_view bytes, std::string_view digits) {
+  std::string text;
+  std::uint32_t held = 0;
+  int bits = 0;
+  for (const char c : bytes) {
+    held = held << 8 | static_cast<unsigned char>(c);
+    for (bits += 8; bits >= 6; bits -= 6) text += digits[held >> (bits - 6) & 63];
+  }
+  if (bits > 0) text += digits[held << (6 - bits) & 63];
+  return text;
+}
 
 std::string pixel_text(const std::vector<std::int8_t>& pixels) {
-  std::string text;
-  text.reserve(pixels.size() / 3 * 4);
-  for (std::size_t i = 0; i + 3 <= pixels.size(); i += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j) bits = bits << 8 | static_cast<std::uint8_t>(pixels[i + j]);
-    for (int shift = 18; shift >= 0; shift -= 6) text += base64_digits[bits >> shift & 63];
-  }
-  return text;
+  return base64({reinterpret_cast<const char*>(pixels.data()), pixels.size()}, base64_digits);
 }
 
 std::vector<std::int8_t> parse_pixels(std::string_view text, int size) {

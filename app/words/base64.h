@@ -1,0 +1,23 @@
+/// Bytes as text, six bits a character, and small pictures so (RFC 4648).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope::app {
+
+inline constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                                  base64url_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The bytes in these digits, without padding.
+std::string base64(std::string_view bytes, std::string_view digits);
+
+/// Four characters for three pixels.
+std::string pixel_text(const std::vector<std::int8_t>& pixels);
+
+/// Parses `size` pixels, a multiple of 3. Throws std::invalid_argument if the text is invalid.
+std::vector<std::int8_t> parse_pixels(std::string_view text, int size);
+
+}  // namespace attoscope::app
