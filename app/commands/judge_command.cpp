@@ -9,7 +9,6 @@
 #include "app/commands/progress_line.h"
 #include "app/json/json.h"
 #include "app/judge/judge_report.h"
-#include "app/judge/judge_words.h"
 #include "app/judge/judged_call.h"
 #include "app/link/link.h"
 #include "app/tensors/kernel_output.h"

@@ -10,7 +10,6 @@
 #include "app/judge/judgement.h"
 #include "app/session/report.h"
 #include "app/session/result_json.h"
-#include "app/tensors/field_npy.h"
 #include "app/tensors/npy.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"

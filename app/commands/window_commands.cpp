@@ -48,15 +48,8 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
-  std::string d_o;              ///< of the backward pass; "": none is given
-  std::string dq, dk, dv, lse;  ///< that a kernel computed; "": not given
-
-  /// The gradients that are given, by the names of `link_gradients`.
-  std::map<std::string, std::string, std::less<>> gradients() const {
-    std::map<std::string, std::string, std::less<>> all{{"dq", dq}, {"dk", dk}, {"dv", dv}, {"lse", lse}};
-    std::erase_if(all, [](const auto& one) { return one.second.empty(); });
-    return all;
-  }
+  std::string d_o;                                          ///< of the backward pass; "": none is given
+  std::map<std::string, std::string, std::less<>> computed;  ///< by a kernel, by the names of `link_gradients`; "": not given
 };
 
 /// Options of the window as typed.
@@ -102,7 +95,11 @@ std::string quoted_link(const std::string& link) {
 /// The message that was typed, or clicked: a link takes the place of files and settings.
 LinkMessage typed_message(const OpenArguments& x) {
   const std::string& first = x.files.front();
-  if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed, .d_o = x.d_o, .gradients = x.gradients()};
+  if (!first.starts_with(link_scheme)) {
+    LinkMessage message{.files = x.files, .settings = x.typed, .d_o = x.d_o, .gradients = x.computed};
+    std::erase_if(message.gradients, [](const auto& one) { return one.second.empty(); });
+    return message;
+  }
   try {
     if (x.files.size() > 1) throw std::runtime_error("was not expected beside other files");
     return parse_link_url(first);
@@ -241,10 +238,10 @@ void declare(OptionList& c, OpenArguments& x) {
   c.group("The kernel's attention");
   for (const std::string_view key : link_settings) c.parameters(x, {key});
   c.add("--do", x.d_o, "dO, with which the window shows the backward pass, too: FILE.npy or FILE.safetensors[:HEAD]");
-  c.add("--dq", x.dq, "dQ that your kernel computed: it is shown in the place of a's, and judged");
-  c.add("--dk", x.dk, "dK, the same");
-  c.add("--dv", x.dv, "dV, the same");
-  c.add("--lse", x.lse, "the log-sum-exp that your kernel stored beside its output: it is judged with the output");
+  c.add("--dq", x.computed["dq"], "dQ that your kernel computed: it is shown in the place of a's, and judged");
+  c.add("--dk", x.computed["dk"], "dK, the same");
+  c.add("--dv", x.computed["dv"], "dV, the same");
+  c.add("--lse", x.computed["lse"], "the log-sum-exp that your kernel stored beside its output: it is judged with the output");
 }
 
 void declare(OptionList& c, WindowArguments& x) {

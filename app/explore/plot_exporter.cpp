@@ -11,7 +11,7 @@
 
 #include "app/files/files.h"
 #include "app/plots/window_bundle.h"
-#include "app/tensors/field_npy.h"
+#include "app/tensors/npy.h"
 #include "app/words/devices.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"

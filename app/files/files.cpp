@@ -158,21 +158,37 @@ void remove_leftover(const fs::path& found, const std::string& name) {
   if (dead(outdated_mark)) fs::remove_all(found, ignored);
 }
 
+/// Size limit of copies; larger files are not sessions.
+constexpr std::uint64_t largest_kept = 1 << 28;
+constexpr int most_kept = 999;
+
+/// True if both files have the same bytes.
+bool same_bytes(const std::string& x, const std::string& y) {
+  try {
+    const InputFile a(x), b(y);
+    return a.size() == b.size() && read_file(x, largest_kept) == read_file(y, largest_kept);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// Gives `temporary` the name `name` atomically; false if the name exists.
+bool link_as(const std::string& temporary, const std::string& name) {
+  if (::link(temporary.c_str(), name.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  std::error_code error;
+  if (fs::exists(name, error)) return false;
+  if (::rename(temporary.c_str(), name.c_str()) != 0)
+    fail(name, "cannot be written", errno);  // a file system without hard
+                                             // links
+  return true;
+}
+
 }  // namespace
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int Descriptor::release() { return std::exchange(fd_, -1); }
 
 InputFile::InputFile(const std::string& path, Links links) : path_(path) {
   if (std::optional<PackedFile> packed = packed_file(path)) {
@@ -377,36 +393,6 @@ void remove_leftover_folders(const std::string& directory, std::string_view begi
     if (!dead.empty()) ::rmdir(folder->path().c_str());  // fails if not empty
   }
 }
-
-namespace {
-
-/// Size limit of copies; larger files are not sessions.
-constexpr std::uint64_t largest_kept = 1 << 28;
-constexpr int most_kept = 999;
-
-/// True if both files have the same bytes.
-bool same_bytes(const std::string& x, const std::string& y) {
-  try {
-    const InputFile a(x), b(y);
-    return a.size() == b.size() && read_file(x, largest_kept) == read_file(y, largest_kept);
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-/// Gives `temporary` the name `name` atomically; false if the name exists.
-bool link_as(const std::string& temporary, const std::string& name) {
-  if (::link(temporary.c_str(), name.c_str()) == 0) return true;
-  if (errno == EEXIST) return false;
-  std::error_code error;
-  if (fs::exists(name, error)) return false;
-  if (::rename(temporary.c_str(), name.c_str()) != 0)
-    fail(name, "cannot be written", errno);  // a file system without hard
-                                             // links
-  return true;
-}
-
-}  // namespace
 
 std::string keep_aside(const std::string& path) try {
   const std::string bytes = read_file(path, largest_kept);

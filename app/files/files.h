@@ -19,13 +19,15 @@ class Descriptor {
   Descriptor() = default;
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);  // the other one closes what was held here
+    return *this;
+  }
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
 
  private:
-  int release();
   int fd_ = -1;
 };
 
@@ -158,8 +160,6 @@ class FileLock {
   explicit FileLock(int descriptor);
   ~FileLock();
   FileLock(FileLock&&) = delete;
-  /// False after a timeout, or if the file system has no locks.
-  bool held() const { return held_; }
 
  private:
   int descriptor_;

@@ -110,26 +110,6 @@ std::string member_bytes(zip_t* archive, zip_uint64_t index, const std::string& 
   return bytes;
 }
 
-}  // namespace
-
-std::string zip_bytes(const std::vector<ZipMember>& members) {
-  Error error;
-  const Held<zip_source_t> source(made(zip_source_buffer_create(nullptr, 0, 0, error.get())));
-  zip_source_keep(source.get());  // the archive releases it too
-  Held<zip_t> archive(zip_open_from_source(source.get(), ZIP_TRUNCATE, error.get()));
-  if (!archive) {
-    zip_source_free(source.get());
-    throw std::runtime_error("the archive cannot be made");
-  }
-  for (const ZipMember& member : members) add(archive.get(), member);
-  if (zip_close(archive.get()) < 0)
-    throw std::runtime_error(std::string("the archive cannot be made: ") + zip_strerror(archive.get()));
-  std::ignore = archive.release();
-  return bytes_of(source.get());
-}
-
-namespace {
-
 /// Limits for an archive of tensors: files, and total unpacked bytes of compressed ones.
 constexpr zip_int64_t most_tensors = 20'000;
 constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 31, longest_beginning = 1 << 17;
@@ -246,7 +226,33 @@ InputFile::Read reading(const std::shared_ptr<OpenArchive>& archive, const zip_s
   return [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); };
 }
 
+/// Length of the archive's path in the path of a file inside it; none: it names none.
+std::optional<std::size_t> archive_length(const std::string& path) {
+  const std::string mark = std::string(pack_ending) + "/";
+  const std::size_t at = path.rfind(mark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t length = at + pack_ending.size();
+  std::error_code error;
+  return std::filesystem::is_regular_file(path.substr(0, length), error) ? std::optional(length) : std::nullopt;
+}
+
 }  // namespace
+
+std::string zip_bytes(const std::vector<ZipMember>& members) {
+  Error error;
+  const Held<zip_source_t> source(made(zip_source_buffer_create(nullptr, 0, 0, error.get())));
+  zip_source_keep(source.get());  // the archive releases it too
+  Held<zip_t> archive(zip_open_from_source(source.get(), ZIP_TRUNCATE, error.get()));
+  if (!archive) {
+    zip_source_free(source.get());
+    throw std::runtime_error("the archive cannot be made");
+  }
+  for (const ZipMember& member : members) add(archive.get(), member);
+  if (zip_close(archive.get()) < 0)
+    throw std::runtime_error(std::string("the archive cannot be made: ") + zip_strerror(archive.get()));
+  std::ignore = archive.release();
+  return bytes_of(source.get());
+}
 
 std::vector<std::shared_ptr<const InputFile>> files_in_zip(const std::string& path, const std::string& ending) {
   const auto archive = std::make_shared<OpenArchive>(path);
@@ -262,20 +268,6 @@ std::vector<std::shared_ptr<const InputFile>> files_in_zip(const std::string& pa
   }
   return files;
 }
-
-namespace {
-
-/// Length of the archive's path in the path of a file inside it; none: it names none.
-std::optional<std::size_t> archive_length(const std::string& path) {
-  const std::string mark = std::string(pack_ending) + "/";
-  const std::size_t at = path.rfind(mark);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t length = at + pack_ending.size();
-  std::error_code error;
-  return std::filesystem::is_regular_file(path.substr(0, length), error) ? std::optional(length) : std::nullopt;
-}
-
-}  // namespace
 
 std::optional<PackedFile> packed_file(const std::string& path) {
   const std::optional<std::size_t> length = archive_length(path);

@@ -57,6 +57,22 @@ class Watch : public nlohmann::json_sax<Parsed> {
   std::vector<std::set<std::string>> keys_;  ///< one set for each open object
 };
 
+constexpr char32_t first_escape = 0x10ff00, last_escape = 0x10ffff;
+
+/// UTF-8 of the character that stands for a byte.
+std::string escaped(char byte) {
+  const char32_t c = first_escape + static_cast<unsigned char>(byte);
+  const auto six_bits = [&](int from) { return static_cast<char>(0x80 | (c >> from & 0x3f)); };
+  return {static_cast<char>(0xf0 | c >> 18), six_bits(12), six_bits(6), six_bits(0)};
+}
+
+/// The character at `first` if it stands for a byte, else none.
+std::optional<char32_t> escape_at(std::string_view text, std::size_t first) {
+  const std::optional<Decoded> next = decoded(text, first);
+  if (!next || next->character < first_escape || next->character > last_escape) return std::nullopt;
+  return next->character;
+}
+
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most_values) {
@@ -85,26 +101,6 @@ Json number_json(double x) {
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return x;
 }
-
-namespace {
-
-constexpr char32_t first_escape = 0x10ff00, last_escape = 0x10ffff;
-
-/// UTF-8 of the character that stands for a byte.
-std::string escaped(char byte) {
-  const char32_t c = first_escape + static_cast<unsigned char>(byte);
-  const auto six_bits = [&](int from) { return static_cast<char>(0x80 | (c >> from & 0x3f)); };
-  return {static_cast<char>(0xf0 | c >> 18), six_bits(12), six_bits(6), six_bits(0)};
-}
-
-/// The character at `first` if it stands for a byte, else none.
-std::optional<char32_t> escape_at(std::string_view text, std::size_t first) {
-  const std::optional<Decoded> next = decoded(text, first);
-  if (!next || next->character < first_escape || next->character > last_escape) return std::nullopt;
-  return next->character;
-}
-
-}  // namespace
 
 std::string json_string(std::string_view bytes) {
   std::string text;

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/judge/judge_report.h"
-#include "app/judge/judge_words.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {

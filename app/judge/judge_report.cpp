@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "app/files/png.h"
-#include "app/judge/judge_words.h"
 #include "app/words/base64.h"
 #include "app/words/mathml.h"
 

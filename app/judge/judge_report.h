@@ -1,14 +1,38 @@
-/// A judgement as one page that can be attached to a pull request.
+/// A judgement in sentences, as JSON, and as one page that can be attached to a pull request.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/json/json.h"
 #include "app/judge/gradient_verdict.h"
 #include "app/judge/lse_verdict.h"
 
 namespace attoscope::app {
+
+/// The conclusion, the evidence, and what to try. `accepting`: the option under which the worst head would be rounded; "" none.
+std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting);
+
+/// The derivation of the tolerance, one sentence a step.
+std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question);
+
+/// "The mask of the file is causal."
+std::string mask_sentence(const MaskTensor& mask);
+
+/// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
+std::string number_text(double x, int digits);
+
+/// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; unknown parts, and a head
+/// called by its number, are left out.
+std::string place_text(const JudgedRow& row);
+
+/// The sentences, one after the other.
+std::string verdict_text(const CallJudgement& call);
+
+/// The sentences, the heads and the derivation for a terminal.
+std::string judgement_report(const CallJudgement& call);
 
 /// Ways to repeat a judgement.
 struct SeenAgain {

@@ -1,4 +1,4 @@
-#include "app/judge/judge_words.h"
+#include "app/judge/judge_report.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <cmath>
 #include <set>
 
-#include "app/judge/judgement.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/text.h"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "app/judge/judge_words.h"
+#include "app/judge/judge_report.h"
 #include "app/threads/each_head.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/judge.h"
@@ -87,24 +87,6 @@ void take_rule_of_mask(Problem& p) {
   p.input.tensors = std::make_shared<const Tensors>(std::move(without));
   p.mask = *rule;
 }
-
-}  // namespace
-
-JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, const JudgeQuestion& question, int head) {
-  JudgedOutput output{question.problem_of(head), files.output(head), claim};
-  output.claim.scale = files.output_scale(head);
-  Problem& p = output.problem;
-  p = with_shape(p, files.shape_at(head));
-  p.input = {.kind = InputKind::tensors,
-             .file = "q,k,v",
-             .index = files.layer_of(head).own,
-             .digest = 1,
-             .tensors = files.inputs(head)};
-  take_rule_of_mask(p);
-  return output;
-}
-
-namespace {
 
 /// The D or policy, at most two steps coarser than the one in use, under which the output would be rounded, as an option; "":
 /// there is none, or the error has a sign, and is a mistake's.
@@ -256,6 +238,20 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
 }
 
 }  // namespace
+
+JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, const JudgeQuestion& question, int head) {
+  JudgedOutput output{question.problem_of(head), files.output(head), claim};
+  output.claim.scale = files.output_scale(head);
+  Problem& p = output.problem;
+  p = with_shape(p, files.shape_at(head));
+  p.input = {.kind = InputKind::tensors,
+             .file = "q,k,v",
+             .index = files.layer_of(head).own,
+             .digest = 1,
+             .tensors = files.inputs(head)};
+  take_rule_of_mask(p);
+  return output;
+}
 
 CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
   KernelClaim claim;

@@ -13,13 +13,10 @@
 namespace attoscope::app {
 
 CallPart tensor_of_option(const std::string& spec, const char* option, std::span<const std::string_view> usual_names) {
-  const TensorRef ref = tensor_ref(spec);
-  if (!is_tensor_file(ref.file))
+  if (!is_tensor_file(tensor_ref(spec).file))
     throw std::runtime_error(std::string(option) + " " + in_quotes(spec) + " is not understood, expected " +
                              std::string(tensor_specs));
-  const std::array<std::string_view, 1> asked{ref.tensor};
-  const bool named = ref.file != spec;
-  return part_in_file(ref.file, named ? asked : usual_names, !named, 3);
+  return part_of_text(spec, usual_names, 3);
 }
 
 Format format_of_elements(ElementType t) {

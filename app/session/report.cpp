@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/judge/judge_words.h"
+#include "app/judge/judge_report.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"

@@ -75,13 +75,10 @@ std::string spoken(std::string_view name) {
 
 /// The tensor of `--q`, `--k`, `--v` or `--o`.
 CallPart open_named(const std::string& spec, std::size_t part) {
-  const TensorRef ref = tensor_ref(spec);
-  if (!is_tensor_file(ref.file))
+  if (!is_tensor_file(tensor_ref(spec).file))
     throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) + " is not understood, expected " +
                              std::string(tensor_specs));
-  const std::array<std::string_view, 1> wanted{ref.tensor};
-  const bool usual = ref.file == spec;
-  return part_in_file(ref.file, usual ? usual_names(part) : wanted, usual, static_cast<int>(part));
+  return part_of_text(spec, usual_names(part), static_cast<int>(part));
 }
 
 bool is_single(const std::string& files) { return holds(FileKind::named, files) && files_in_list(files).size() == 1; }
@@ -376,16 +373,14 @@ const CallFiles::Layer& CallFiles::layer_of(int head) const {
   return *(std::ranges::upper_bound(layers_, head, {}, &Layer::first) - 1);
 }
 
-const CallFiles::Parts& CallFiles::parts_of(const Layer& layer) const {
-  return parts_[static_cast<std::size_t>(&layer - layers_.data())];
+const CallPart& CallFiles::part(const Layer& layer, int part) const {
+  return parts_[static_cast<std::size_t>(&layer - layers_.data())][static_cast<std::size_t>(part)];
 }
-
-const CallPart& CallFiles::part(const Layer& layer, int part) const { return parts_of(layer)[static_cast<std::size_t>(part)]; }
 
 std::string CallFiles::scales_text(const Layer& layer) const {
   std::string text;
   for (std::size_t i = 0; i < part_names.size(); ++i)
-    if (const auto& scale = parts_of(layer)[i].scale)
+    if (const auto& scale = part(layer, static_cast<int>(i)).scale)
       text += (text.empty() ? "" : ", ") + std::string(part_names[i]) + " " + scale_text(scale->stored);
   return text;
 }
@@ -457,13 +452,13 @@ double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) co
 
 /// The output of a layer; throws if there is none.
 const CallPart& CallFiles::output_of(const Layer& layer) const {
-  const CallPart& o = parts_of(layer)[3];
+  const CallPart& o = part(layer, 3);
   if (!o.tensor.file)
     throw std::runtime_error(files_.text() + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
     throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
                              ", expected a shape like q's " +
-                             shape_text((layer.sequence < 0 ? parts_of(layer) : whole_)[0].tensor.tensor.shape) +
+                             shape_text((layer.sequence < 0 ? part(layer, 0) : whole_[0]).tensor.tensor.shape) +
                              (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
   return o;
 }

@@ -134,7 +134,6 @@ class CallFiles {
   void tell_unread_table(const std::string& file);
   void find_mask(const TensorSet& set);
   void open_masks();
-  const Parts& parts_of(const Layer& layer) const;
 
   TensorSpec files_;
   ScaleSpecs named_scales_;

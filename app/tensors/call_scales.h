@@ -71,6 +71,9 @@ class SetScales {
 /// candidates for its scale. Throws std::runtime_error with one sentence if there is none.
 CallPart part_in_file(const std::string& path, std::span<const std::string_view> names, bool or_only, int part);
 
+/// The same of a text FILE or FILE:TENSOR, of which the first needs one of these names, or a single tensor.
+CallPart part_of_text(const std::string& text, std::span<const std::string_view> usual_names, int part);
+
 /// Target of a scale: a part of a call, 0 q .. 3 o, its shape, and the order of dimensions if given.
 struct ScaleTarget {
   int part = 0;

@@ -28,6 +28,9 @@ std::string file_of(const TensorSpec& spec, std::size_t part) {
   return list.size() == 3 || lists_tensors(spec.files()) ? list[part] : spec.files();
 }
 
+constexpr std::array<std::pair<const char*, std::uint64_t PartDigests::*>, 4> part_fields{
+    {{"q", &PartDigests::q}, {"k", &PartDigests::k}, {"v", &PartDigests::v}, {"mask", &PartDigests::mask}}};
+
 }  // namespace
 
 std::vector<std::string> changed_tensors(const Input& kept, const Input& read) {
@@ -69,13 +72,6 @@ std::vector<std::string> load_kept(Experiment& e) {
   load_gradients(e);
   return changed_tensors(kept, e);
 }
-
-namespace {
-
-constexpr std::array<std::pair<const char*, std::uint64_t PartDigests::*>, 4> part_fields{
-    {{"q", &PartDigests::q}, {"k", &PartDigests::k}, {"v", &PartDigests::v}, {"mask", &PartDigests::mask}}};
-
-}  // namespace
 
 Json part_digests_json(const std::vector<const Input*>& inputs) {
   Json all;

@@ -63,13 +63,7 @@ Numbers numbers_of(const NamedTensor& tensor) {
 
 /// The numbers of a typed list, or of a file's tensor.
 Numbers typed_numbers(const HeadNumber& of, const std::string& text) {
-  if (names_file(text)) {
-    const TensorRef ref = tensor_ref(text);
-    const std::array<std::string_view, 1> asked{ref.tensor};
-    const bool named = ref.file != text;
-    return numbers_of(part_in_file(ref.file, named ? std::span<const std::string_view>(asked) : of.names, !named, 3).tensor);
-  }
-  return split(text);
+  return names_file(text) ? numbers_of(part_of_text(text, of.names, 3).tensor) : split(text);
 }
 
 std::string_view last_name(std::string_view name) {
@@ -104,7 +98,7 @@ class Sets {
 
   /// The file of a layer's Q; null: it is of another kind.
   const TensorSet* of(const CallFiles::Layer& layer) const {
-    const auto found = sets_.find(path_of(layer));
+    const auto found = sets_.find(files_.file_of(layer));
     return found == sets_.end() ? nullptr : &found->second;
   }
 
@@ -124,15 +118,13 @@ class Sets {
     for (const NamedTensor& t : set->tensors)
       if (holds_numbers(t)) take(t.name, {t.tensor.label, count_of(t.tensor), &t, nullptr});
     for (const StoredValue& v : set->values)
-      take(v.name, {path_of(layer) + ": value " + in_quotes(v.name), v.texts.size(), nullptr, &v});
+      take(v.name, {files_.file_of(layer) + ": value " + in_quotes(v.name), v.texts.size(), nullptr, &v});
     if (!here.empty()) return *std::ranges::min_element(here, {}, [&](const Beside& x) { return x.rank; });
     const bool is_only = files_.layers().size() == 1 || layer.sequence >= 0;
     return is_only && all.size() == 1 ? std::optional(all.front()) : std::nullopt;
   }
 
  private:
-  std::string path_of(const CallFiles::Layer& layer) const { return files_.file_of(layer); }
-
   const CallFiles& files_;
   std::map<std::string, TensorSet> sets_;
 };

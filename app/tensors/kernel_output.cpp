@@ -217,6 +217,16 @@ int usual_head(const Problem& problem, int heads) {
   return head < heads ? head : 0;
 }
 
+/// Roles that the tensors of files can play, by their names.
+struct TensorRoles {
+  bool inputs = false, output = false;
+};
+TensorRoles roles_of(const TensorSpec& spec) {
+  const TensorSet set = open_tensor_set(spec.files());
+  const CallNames found = calls_in(names_of(set));
+  return {!found.calls.empty(), !found.outputs.empty() || (is_single_file(spec.files()) && set.tensors.size() == 1)};
+}
+
 }  // namespace
 
 KernelOutput parse_kernel_output(const std::string& text) { return parse_spec("kernel output", text, names_output); }
@@ -242,20 +252,6 @@ KernelOutput read_kernel_output(const std::string& spec, const Problem& problem,
   load_kernel_output(output, n, d, watch);
   return output;
 }
-
-namespace {
-
-/// Roles that the tensors of files can play, by their names.
-struct TensorRoles {
-  bool inputs = false, output = false;
-};
-TensorRoles roles_of(const TensorSpec& spec) {
-  const TensorSet set = open_tensor_set(spec.files());
-  const CallNames found = calls_in(names_of(set));
-  return {!found.calls.empty(), !found.outputs.empty() || (is_single_file(spec.files()) && set.tensors.size() == 1)};
-}
-
-}  // namespace
 
 bool is_part_alone(const std::string& file) {
   const std::vector<Word> words = words_of(std::filesystem::path(file).stem().string());

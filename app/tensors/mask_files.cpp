@@ -117,14 +117,10 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
                                         ", " + std::to_string(keys) + "]");
 }
 
+/// Finds the use and the axes of the mask.
 void MaskFiles::take_mask(std::optional<MaskUse> use) {
   check_type(mask_);
   use_ = use.value_or(is_whole(mask_) ? MaskUse::keep : MaskUse::add);
-  take_shape();
-}
-
-/// Finds the axes of the mask.
-void MaskFiles::take_shape() {
   const auto b = static_cast<std::uint64_t>(call_.batch), h = static_cast<std::uint64_t>(call_.heads),
              n = static_cast<std::uint64_t>(call_.n), n_k = static_cast<std::uint64_t>(call_.n_k);
   std::vector<std::uint64_t>& s = mask_.tensor.shape;

@@ -60,7 +60,6 @@ class MaskFiles {
 
  private:
   void take_mask(std::optional<MaskUse> use);
-  void take_shape();
   MaskTensor read(int batch, int head, const ReadWatch& watch) const;
   void add_rule(std::vector<double>& terms) const;
   Keys keys_of_rule(int row) const;

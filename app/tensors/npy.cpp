@@ -14,6 +14,9 @@
 #include "app/files/zip.h"
 #include "app/tensors/readers.h"
 #include "app/words/numbers.h"
+#include "kernels/deviation/fields.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/setting.h"
 
 namespace attoscope::app {
 namespace {
@@ -289,6 +292,21 @@ std::string npy_bytes(std::span<const int> shape, std::span<const double> values
   return file_bytes("(" + text + ")", values);
 }
 std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
+
+Field field_named(std::string_view name) {
+  const auto found = std::ranges::find(field_texts, name, &FieldText::name);
+  if (found != field_texts.end()) return static_cast<Field>(found - field_texts.begin());
+  throw std::invalid_argument("field " + in_quotes(name) + " is unknown, expected " + listed(names_in(field_texts)));
+}
+
+std::string field_npy(const Result& result, Field field) {
+  const Matrix& golden = *result.golden;
+  std::vector<double> values;
+  values.reserve(golden.values.size());
+  for (int row = 0; row < golden.rows; ++row)
+    for (int col = 0; col < golden.cols; ++col) values.push_back(field_value(result, field, row, col));
+  return npy_bytes(golden.rows, golden.cols, values.data());
+}
 
 NpyNumbers read_npy_matrix(const std::string& path) { return read(path, 2, "[rows, K]"); }
 NpyNumbers read_npy_vector(const std::string& path) { return read(path, 1, "[rows]"); }

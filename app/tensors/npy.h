@@ -1,11 +1,18 @@
 /// NumPy's .npy files, versions 1 to 3, and .npz archives of them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/tensors/stored_tensor.h"
+
+namespace attoscope {
+enum class Field : std::uint8_t;
+struct Result;
+}  // namespace attoscope
 
 namespace attoscope::app {
 
@@ -25,6 +32,11 @@ std::string npy_bytes(std::span<const float> values);
 std::string npy_bytes(std::span<const double> values);
 /// Numbers of any shape (f8, C order) as a .npy file.
 std::string npy_bytes(std::span<const int> shape, std::span<const double> values);
+
+/// The field with this name in files, "a_error". Throws std::invalid_argument that lists the known ones.
+Field field_named(std::string_view name);
+/// All values of a field of a result as a .npy file of doubles (f8, rows x d_v).
+std::string field_npy(const Result& result, Field field);
 
 /// Numbers of a file, row-major; a vector has one column.
 struct NpyNumbers {

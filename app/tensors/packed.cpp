@@ -354,14 +354,6 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
   return call;
 }
 
-}  // namespace
-
-bool PackedTables::any() const {
-  return std::ranges::any_of(tensors, [](const auto& t) { return t.has_value(); });
-}
-
-namespace {
-
 /// Lists of pages that are named stand in the place of a table that the files have. Throws std::invalid_argument with one
 /// sentence where both are named, or what is named is of no use.
 void take_one_kind_of_pages(PackedTables& tables, const PackedSpecs& specs) {
@@ -379,6 +371,10 @@ void take_one_kind_of_pages(PackedTables& tables, const PackedSpecs& specs) {
 }
 
 }  // namespace
+
+bool PackedTables::any() const {
+  return std::ranges::any_of(tensors, [](const auto& t) { return t.has_value(); });
+}
 
 PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared) {
   PackedTables tables{.page_layout = specs[page_layout]};

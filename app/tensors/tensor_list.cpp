@@ -91,6 +91,32 @@ void take_by_names(ui::TensorList& list, const TensorSpec& spec) {
   list.problem += ". Choose them here.";
 }
 
+constexpr std::string_view choices_schema = "attoscope.tensors/1";
+constexpr std::uint64_t largest_list = 1 << 20;
+constexpr std::size_t most_choices = 200;
+
+struct TensorChoice {
+  std::string files, tensors;
+};
+
+/// The choices, newest first; none where there is no readable list.
+std::vector<TensorChoice> read_choices(const std::string& path) try {
+  std::vector<TensorChoice> choices;
+  const nlohmann::json list = parse_json(read_file(path, largest_list), 4);
+  check_schema(list, choices_schema);
+  for (const nlohmann::json& c : list.at("choices"))
+    choices.push_back({bytes_of_json(c.at("files").get<std::string>()), bytes_of_json(c.at("tensors").get<std::string>())});
+  return choices;
+} catch (const std::exception&) {  // an unreadable list is started anew
+  return {};
+}
+
+bool is_call(const std::string& tensors) try {
+  return CallFiles(tensors).heads() > 0;
+} catch (const std::exception&) {  // gone, or changed
+  return false;
+}
+
 }  // namespace
 
 ui::TensorList tensors_of(const std::string& files) {
@@ -145,36 +171,6 @@ ui::TensorStatistics statistics_of(const std::string& spec, const ReadWatch& wat
   s.mean = sum / finite, s.rms = std::sqrt(squares / finite);
   return s;
 }
-
-namespace {
-
-constexpr std::string_view choices_schema = "attoscope.tensors/1";
-constexpr std::uint64_t largest_list = 1 << 20;
-constexpr std::size_t most_choices = 200;
-
-struct TensorChoice {
-  std::string files, tensors;
-};
-
-/// The choices, newest first; none where there is no readable list.
-std::vector<TensorChoice> read_choices(const std::string& path) try {
-  std::vector<TensorChoice> choices;
-  const nlohmann::json list = parse_json(read_file(path, largest_list), 4);
-  check_schema(list, choices_schema);
-  for (const nlohmann::json& c : list.at("choices"))
-    choices.push_back({bytes_of_json(c.at("files").get<std::string>()), bytes_of_json(c.at("tensors").get<std::string>())});
-  return choices;
-} catch (const std::exception&) {  // an unreadable list is started anew
-  return {};
-}
-
-bool is_call(const std::string& tensors) try {
-  return CallFiles(tensors).heads() > 0;
-} catch (const std::exception&) {  // gone, or changed
-  return false;
-}
-
-}  // namespace
 
 std::string chosen_tensors(const std::string& list, const std::string& files) try {
   if (list.empty() || !names_tensor_files(files)) return "";

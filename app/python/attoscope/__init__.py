@@ -12,25 +12,17 @@ from typing import TYPE_CHECKING, Any, List
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AttoscopeError",
-    "BadOption",
-    "BadTensor",
-    "Capture",
-    "CouldNotRun",
-    "DeadLink",
-    "OtherVersion",
-    "ProgramMissing",
-    "Verdict",
-    "assert_attention_close",
-    "capture",
-    "check",
-    "judge",
-    "run",
-    "save_safetensors",
-    "sweep",
-    "view",
-]
+#: The public names by their modules; a module is loaded when one of its names is first used.
+_HOMES = {
+    "capturing": ("Capture", "capture"),
+    "errors": ("AttoscopeError", "BadOption", "BadTensor", "CouldNotRun", "DeadLink", "OtherVersion", "ProgramMissing"),
+    "experiments": ("run", "sweep"),
+    "judging": ("assert_attention_close", "check", "judge"),
+    "tensors": ("save_safetensors",),
+    "verdict": ("Verdict",),
+    "window": ("view",),
+}
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 if TYPE_CHECKING:
     from .capturing import Capture as Capture
@@ -51,27 +43,14 @@ if TYPE_CHECKING:
     from .verdict import Verdict as Verdict
     from .window import view as view
 
-#: Where each public name is; a module is loaded when one of its names is first used.
-_HOMES = {
-    "Capture": "capturing",
-    "capture": "capturing",
-    "run": "experiments",
-    "save_safetensors": "tensors",
-    "sweep": "experiments",
-    "Verdict": "verdict",
-    "assert_attention_close": "judging",
-    "check": "judging",
-    "judge": "judging",
-    "view": "window",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module 'attoscope' has no attribute {name!r}")
     import importlib
 
-    value = getattr(importlib.import_module("." + _HOMES.get(name, "errors"), __name__), name)
+    value = getattr(importlib.import_module("." + home, __name__), name)
     globals()[name] = value
     return value
 

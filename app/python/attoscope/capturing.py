@@ -314,6 +314,3 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
 def loaded(name: str) -> Any:
     """A module, where something else has loaded it."""
     return sys.modules.get(name)
-
-
-__all__ = ("Call", "Capture", "capture")

@@ -75,6 +75,3 @@ class Everything:
             raise CouldNotRun("nothing was captured: no module of the model ran")
         entries = {name: (tensor.type, tensor.shape, len(tensor.data)) for name, tensor in self._kept.items()}
         write_whole(self._file, [safetensors_header(entries), *(tensor.data for tensor in self._kept.values())])
-
-
-__all__ = ("Everything",)

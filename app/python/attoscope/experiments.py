@@ -67,6 +67,3 @@ def _tensors(given: Any) -> Dict[str, Any]:
     tensors = {name: tensor_of(value, name) for name, value in zip("qkv", given)}
     check_attention(tensors)
     return tensors
-
-
-__all__ = ("run", "sweep")

@@ -262,6 +262,3 @@ def _where_to_look(options: Mapping[str, Any]) -> str:
     tensors = f"The tensors are in {_path(save)}" if save else 'save="case.safetensors" keeps the tensors'
     page = f"the report is {_path(report)}" if report and report is not True else 'report="report.html" shows where the errors lie'
     return f"{tensors}, {page}."
-
-
-__all__ = ("assert_attention_close", "check", "judge")

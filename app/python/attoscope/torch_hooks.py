@@ -161,6 +161,3 @@ def _keep_products(capture: Capture, made: List[Tuple[Tuple[Any, ...], Any]], gi
     dropout = float(given["dropout_p"]) if given["training"] else 0.0
     inputs = by_head(scores[-2]), by_head(scores[-1].transpose(-2, -1)), by_head(weighted[1])
     capture.keep(capture.current_layer("MultiheadAttention"), inputs, by_head(o), lambda: problem_of(mask, None, 1.0, None, dropout))
-
-
-__all__ = ("flex", "multi_head", "scaled_dot_product")

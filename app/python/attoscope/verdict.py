@@ -138,6 +138,3 @@ def _runs(runs: List[List[int]]) -> str:
     """
     shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs[:4])
     return shown + (", ..." if len(runs) > 4 else "")
-
-
-__all__ = ("Verdict",)

@@ -113,6 +113,3 @@ def _folder() -> str:
     except OSError as error:
         raise CouldNotRun(f"{folder} cannot be made: {error.strerror or error}") from error
     return folder
-
-
-__all__ = ("view",)
