@@ -178,12 +178,6 @@ std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const Judge
   return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
 }
 
-/// The log-sum-exp of --lse, or that with a usual name in the file of --input; none: there is none.
-std::optional<RowNumbers> lse_numbers(const JudgeArguments& x, const CallSources& sources, const JudgedFiles& files) {
-  if (x.gradients.lse.empty() && x.input.empty()) return {};
-  return open_lse(x.gradients.lse, x.input.empty() ? TensorSpec() : sources.input, files.files());
-}
-
 bool is_unexplained(const CallJudgement& call) {
   return !call.rounded() && !call.worst_row().slip && !(call.also && call.also->rounded);
 }
@@ -195,7 +189,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   check_places(x);
   const JudgedFiles files(sources);
   const std::optional<GradientFiles> given = gradient_files(x, files);
-  const std::optional<RowNumbers> given_lse = lse_numbers(x, sources, files);
+  const std::optional<RowNumbers> given_lse = open_lse(x.gradients.lse, sources.input, files.files());
   CallJudgement call = answer(x, files, threads, streams.terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   if (is_unexplained(call))

@@ -125,11 +125,9 @@ struct OpenArchive {
       places = zip_places(file);
       return;
     }
-    zip_error_t reason;
-    zip_error_init_with_code(&reason, error);
-    const std::string text = zip_error_strerror(&reason);
-    zip_error_fini(&reason);
-    throw std::runtime_error(path + ": is no zip archive, or a damaged one (" + text + ")");
+    Error reason;
+    zip_error_init_with_code(reason.get(), error);
+    throw std::runtime_error(path + ": is no zip archive, or a damaged one (" + zip_error_strerror(reason.get()) + ")");
   }
   std::string path;
   InputFile file;

@@ -15,12 +15,6 @@
 namespace attoscope::app {
 namespace {
 
-/// The element type of this name in files; F64 if there is none.
-ElementType type_named(const std::string& name) {
-  const auto* const found = std::ranges::find(element_type_names, name);
-  return found == element_type_names.end() ? ElementType::F64 : static_cast<ElementType>(found - element_type_names.begin());
-}
-
 /// The head of an experiment whose inputs are drawn, or are no file's beside its output.
 class LoneHead : public JudgedCall {
  public:
@@ -30,7 +24,7 @@ class LoneHead : public JudgedCall {
   std::vector<std::string> head_names() const override { return {"head 0"}; }
   AttentionShape shape() const override { return shape_of(e_.problem); }
   ElementType type_of_q() const override { return ElementType::F64; }
-  ElementType type_of_o() const override { return type_named(e_.loaded.type); }
+  ElementType type_of_o() const override { return type_named(e_.loaded.type).value_or(ElementType::F64); }
   bool has_scaled_inputs() const override { return false; }
   bool tells_format() const override { return false; }
   std::shared_ptr<const Tensors> inputs(int) const override { return inputs_; }

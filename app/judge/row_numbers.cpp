@@ -40,6 +40,25 @@ TextWithOrder with_order(const std::string& spec) {
   return {spec};
 }
 
+/// `row_numbers` for the queries of a call; of a packed or paged one (heads, total), (total, heads), or a row of padded queries for
+/// each sequence, (sequences, heads, n).
+std::optional<RowNumbers> row_numbers_of(CallPart part, const CallFiles& call) {
+  const CallFiles::Layer& layer = call.layers().front();
+  if (layer.sequence < 0) return row_numbers(std::move(part), layer.q);
+  StoredTensor& t = part.tensor.tensor;
+  const std::vector<std::uint64_t> stored = t.shape;
+  for (const bool has_columns : {false, true}) {
+    t.shape = stored;
+    if (!has_columns) t.shape.push_back(1);
+    if (t.shape.size() > 4 || t.fortran_order) continue;
+    if (std::vector<CallFiles::Output> found = call.like(part, 0, layer.q.heads, 1); !found.empty()) {
+      const HeadShape shape = found.front().shape;
+      return RowNumbers{std::move(part), shape, std::move(found)};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted_in) {
@@ -57,23 +76,6 @@ std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted_in)
   }
   const std::optional<HeadShape> found = t.shape.back() == 1 ? in_heads() : std::nullopt;
   return found ? std::optional(RowNumbers{part, *found}) : std::nullopt;
-}
-
-std::optional<RowNumbers> row_numbers(CallPart part, const CallFiles& call) {
-  const CallFiles::Layer& layer = call.layers().front();
-  if (layer.sequence < 0) return row_numbers(std::move(part), layer.q);
-  StoredTensor& t = part.tensor.tensor;
-  const std::vector<std::uint64_t> stored = t.shape;
-  for (const bool has_columns : {false, true}) {
-    t.shape = stored;
-    if (!has_columns) t.shape.push_back(1);
-    if (t.shape.size() > 4 || t.fortran_order) continue;
-    if (std::vector<CallFiles::Output> found = call.like(part, 0, layer.q.heads, 1); !found.empty()) {
-      const HeadShape shape = found.front().shape;
-      return RowNumbers{std::move(part), shape, std::move(found)};
-    }
-  }
-  return {};
 }
 
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
@@ -102,7 +104,7 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
     throw std::runtime_error(std::string(option) + " " + in_quotes(spec) +
                              " names an order, which packed and paged calls share with Q: expected " + in_quotes(text));
   const CallPart part = tensor_of_option(spec, option, usual_names);
-  if (std::optional<RowNumbers> found = row_numbers(part, call)) return *std::move(found);
+  if (std::optional<RowNumbers> found = row_numbers_of(part, call)) return *std::move(found);
   refuse_shape(part.tensor.tensor, "(heads, total), (total, heads) or (sequences, heads, n) with " +
                                        std::to_string(layer.q.heads) + " heads and the tokens of q's " +
                                        shape_text(call.whole(0).tensor.shape));
@@ -125,7 +127,7 @@ std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
   for (const std::string_view name : lse_names)
     for (const NamedTensor& t : set.tensors) {
       const bool is_called = t.name == name || t.name.ends_with("." + std::string(name));
-      if (is_called && t.refusal.empty() && row_numbers({t, {}, {}}, call)) return input.files() + ":" + t.name;
+      if (is_called && t.refusal.empty() && row_numbers_of({t, {}, {}}, call)) return input.files() + ":" + t.name;
     }
   return "";
 }

@@ -36,9 +36,6 @@ struct RowNumbers {
 /// (n), (heads, n), (batch, heads, n), the same with tokens before heads, or either with a last dimension of 1. Where both
 /// orders fit, that of `wanted`. None if it does not fit.
 std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted);
-/// The same for the queries of a call; of a packed or paged one (heads, total), (total, heads), or a row of padded queries for
-/// each sequence, (sequences, heads, n).
-std::optional<RowNumbers> row_numbers(CallPart part, const CallFiles& call);
 /// The same of an option, behind which [h n] or [n h] may say the order. Throws std::runtime_error in a sentence if it does not
 /// fit, or if both orders do and none is said (of packed sequences that of Q is taken).
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,

@@ -59,18 +59,15 @@ TensorRef tensor_ref(const std::string& text) {
 }
 
 int element_bytes(std::string_view dtype) {
-  static constexpr std::array<std::pair<std::string_view, int>, 20> known{
-      {{"F64", 8},   {"F32", 4},     {"F16", 2},     {"BF16", 2},        {"I64", 8},         {"U64", 8},    {"I32", 4},
-       {"U32", 4},   {"I16", 2},     {"U16", 2},     {"I8", 1},          {"U8", 1},          {"BOOL", 1},   {"C64", 8},
-       {"C128", 16}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E4M3FNUZ", 1}, {"F8_E5M2FNUZ", 1}, {"F8_E8M0", 1}}};
-  const auto found = std::ranges::find(known, dtype, [](const auto& type) { return type.first; });
-  return found == known.end() ? 0 : found->second;
+  if (const auto type = type_named(dtype)) return bytes_of(*type);
+  if (dtype == "C64" || dtype == "C128") return dtype == "C64" ? 8 : 16;
+  return dtype == "F8_E4M3FNUZ" || dtype == "F8_E5M2FNUZ" ? 1 : 0;
 }
 
 void set_type(NamedTensor& t) {
-  const auto type = std::ranges::find(element_type_names, t.dtype);
-  if (type != element_type_names.end()) t.tensor.type = static_cast<ElementType>(type - element_type_names.begin());
-  if (type == element_type_names.end() || is_index_type(t.tensor.type))
+  const auto type = type_named(t.dtype);
+  t.tensor.type = type.value_or(t.tensor.type);
+  if (!type || is_index_type(*type))
     t.refusal = t.tensor.label + " has dtype " + in_quotes(t.dtype) +
                 ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8";
 }

@@ -1,9 +1,11 @@
 /// A matrix as stored in a file, and its reading, for .safetensors and .npy.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,13 @@ inline constexpr EnumArray<ElementType> element_type_names{"F8_E4M3", "F8_E5M2",
 inline constexpr EnumArray<ElementType, int> element_type_bytes{1, 1, 2, 2, 4, 8, 1, 1, 1, 1, 2, 4, 8, 2, 4, 8};
 constexpr bool is_index_type(ElementType t) { return t >= ElementType::BOOL; }
 constexpr int bytes_of(ElementType t) { return element_type_bytes[t]; }
+
+/// The type of this name; none: its numbers are never read.
+constexpr std::optional<ElementType> type_named(std::string_view name) {
+  const auto* const found = std::ranges::find(element_type_names, name);
+  return found == element_type_names.end() ? std::nullopt
+                                           : std::optional(static_cast<ElementType>(found - element_type_names.begin()));
+}
 
 /// "BF16"
 constexpr std::string_view type_name(ElementType t) { return element_type_names[t]; }

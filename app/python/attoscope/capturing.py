@@ -5,7 +5,6 @@ import functools
 import math
 import os
 import struct
-import sys
 import tempfile
 import threading
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
@@ -309,8 +308,3 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
     enter the functions above (q_rope, k_rope), and the tokens. `attoscope model CHECKPOINT --against FILE` reads it. All of it waits in memory.
     """
     return Capture(model, file, also, everything)
-
-
-def loaded(name: str) -> Any:
-    """A module, where something else has loaded it."""
-    return sys.modules.get(name)

@@ -5,7 +5,7 @@ import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .capturing import Capture, loaded
+from .capturing import Capture
 from .errors import BadOption, BadTensor
 from .problems import Problem, problem_of
 from .words import numbers_of
@@ -63,7 +63,7 @@ def module_names(model: Any, names: Callable[[], List[str]], ran: Dict[str, str]
 
 def transformers_attention(capture: Capture) -> Undo:
     """AttentionInterface of transformers, where it is loaded: every function that it hands out."""
-    interface = getattr(loaded("transformers.modeling_utils"), "AttentionInterface", None)
+    interface = getattr(sys.modules.get("transformers.modeling_utils"), "AttentionInterface", None)
     if interface is None:
         return []
     undo: Undo = []

@@ -4,10 +4,11 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import sys
 import threading
 from typing import Any, Callable, Dict, List, Tuple
 
-from .capturing import Capture, loaded
+from .capturing import Capture
 from .errors import BadTensor
 from .hooks import Undo, dense, replaced, replaced_everywhere, top_left
 from .problems import Problem, problem_of
@@ -17,7 +18,7 @@ _MOST_SCORES = 1 << 26  #: on which a score_mod is tried
 
 def scaled_dot_product(capture: Capture) -> Undo:
     """scaled_dot_product_attention, where torch is loaded."""
-    functional = loaded("torch.nn.functional")
+    functional = sys.modules.get("torch.nn.functional")
     original = getattr(functional, "scaled_dot_product_attention", None)
     if original is None:
         return []
@@ -37,7 +38,7 @@ def scaled_dot_product(capture: Capture) -> Undo:
 
 def flex(capture: Capture) -> Undo:
     """flex_attention, where torch.nn.attention.flex_attention is loaded."""
-    home = loaded("torch.nn.attention.flex_attention")
+    home = sys.modules.get("torch.nn.attention.flex_attention")
     original = getattr(home, "flex_attention", None)
     if original is None:
         return []
@@ -106,7 +107,7 @@ def _with_bias(problem: Problem, bias: Any, seen: Any) -> Problem:
 
 def multi_head(capture: Capture) -> Undo:
     """nn.MultiheadAttention, where torch is loaded: the products that it makes itself where it is asked for its weights."""
-    functional, torch = loaded("torch.nn.functional"), loaded("torch")
+    functional, torch = sys.modules.get("torch.nn.functional"), sys.modules.get("torch")
     original = getattr(functional, "multi_head_attention_forward", None)
     mha = getattr(getattr(torch, "backends", None), "mha", None)
     if original is None or mha is None:
