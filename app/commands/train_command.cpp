@@ -191,28 +191,15 @@ int seed_count(const TrainArguments& x) {
   return whole_number("--seeds", *x.seeds, 1, ui::max_train_seeds);
 }
 
-/// Shows how far a training is.
-class ShownTraining {
- public:
-  ShownTraining(std::ostream* terminal, int begin, int until) : line_(terminal), begin_(begin), until_(until) {}
-
-  void show(const TrainRecord& r) {
-    line_.show([&] { return text(r); });
-  }
-
- private:
-  std::string text(const TrainRecord& r) const {
-    const double rate = (r.step - begin_) / line_.seconds();
-    const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
-    const std::vector<PairPoint>& points = r.pairs[0].points;
-    return fmt::format(
-        "step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step,
-        until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate, (until_ - r.step) / rate);
-  }
-
-  ProgressLine line_;
-  int begin_, until_;
-};
+/// How far a training is that began at step `begin`, so many seconds ago.
+std::string progress_text(const TrainRecord& r, int begin, int until, double seconds) {
+  const double rate = (r.step - begin) / seconds;
+  const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
+  const std::vector<PairPoint>& points = r.pairs[0].points;
+  return fmt::format(
+      "step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step, until,
+      loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate, (until - r.step) / rate);
+}
 
 /// Keeps states in the file of `--checkpoint`, if there is one. A failed write is warned of and tried again at the next
 /// checkpoint: the training is worth more than its file.
@@ -256,7 +243,8 @@ class CheckpointSaver {
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
 std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& saver, const Cancelled& cancelled,
                    std::ostream* terminal) {
-  ShownTraining shown(terminal, training.record().step, task.until);
+  ProgressLine line(terminal);
+  const int begin = training.record().step;
   const auto step = [&] {
     try {
       return training.step(cancelled);
@@ -265,7 +253,7 @@ std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& 
     }
   };
   while (training.record().step < task.until && !cancelled() && step()) {
-    shown.show(training.record());
+    line.show([&] { return progress_text(training.record(), begin, task.until, line.seconds()); });
     if (training.record().step % task.plan.checkpoint_every == 0) saver.keep(training);
   }
   const std::string diverged = ended(training.record());

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/words/numbers.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/experiment/text.h"
 
 namespace attoscope::app {
@@ -60,12 +61,11 @@ std::string keys_text(const std::vector<Keys>& runs) {
     for (const Keys& run : runs) count += run.end - run.first;
     return fmt::format("{} keys, the first {}", grouped(count), runs.front().first);
   }
-  std::string text = runs.size() == 1 && runs[0].end == runs[0].first + 1 ? "key " : "keys ";
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ", runs[i].first);
-    if (runs[i].end > runs[i].first + 1) text += fmt::format(" to {}", runs[i].end - 1);
-  }
-  return text;
+  const auto is_one = [](const Keys& run) { return run.end == run.first + 1; };
+  std::vector<std::string> texts;
+  for (const Keys& run : runs)
+    texts.push_back(is_one(run) ? std::to_string(run.first) : fmt::format("{} to {}", run.first, run.end - 1));
+  return (runs.size() == 1 && is_one(runs[0]) ? "key " : "keys ") + listed(texts, " and ");
 }
 
 template <class Chosen>

@@ -20,16 +20,10 @@ class LoneHead : public JudgedCall {
  public:
   explicit LoneHead(const Experiment& e) : e_(e), inputs_(is_whole(e.problem) ? e.problem.input.tensors : taken(e)) {}
 
-  int heads() const override { return 1; }
-  std::vector<std::string> head_names() const override { return {"head 0"}; }
   AttentionShape shape() const override { return shape_of(e_.problem); }
-  ElementType type_of_q() const override { return ElementType::F64; }
   ElementType type_of_o() const override { return type_named(e_.loaded.type).value_or(ElementType::F64); }
-  bool has_scaled_inputs() const override { return false; }
-  bool tells_format() const override { return false; }
   std::shared_ptr<const Tensors> inputs(int) const override { return inputs_; }
   std::shared_ptr<const std::vector<double>> output(int) const override { return e_.loaded.values; }
-  std::shared_ptr<const std::vector<double>> output_scale(int) const override { return nullptr; }
   Layer layer_of(int) const override {
     const Input& input = e_.problem.input;
     if (input.kind != InputKind::tensors) return {};

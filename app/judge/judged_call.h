@@ -12,34 +12,34 @@
 
 namespace attoscope::app {
 
-/// A call of which heads are read one by one.
+/// A call of which heads are read one by one; by default of one head, whose numbers are no file's.
 class JudgedCall {
  public:
   virtual ~JudgedCall() = default;
 
   /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
-  virtual int heads() const = 0;
+  virtual int heads() const { return 1; }
   /// The names of the heads in pickers: "layer 17, head 4".
-  virtual std::vector<std::string> head_names() const = 0;
+  virtual std::vector<std::string> head_names() const { return {"head 0"}; }
   /// Shape of the first head; sequences of packed and paged calls have others.
   virtual AttentionShape shape() const = 0;
   virtual AttentionShape shape_at(int) const { return shape(); }
   /// Index of a head's sequence in its packed or paged call; negative: it is none.
   virtual int sequence_of(int) const { return -1; }
   /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
-  virtual ElementType type_of_q() const = 0;
+  virtual ElementType type_of_q() const { return ElementType::F64; }
   virtual ElementType type_of_o() const = 0;
   /// Columns of O in its file, of which the first are V's.
   virtual int columns_of_o() const { return shape().d_v; }
   /// True if Q has eight bits, and one of Q, K, V a scale.
-  virtual bool has_scaled_inputs() const = 0;
+  virtual bool has_scaled_inputs() const { return false; }
   /// False if Q's type does not determine D: the files cannot hold bf16, or numbers are multiplied by a scale.
-  virtual bool tells_format() const = 0;
+  virtual bool tells_format() const { return false; }
   /// Q of this head, and K and V of the one that it shares with its group.
   virtual std::shared_ptr<const Tensors> inputs(int head) const = 0;
   virtual std::shared_ptr<const std::vector<double>> output(int head) const = 0;
   /// The scale of each element of this head's output; null: there is no scale.
-  virtual std::shared_ptr<const std::vector<double>> output_scale(int head) const = 0;
+  virtual std::shared_ptr<const std::vector<double>> output_scale(int) const { return nullptr; }
   /// The heads of this one's layer, to find out whether the kernel used another, and this one's place among them.
   struct Layer {
     OtherHeads heads{};

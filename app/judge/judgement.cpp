@@ -51,17 +51,17 @@ struct FoundFormat {
 
 /// D where nobody names it: what Q is stored in. Where that may hold a narrower format's numbers, it is this one if O is in it,
 /// too.
-FoundFormat format_of_call(const JudgedCall& files, int head, const Format& of_o) {
+FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
-                                 fits(*files.inputs(head), fp32) && significand_bits(of_o) <= significand_bits(fp32);
+                                 fits(*files.inputs(0), fp32) && significand_bits(of_o) <= significand_bits(fp32);
   const Format stored = doubles_hold_fp32 ? fp32 : format_of(files.type_of_q());
-  const Format narrow = narrowest(*files.inputs(head), stored);
+  const Format narrow = narrowest(*files.inputs(0), stored);
   const Format o = files.tells_format() ? format_of(files.type_of_o()) : of_o;
-  if (is_wide(stored) && !is_wide(o) && !files.output_scale(head) && (files.tells_format() || narrow == stored))
+  if (is_wide(stored) && !is_wide(o) && !files.output_scale(0) && (files.tells_format() || narrow == stored))
     return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
   if (files.tells_format()) return {stored, "since Q is stored in it", narrow};
-  if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || files.output_scale(head))
+  if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || files.output_scale(0))
     return {narrow, "since all numbers of Q, K and V fit it"};
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
@@ -259,7 +259,7 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
   claim.scale = files.output_scale(0);
   claim.whole = claim.scale && is_whole(files.type_of_o());
   const Format narrow_o = narrowest(*files.output(0), format_of(files.type_of_o()));
-  FoundFormat found = format_of_call(files, 0, narrow_o);
+  FoundFormat found = format_of_call(files, narrow_o);
   if (question.format) found = {*question.format, "as asked for"};
   claim.format = found.d;
   const bool holds_d = is_wide(found.d) && is_wide(format_of(files.type_of_o())) && !question.format;

@@ -470,7 +470,7 @@ std::vector<double> CallFiles::output(int head, const ReadWatch& watch) const {
   return first_columns(read_scaled_head(o, layer.o, head - layer.first, watch), layer.o.d, layer.v.d);
 }
 
-std::vector<double> CallFiles::scale(int head, int part, bool swapped, const ReadWatch& watch) const {
+std::vector<double> CallFiles::scale(int head, int part, bool swapped) const {
   const Layer& layer = layer_of(head);
   const std::optional<OpenedScale>& scale = (part == 3 ? output_of(layer) : this->part(layer, part)).scale;
   if (!scale) return {};
@@ -479,7 +479,7 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   if (swapped)
     stored.shape.order = stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;
   std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
-  multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
+  multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored);
   return part == 3 ? first_columns(std::move(ones), layer.o.d, layer.v.d) : ones;
 }
 

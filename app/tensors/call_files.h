@@ -88,7 +88,7 @@ class CallFiles {
   std::vector<double> output(int head, const ReadWatch& watch = {}) const;
   /// Scale of each element of part 0 q, 1 k, 2 v, 3 o of this head, row-major; empty: no scale. `swapped`: as if the scale's
   /// heads and tokens were exchanged. Throws if part is 3 and the layer has no output.
-  std::vector<double> scale(int head, int part, bool swapped = false, const ReadWatch& watch = {}) const;
+  std::vector<double> scale(int head, int part, bool swapped = false) const;
   /// K and V of all sequences of this head's call; null: it is neither packed nor paged, or too large.
   std::shared_ptr<const StoredKeys> stored_keys(int head) const;
   /// Explicitly named scales of q, k, v and o.

@@ -19,6 +19,8 @@ std::string shapes_in(HeadOrder order) {
   return "(n, heads * d) or (batch, n, heads * d)";
 }
 
+std::size_t rank_of(const StoredTensor& t) { return t.shape.size(); }
+
 bool is_within(std::uint64_t size, int most) { return size >= 1 && size <= static_cast<std::uint64_t>(most); }
 
 /// Expected sizes, "a number of tokens from 1 to 1048576", if these are out of range; else "".
@@ -89,21 +91,16 @@ struct Fit {
 
 /// With heads side by side, a tensor with one more dimension than another has them apart.
 Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes, int d = 0) {
-  const auto rank = [](const StoredTensor& t) { return t.shape.size(); };
-  const std::size_t least = std::ranges::min(qkv, {}, rank).shape.size();
+  const std::size_t least = rank_of(std::ranges::min(qkv, {}, rank_of));
   Fit fit;
   for (std::size_t i = 0; i < 3; ++i) {
-    const bool apart = order == HeadOrder::side_by_side && rank(qkv[i]) > least;
+    const bool apart = order == HeadOrder::side_by_side && rank_of(qkv[i]) > least;
     Reading reading = reading_in(qkv[i], apart ? HeadOrder::tokens_first : order, d);
     if (!reading.fault.empty()) return {{}, {i, std::move(reading.fault)}};
     fit.shapes[i] = reading.shape;
   }
   fit.mismatch = mismatch_of(qkv, fit.shapes, sizes);
   return fit;
-}
-
-bool has_rank(const Call& qkv, std::size_t least) {
-  return std::ranges::any_of(qkv, [&](const StoredTensor& t) { return t.shape.size() >= least; });
 }
 
 /// d from a tensor whose heads are apart, if another has them side by side; else 0.
@@ -192,7 +189,7 @@ std::vector<double> head_across(const InputFile& file, const StoredTensor& t, co
 /// Shapes from the tensors' sizes alone; none if no order fits.
 std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, AllowedSizes sizes) {
   const Fit heads = fit_in(qkv, HeadOrder::heads_first, sizes), tokens = fit_in(qkv, HeadOrder::tokens_first, sizes);
-  if (heads.fits() && tokens.fits() && has_rank(qkv, 3)) {
+  if (heads.fits() && tokens.fits() && rank_of(std::ranges::max(qkv, {}, rank_of)) >= 3) {
     const bool by_tokens = hints.likely == HeadOrder::tokens_first;
     const Fit &likely = by_tokens ? tokens : heads, &other = by_tokens ? heads : tokens;
     const HeadShape& q = likely.shapes[0];

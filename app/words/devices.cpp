@@ -1,6 +1,7 @@
 #include "app/words/devices.h"
 
 #include <algorithm>
+#include <ranges>
 #include <stdexcept>
 
 #include "app/words/field_setter.h"
@@ -30,13 +31,7 @@ std::vector<int> gpus_of(std::string_view list) {
   return gpus;
 }
 
-/// "cuda:0 and cuda:1"
-std::string listed(const std::vector<DeviceInfo>& devices) {
-  std::string text;
-  for (const DeviceInfo& d : devices)
-    text += (text.empty() ? "" : &d == &devices.back() ? " and " : ", ") + ("cuda:" + std::to_string(d.index));
-  return text;
-}
+std::string name_of(const DeviceInfo& d) { return "cuda:" + std::to_string(d.index); }
 
 }  // namespace
 
@@ -50,7 +45,8 @@ void check_device(std::string_view option, std::string_view spec) {
   if (devices.empty()) throw std::runtime_error(what + why_no_cuda());
   for (const int gpu : gpus)
     if (std::ranges::find(devices, gpu, &DeviceInfo::index) == devices.end())
-      throw std::runtime_error(what + "there is no cuda:" + std::to_string(gpu) + " here, expected " + listed(devices));
+      throw std::runtime_error(what + "there is no cuda:" + std::to_string(gpu) + " here, expected " +
+                               listed(devices | std::views::transform(name_of), " and "));
 }
 
 UsableDevice usable_device(const std::string& spec) {
@@ -64,7 +60,7 @@ UsableDevice usable_device(const std::string& spec) {
 
 std::vector<ui::DeviceEntry> device_entries(const std::string& cpu) {
   std::vector<ui::DeviceEntry> entries{{"cpu", cpu, ""}};
-  for (const DeviceInfo& d : cuda_devices()) entries.push_back({"cuda:" + std::to_string(d.index), d.name, ""});
+  for (const DeviceInfo& d : cuda_devices()) entries.push_back({name_of(d), d.name, ""});
   if (cuda_devices().empty()) entries.push_back({"cuda", "an NVIDIA GPU", why_no_cuda()});
   return entries;
 }
