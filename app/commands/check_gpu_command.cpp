@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/json/json.h"
 #include "app/session/result_json.h"
 #include "app/words/devices.h"

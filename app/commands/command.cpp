@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -299,6 +301,23 @@ void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, con
   }
   files.commit();
   out << (reports ? report() : shown) << std::flush;
+}
+
+std::ostream* terminal() { return isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr; }
+
+void ProgressLine::clear() {
+  if (is_shown_) *terminal_ << "\r\x1b[K" << std::flush;
+  is_shown_ = false;
+}
+
+bool ProgressLine::is_due() const {
+  return terminal_ != nullptr && (!is_shown_ || Clock::now() - last_ >= std::chrono::milliseconds(100));
+}
+
+void ProgressLine::write(std::string_view text) {
+  *terminal_ << '\r' << text << "\x1b[K" << std::flush;
+  is_shown_ = true;
+  last_ = Clock::now();
 }
 
 }  // namespace attoscope::app

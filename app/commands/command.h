@@ -1,6 +1,7 @@
 /// A command: its name, its options and what runs it; and what commands share.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -178,6 +179,39 @@ inline void write_outputs(const std::vector<OutputText>& texts, const std::funct
   StagedFiles files;
   write_outputs(files, texts, report, out);
 }
+
+/// Standard error where it is a terminal; null where it is a file or a pipe, in which such lines would only pile up.
+std::ostream* terminal();
+
+/// Progress of a long command: one line of a terminal, written over itself.
+class ProgressLine {
+ public:
+  /// `terminal` null: nothing is shown.
+  explicit ProgressLine(std::ostream* terminal) : terminal_(terminal) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(ProgressLine&&) = delete;
+
+  /// Makes room for a line that stays.
+  void clear();
+  /// Since it was made.
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+
+  /// Shows text(), unless the last one is less than a tenth of a second old.
+  template <class F>
+  void show(F text) {
+    if (is_due()) write(text());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_due() const;
+  void write(std::string_view text);
+
+  std::ostream* terminal_;
+  bool is_shown_ = false;
+  Clock::time_point last_{}, begun_ = Clock::now();
+};
 
 /// Returns work(cancelled); throws `sentence` where a signal stopped it.
 template <class Work>

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"

@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/figures/bundle.h"
 #include "app/files/paths.h"
 #include "app/json/json.h"

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/files/paths.h"
 #include "app/heads/heads.h"
 #include "app/json/json.h"

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/json/json.h"
 #include "app/session/session.h"
 #include "app/words/devices.h"

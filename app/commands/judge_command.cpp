@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/json/json.h"
 #include "app/judge/judge_report.h"
 #include "app/judge/judged_call.h"

@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/files/paths.h"
 #include "app/model/kept_shares.h"
 #include "app/model/model_files.h"

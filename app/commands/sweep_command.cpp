@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/figures/bundle.h"
 #include "app/files/paths.h"
 #include "app/papers/sweep_figure.h"

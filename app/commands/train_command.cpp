@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "app/commands/commands.h"
-#include "app/commands/progress_line.h"
 #include "app/papers/named_bundle.h"
 #include "app/tensors/npy.h"
 #include "app/train/checkpoint.h"
@@ -191,7 +190,7 @@ int seed_count(const TrainArguments& x) {
   return whole_number("--seeds", *x.seeds, 1, ui::max_train_seeds);
 }
 
-/// How far a training is that began at step `begin`, so many seconds ago.
+/// Sentence on a training that began at step `begin`, so many seconds ago.
 std::string progress_text(const TrainRecord& r, int begin, int until, double seconds) {
   const double rate = (r.step - begin) / seconds;
   const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/commands/progress_line.h"
 #include "app/commands/train_command.h"
 #include "app/figures/bundle.h"
 #include "app/train/train_seeds.h"

@@ -1,5 +1,4 @@
 // Progress is written over itself on a terminal, and nowhere else.
-#include "app/commands/progress_line.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -8,6 +7,7 @@
 #include <array>
 #include <sstream>
 
+#include "app/commands/command.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
