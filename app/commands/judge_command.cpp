@@ -127,15 +127,11 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
   });
 }
 
-/// Heads and tokens the other way round: "h n d" for "b n h d".
-HeadLayout other_layout(HeadOrder order) {
-  return {order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first};
-}
-
 /// A sentence that names the other order of heads and tokens, where a wrong output that nothing explains is rounded in it; "":
 /// it is not, or the shapes do not allow it.
 std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
-  sources.layout = other_layout(files.order());
+  const bool behind = files.order() != HeadOrder::tokens_first;
+  sources.layout = HeadLayout{behind ? HeadOrder::tokens_first : HeadOrder::heads_first};
   try {
     const JudgedFiles read(sources);
     if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
@@ -151,7 +147,6 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
   } catch (const Stopped&) {
     return "";
   }
-  const bool behind = sources.layout->order == HeadOrder::tokens_first;
   return fmt::format("Read as {}, heads {} tokens, it is rounded: if the tensors are meant so, say --layout {}.",
                      layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
 }

@@ -172,9 +172,6 @@ ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int thread
   }
 }
 
-/// "flash2 hw", or the whole kernel that was named.
-std::string name_of_a(const ModelArguments& x, const Method& a) { return x.like ? *x.like : method_name(a); }
-
 void tell_model(const ModelArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_places(x);
@@ -185,7 +182,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   std::optional<JudgedRun> run;
   if (!x.against.empty()) run = run_of(x, q, streams, threads);
   const ModelAnswer answer = answer_of(q, streams, threads, x.no_cache);
-  const std::string a_name = name_of_a(x, q.a);
+  const std::string a_name = x.like.value_or(method_name(q.a));
   const std::vector<MovedToken> moved = tokens_that_move_most(q, answer, x.checkpoint);
   const auto json = [&] {
     Json all = model_json(q, answer, a_name, moved);

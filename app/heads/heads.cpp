@@ -59,8 +59,8 @@ double largest_value(const Result& r) {
   return largest;
 }
 
-ui::HeadRow row_of(const Result& r, int head, int layer) {
-  ui::HeadRow row{.head = head, .layer = layer, .shape = shape_of(r.experiment.problem)};
+ui::HeadRow row_of(const Result& r) {
+  ui::HeadRow row{.shape = shape_of(r.experiment.problem)};
   row.a_max = r.a_error.max_abs, row.a_rms = r.a_error.rms, row.a_rel = r.a_error.rel_rms;
   row.b_max = r.b_error.max_abs, row.b_rms = r.b_error.rms, row.b_rel = r.b_error.rel_rms;
   row.ratio = row.a_rms / row.b_rms;
@@ -73,14 +73,9 @@ ui::HeadRow row_of(const Result& r, int head, int layer) {
 }
 
 /// The row of a computed head, with the scores of FlashAttention 2 where a has no running max.
-ui::HeadRow computed_row(const Experiment& e, int head, int layer, const Options& options) {
-  ui::HeadRow row = row_of(compute(e, options), head, layer);
+ui::HeadRow computed_row(const Experiment& e, const Options& options) {
+  ui::HeadRow row = row_of(compute(e, options));
   if (!ui::has_recurrence(e.a)) row.largest_score = largest_score(compute(ui::followed_beside(e), options).rescale_map);
-  return row;
-}
-
-ui::HeadRow placed(ui::HeadRow row, int head, int layer) {
-  row.head = head, row.layer = layer;
   return row;
 }
 
@@ -225,8 +220,8 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
     std::optional<ui::HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
-    const int layer = files.layer_index(head);
-    ui::HeadRow row = known ? placed(*known, head, layer) : computed_row(e, head, layer, own);
+    ui::HeadRow row = known ? *known : computed_row(e, own);
+    row.head = head, row.layer = files.layer_index(head);
     if (!known) judge.judge(row, e, head, own);
     if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);

@@ -29,8 +29,6 @@ bool fits(const std::vector<double>& x, const Format& f) {
 }
 bool fits(const Tensors& t, const Format& f) { return fits(t.q, f) && fits(t.k, f) && fits(t.v, f); }
 
-bool is_whole(ElementType t) { return t == ElementType::I8 || t == ElementType::U8; }
-
 bool is_wide(const Format& f) { return significand_bits(f) > 16; }
 
 /// The narrower format that holds all these numbers; `as_stored` if none does.
@@ -257,7 +255,7 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
   KernelClaim claim;
   claim.declared = question.declared;
   claim.scale = files.output_scale(0);
-  claim.whole = claim.scale && is_whole(files.type_of_o());
+  claim.whole = claim.scale && (files.type_of_o() == ElementType::I8 || files.type_of_o() == ElementType::U8);
   const Format narrow_o = narrowest(*files.output(0), format_of(files.type_of_o()));
   FoundFormat found = format_of_call(files, narrow_o);
   if (question.format) found = {*question.format, "as asked for"};

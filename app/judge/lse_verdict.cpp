@@ -19,11 +19,10 @@ JudgedLse judged_lse(const RowNumbers& given, const JudgedOutput& output, int he
   return lse;
 }
 
-std::string base_text(const CallLse& lse) { return lse.base == LseBase::two ? "in base 2" : "natural"; }
-
 std::string verdict_of(const CallLse& lse) {
   if (!lse.rounded()) return "The log-sum-exp is wrong" + (lse.slip ? ": " + lse.slip->text : "") + ".";
-  return "The log-sum-exp, " + base_text(lse) + ", is rounded" + (lse.worst.as.empty() ? "" : ", if " + lse.worst.as) + ".";
+  const std::string base = lse.base == LseBase::two ? "in base 2" : "natural";
+  return "The log-sum-exp, " + base + ", is rounded" + (lse.worst.as.empty() ? "" : ", if " + lse.worst.as) + ".";
 }
 
 std::string lse_evidence(const CallLse& lse) {

@@ -31,11 +31,6 @@ std::string joined(const std::vector<Word>& words) {
   return text;
 }
 
-std::vector<Word> without_scale(std::vector<Word> words) {
-  std::erase_if(words, is_scale_word);
-  return words;
-}
-
 /// Parts of q, k, v and o that a scale's name refers to, and its place.
 struct Scaled {
   std::vector<int> roles;
@@ -105,7 +100,8 @@ bool is_called_scale(const std::string& name) {
 ScaleNames::ScaleNames(const std::vector<TensorName>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!is_called_scale(names[i].name)) continue;
-    const std::vector<Word> words = without_scale(words_of(names[i].name));
+    std::vector<Word> words = words_of(names[i].name);
+    std::erase_if(words, is_scale_word);
     if (!words.empty()) by_name_[joined(words)].push_back(static_cast<int>(i));
     if (is_of_something_else(words)) continue;
     const Scaled scaled = scaled_by(words);

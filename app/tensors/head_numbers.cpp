@@ -61,11 +61,6 @@ Numbers numbers_of(const NamedTensor& tensor) {
   return texts;
 }
 
-/// The numbers of a typed list, or of a file's tensor.
-Numbers typed_numbers(const HeadNumber& of, const std::string& text) {
-  return names_file(text) ? numbers_of(part_of_text(text, of.names, 3).tensor) : split(text);
-}
-
 std::string_view last_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? name : name.substr(dot + 1);
@@ -274,7 +269,8 @@ HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
     const std::string key(of.key), option = "--" + key;
     Numbers all;
     if (const auto list = lists.find(key); list != lists.end()) {
-      all = of_all_heads(option, typed_numbers(of, list->second), files);
+      const std::string& text = list->second;
+      all = of_all_heads(option, names_file(text) ? numbers_of(part_of_text(text, of.names, 3).tensor) : split(text), files);
       check(option, key, all);
     } else if (!typed.contains(key)) {
       std::string misfit;

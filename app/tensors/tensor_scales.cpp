@@ -62,12 +62,6 @@ std::vector<int> possible_blocks(int size, int blocks) {
   return found;
 }
 
-/// Removes sizes of 1, which do not tell the kind of a scale.
-Sizes without_ones(Sizes sizes) {
-  std::erase(sizes, 1U);
-  return sizes;
-}
-
 /// Axes along which the tensor has more than one number.
 std::string axes_in(std::string_view axes, const ScaledMatrix& of) {
   std::string found;
@@ -112,12 +106,11 @@ std::vector<StoredScale> along(const Template& t, const Sizes& sizes, const Scal
   return scales;
 }
 
-/// True if two readings are equal but for their group.
-bool same_numbers(const StoredScale& x, const StoredScale& y) { return x.shape == y.shape && x.block == y.block; }
-
+/// Adds readings that differ from the others by more than their group.
 void add(std::vector<StoredScale>& all, const std::vector<StoredScale>& more) {
-  for (const StoredScale& scale : more)
-    if (std::ranges::none_of(all, [&](const StoredScale& x) { return same_numbers(x, scale); })) all.push_back(scale);
+  for (const StoredScale& s : more)
+    if (std::ranges::none_of(all, [&](const StoredScale& x) { return x.shape == s.shape && x.block == s.block; }))
+      all.push_back(s);
 }
 
 /// Axes of a scale with as many dimensions as its tensor, each 1 or the tensor's size; else none.
@@ -138,7 +131,8 @@ std::optional<std::string> axes_side_by_side(const StoredTensor& scale, const Sc
 /// All possible readings of a scale of this shape.
 std::vector<StoredScale> possible_scales(const StoredTensor& scale, const ScaledMatrix& of,
                                          const std::optional<SaidGroup>& said) {
-  const Sizes sizes = without_ones(scale.shape);
+  Sizes sizes = scale.shape;
+  std::erase(sizes, 1U);  // which do not tell the kind of a scale
   const std::optional<std::string> axes = axes_side_by_side(scale, of);
   std::vector<StoredScale> all;
   for (const Template& t : templates)
