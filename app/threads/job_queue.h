@@ -26,10 +26,8 @@ class JobQueue {
 
   /// The first job starts the thread.
   void add(Job job) {
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push_back(std::move(job));
-    }
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     wake_.notify_one();
   }

@@ -11,7 +11,6 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "app/threads/effort.h"
@@ -37,28 +36,17 @@ class Worker {
   Worker(Work work, std::function<void()> published, Patience patience = Patience(250))
       : work_(std::move(work)), published_(std::move(published)), patience_(patience) {}
 
-  /// The same for work without first answers: (question, cancelled) -> answer.
-  template <class F>
-    requires std::is_invocable_r_v<Answer, F, const Question&, const Poll&>
-  Worker(F work, std::function<void()> published, Patience patience = Patience(250))
-      : Worker(Work([work = std::move(work)](const Question& question, const Poll& cancelled, const Publish&) mutable {
-                 return work(question, cancelled);
-               }),
-               std::move(published), patience) {}
-
   /// Cancels the running work and waits for it.
   ~Worker() = default;
 
   /// Sets the next question, replacing a waiting one. The first starts the thread: a window has many workers that are never
   /// asked.
   void submit(Question question) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!working_) effort_.tell(0);
-      question_ = std::move(question);
-      waiting_ = true;
-      ++asked_;
-    }
+    const std::lock_guard lock(mutex_);
+    if (!working_) effort_.tell(0);
+    question_ = std::move(question);
+    waiting_ = true;
+    ++asked_;
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     wake_.notify_one();
   }

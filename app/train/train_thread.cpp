@@ -17,27 +17,21 @@ TrainThread::TrainThread(std::function<void()> published, TrainKeeping keeping, 
           std::move(keeping), std::move(make)) {}
 
 void TrainThread::give(TrainOrder order) {
-  {
-    const std::lock_guard lock(mutex_);
-    orders_.push_back(std::move(order));
-  }
+  const std::lock_guard lock(mutex_);
+  orders_.push_back(std::move(order));
   if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   wake_.notify_one();
 }
 
 void TrainThread::hold(bool held) {
-  {
-    const std::lock_guard lock(mutex_);
-    held_ = held;
-  }
+  const std::lock_guard lock(mutex_);
+  held_ = held;
   wake_.notify_one();
 }
 
 void TrainThread::look_at(const TensorAt& tensor) {
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_ = tensor;
-  }
+  const std::lock_guard lock(mutex_);
+  wanted_ = tensor;
   wake_.notify_one();
 }
 

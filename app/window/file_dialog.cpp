@@ -81,7 +81,7 @@ Words words(const FileQuestion& q) {
                                              : q.patterns};
 }
 
-FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled) {
+FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled, const Publish<FileAnswer>&) {
   if (!pfd::settings::available())
     throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
   const Words w = words(q);

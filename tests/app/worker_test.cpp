@@ -39,7 +39,7 @@ auto awaited(W& worker) {
 
 TEST(Worker, Answers) {
   std::atomic<int> published{0};
-  Squarer worker([](int x, const Poll&) { return x * x; }, [&] { ++published; });
+  Squarer worker([](int x, const Poll&, const auto&) { return x * x; }, [&] { ++published; });
   EXPECT_FALSE(worker.busy());
   EXPECT_EQ(worker.take(), std::nullopt);
   worker.submit(7);
@@ -49,7 +49,7 @@ TEST(Worker, Answers) {
 }
 
 TEST(Worker, WorksWithoutListener) {
-  Squarer worker([](int x, const Poll&) { return x; }, {});
+  Squarer worker([](int x, const Poll&, const auto&) { return x; }, {});
   worker.submit(1);
   EXPECT_EQ(awaited(worker), 1);
 }
@@ -95,7 +95,7 @@ TEST(Worker, ADragRunsTheFirstAndTheLast) {
   std::vector<int> ran;
   std::binary_semaphore begun{0}, go{0};
   Squarer worker(
-      [&](int x, const Poll&) {
+      [&](int x, const Poll&, const auto&) {
         {
           const std::lock_guard lock(mutex);
           ran.push_back(x);
@@ -120,7 +120,7 @@ TEST(Worker, ADragRunsTheFirstAndTheLast) {
 TEST(Worker, ARunningAnswerIsPublishedThoughItIsStale) {
   std::binary_semaphore begun{0}, go{0};
   Squarer worker(
-      [&](int x, const Poll& cancelled) {
+      [&](int x, const Poll& cancelled, const auto&) {
         begun.release();
         go.acquire();
         if (cancelled()) throw Gave{};
@@ -139,7 +139,7 @@ TEST(Worker, ARunningAnswerIsPublishedThoughItIsStale) {
 }
 
 TEST(Worker, ANewerAnswerReplacesOneThatWasNotTaken) {
-  Squarer worker([](int x, const Poll&) { return x; }, {});
+  Squarer worker([](int x, const Poll&, const auto&) { return x; }, {});
   worker.submit(1);
   EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
   worker.submit(2);
@@ -151,7 +151,7 @@ TEST(Worker, ANewerAnswerReplacesOneThatWasNotTaken) {
 TEST(Worker, PatienceEndsWhileANewerQuestionWaits) {
   std::atomic<int> gave_up{0}, asked{0};
   Squarer worker(
-      [&](int x, const Poll& cancelled) {
+      [&](int x, const Poll& cancelled, const auto&) {
         while (x == 1) {
           if (cancelled()) {
             ++gave_up;
@@ -173,7 +173,7 @@ TEST(Worker, PatienceEndsWhileANewerQuestionWaits) {
 
 TEST(Worker, ALongDragOverSlowWorkStillShowsPictures) {
   Squarer worker(
-      [](int x, const Poll& cancelled) {
+      [](int x, const Poll& cancelled, const auto&) {
         for (int i = 0; i < 40; ++i) {
           if (cancelled()) throw Gave{};
           std::this_thread::sleep_for(1ms);
@@ -191,7 +191,7 @@ TEST(Worker, ALongDragOverSlowWorkStillShowsPictures) {
 
 TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
   Squarer worker(
-      [](int x, const Poll&) {
+      [](int x, const Poll&, const auto&) {
         if (x < 0) throw std::runtime_error("negative");
         return x;
       },
@@ -206,7 +206,7 @@ TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
 
 TEST(Worker, AnErrorIsReplacedByALaterAnswerAndTheOtherWayRound) {
   Squarer worker(
-      [](int x, const Poll&) {
+      [](int x, const Poll&, const auto&) {
         if (x < 0) throw std::runtime_error("negative");
         return x;
       },
@@ -228,7 +228,7 @@ TEST(Worker, DestroyedWhileRunning) {
   std::atomic<bool> begun{false}, published{false};
   {
     Squarer worker(
-        [&](int x, const Poll& cancelled) {
+        [&](int x, const Poll& cancelled, const auto&) {
           begun = true;
           while (!cancelled()) std::this_thread::sleep_for(1ms);
           if (x == 1) throw Gave{};
@@ -244,7 +244,7 @@ TEST(Worker, DestroyedWhileRunning) {
 
 TEST(Worker, DestroyedAtAnyMoment) {
   for (int i = 0; i < 500; ++i) {
-    Squarer worker([](int x, const Poll&) { return x; }, [] {});
+    Squarer worker([](int x, const Poll&, const auto&) { return x; }, [] {});
     for (int k = 0; k < i % 4; ++k) worker.submit(k);
     if (i % 3 == 0) std::this_thread::yield();
     if (i % 5 == 0) worker.take();
@@ -253,14 +253,14 @@ TEST(Worker, DestroyedAtAnyMoment) {
 
 TEST(Worker, CarriesWhatCannotBeCopiedCheaply) {
   Worker<std::vector<std::string>, std::shared_ptr<const std::string>> worker(
-      [](const std::vector<std::string>& words, const Poll&) { return std::make_shared<const std::string>(words.back()); }, {});
+      [](const auto& words, const Poll&, const auto&) { return std::make_shared<const std::string>(words.back()); }, {});
   worker.submit({"a", "b"});
   EXPECT_EQ(**awaited(worker), "b");
 }
 
 TEST(Worker, PolledFromManyThreads) {
   Squarer worker(
-      [](int x, const Poll& cancelled) {
+      [](int x, const Poll& cancelled, const auto&) {
         std::vector<std::jthread> threads;
         for (int t = 0; t < 4; ++t) {
           threads.emplace_back([&] {
@@ -325,7 +325,7 @@ void work_until_stopped(const Poll& cancelled) {
 TEST(Worker, CancelStopsWhatWasAskedBeforeItAndNothingAfter) {
   std::atomic<int> working{0};
   Squarer worker(
-      [&](int x, const Poll& cancelled) {
+      [&](int x, const Poll& cancelled, const auto&) {
         working = x;
         if (x % 2 == 1) work_until_stopped(cancelled);
         return x;

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <typeinfo>
 #include <utility>
 
@@ -40,13 +39,6 @@ class Worker {
               .told = [this](auto question, auto bytes, bool last) { told(question, bytes, last); },
               .share = [this](double share) { effort_.tell(share); },
               .failed = [this](auto question, auto error) { failed(question, std::move(error)); }}) {}
-  template <class F>
-    requires std::is_invocable_r_v<Answer, F, const Question&, const Poll&>
-  Worker(F work, std::function<void()> published, Patience patience = Patience(250))
-      : Worker(Work([work = std::move(work)](const Question& question, const Poll& cancelled, const Publish&) mutable {
-                 return work(question, cancelled);
-               }),
-               std::move(published), patience) {}
 
   void submit(const Question& question) {
     if (!busy()) effort_.tell(0);
