@@ -9,6 +9,7 @@
 #include "app/sweep/axis.h"
 #include "app/sweep/sweep.h"
 #include "kernels/deviation/fields.h"
+#include "kernels/experiment/setting.h"
 #include "ui/frame/exercise.h"
 
 namespace attoscope::app {
@@ -17,13 +18,6 @@ namespace {
 std::string value_of(const ui::LessonView& view, std::string_view key, std::string_view otherwise) {
   const std::string_view value = written(view, key);
   return std::string(value.empty() ? otherwise : value);
-}
-
-/// "a, b and c".
-std::string listed_with_and(const std::vector<std::string>& texts) {
-  std::string list;
-  for (std::size_t i = 0; i < texts.size(); ++i) list += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
-  return list;
 }
 
 std::string field_title(const std::string& name) {
@@ -42,7 +36,7 @@ std::string sweep_caption(const ui::LessonView& view) {
     if (const std::string_view text = written(view, key); !text.empty())
       axes.emplace_back(axis_key(parse_axis(text).key).title);
   return fmt::format("The plot shows {} over {}.", measure_title(value_of(view, "measure", "a.mean_abs")),
-                     listed_with_and(axes));
+                     listed(axes, " and "));
 }
 
 std::string plot_caption(const ui::LessonView& view) {
@@ -72,7 +66,7 @@ std::string bits_caption(const ui::LessonView& view) {
   if (const std::string storage = value_of(view, "storage", ""); !storage.empty())
     return fmt::format("The picture shows the bits of a block that is stored as {}.", storage);
   return fmt::format("The picture shows the bits of {} in {}.", value_of(view, "value", "0.1"),
-                     listed_with_and(ui::listed_words(value_of(view, "formats", value_of(view, "format", "fp16")))));
+                     listed(ui::listed_words(value_of(view, "formats", value_of(view, "format", "fp16"))), " and "));
 }
 
 std::string heatmap_caption(const ui::LessonView& view) {
@@ -86,7 +80,7 @@ std::string kind_caption(const ui::LessonView& view) {
   switch (view.kind) {
     case ui::LessonViewKind::recurrence:
       return fmt::format("Step by step, {} take{} in the scores {}.",
-                         listed_with_and(ui::listed_words(value_of(view, "algorithms", "flash2"))),
+                         listed(ui::listed_words(value_of(view, "algorithms", "flash2")), " and "),
                          value_of(view, "algorithms", "").find(',') == std::string::npos ? "s" : "",
                          value_of(view, "scores", "random:16:1"));
     case ui::LessonViewKind::code:
@@ -110,7 +104,7 @@ std::string setting_sentence(const ui::LessonView& view) {
   std::vector<std::string> parts;
   for (const ui::LessonParameter& p : view.parameters)
     if (!is_own_key(view.kind, p.key)) parts.push_back(p.key + " is " + p.value);
-  return parts.empty() ? "" : " Here " + listed_with_and(parts) + ".";
+  return parts.empty() ? "" : " Here " + listed(parts, " and ") + ".";
 }
 
 }  // namespace

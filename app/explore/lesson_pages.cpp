@@ -14,7 +14,6 @@
 #include "app/files/files.h"
 #include "app/files/png.h"
 #include "app/link/link.h"
-#include "app/plots/own_numbers.h"
 #include "app/session/session.h"
 #include "app/tensors/tensors.h"
 #include "app/words/mathml.h"

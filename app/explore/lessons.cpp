@@ -6,7 +6,6 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
-#include "app/plots/own_numbers.h"
 #include "app/sweep/sweep.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"

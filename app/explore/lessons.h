@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/plots/lesson_answer.h"  // IWYU pragma: export
+#include "app/plots/own_numbers.h"  // IWYU pragma: export
 #include "app/threads/worker.h"
 #include "kernels/compute.h"
 #include "ui/frame/lesson.h"

@@ -51,6 +51,16 @@ Contents contents(const std::string& stem, const std::string& script_stem, const
   return c;
 }
 
+void check_bundle_name(const std::string& file) {
+  if (is_zip(file)) return;
+  try {
+    picture_format(file);
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument(in_quotes(file) +
+                                " is no name of a figure, expected one that ends in .pdf, .svg, .png, .tex or .zip");
+  }
+}
+
 }  // namespace
 
 FigureStyle typed_style(const StyleArguments& typed, FigureStyle style) {
@@ -85,16 +95,6 @@ FigureStyle parse_figure_style(std::string_view bundle, std::vector<std::string>
                   remarks);
   if (!is_font_name(s.font)) s.font = FigureStyle{}.font;
   return s;
-}
-
-void check_bundle_name(const std::string& file) {
-  if (is_zip(file)) return;
-  try {
-    picture_format(file);
-  } catch (const std::invalid_argument&) {
-    throw std::invalid_argument(in_quotes(file) +
-                                " is no name of a figure, expected one that ends in .pdf, .svg, .png, .tex or .zip");
-  }
 }
 
 std::vector<std::string> bundle_files(const std::string& file) {

@@ -36,13 +36,11 @@ struct FigureArguments {
 /// The schema of every figure's JSON.
 inline constexpr std::string_view figure_schema = "attoscope.figure/1";
 
-/// Throws std::invalid_argument in a sentence where `file` is neither a picture's name nor a .zip.
-void check_bundle_name(const std::string& file);
-
 /// The files of a bundle called so: the picture and those beside it, or the archive; none of "".
 std::vector<std::string> bundle_files(const std::string& file);
 
-/// The name of `check_bundle_name`, and a place for every file of it, as `check_place` says of the option.
+/// A place for every file of a bundle, as `check_place` says of the option. Throws std::invalid_argument in a sentence where
+/// `file` is neither a picture's name nor a .zip.
 void check_bundle_place(const std::string& option, const std::string& file);
 
 /// Stages FILE.pdf|svg|png|tex and, beside it, .csv, .gp and .json, of a .tex gnuplot's style files; or FILE.zip, which holds

@@ -152,8 +152,4 @@ std::vector<std::string> drawn(const std::string& script, const std::vector<std:
   return bytes;
 }
 
-std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled) {
-  return drawn(script, std::vector{picture_file}, cancelled).front();
-}
-
 }  // namespace attoscope::app

@@ -27,7 +27,5 @@ std::string gnuplot_script(const Figure& figure, PictureFormat format, const std
 /// there is no gnuplot; and Stopped, once gnuplot has ended, where that is cancelled.
 std::vector<std::string> drawn(const std::string& script, const std::vector<std::string>& files,
                                const Cancelled& cancelled = {});
-/// The picture's bytes alone.
-std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled = {});
 
 }  // namespace attoscope::app

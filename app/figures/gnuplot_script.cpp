@@ -85,6 +85,7 @@ std::string heat_name(std::size_t panel) { return fmt::format("$H{}", panel); }
 /// Every value as a level half a step to either side.
 ui::Series stairs(const ui::Series& s) {
   ui::Series levels = s;
+  levels.shape = ui::Shape::line;
   levels.x.clear(), levels.y.clear();
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const double before = i > 0 ? s.x[i] - s.x[i - 1] : i + 1 < s.x.size() ? s.x[i + 1] - s.x[i] : 1;
@@ -96,11 +97,7 @@ ui::Series stairs(const ui::Series& s) {
 }
 
 std::string series_block(const std::string& name, const ui::Series& s) {
-  if (s.shape == ui::Shape::steps) {
-    ui::Series levels = stairs(s);
-    levels.shape = ui::Shape::line;
-    return series_block(name, levels);
-  }
+  if (s.shape == ui::Shape::steps) return series_block(name, stairs(s));
   std::string text = name + " << EOD\n";
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     text += fmt::format("{} {}", number(s.x[i]), number(s.y[i]));
@@ -201,7 +198,7 @@ std::string in_lines(std::string rest, double mm) {
 /// Names that are too long for `mm` of letters of 8 points are turned.
 std::string named_ticks(const char* which, const std::vector<std::string>& names, double mm) {
   std::size_t longest = 0;
-  std::string text = fmt::format("set {0}tics (", which);
+  std::string text = fmt::format("set {}tics (", which);
   for (std::size_t i = 0; i < names.size(); ++i) {
     text += (i == 0 ? "" : ", ") + literal_tick(names[i]) + " " + std::to_string(i);
     longest = std::max(longest, letters_of(names[i]) + 1);
@@ -293,17 +290,14 @@ int bars_at_a_place(const std::vector<ui::Series>& series) {
 }
 
 /// Bars of several series at the same places stand beside each other.
-std::vector<ui::Series> beside_each_other(const std::vector<ui::Series>& series, int& groups) {
-  std::vector<ui::Series> moved = series;
-  groups = bars_at_a_place(series);
+std::vector<ui::Series> beside_each_other(std::vector<ui::Series> series, int groups) {
   int at = 0;
-  if (groups == 1) return moved;
-  for (ui::Series& s : moved) {
-    if (s.shape != ui::Shape::bars) continue;
+  for (ui::Series& s : series) {
+    if (groups == 1 || s.shape != ui::Shape::bars) continue;
     for (double& x : s.x) x += (at + 0.5) / groups * 0.8 - 0.4;
     ++at;
   }
-  return moved;
+  return series;
 }
 
 // --- legends ----------------------------------------------------------------------------------------------------------
@@ -317,6 +311,11 @@ bool shares_legend(const Figure& f) {
   return f.panels.size() > 1 && f.panels[0].series.size() > 1 && std::ranges::all_of(f.panels, [&](const ui::FigurePanel& p) {
            return !p.heat && std::ranges::equal(p.series, f.panels[0].series, same_look);
          });
+}
+
+/// The number of entries in a legend of these.
+int entries_of(std::span<const ui::Series> series) {
+  return static_cast<int>(std::ranges::count_if(series, [](const ui::Series& s) { return !s.label.empty(); }));
 }
 
 std::size_t longest_label(std::span<const ui::Series> series) {
@@ -348,10 +347,7 @@ int shared_columns(const Figure& f) {
 /// Lines of the legend above all panels; 0: each has its own.
 int shared_lines(const Figure& f) {
   if (!shares_legend(f)) return 0;
-  const auto entries =
-      static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const ui::Series& s) { return !s.label.empty(); }));
-  const int across = shared_columns(f);
-  const int lines = (entries + across - 1) / across;
+  const int across = shared_columns(f), lines = (entries_of(f.panels[0].series) + across - 1) / across;
   return lines + lines / 4;  // they stand a little further apart than those of a title
 }
 
@@ -361,9 +357,7 @@ std::string legend_commands(const Figure& f, std::size_t index) {
     if (index > 0) return "unset key\n";
     return fmt::format("set key at screen 0.5, screen 0.995 center top horizontal maxcols {}\n", shared_columns(f));
   }
-  const bool wanted =
-      p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const ui::Series& s) { return !s.label.empty(); }) > 1;
-  if (!wanted) return "unset key\n";
+  if (p.heat ? !has_markers(*p.heat) : entries_of(p.series) < 2) return "unset key\n";
   return fmt::format("set key above left horizontal maxcols {}\n",
                      legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across));
 }
@@ -393,7 +387,7 @@ std::string panel_script(const Figure& f, std::size_t index, bool latex) {
   const ui::FigurePanel& p = f.panels[index];
   const Print print = print_of(f, latex);
   const bool own_dash = std::ranges::none_of(p.series, [](const ui::Series& s) { return s.dashed; });
-  int groups = 1;
+  const int groups = bars_at_a_place(p.series);
   const std::vector<ui::Series> series = beside_each_other(p.series, groups);
   std::string text, plots;
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
@@ -419,10 +413,8 @@ int further_lines(const Figure& f) {
   if (shares_legend(f)) return 0;
   int lines = usual;
   for (const ui::FigurePanel& p : f.panels) {
-    const auto entries =
-        static_cast<int>(std::ranges::count_if(p.series, [](const ui::Series& s) { return !s.label.empty(); }));
     const int across = legend_columns(p.series, 0.8 * width_in_letters(f) / f.panels_across);
-    lines = std::max(lines, (entries + across - 1) / across);
+    lines = std::max(lines, (entries_of(p.series) + across - 1) / across);
   }
   return lines - usual;
 }

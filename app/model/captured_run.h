@@ -44,7 +44,6 @@ class CapturedRunFile final : public CapturedRun {
   /// The narrowest format that holds the numbers of most of its tensors; none: it has log-probabilities or logits alone.
   std::optional<Format> usual() const;
   int first_row() const { return first_row_; }
-  const std::string& path() const { return path_; }
 
  private:
   /// A tensor, or the one that is added to it, and which of its columns are meant.

@@ -1,5 +1,4 @@
-#include "app/papers/coded_figures.h"
-
+// The named figures that are more than sweeps and a caption.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,13 +51,9 @@ Sweep schedules_of(const ui::FigureSettings& x) {
 
 /// True for each row of the table whose a and b have the same bits for every seed.
 std::vector<bool> same_bits(const Sweep& sweep, const std::vector<SweepAnswer>& answers) {
-  const std::size_t down = sweep.axes[1].values.size();
-  std::vector<bool> same(sweep.axes[0].values.size() * down, true);
-  for (const SweepAnswer& a : answers) {
-    const PointPlace place = place_of(sweep, a.index);
-    const std::size_t row = static_cast<std::size_t>(place.at[0]) * down + static_cast<std::size_t>(place.at[1]);
-    same[row] = same[row] && a.summary && a.summary->a_digest == a.summary->b_digest;
-  }
+  std::vector<bool> same(sweep.axes[0].values.size() * sweep.axes[1].values.size(), true);
+  for (const SweepAnswer& a : answers)
+    if (!a.summary || a.summary->a_digest != a.summary->b_digest) same[combination(sweep, place_of(sweep, a.index))] = false;
   return same;
 }
 

@@ -10,7 +10,6 @@
 #include "app/model/model_files.h"
 #include "app/model/model_plan.h"
 #include "app/model/token_files.h"
-#include "app/papers/coded_figures.h"
 #include "app/papers/figure_text.h"
 #include "app/papers/planned_figure.h"
 #include "app/words/numbers.h"

@@ -9,7 +9,6 @@
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/json/json.h"
-#include "app/papers/coded_figures.h"
 #include "app/papers/planned_figure.h"
 #include "app/train/train_figures.h"
 #include "app/words/numbers.h"

@@ -93,21 +93,12 @@ void validate(const AskedFigure& asked) {
 
 Json asked_json(const AskedFigure& asked) {
   const ui::FigureSettings& s = asked.settings;
+  Json json{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"figure", asked.name}};
   if (asked.plan)
-    return {{"schema", figure_schema},
-            {"version", ATTOSCOPE_VERSION},
-            {"figure", asked.name},
-            {"plan", train_plan_json(*asked.plan)},
-            {"digests", digests_json(asked.digests)}};
-  Json json{{"schema", figure_schema},
-            {"version", ATTOSCOPE_VERSION},
-            {"figure", asked.name},
-            {"policy", s.policy},
-            {"all_policies", s.all_policies},
-            {"n", s.n},
-            {"d", s.d},
-            {"seeds", s.seeds}};
-  if (!asked.digests.empty()) json["digests"] = digests_json(asked.digests);
+    json["plan"] = train_plan_json(*asked.plan);
+  else
+    json.update(Json{{"policy", s.policy}, {"all_policies", s.all_policies}, {"n", s.n}, {"d", s.d}, {"seeds", s.seeds}});
+  if (asked.plan || !asked.digests.empty()) json["digests"] = digests_json(asked.digests);
   return json;
 }
 
@@ -169,15 +160,13 @@ SweepOptions sweep_options(const FigureWork& work) {
 
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work) {
   if (trains(asked)) return made_of_training(asked, work);
-  if (const FromModel* const model = model_of(asked)) {
-    Figure figure = model->draw(asked.settings, {.cancelled = work.cancelled}, [&] {
-      if (work.finished) work.finished(false);
-    });
-    Json json = reproduction(asked, figure);
-    return {std::move(figure), std::move(json), ""};
-  }
-  Figure figure =
-      sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); });
+  const auto answer = [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); };
+  const auto finished = [&] {
+    if (work.finished) work.finished(false);
+  };
+  const FromModel* const model = model_of(asked);
+  Figure figure = model != nullptr ? model->draw(asked.settings, {.cancelled = work.cancelled}, finished)
+                                   : sweeps_of(asked)(asked.settings, answer);
   Json json = reproduction(asked, figure);
   return {std::move(figure), std::move(json), ""};
 }

@@ -1,5 +1,4 @@
-#include "app/plots/lesson_answer.h"
-
+// Answers to the questions of lessons.
 #include <algorithm>
 #include <cmath>
 #include <exception>

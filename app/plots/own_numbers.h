@@ -1,6 +1,6 @@
-/// Numbers that no `Result` holds, as lessons and claims name them: of a small training ("train.rel_l2",
-/// "train.b_exact.wasserstein"), of tensor cores' sums ("sum.h100", "sum.h100.flush4", "sum.a100.centred"), and of a small
-/// random model's next tokens ("model.a.kl_mean", "model.bf16.dlogp_median_abs", "model.hidden.3", "model.share.0").
+/// Answers to the questions of lessons; and numbers that no `Result` holds, as lessons and claims name them: of a small training
+/// ("train.rel_l2", "train.b_exact.wasserstein"), of tensor cores' sums ("sum.h100", "sum.h100.flush4", "sum.a100.centred"), and
+/// of a small random model's next tokens ("model.a.kl_mean", "model.bf16.dlogp_median_abs", "model.hidden.3", "model.share.0").
 #pragma once
 
 #include <string>
@@ -11,8 +11,12 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/train/plan/plan.h"
+#include "ui/frame/lesson.h"
 
 namespace attoscope::app {
+
+/// Computes the answer; a failure goes to its `problem`. Throws Stopped.
+ui::LessonAnswer answer(const ui::LessonQuestion& question, const Options& options);
 
 /// Measures that begin with a word of their own.
 struct OwnNumbers {

@@ -78,6 +78,17 @@ void refuse_settings_of_named(const FigureArguments& x) {
     if (!value.empty()) refuse(option, value, "it with a named figure: a plot is drawn as its session says");
 }
 
+/// A sentence on the matrices that differ; "" where none does.
+std::string changed_digests(const Digests& then, const Digests& now) {
+  std::vector<std::string_view> changed;
+  if (then.golden != now.golden) changed.push_back("golden");
+  if (then.a != now.a) changed.push_back("a");
+  if (then.b != now.b) changed.push_back("b");
+  if (changed.empty()) return "";
+  return "the bits of " + listed(changed, " and ") +
+         " are not those that the figure was first made of: its inputs, the program or the device have changed";
+}
+
 }  // namespace
 
 Json plot_json(ui::Plot plot, const ui::Session& session, const PlotData& data, const std::string& caption) {
@@ -92,19 +103,6 @@ Json plot_json(ui::Plot plot, const ui::Session& session, const PlotData& data, 
   }
   json["session"] = Json::parse(session_text(bare(plot, session)));
   return json;
-}
-
-std::string changed_digests(const Digests& then, const Digests& now) {
-  std::vector<std::string_view> changed;
-  if (then.golden != now.golden) changed.push_back("golden");
-  if (then.a != now.a) changed.push_back("a");
-  if (then.b != now.b) changed.push_back("b");
-  if (changed.empty()) return "";
-  std::string list;
-  for (std::size_t i = 0; i < changed.size(); ++i)
-    list += (i == 0 ? "" : i + 1 == changed.size() ? " and " : ", ") + std::string(changed[i]);
-  return "the bits of " + list +
-         " are not those that the figure was first made of: its inputs, the program or the device have changed";
 }
 
 void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& tell) try {

@@ -9,14 +9,11 @@
 #include "app/figures/bundle.h"
 #include "app/plots/plot_bundle.h"
 #include "app/plots/window_figures.h"
-#include "kernels/experiment/result.h"
 
 namespace attoscope::app {
 
 /// `attoscope.figure/1`; pins and lessons of the session are left out.
 Json plot_json(ui::Plot plot, const ui::Session& session, const PlotData& data, const std::string& caption);
-/// A sentence on the matrices that differ; "" where none does.
-std::string changed_digests(const Digests& then, const Digests& now);
 
 /// `attoscope figure BUNDLE.json|BUNDLE.zip` and `attoscope figure SESSION.json --plot NAME`: computes the answer again,
 /// tensors and loaded outputs included, and writes the same picture. Throws std::runtime_error in a sentence, once the files

@@ -12,7 +12,7 @@
 #include "app/judge/judgement.h"
 #include "app/papers/figure_maker.h"
 #include "app/papers/sweep_figure.h"
-#include "app/plots/lesson_answer.h"
+#include "app/plots/own_numbers.h"
 #include "app/session/kernel_gradients.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"

@@ -129,12 +129,6 @@ ui::Session SessionStore::open(Read read) {
   return std::move(read.session);
 }
 
-ui::Session SessionStore::open(const std::string& path, std::vector<std::string>& remarks) {
-  Read opened = read(path);
-  remarks.insert(remarks.end(), opened.remarks.begin(), opened.remarks.end());
-  return open(std::move(opened));
-}
-
 ui::Session SessionStore::fresh(const ui::Session& like) {
   ui::Session session = first_session();
   take_look(session.view, like.view);

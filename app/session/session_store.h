@@ -67,8 +67,6 @@ class SessionStore {
   static Read read(const std::string& path, const ReadWatch& watch = {});
   /// The session that was read, as the window's new session.
   ui::Session open(Read read);
-  /// Reads a file as the window's new session; `remarks` names what was not understood.
-  ui::Session open(const std::string& path, std::vector<std::string>& remarks);
   /// A new session without a file, with the look of `like`.
   ui::Session fresh(const ui::Session& like);
   /// Records the session of this frame; one that was just opened counts as saved.

@@ -223,6 +223,12 @@ PointPlace place_of(const Sweep& s, std::size_t index) {
   return p;
 }
 
+std::size_t combination(const Sweep& s, const PointPlace& p) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < s.axes.size(); ++i) index = index * s.axes[i].values.size() + static_cast<std::size_t>(p.at[i]);
+  return index;
+}
+
 Experiment experiment_of(const Sweep& s, std::size_t index) {
   const PointPlace p = place_of(s, index);
   Experiment e = s.base;

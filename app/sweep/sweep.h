@@ -186,6 +186,8 @@ std::string why_no_seeds(const Sweep& sweep);
 std::size_t point_count(const Sweep& sweep);
 /// Place of point `index` of 0 .. point_count - 1; points with the same golden value are adjacent.
 PointPlace place_of(const Sweep& sweep, std::size_t index);
+/// Index of a point's combination of values, the last axis fastest.
+std::size_t combination(const Sweep& sweep, const PointPlace& place);
 /// Experiment of a point, with tensors read. Throws as `vary`, `load_tensors` and `validate`.
 Experiment experiment_of(const Sweep& sweep, std::size_t index);
 

@@ -64,13 +64,6 @@ SweepLedger::SweepLedger(Sweep sweep)
 double SweepLedger::share() const { return weight_done_ / all_; }
 double SweepLedger::computed_share() const { return weight_computed_ / all_; }
 
-std::size_t SweepLedger::combination(const PointPlace& place) const {
-  std::size_t index = 0;
-  for (std::size_t i = 0; i < sweep_.axes.size(); ++i)
-    index = index * sweep_.axes[i].values.size() + static_cast<std::size_t>(place.at[i]);
-  return index;
-}
-
 double SweepLedger::weight(const PointPlace& place) const {
   double product = 1;
   for (std::size_t i = 0; i < sweep_.axes.size(); ++i) product *= weights_[i][static_cast<std::size_t>(place.at[i])];
@@ -79,7 +72,7 @@ double SweepLedger::weight(const PointPlace& place) const {
 
 void SweepLedger::add(SweepAnswer answer) {
   const PointPlace place = place_of(sweep_, answer.index);
-  const std::size_t at = combination(place);
+  const std::size_t at = combination(sweep_, place);
   const bool has_failed = !answer.summary, computed = !answer.remembered;
   {
     const std::lock_guard lock(mutex_);
@@ -124,7 +117,7 @@ std::vector<std::size_t> SweepLedger::missing(std::size_t most, std::size_t firs
 std::optional<std::size_t> SweepLedger::point_at(const ui::SweepPlace& place) const {
   for (std::size_t i = 0; i < sweep_.axes.size(); ++i)
     if (place[i] < 0 || place[i] >= static_cast<int>(sweep_.axes[i].values.size())) return std::nullopt;
-  const std::size_t at = combination({place, 0});
+  const std::size_t at = combination(sweep_, {place, 0});
   const std::lock_guard lock(mutex_);
   if (answers_[at].empty()) return std::nullopt;
   return std::ranges::min(answers_[at], {}, [&](const SweepAnswer& a) { return place_of(sweep_, a.index).seed; }).index;

@@ -49,7 +49,6 @@ class SweepLedger {
   std::shared_ptr<const ui::SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
 
  private:
-  std::size_t combination(const PointPlace& place) const;
   double weight(const PointPlace& place) const;
   ui::SweepCell cell(const std::vector<SweepAnswer>& answers, const Measure& measure, const std::optional<Measure>& rival);
 

@@ -15,13 +15,6 @@
 namespace attoscope::app {
 namespace {
 
-/// Index of a point's combination, the last axis fastest.
-std::size_t combination(const Sweep& s, const PointPlace& p) {
-  std::size_t index = 0;
-  for (std::size_t i = 0; i < s.axes.size(); ++i) index = index * s.axes[i].values.size() + static_cast<std::size_t>(p.at[i]);
-  return index;
-}
-
 std::vector<std::string> values_of(const Sweep& s, std::size_t combination) {
   std::vector<std::string> values(s.axes.size());
   for (std::size_t i = s.axes.size(); i-- > 0; combination /= s.axes[i].values.size())

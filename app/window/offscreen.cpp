@@ -140,11 +140,6 @@ Offscreen::Offscreen(int width, int height, int gpu)
 
 Offscreen::~Offscreen() = default;
 
-std::string Offscreen::renderer() const {
-  const auto* name = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
-  return name != nullptr ? name : "";
-}
-
 Picture Offscreen::read() const {
   glBindFramebuffer(GL_FRAMEBUFFER, pixels_->name());
   return read_back(0, 0, width_, height_);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "app/files/png.h"
 #include "app/window/canvas.h"
@@ -21,8 +20,6 @@ class Offscreen {
 
   int width() const { return width_; }
   int height() const { return height_; }
-  /// "llvmpipe (LLVM 15.0.6, 256 bits)"
-  std::string renderer() const;
   /// The drawn picture.
   Picture read() const;
 

@@ -204,7 +204,7 @@ TEST(Gnuplot, NoLabelMeansAnythingToIt) {
        {std::string("_^{}@&%~\"'`$#\\n"), "`touch " + touched + "`", "'; system('touch " + touched + "'); '",
         "\"; !touch " + touched, std::string("a\nsystem 'touch ") + touched + "'\n", std::string("EOD\nshell"),
         std::string(3000, '\''), std::string("\xff\xfe\x01")}) {
-    const std::string picture = drawn(gnuplot_script(hostile(label), PictureFormat::svg, "f"), "f.svg");
+    const std::string picture = drawn(gnuplot_script(hostile(label), PictureFormat::svg, "f"), {"f.svg"})[0];
     EXPECT_THAT(picture, HasSubstr("</svg>"));
     EXPECT_FALSE(std::filesystem::exists(touched)) << label;
   }
@@ -212,7 +212,7 @@ TEST(Gnuplot, NoLabelMeansAnythingToIt) {
 
 TEST(Gnuplot, LabelsAreShownAsTheyAre) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  const std::string svg = drawn(gnuplot_script(hostile("x-2 a_1^{2} @ 5 % 'x'"), PictureFormat::svg, "f"), "f.svg");
+  const std::string svg = drawn(gnuplot_script(hostile("x-2 a_1^{2} @ 5 % 'x'"), PictureFormat::svg, "f"), {"f.svg"})[0];
   EXPECT_THAT(svg, ::testing::AnyOf(HasSubstr("x-2 a_1^{2} @ 5 % 'x'"), HasSubstr("x-2 a_1^{2} @ 5 % &apos;x&apos;"),
                                     HasSubstr("x-2 a_1^{2} @ 5 % &#39;x&#39;")));
 }
@@ -220,12 +220,12 @@ TEST(Gnuplot, LabelsAreShownAsTheyAre) {
 TEST(Gnuplot, DoesNotReadTheUsersOwnSettings) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
-  const std::string script = gnuplot_script(hostile("x"), PictureFormat::svg, "f"), picture = drawn(script, "f.svg");
+  const std::string script = gnuplot_script(hostile("x"), PictureFormat::svg, "f"), picture = drawn(script, {"f.svg"})[0];
   scratch.write(".gnuplot", "set label 'of the user' at graph 0.5,0.5\nset samples 7\n");
   const char* const known = std::getenv("HOME");
   const std::string home = known == nullptr ? "" : known;
   ::setenv("HOME", (scratch / "").c_str(), 1);
-  const std::string elsewhere = drawn(script, "f.svg");
+  const std::string elsewhere = drawn(script, {"f.svg"})[0];
   known == nullptr ? ::unsetenv("HOME") : ::setenv("HOME", home.c_str(), 1);
   EXPECT_EQ(elsewhere, picture);
 }

@@ -43,7 +43,7 @@ class SleepingGnuplot {
 
 TEST(Gnuplot, IsKilledWhenNobodyWantsItsPicture) {
   const SleepingGnuplot gnuplot;
-  EXPECT_THROW(drawn("", "f.svg", [&] { return gnuplot.began(); }), Stopped);
+  EXPECT_THROW(drawn("", {"f.svg"}, [&] { return gnuplot.began(); }), Stopped);
   EXPECT_FALSE(gnuplot.runs());
 }
 
@@ -51,7 +51,7 @@ TEST(Gnuplot, DoesNotKeepAQueueFromEnding) {
   const SleepingGnuplot gnuplot;
   {
     JobQueue jobs({});
-    jobs.add([](const Cancelled& cancelled) { return drawn("", "f.svg", cancelled); });
+    jobs.add([](const Cancelled& cancelled) { return drawn("", {"f.svg"}, cancelled)[0]; });
     ASSERT_TRUE(testing::eventually([&] { return gnuplot.began(); }));
   }
   EXPECT_FALSE(gnuplot.runs());
@@ -60,7 +60,7 @@ TEST(Gnuplot, DoesNotKeepAQueueFromEnding) {
 TEST(Gnuplot, IsStoppedByItsButton) {
   const SleepingGnuplot gnuplot;
   JobQueue jobs({});
-  jobs.add([](const Cancelled& cancelled) { return drawn("", "f.svg", cancelled); });
+  jobs.add([](const Cancelled& cancelled) { return drawn("", {"f.svg"}, cancelled)[0]; });
   ASSERT_TRUE(testing::eventually([&] { return gnuplot.began(); }));
   jobs.stop();
   std::optional<JobQueue::Outcome> outcome;
@@ -75,7 +75,7 @@ TEST(Gnuplot, DrawsInATemporaryDirectoryOfAnyName) {
   const std::string kept = before == nullptr ? "" : before, folder = scratch / "it's a \"$HOME\" \\n";
   std::filesystem::create_directory(folder);
   ::setenv("TMPDIR", folder.c_str(), 1);
-  const std::string picture = drawn("set terminal svg\nset output 'f.svg'\nplot x\n", "f.svg");
+  const std::string picture = drawn("set terminal svg\nset output 'f.svg'\nplot x\n", {"f.svg"})[0];
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_NE(picture.find("</svg>"), std::string::npos);
 }

@@ -14,6 +14,7 @@
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
 #include "tests/app/outcome.h"
+#include "tests/app/probe_measures.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 

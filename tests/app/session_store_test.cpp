@@ -41,8 +41,7 @@ struct OpenSession {
   /// Another window that begins with this one's session.
   SessionStore window(const std::string& document = {}) const { return {places, session, document}; }
   void open(const std::string& path) {
-    std::vector<std::string> remarks;
-    session = store.open(path, remarks);
+    session = store.open(SessionStore::read(path));
     store.observe(session);
   }
   std::vector<std::string> recent() const {
@@ -125,9 +124,9 @@ TEST(SessionStore, WhatWasNotUnderstoodIsNotLostBySaving) {
   OpenSession open;
   const std::string text = R"({"schema":"attoscope.session/3","experiment":{"problem":{"n":40}},"orbits":3})";
   const std::string file = open.folder.write("newer.json", text);
-  std::vector<std::string> remarks;
-  open.session = open.store.open(file, remarks);
-  EXPECT_THAT(remarks, ElementsAre(HasSubstr("newer than"), HasSubstr("newer.json: orbits is not a known key")));
+  const SessionStore::Read opened = SessionStore::read(file);
+  open.session = open.store.open(opened);
+  EXPECT_THAT(opened.remarks, ElementsAre(HasSubstr("newer than"), HasSubstr("newer.json: orbits is not a known key")));
   EXPECT_THAT(open.store.save(open.session), HasSubstr(".kept"));
   EXPECT_EQ(bytes_of_file(file + ".kept"), text);
   EXPECT_EQ(read(file).experiment.problem.n, 40);
@@ -136,8 +135,7 @@ TEST(SessionStore, WhatWasNotUnderstoodIsNotLostBySaving) {
 TEST(SessionStore, ADamagedFileIsOneSentenceAndNothingChanges) {
   OpenSession open;
   const std::string file = open.folder.write("bad.json", "{\"schema\": ");
-  std::vector<std::string> remarks;
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { open.store.open(file, remarks); }),
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { SessionStore::read(file); }),
               AllOf(HasSubstr("bad.json"), HasSubstr("is not JSON")));
   EXPECT_EQ(bytes_of_file(file), "{\"schema\": ");
   EXPECT_EQ(open.store.files(open.session).file, "");

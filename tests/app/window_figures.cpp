@@ -10,7 +10,7 @@
 
 #include "app/figures/gnuplot.h"
 #include "app/files/files.h"
-#include "app/plots/lesson_answer.h"
+#include "app/plots/own_numbers.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
@@ -113,7 +113,7 @@ TEST_P(Plots, OfNothingFiniteIsAPlotOrASentence) {
   s.experiment.format = bf16;
   try {
     const Figure f = plot(GetParam(), s);
-    EXPECT_THAT(drawn(gnuplot_script(f, PictureFormat::svg, "f"), "f.svg"), HasSubstr("</svg>"));
+    EXPECT_THAT(drawn(gnuplot_script(f, PictureFormat::svg, "f"), {"f.svg"})[0], HasSubstr("</svg>"));
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(std::string(error.what()), ::testing::EndsWith("."));
   }

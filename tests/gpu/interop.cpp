@@ -238,7 +238,7 @@ void check_gpu(const DeviceInfo& gpu, Verdict& verdict) {
   CellSource source;
   source.on_device = all.front().result->on_device;
   const bool draws = share(probe.name(), source) != nullptr;
-  std::printf("%s; OpenGL: %s%s\n", gpu.name.c_str(), screen.renderer().c_str(),
+  std::printf("%s; OpenGL: %s%s\n", gpu.name.c_str(), reinterpret_cast<const char*>(glGetString(GL_RENDERER)),
               draws ? "" : "; SKIPPED: textures, since OpenGL draws on something else");
   for (const Held& held : all) check_pixels(held, draws ? &share : nullptr, verdict);
   if (!draws) return;

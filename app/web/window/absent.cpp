@@ -30,7 +30,6 @@ Offscreen::Offscreen(int width, int height, int) : width_(width), height_(height
   throw std::runtime_error("A page draws in its own window alone.");
 }
 Offscreen::~Offscreen() = default;
-std::string Offscreen::renderer() const { return ""; }
 Picture Offscreen::read() const { return {}; }
 
 }  // namespace attoscope::app

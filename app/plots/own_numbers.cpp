@@ -1,17 +1,23 @@
-// Numbers of a small training.
+// Numbers of a small training, of tensor cores' sums, and of a small random model's next tokens.
+#include "app/plots/own_numbers.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
 
-#include "app/plots/own_numbers.h"
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/model/architecture.h"
+#include "kernels/model/model_answer.h"
+#include "kernels/questions/sum_drift.h"
 #include "kernels/train/plan/plan.h"
 
 namespace attoscope::app {
 namespace {
+
+// --- a small training ----------------------------------------------------------------------------------------------------
 
 constexpr std::string_view train_prefix = "train.";
 
@@ -151,9 +157,131 @@ double train_number(std::string_view measure, const Experiment& experiment, cons
   return asked.pair == nullptr ? d.rel_l2 / d.step_size : d.*(asked.distance->value);
 }
 
+// --- tensor cores' sums --------------------------------------------------------------------------------------------------
+
+constexpr std::string_view sum_prefix = "sum.", flush = "flush", centred = "centred";
+constexpr int largest_flush = 1 << 20;
+
+[[noreturn]] void refuse_measure(std::string_view measure) {
+  throw std::invalid_argument("measure is " + in_quotes(measure) +
+                              ", expected sum. and a GPU, then perhaps .flush with a number of tiles, and .centred");
+}
+
+SumDrift question_of(std::string_view measure) {
+  const std::vector<std::string> words = ui::split(measure.substr(sum_prefix.size()), '.');
+  SumDrift q{.gpu = parse_tensor_core(words[0])};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool flushes = words[i].starts_with(flush);
+    const auto tiles = flushes ? to_number<int>(std::string_view(words[i]).substr(flush.size())) : std::nullopt;
+    if (flushes ? !tiles || *tiles < 1 || *tiles > largest_flush : words[i] != centred) refuse_measure(measure);
+    if (flushes) q.flush = *tiles;
+    if (!flushes) q.mean = 0;
+  }
+  return q;
+}
+
+void check_sum_number(std::string_view measure) { question_of(measure); }
+
+std::string sum_number_title(std::string_view measure) {
+  const SumDrift q = question_of(measure);
+  std::string title = "mean |error| of P·V on " + std::string(name(q.gpu)) + ", of mean |P·V|";
+  if (q.flush > 0) title += ", flushed every " + std::to_string(q.flush) + " tiles";
+  return title + (q.mean == 0 ? ", V of mean 0" : "");
+}
+
+double sum_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {
+  SumDrift q = question_of(measure);
+  q.n = experiment.problem.n;
+  q.format = experiment.format;
+  q.seed = experiment.problem.seed;
+  return sum_drift(q, cancelled);
+}
+
+// --- a small random model ------------------------------------------------------------------------------------------------
+
+constexpr std::string_view model_prefix = "model.";
+constexpr int most_tokens = 1024;
+
+/// A run whose logits are measured, and against which.
+struct MeasuredRun {
+  std::string_view name, title;
+  RunMeasures ModelAnswer::* run;
+};
+constexpr std::array<MeasuredRun, 4> measured_runs{{{"a", "a", &ModelAnswer::a},
+                                                    {"b", "b", &ModelAnswer::b},
+                                                    {"bf16", "bf16 everywhere", &ModelAnswer::bf16},
+                                                    {"order", "another order of sums", &ModelAnswer::order}}};
+struct LogitMeasure {
+  std::string_view name, title;
+  double RunMeasures::* value;
+};
+constexpr std::array<LogitMeasure, 4> logit_measures{
+    {{"dlogp_median_abs", "median |d log p|, nats", &RunMeasures::dlogp_median_abs},
+     {"dlogp_mean_abs", "mean |d log p|, nats", &RunMeasures::dlogp_mean_abs},
+     {"dlogp_max_abs", "max |d log p|, nats", &RunMeasures::dlogp_max_abs},
+     {"kl_mean", "mean KL, nats", &RunMeasures::kl_mean}}};
+
+/// "a.kl_mean"; or "hidden.2" and "share.2", of a layer.
+struct ModelNumber {
+  const MeasuredRun* run = nullptr;
+  const LogitMeasure* measure = nullptr;
+  int layer = -1;
+  bool shares = false;
+};
+
+ModelNumber model_number_of(std::string_view measure) {
+  const std::vector<std::string> words = ui::split(measure.substr(model_prefix.size()), '.');
+  ModelNumber found;
+  if (words.size() == 2) {
+    for (const MeasuredRun& r : measured_runs)
+      if (words[0] == r.name) found.run = &r;
+    for (const LogitMeasure& m : logit_measures)
+      if (words[1] == m.name) found.measure = &m;
+    const auto layer = to_number<int>(std::string_view(words[1]));
+    found.shares = words[0] == "share";
+    if ((found.shares || words[0] == "hidden") && layer && *layer >= 0 && *layer < 4) found.layer = *layer;
+  }
+  if (found.layer < 0 && (found.run == nullptr || found.measure == nullptr))
+    throw std::invalid_argument(
+        "measure is " + in_quotes(measure) +
+        ", expected model. and a.kl_mean, bf16.dlogp_median_abs or the like, or hidden. or share. and a layer");
+  return found;
+}
+
+void check_model_number(std::string_view measure) { model_number_of(measure); }
+
+std::string model_number_title(std::string_view measure) {
+  const ModelNumber x = model_number_of(measure);
+  if (x.layer >= 0)
+    return (x.shares ? "part of mean |d log p| that layer " : "relative RMS error of the residual stream after layer ") +
+           std::to_string(x.layer) + (x.shares ? " contributes" : "");
+  return std::string(x.measure->title) + ", " + std::string(x.run->title);
+}
+
+double model_number(std::string_view measure, const Experiment& e, const Cancelled& cancelled) {
+  const ModelNumber x = model_number_of(measure);
+  if (e.problem.n > most_tokens)
+    throw std::invalid_argument("n is " + std::to_string(e.problem.n) + ", expected at most " + std::to_string(most_tokens) +
+                                " for a number of a model");
+  const LanguageModel model = random_model(e.problem.seed);
+  ModelQuestion q;
+  q.model = &model;
+  q.tokens = random_tokens(e.problem.seed, e.problem.n, model.architecture.vocabulary);
+  q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
+  if (x.shares) q.attribute = ModelPart::layer;
+  const ModelAnswer answer = answer_model(q, {.cancelled = cancelled});
+  if (x.layer < 0) return (answer.*(x.run->run)).*(x.measure->value);
+  if (!x.shares) return answer.layers[static_cast<std::size_t>(x.layer)].a;
+  for (const ModelShare& s : answer.attribution)
+    if (s.layer == x.layer) return s.share;
+  return 0;
+}
+
 }  // namespace
 
 const OwnNumbers train_numbers{train_prefix, check_train_number, train_number_title, train_number};
+const OwnNumbers sum_numbers{sum_prefix, check_sum_number, sum_number_title, sum_number};
+const OwnNumbers model_numbers{model_prefix, check_model_number, model_number_title, model_number};
 
 std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled) {
   const TrainRecord record = trained(spike_plan(seed), {.cancelled = cancelled}).record;
