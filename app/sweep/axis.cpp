@@ -5,6 +5,7 @@
 #include <climits>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <stdexcept>
 
 #include "app/session/experiment_options.h"
@@ -186,10 +187,10 @@ Axis parse_axis(std::string_view text) {
                     ? range_values(axis.key, values)
                     : parts(values, values.find(';') == std::string::npos ? ',' : ';');
   if (axis.values.size() > max_axis_values) refuse_range(axis.key, values);
-  for (std::size_t i = 0; i < axis.values.size(); ++i)
-    if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i), axis.values[i]) !=
-        axis.values.begin() + static_cast<std::ptrdiff_t>(i))
-      throw std::invalid_argument(label_of(axis.key) + " has the value " + in_quotes(axis.values[i]) + " twice");
+  std::set<std::string_view> seen;
+  for (const std::string& value : axis.values)
+    if (!seen.insert(value).second)
+      throw std::invalid_argument(label_of(axis.key) + " has the value " + in_quotes(value) + " twice");
   return axis;
 }
 

@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/sweep/point_pack.h"
-
 namespace attoscope::app {
 
 /// Prefix of every question: only programs of the same version and arithmetic find an answer.
@@ -30,6 +28,8 @@ class KeptValues {
              std::function<void(std::size_t file)> prepare = {});
   ~KeptValues();
 
+  /// Bytes of a record: a key, such a value, and a digest.
+  static constexpr std::size_t record_bytes(std::size_t value_bytes) { return value_bytes + 3 * sizeof(std::uint64_t); }
   /// True if there is a directory.
   bool keeps() const { return !directory_.empty(); }
   std::optional<std::string> find(std::string_view question) const;
@@ -41,8 +41,7 @@ class KeptValues {
   std::string remark() const;
 
  private:
-  struct File;
-  File& file_of(const PackKey& key) const { return *files_[key.high % files]; }
+  class File;
 
   std::string directory_;
   std::function<void(std::size_t file)> prepare_;

@@ -44,8 +44,8 @@ class PointCache {
   KeptValues values_, backward_values_;  ///< of points without and with a backward pass, whose sizes differ
 };
 
-/// A summary as JSON text, and back; none if the text is invalid.
-std::string summary_text(const PointSummary& summary);
-std::optional<PointSummary> parse_summary(std::string_view text);
+/// A summary as 8 bytes per number, and back; none if there are not as many.
+std::string packed_summary(const PointSummary& summary);
+std::optional<PointSummary> unpacked_summary(std::string_view bytes);
 
 }  // namespace attoscope::app

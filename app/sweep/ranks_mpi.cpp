@@ -20,14 +20,14 @@ namespace {
 
 enum Tag : int { answer = 1, done };
 
-/// An answer as bytes: index, seconds, kind (cached, computed, error), then the summary's text or the error.
+/// An answer as bytes: index, seconds, kind (cached, computed, error), then the summary or the error.
 std::string packed(const SweepAnswer& a) {
   const std::uint64_t index = a.index;
   std::string bytes(sizeof index + sizeof a.seconds, '\0');
   std::memcpy(bytes.data(), &index, sizeof index);
   std::memcpy(bytes.data() + sizeof index, &a.seconds, sizeof a.seconds);
   bytes += a.remembered ? 'r' : a.summary ? 'c' : 'e';
-  return bytes + (a.summary ? summary_text(*a.summary) : a.error);
+  return bytes + (a.summary ? packed_summary(*a.summary) : a.error);
 }
 
 /// None if the bytes are invalid.
@@ -43,7 +43,7 @@ std::optional<SweepAnswer> unpacked(const std::string& bytes) {
   if (bytes[head] == 'e')
     a.error = bytes.substr(head + 1);
   else
-    a.summary = parse_summary(std::string_view(bytes).substr(head + 1));
+    a.summary = unpacked_summary(std::string_view(bytes).substr(head + 1));
   if (!a.summary && a.error.empty()) return std::nullopt;
   return a;
 }

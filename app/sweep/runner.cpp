@@ -39,7 +39,7 @@ class Run {
     ComputeCache cache;
     for (const std::size_t index : large_) {
       if (stopped()) break;
-      compute_point(index, cache, options_.threads);
+      if (const std::optional<Experiment> e = question(index)) answer(index, *e, cache, options_.threads);
     }
     std::ranges::sort(answers_, {}, &SweepAnswer::index);
     return std::move(answers_);
@@ -79,10 +79,6 @@ class Run {
         isolated([&] { answer(index, *e, cache, 1); });
       }
     }
-  }
-
-  void compute_point(std::size_t index, ComputeCache& cache, int threads) {
-    if (const std::optional<Experiment> e = question(index)) answer(index, *e, cache, threads);
   }
 
   /// The point's experiment; none if it is invalid or cached, which is then its answer.

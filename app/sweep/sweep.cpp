@@ -14,6 +14,13 @@
 namespace attoscope::app {
 namespace {
 
+/// The entry of this name; null: there is none.
+template <class T, std::size_t count>
+const T* named_in(const std::array<T, count>& entries, std::string_view name) {
+  const auto* const found = std::ranges::find(entries, name, &T::name);
+  return found == entries.end() ? nullptr : found;
+}
+
 /// Parts of "a.mean_abs/golden" and "a.dq.mean_abs"; field is null unless the name is of a deviation.
 struct Parts {
   std::string_view who;
@@ -30,11 +37,8 @@ Parts parts_of(std::string_view name) {
   if (dot == std::string_view::npos) return p;
   p.who = name.substr(0, dot);
   name.remove_prefix(dot + 1);
-  if (const auto* const t = std::ranges::find(gradient_tensors, name.substr(0, name.find('.')), &SweptGradient::name);
-      t != gradient_tensors.end()) {
-    p.tensor = t;
-    name.remove_prefix(std::min(name.size(), t->name.size() + 1));
-  }
+  p.tensor = named_in(gradient_tensors, name.substr(0, name.find('.')));
+  if (p.tensor != nullptr) name.remove_prefix(std::min(name.size(), p.tensor->name.size() + 1));
   const DeviationMeasure* const found = deviation_measure(name);
   const bool known = p.who == "a" || p.who == "b" || p.who == "a_minus_b" || p.who == "ratio";
   const bool divisible = !p.over_golden || (found != nullptr && is_divisible(*found) && p.who != "ratio");
@@ -42,15 +46,8 @@ Parts parts_of(std::string_view name) {
   return p;
 }
 
-const BackwardMeasure* backward_measure(std::string_view name) {
-  const auto* const found = std::ranges::find(backward_measures, name, &BackwardMeasure::name);
-  return found == backward_measures.end() ? nullptr : found;
-}
-
-const PlainMeasure* plain_measure(std::string_view name) {
-  const auto* const found = std::ranges::find(plain_measures, name, &PlainMeasure::name);
-  return found == plain_measures.end() ? nullptr : found;
-}
+const BackwardMeasure* backward_measure(std::string_view name) { return named_in(backward_measures, name); }
+const PlainMeasure* plain_measure(std::string_view name) { return named_in(plain_measures, name); }
 
 /// "mean |error|" -> "mean |difference| of the two outputs"
 std::string difference_title(std::string title, std::string_view of) {

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/sweep/point_pack.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/arithmetic_version.h"
 #include "kernels/experiment/presets.h"
@@ -99,7 +98,7 @@ PointSummary worth(double x) {
   return s;
 }
 
-constexpr std::uint64_t point_bytes = PointPack::record_bytes(44 * 8);
+constexpr std::uint64_t point_bytes = KeptValues::record_bytes(44 * 8);
 
 /// Number of points of these seeds that are known.
 int known(const PointCache& cache, std::uint64_t begin, std::uint64_t end) {

@@ -114,8 +114,8 @@ std::vector<std::string> figure_texts() {
 }
 
 void load_points(std::string_view bytes) {
-  if (const std::optional<PointSummary> summary = parse_summary(bytes))
-    expect_that(parse_summary(summary_text(*summary)).has_value(), "a summary that was written is not read");
+  if (const std::optional<PointSummary> summary = unpacked_summary(bytes))
+    expect_that(packed_summary(*summary) == bytes, "a summary that was read is written otherwise");
   parse_points_csv(two_axes(), std::string(bytes));
 }
 
@@ -123,7 +123,7 @@ std::vector<std::string> point_texts() {
   Dice dice(5);
   const SweepAnswer good{.index = 1, .summary = made_up_summary(dice), .error = {}},
       bad{.index = 2, .summary = std::nullopt, .error = "has no answer, \"why\""};
-  return {points_csv(two_axes(), std::vector{good, bad}), points_csv(two_axes(), {}), summary_text(*good.summary)};
+  return {points_csv(two_axes(), std::vector{good, bad}), points_csv(two_axes(), {}), packed_summary(*good.summary)};
 }
 
 void load_command_texts(std::string_view bytes) {
