@@ -15,7 +15,7 @@
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
 #include "app/model/run_words.h"
-#include "app/model/token_files.h"
+#include "app/model/tokenizer.h"
 #include "app/tensors/exact_tensors.h"
 #include "app/tensors/npy.h"
 #include "app/words/field_setter.h"

@@ -91,7 +91,7 @@ bool Explorer::load_files(Experiment& e) {
     messages_.error = missing ? choices_.missing_text : failure;
   }
   std::string changed = loader_.changed(e);
-  if (changed != choices_.changed_text && !changed.empty()) messages_.notice = changed, remarked_ = true;
+  if (changed != choices_.changed_text && !changed.empty()) tell(changed);
   choices_.changed_text = std::move(changed);
   return loaded;
 }

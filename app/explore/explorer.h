@@ -59,8 +59,8 @@ class Explorer {
   const std::string& missing() const { return choices_.missing; }
   /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
-  /// Opens tensors (FILE.safetensors, or three .npy). On failure the session stays unchanged and a sentence is shown.
-  void open(ui::Session& session, const std::string& spec);
+  /// Opens tensors (FILE.safetensors, or three .npy), with gradients `beside` them or an output. On failure the session stays unchanged and a sentence is shown.
+  void open(ui::Session& session, const std::string& spec, const GradientSpecs& beside = {});
   /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. With a dO or dL, in files
   /// of their names, beside Q, K and V or given, the backward pass is on; an output beside it is loaded, but not compared.
   void open_dropped(ui::Session& session, const std::vector<std::string>& files, bool keeps_format = false,
@@ -106,11 +106,11 @@ class Explorer {
   FileReader::Read reread_input(const Experiment& experiment);
   void use_lse(ui::Session& shown, const std::string& spec);
   FileReader::Read reread_gradient(const Experiment& experiment, bool of_lse);
-  void open_with(ui::Session& session, const std::string& spec, const GradientSpecs& beside);
   void open_all(ui::Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
   void open_both(ui::Session& session, const std::string& input, const std::string& output, bool keeps_format,
                  const GradientSpecs& beside);
   void show_computed(ui::Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums);
+  void tell(std::string sentence) { messages_.notice = std::move(sentence), remarked_ = true; }
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_found(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);

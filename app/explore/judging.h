@@ -1,4 +1,4 @@
-/// Judges the loaded output on screen, and all heads of its call.
+/// Judges the loaded output on screen, all heads of its call, and a kernel's gradients.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/heads/heads.h"
+#include "app/threads/side_question.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/session/session.h"
@@ -23,6 +24,17 @@ ui::FollowedRow followed_row(const Experiment& question, const Options& options 
 /// Stopped when cancelled, and a sentence where one cannot be read.
 void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                  const std::function<void(const ui::JudgedHead&)>& found);
+
+/// Reads the files, publishes the answer with their gradients, then judges them. Throws std::runtime_error in a sentence that
+/// names the file, the tensor, its shape and what was expected; Stopped when cancelled.
+ui::KernelGradientsAnswer found_kernel_gradients(const ui::KernelGradientsQuestion& question,
+                                                 const SideRun<ui::KernelGradientsAnswer>& run);
+
+/// The answer to show: with the gradients of these files where they are known for it, the last such one while they are being
+/// read (`busy`), else `answer` itself.
+std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer,
+                                                    const ui::KernelGradients& files,
+                                                    const std::shared_ptr<const ui::KernelGradientsAnswer>& found, bool busy);
 
 /// The heads of the input and of the loaded output that are shown.
 struct HeadsOnShow {

@@ -35,18 +35,6 @@ std::vector<std::string> lines_of(const std::string& file) try {
   return {};
 }
 
-/// Runs `act`; what it throws becomes the remark.
-template <class Act>
-void attempt(std::string& remark, Act act) {
-  try {
-    act();
-  } catch (const std::bad_alloc&) {
-    remark = "There is not enough memory for this model.";
-  } catch (const std::exception& error) {
-    remark = with_full_stop(error.what());
-  }
-}
-
 /// True where one layer may be made to time it: at most 1 GB.
 bool has_small_layers(const Architecture& a) {
   constexpr double most_weights = 1 << 28;
@@ -121,7 +109,13 @@ CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedF
 }
 
 void ModelController::update(const ui::Session& session) {
-  attempt(remark_, [&] { take(); });
+  try {
+    take();
+  } catch (const std::bad_alloc&) {
+    remark_ = "There is not enough memory for this model.";
+  } catch (const std::exception& error) {
+    remark_ = with_full_stop(error.what());
+  }
   if (session.view.workspace != ui::Workspace::model) return;
   session_ = session;
   read_.ask(session.model);
@@ -158,9 +152,8 @@ ui::ModelView ModelController::view() const {
   p.share = work_.effort().share();
   if (works) p.seconds_left = work_.effort().seconds_left().value_or(p.seconds_left);
   p.remark = remark_;
-  if (found_) {
+  if (found_)
     p.stale = !(found_->reading->asked == session_.model && same_question(*found_, asked_by(session_, found_->reading)));
-  }
   if (times_.answer() && view.reading && same_question(times_.answer()->asked, asked_by(session_, view.reading)))
     p.expected = times_.answer()->seconds;
   return view;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -26,6 +27,10 @@ namespace attoscope::app {
 namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// All that may be opened beside Q, K, V and an output.
+constexpr std::array all_gradients{&GradientSpecs::d_o, &GradientSpecs::d_lse, &GradientSpecs::dq,
+                                   &GradientSpecs::dk,  &GradientSpecs::dv,    &GradientSpecs::lse};
 
 /// Files of a spec to watch; none of a large folder.
 std::vector<std::string> watched_files(const std::string& spec) {
@@ -119,8 +124,7 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
       if (!specs.lse.empty()) use_lse(shown, specs.lse);
       for (const auto& [gradient, of_lse] : read) {
         use_gradient(shown, gradient, of_lse);
-        messages_.notice = std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".";
-        remarked_ = true;
+        tell(std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".");
       }
       if (specs.any_computed()) show_computed(shown, specs, sums);
     };
@@ -132,14 +136,12 @@ void Explorer::use_lse(ui::Session& shown, const std::string& spec) {
   if (shown.experiment.loaded.file.empty())
     return show_error("The log-sum-exp in " + file_name(spec) + " is that of a kernel's output: open the output, too.");
   shown.experiment.loaded.lse = spec;
-  messages_.notice = "The log-sum-exp in " + file_name(spec) + " is judged with the output.";
-  remarked_ = true;
+  tell("The log-sum-exp in " + file_name(spec) + " is judged with the output.");
 }
 
 void Explorer::open_gradients(ui::Session& session, const GradientSpecs& specs) {
-  bool quick = true;
-  for (const std::string* const spec : {&specs.d_o, &specs.d_lse, &specs.dq, &specs.dk, &specs.dv, &specs.lse})
-    quick = quick && (spec->empty() || quick_to_read(without_head(*spec)));
+  const bool quick = std::ranges::all_of(
+      all_gradients, [&](auto of) { return (specs.*of).empty() || quick_to_read(without_head(specs.*of)); });
   read(session, quick, gradient_reading(specs, session.experiment.problem));
 }
 
@@ -171,8 +173,7 @@ void Explorer::show_computed(ui::Session& shown, const GradientSpecs& specs, con
     names += (names.empty() ? "" : " ") + summed +
              " in the file: sums over the heads that share K and V, which are judged as such; " +
              "the picture of one head shows a's own.";
-  messages_.notice = names + (e.backward.d_o == OutputGradient::file ? "" : " dO is not from a file.");
-  remarked_ = true;
+  tell(names + (e.backward.d_o == OutputGradient::file ? "" : " dO is not from a file."));
 }
 
 /// Sets the notice on a loaded output, and on a change of D.
@@ -183,8 +184,7 @@ void Explorer::tell_loaded(const KernelOutput& output, const Format& before, con
   if (before != after)
     text = "D is " + name(after) + " now, as " + file_name(output.file) + " was made in it; it was " + name(before) +
            ", and Ctrl+Z brings that back.";
-  messages_.notice = std::move(text);
-  remarked_ = true;
+  tell(std::move(text));
 }
 
 /// Sets the head of the output, and of dO and dL, to the input's if they were equal; the output's only if its file has it.
@@ -261,7 +261,7 @@ void Explorer::read_rewritten(ui::Session& session) {
     if (is_d_lse) files_.read(reread_gradient(e, true), failed);
     const std::vector<std::string> computed = files_of(gradient_files_);  // which are read with each answer
     const bool is_computed = std::ranges::find(computed, file) != computed.end();
-    if (is_computed) messages_.notice = file_name(file) + " was rewritten and is read again.", remarked_ = true;
+    if (is_computed) tell(file_name(file) + " was rewritten and is read again.");
     if (!(is_output || is_d_o || is_d_lse || is_computed) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
   }
 }
@@ -275,8 +275,7 @@ FileReader::Read Explorer::reread_output(const Experiment& e) {
       KernelOutput& loaded = shown.experiment.loaded;
       if (loaded.file != output.file || loaded.index != output.index || loaded == output) return;
       loaded = output;
-      messages_.notice = file_name(output.file) + " was rewritten and has been read again.";
-      remarked_ = true;
+      tell(file_name(output.file) + " was rewritten and has been read again.");
     };
   };
 }
@@ -292,8 +291,7 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
       problem.input = input;
       problem = fitted(problem, input.tensors->shape());
       loader_.loaded(input);
-      messages_.notice = "Q, K and V were rewritten and have been read again.";
-      remarked_ = true;
+      tell("Q, K and V were rewritten and have been read again.");
     };
   };
 }
@@ -308,8 +306,7 @@ FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
       KernelOutput& now = of_lse ? shown.experiment.backward.d_lse_file : shown.experiment.backward.d_o_file;
       if (now.file != gradient.file || now.index != gradient.index || now == gradient) return;
       now = gradient;
-      messages_.notice = file_name(gradient.file) + " was rewritten and has been read again.";
-      remarked_ = true;
+      tell(file_name(gradient.file) + " was rewritten and has been read again.");
     };
   };
 }
@@ -381,9 +378,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
     return [this, input, numbers, lists, of_gradients](ui::Session& shown) {
       shown.view.workspace = ui::Workspace::explore;
-      messages_.notice =
-          input.kind == InputKind::tensors ? "Q, K and V are those of " + ui::shown_file(input.file) + " now." : "";
-      remarked_ = true;
+      tell(input.kind == InputKind::tensors ? "Q, K and V are those of " + ui::shown_file(input.file) + " now." : "");
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
       Problem changed = shown.experiment.problem;
@@ -416,9 +411,7 @@ void Explorer::tell_found(const std::vector<std::string>& sentences) {
   remarked_ = true;
 }
 
-void Explorer::open(ui::Session& session, const std::string& spec) { open_with(session, spec, {}); }
-
-void Explorer::open_with(ui::Session& session, const std::string& spec, const GradientSpecs& beside) {
+void Explorer::open(ui::Session& session, const std::string& spec, const GradientSpecs& beside) {
   read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, beside));
 }
 
@@ -458,11 +451,8 @@ GradientSpecs taken_gradients(std::vector<std::string>& files) {
   GradientSpecs taken;
   std::erase_if(files, [&](const std::string& file) {
     const bool is_lse = holds(FileKind::one, without_head(file)) && is_called_lse(file);
-    if (is_lse) taken.lse = file;
     const GradientSpecs found = is_lse ? GradientSpecs{.d_o = "", .d_lse = "", .lse = file} : gradients_alone(file);
-    if (!found.d_o.empty()) taken.d_o = file;
-    if (!found.d_lse.empty()) taken.d_lse = file;
-    for (std::string GradientSpecs::* const of : computed_gradients)
+    for (std::string GradientSpecs::* const of : all_gradients)
       if (!(found.*of).empty()) taken.*of = file;
     return found.any();
   });
@@ -475,15 +465,12 @@ void Explorer::open_dropped(ui::Session& session, const std::vector<std::string>
                             GradientSpecs gradients) {
   std::vector<std::string> files = dropped;
   const GradientSpecs taken = taken_gradients(files);
-  if (gradients.d_o.empty()) gradients.d_o = taken.d_o;
-  if (gradients.d_lse.empty()) gradients.d_lse = taken.d_lse;
-  if (gradients.lse.empty()) gradients.lse = taken.lse;
-  for (std::string GradientSpecs::* const of : computed_gradients)
+  for (std::string GradientSpecs::* const of : all_gradients)
     if ((gradients.*of).empty()) gradients.*of = taken.*of;
   if (files.empty() && gradients.any()) return open_gradients(session, gradients);
   if (files.empty()) return;
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return holds(FileKind::one, f); });
-  if (all_npy && files.size() == 3) return open_with(session, input_of(files), gradients);
+  if (all_npy && files.size() == 3) return open(session, input_of(files), gradients);
   const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
   if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format, gradients);
   if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
@@ -499,7 +486,7 @@ void Explorer::open_dropped(ui::Session& session, const std::vector<std::string>
         "these are " +
         std::to_string(files.size()) + " files.");
   if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format, gradients);
-  open_with(session, all, gradients);
+  open(session, all, gradients);
 }
 
 /// Opens Q, K, V and an output: the only file with a usual name of outputs, or the last one.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
+#include "app/explore/judging.h"
 #include "app/explore/lessons.h"
 #include "app/explore/side_answers.h"
 #include "app/model/model_plan.h"

@@ -51,20 +51,4 @@ class SideAnswers {
   ui::SideList<SideQuestion> questions_;
 };
 
-/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. The work that
-/// finds those that its known answer lacks, with a thread for each head, and publishes each. `kept` may be null.
-template <class Row>
-typename SideQuestion<ui::HeadsOfFile, ui::FoundHeads<Row>>::Work found_heads(std::shared_ptr<KeptHeads> kept);
-
-/// Reads the files, publishes the answer with their gradients, then judges them. Throws std::runtime_error in a sentence that
-/// names the file, the tensor, its shape and what was expected; Stopped when cancelled.
-ui::KernelGradientsAnswer found_kernel_gradients(const ui::KernelGradientsQuestion& question,
-                                                 const SideRun<ui::KernelGradientsAnswer>& run);
-
-/// The answer to show: with the gradients of these files where they are known for it, the last such one while they are being
-/// read (`busy`), else `answer` itself.
-std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer,
-                                                    const ui::KernelGradients& files,
-                                                    const std::shared_ptr<const ui::KernelGradientsAnswer>& found, bool busy);
-
 }  // namespace attoscope::app

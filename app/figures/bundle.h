@@ -1,7 +1,6 @@
 /// A figure's files together: the picture, its data, its script, and the JSON that reproduces it.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 

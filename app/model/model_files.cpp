@@ -143,15 +143,12 @@ void list_folder(const fs::path& folder, ModelTensors& tensors) {
                                ": has neither model.safetensors nor model.safetensors.index.json, expected one");
     return tensors.add(list_file(single.string()));
   }
-  nlohmann::json json;
   std::map<std::string, std::string> file_of;
-  try {
-    json = parse_json(read_file(index.string(), longest_index), 8);
+  named_in_errors(index.string(), [&] {
+    const nlohmann::json json = parse_json(read_file(index.string(), longest_index), 8);
     for (const auto& [name, file] : JsonPlace(json, "").at("weight_map").json().items())
       file_of[name] = JsonPlace(file, "weight_map." + name).text();
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(index.string() + ": " + error.what());
-  }
+  });
   std::map<std::string, TensorSet> sets;
   for (const auto& [name, file] : file_of) {
     if (file.find('/') != file.npos || !file.ends_with(".safetensors"))

@@ -15,7 +15,6 @@
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
 #include "app/model/run_words.h"
-#include "app/model/token_files.h"
 #include "app/model/tokenizer.h"
 #include "app/tensors/exact_tensors.h"
 #include "app/tensors/readers.h"
@@ -79,6 +78,12 @@ std::shared_ptr<const std::vector<std::string>> words_of(const Tokenizer* tokeni
   std::vector<std::string> words = tokenizer->texts();
   for (std::string& word : words) word = shown_bytes(word);
   return std::make_shared<const std::vector<std::string>>(std::move(words));
+}
+
+/// The text of a token, or its number where that is not known.
+std::string token_text(const ui::ModelReading& reading, int token) {
+  const bool known = reading.words && token >= 0 && static_cast<std::size_t>(token) < reading.words->size();
+  return known ? (*reading.words)[static_cast<std::size_t>(token)] : std::to_string(token);
 }
 
 void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::ModelReading& reading) {
@@ -186,11 +191,6 @@ std::string checkpoint_at(const std::string& path) {
   } catch (const std::exception&) {  // whoever opens it says what is wrong
   }
   return is_model ? path : "";
-}
-
-std::string token_text(const ui::ModelReading& reading, int token) {
-  const bool known = reading.words && token >= 0 && static_cast<std::size_t>(token) < reading.words->size();
-  return known ? (*reading.words)[static_cast<std::size_t>(token)] : std::to_string(token);
 }
 
 ReadPlan read_plan(const ui::ModelPlan& plan) {

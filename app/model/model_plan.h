@@ -36,9 +36,6 @@ ui::ModelFound answered(ui::ModelFound asked, const LanguageModel& model, const 
 ui::ModelShares attributed(std::shared_ptr<const ui::ModelFound> found, ModelPart part, const LanguageModel& model,
                            const Options& options);
 
-/// The text of a token, or its number where that is not known.
-std::string token_text(const ui::ModelReading& reading, int token);
-
 /// The session's question, without an answer yet.
 ui::ModelFound asked_by(const ui::Session& session, std::shared_ptr<const ui::ModelReading> reading);
 /// True where both ask the same of one reading.

@@ -1,7 +1,9 @@
-/// Byte-level byte-pair encoding, as GPT-2 has it: text to the tokens of a model.
+/// Byte-level byte-pair encoding, as GPT-2 has it: text to the tokens of a model; and tokens in files.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +40,18 @@ class Tokenizer {
 /// The tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
 /// sentence, also where it is of another kind, with --tokens as the way out.
 Tokenizer read_tokenizer(const std::string& checkpoint);
+
+/// Whole numbers [n] of a .npy, int32 or int64; the first `limit` of them, 0: all. Throws std::runtime_error with one sentence.
+std::vector<int> read_tokens(const std::string& path, int limit);
+
+/// Names of the texts that come with the program; the first 1024 tokens of each under SmolLM2 lie in assets/texts.
+inline constexpr std::array<std::string_view, 2> shipped_text_names{"chronicle", "licence"};
+/// The text of that name; none: no text has it. Throws std::runtime_error with one sentence where its file cannot be read.
+std::optional<std::string> shipped_text(std::string_view name);
+
+/// The tokens of a text, which is a file or one of `shipped_text_names`, by the checkpoint's own tokenizer; nothing is put in
+/// front. Throws std::runtime_error with one sentence.
+std::vector<int> tokens_of_text(const std::string& path, const std::string& checkpoint, int limit);
 
 /// \p{L}, \p{N} and \s of regular expressions.
 bool is_letter(char32_t c);

@@ -1,17 +1,24 @@
-// Tokenizers of checkpoints: tokenizer.json of Hugging Face, and the lists of a .gguf.
+// Tokenizers of checkpoints: tokenizer.json of Hugging Face, and the lists of a .gguf; and tokens in files.
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/json/json_place.h"
 #include "app/model/tokenizer.h"
+#include "app/tensors/npy.h"
 #include "app/tensors/readers.h"
+#include "app/words/numbers.h"
+#include "kernels/train/plan/corpus.h"
 
 namespace attoscope::app {
 namespace {
 
+constexpr std::uint64_t longest_text = 1 << 22;
 constexpr std::string_view llama3_words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view qwen2_words =
@@ -126,6 +133,43 @@ Tokenizer read_tokenizer(const std::string& checkpoint) {
   std::error_code error;
   if (!std::filesystem::is_directory(checkpoint, error)) return of_gguf(checkpoint);
   return of_folder((std::filesystem::path(checkpoint) / "tokenizer.json").string());
+}
+
+std::optional<std::string> shipped_text(std::string_view name) {
+  if (name == shipped_text_names[0]) return chronicle();
+  if (name == shipped_text_names[1])
+    return read_file((std::filesystem::path(assets_directory()) / "LICENSE").string(), longest_text);
+  return std::nullopt;
+}
+
+std::vector<int> read_tokens(const std::string& path, int limit) {
+  constexpr std::uint64_t most_tokens = 1 << 20;
+  const InputFile file(path);
+  StoredTensor t = read_npy(file);
+  const bool is_whole = t.type == ElementType::I32 || t.type == ElementType::I64;
+  if (!is_whole || t.shape.size() != 1 || t.shape[0] > most_tokens)
+    throw std::runtime_error(t.label + " has " + std::string(type_name(t.type)) + " of shape " + shape_text(t.shape) +
+                             ", expected I32 or I64 of shape [n], at most " + std::to_string(most_tokens) + " tokens");
+  const auto count =
+      static_cast<int>(limit > 0 ? std::min<std::uint64_t>(t.shape[0], static_cast<std::uint64_t>(limit)) : t.shape[0]);
+  t.shape = {1, static_cast<std::uint64_t>(count)};
+  std::vector<int> tokens;
+  for (const double x : read_matrix(file, t, {1, 1, count}, 0)) {
+    if (!(x >= 0 && x <= std::numeric_limits<int>::max()))
+      throw std::runtime_error(t.label + " has token " + shortest(x) + " at place " + std::to_string(tokens.size()) +
+                               ", expected a place in the vocabulary");
+    tokens.push_back(static_cast<int>(x));
+  }
+  return tokens;
+}
+
+std::vector<int> tokens_of_text(const std::string& path, const std::string& checkpoint, int limit) {
+  const Tokenizer tokenizer = read_tokenizer(checkpoint);
+  const std::optional<std::string> shipped = shipped_text(path);
+  const std::string text = shipped ? *shipped : read_file(path, longest_text);
+  std::vector<int> tokens = named_in_errors(checkpoint, [&] { return tokenizer.tokens(text); });
+  if (limit > 0 && tokens.size() > static_cast<std::size_t>(limit)) tokens.resize(static_cast<std::size_t>(limit));
+  return tokens;
 }
 
 }  // namespace attoscope::app

@@ -36,8 +36,6 @@ def paragraphs(text):
             lines += [".TP", "\\fB" + escaped(option.group(1)) + "\\fR", escaped(option.group(2) or "")]
         elif line.startswith(" "):
             lines.append(escaped(line.strip()))
-        elif line.endswith(":"):
-            lines += [".PP", escaped(line)]
         else:
             lines += [".PP", escaped(line)]
     return lines

@@ -9,7 +9,7 @@
 
 #include "app/model/model_files.h"
 #include "app/model/model_plan.h"
-#include "app/model/token_files.h"
+#include "app/model/tokenizer.h"
 #include "app/papers/figure_text.h"
 #include "app/papers/planned_figure.h"
 #include "app/words/numbers.h"

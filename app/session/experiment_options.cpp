@@ -107,28 +107,27 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   }
 }
 
-std::string first_option(const PackedSpecs& packed) {
-  std::size_t i = 0;
-  while (packed[static_cast<PackedPart>(i)].empty()) ++i;
-  return option_of(static_cast<PackedPart>(i));
+/// The first typed option about parts of the input's files; "": there is none.
+std::string first_part(const ExperimentOptions& x) {
+  for (std::size_t i = 0; i < packed_part_names.size(); ++i)
+    if (const auto part = static_cast<PackedPart>(i); !x.packed[part].empty()) return option_of(part);
+  const auto* const scale = std::ranges::find_if(x.scales, [](const Typed& typed) { return typed.has_value(); });
+  return scale == x.scales.end() ? "" : scale_options[static_cast<std::size_t>(scale - x.scales.begin())];
 }
 
 /// The input with the scales and the packed parts of the options, which replace those in its text.
 Input with_scales(Input input, const ExperimentOptions& x) {
-  const TensorSpec spec = input.file;
-  if (x.packed.any() && input.kind != InputKind::tensors)
-    throw std::invalid_argument(first_option(x.packed) + " was not expected: the input is " + in_quotes(input_spec(input)) +
-                                ", not files of tensors");
-  ScaleSpecs scales = spec.scales();
-  for (std::size_t part = 0; part < x.scales.size(); ++part) {
-    if (!x.scales[part]) continue;
-    if (input.kind != InputKind::tensors)
-      throw std::invalid_argument(std::string(scale_options[part]) + " was not expected: the input is " +
-                                  in_quotes(input_spec(input)) + ", not files of tensors");
-    scales[part] = scale_of_option(part, *x.scales[part]);
+  if (input.kind != InputKind::tensors) {
+    if (const std::string option = first_part(x); !option.empty())
+      throw std::invalid_argument(option + " was not expected: the input is " + in_quotes(input_spec(input)) +
+                                  ", not files of tensors");
+    return input;
   }
-  if (input.kind == InputKind::tensors)
-    input.file = TensorSpec(spec.files(), spec.layout(), scales, x.packed.over(spec.packed())).text();
+  const TensorSpec spec = input.file;
+  ScaleSpecs scales = spec.scales();
+  for (std::size_t part = 0; part < x.scales.size(); ++part)
+    if (x.scales[part]) scales[part] = scale_of_option(part, *x.scales[part]);
+  input.file = TensorSpec(spec.files(), spec.layout(), scales, x.packed.over(spec.packed())).text();
   return input;
 }
 
@@ -142,11 +141,8 @@ Input input_of(const std::string& typed, const ExperimentOptions& x) {
 }
 
 void check_scales_have_input(const ExperimentOptions& x) {
-  if (x.packed.any() && x.find("input") == nullptr)
-    throw std::invalid_argument(first_option(x.packed) + " was not expected without --input");
-  for (std::size_t part = 0; part < x.scales.size(); ++part)
-    if (x.scales[part] && x.find("input") == nullptr)
-      throw std::invalid_argument(std::string(scale_options[part]) + " was not expected without --input");
+  if (const std::string option = first_part(x); !option.empty() && x.find("input") == nullptr)
+    throw std::invalid_argument(option + " was not expected without --input");
 }
 
 /// The output, in the input's layout if it is in the same file.

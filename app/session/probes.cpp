@@ -63,16 +63,14 @@ std::string known_names() {
 
 Probe read_probe(const std::string& path) {
   const std::string text = read_file(path, largest_probe);
-  try {
+  return named_in_errors(path, [&] {
     Probe probe = parse_probe(text);
     const std::string stem = fs::path(path).stem().string();
     if (probe.name != stem) throw std::runtime_error("name is " + in_quotes(probe.name) + ", expected " + in_quotes(stem));
     Input& input = probe.experiment.problem.input;
     if (input.kind == InputKind::tensors) input.file = (fs::path(path).parent_path() / input.file).string();
     return probe;
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(path + ": " + error.what());
-  }
+  });
 }
 
 std::vector<Probe> probes() {

@@ -106,13 +106,9 @@ std::string folder_of(const std::string& path) { return std::filesystem::absolut
 LastSession read_file_session(const std::string& path, std::vector<std::string>& remarks) {
   const std::string text = read_file(text_file(path), largest_session);
   const std::size_t earlier = remarks.size();
-  try {
-    LastSession read = parse(text, remarks);
-    for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
-    return read;
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(path + ": " + error.what());
-  }
+  LastSession read = named_in_errors(path, [&] { return parse(text, remarks); });
+  for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
+  return read;
 }
 
 ui::Session placed_session(const std::string& path, std::vector<std::string>& remarks) {

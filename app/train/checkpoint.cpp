@@ -204,12 +204,7 @@ void write_checkpoint(const std::string& path, const TrainRecord& record, const 
 
 Checkpoint read_checkpoint(const std::string& path) {
   const InputFile file(path);
-  try {
-    return checked(file);
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
-  }
+  return named_in_errors(path, [&] { return checked(file); });
 }
 
 }  // namespace attoscope::app

@@ -209,7 +209,6 @@ void OrderedTraining::act_on(const TrainOrder& order, const Cancelled& outdated)
   rate_.restart();
 }
 
-/// From the first step, under the order's plan.
 /// The device that trains; says so where its code has to be compiled first.
 TrainDevice OrderedTraining::made(const std::string& device) {
   TrainDevice made = make_(device, 0);
@@ -220,6 +219,7 @@ TrainDevice OrderedTraining::made(const std::string& device) {
   return made;
 }
 
+/// Begins with the first step, under the order's plan.
 void OrderedTraining::begin(const TrainOrder& order) {
   running_ = false;
   own_step_ = -1;

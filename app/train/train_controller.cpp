@@ -34,17 +34,7 @@ std::string grouped(std::size_t x) {
   return text;
 }
 
-/// Sets the fields about a plan and its text.
-void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
-  const TextSource& text = planned.plan.text;
-  p.wrong = planned.wrong;
-  if (!text.corpus) return;
-  p.text = text_summary(text);
-  p.vocabulary = static_cast<int>(text.corpus->characters.size());
-}
-
-}  // namespace
-
+/// Throws nothing but std::bad_alloc.
 TextAnswer read_plan_text(const TextSource& asked) {
   try {
     return {asked, text_of(asked), ""};
@@ -55,10 +45,16 @@ TextAnswer read_plan_text(const TextSource& asked) {
   }
 }
 
-std::string text_summary(const TextSource& text) {
-  return fmt::format("{}, {} characters, {} different", text_name(text), grouped(text.corpus->text.size()),
-                     text.corpus->characters.size());
+/// Sets the fields about a plan and its text.
+void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
+  const TextSource& text = planned.plan.text;
+  p.wrong = planned.wrong;
+  if (!text.corpus) return;
+  p.vocabulary = static_cast<int>(text.corpus->characters.size());
+  p.text = fmt::format("{}, {} characters, {} different", text_name(text), grouped(text.corpus->text.size()), p.vocabulary);
 }
+
+}  // namespace
 
 PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
   PlannedTraining p{plan, text.wrong};

@@ -19,11 +19,6 @@ struct TextAnswer {
   TextSource asked, text;
   std::string wrong;  ///< the reason if there is no text: one sentence
 };
-/// Throws nothing but std::bad_alloc.
-TextAnswer read_plan_text(const TextSource& asked);
-
-/// "the chronicle, 400,315 characters, 65 different"
-std::string text_summary(const TextSource& text);
 
 /// A session's plan with its text, or the reason why it cannot be trained.
 struct PlannedTraining {

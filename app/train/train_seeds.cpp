@@ -166,7 +166,7 @@ std::string seeds_csv(Records records) {
 }
 
 Json seeds_json(Records records) {
-  Json json{{"schema", train_seeds_schema},
+  Json json{{"schema", "attoscope.train_seeds/1"},
             {"version", ATTOSCOPE_VERSION},
             {"text", {{"name", text_name(records[0].plan.text)}}},
             {"plan", train_plan_json(records[0].plan)},

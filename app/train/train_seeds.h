@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/figures/figure.h"
@@ -14,8 +13,6 @@
 #include "ui/session/session.h"  // max_train_seeds
 
 namespace attoscope::app {
-
-inline constexpr std::string_view train_seeds_schema = "attoscope.train_seeds/1";
 
 /// The plan at the i-th of its seeds, from 0 on: the seeds of weights and batches are i further.
 TrainPlan at_seed(TrainPlan plan, int i);

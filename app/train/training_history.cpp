@@ -106,46 +106,40 @@ std::size_t KeptStates::bytes() const {
 }
 
 void TrainingHistory::start(const TrainPlan& plan, const TrainDevice& device) {
-  auto training = std::make_unique<PairedTraining>(plan, device);
-  training_ = std::move(training);
-  device_ = device;
-  plan_ = std::make_shared<const TrainPlan>(plan);
-  kept_.drop_after(-1);
-  kept_.keep({plan_, training_->state(), true, true});
+  begin_with(std::make_unique<PairedTraining>(plan, device), plan, nullptr, device);
 }
 
 void TrainingHistory::open(const Checkpoint& checkpoint, const TrainDevice& device) {
-  const TrainPlan& plan = checkpoint.record.plan;
-  auto training = std::make_unique<PairedTraining>(plan, checkpoint.record, checkpoint.state, device);
+  const auto& [record, state] = checkpoint;
+  begin_with(std::make_unique<PairedTraining>(record.plan, record, state, device), record.plan, &state, device);
+}
+
+/// Begins with a state; null: the training's own.
+void TrainingHistory::begin_with(std::unique_ptr<PairedTraining> training, const TrainPlan& plan,
+                                 const PairedTrainingState* state, const TrainDevice& device) {
   training_ = std::move(training);
   device_ = device;
   plan_ = std::make_shared<const TrainPlan>(plan);
   kept_.drop_after(-1);
-  kept_.keep({plan_, checkpoint.state, true, true});
+  kept_.keep({plan_, state ? *state : training_->state(), true, true});
 }
 
-void TrainingHistory::go_on_from(const KeptStates::Moment& moment, TrainPlan plan, bool forks) {
+/// Goes back to a step, and on under its own plan (`fork` null) or another one.
+void TrainingHistory::go_on_from(int step, const TrainPlan* fork) {
+  const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
+  if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");
   TrainRecord record = training_->record();
-  record.plan = *moment.plan;
-  auto training = std::make_unique<PairedTraining>(plan, record, moment.state, device_);
-  const int step = moment.state.step;
-  training_ = std::move(training);
-  plan_ = std::make_shared<const TrainPlan>(std::move(plan));
+  record.plan = *moment->plan;
+  const TrainPlan plan = fork ? *fork : record.plan;
+  training_ = std::make_unique<PairedTraining>(plan, record, moment->state, device_);
+  plan_ = std::make_shared<const TrainPlan>(plan);
   kept_.drop_after(step);
-  if (forks) kept_.keep({plan_, training_->state(), true, true});
+  if (fork) kept_.keep({plan_, training_->state(), true, true});
 }
 
-void TrainingHistory::go_back(int step) {
-  const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
-  if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");
-  go_on_from(*moment, *moment->plan, false);
-}
+void TrainingHistory::go_back(int step) { go_on_from(step, nullptr); }
 
-void TrainingHistory::fork(int step, const TrainPlan& plan) {
-  const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
-  if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");
-  go_on_from(*moment, plan, true);
-}
+void TrainingHistory::fork(int step, const TrainPlan& plan) { go_on_from(step, &plan); }
 
 bool TrainingHistory::diverged() const { return !ended(record()).empty(); }
 

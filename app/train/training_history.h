@@ -99,7 +99,9 @@ class TrainingHistory {
   Captured captured(const HeadAt& at, const Cancelled& cancelled = {}) const;
 
  private:
-  void go_on_from(const KeptStates::Moment& moment, TrainPlan plan, bool forks);
+  void begin_with(std::unique_ptr<PairedTraining> training, const TrainPlan& plan, const PairedTrainingState* state,
+                  const TrainDevice& device);
+  void go_on_from(int step, const TrainPlan* fork);
 
   TrainDevice device_;
   std::shared_ptr<const TrainPlan> plan_;

@@ -45,55 +45,38 @@ bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
   return true;
 }
 
-/// Texts of a dialog.
+/// Texts of a dialog: the file's name in its title; its kind and pattern where it is no file of tensors.
 struct Words {
-  std::string title, kind, pattern;
+  const char *title, *kind = nullptr, *pattern = nullptr;
 };
-Words words(const FileQuestion& q) {
-  constexpr EnumArray<ui::FileUse, const char*> titles{"session",
-                                                       "session with its tensors",
-                                                       "checkpoint",
-                                                       "language model",
-                                                       "the captured run",
-                                                       "Q, K and V",
-                                                       "your kernel's output",
-                                                       "dO",
-                                                       "dL",
-                                                       "dQ",
-                                                       "dK",
-                                                       "dV",
-                                                       "the missing file"};
-  const std::string of = titles[q.use];
-  const bool own = q.use <= ui::FileUse::model;
-  return {std::string(q.saves ? "Save the "
-                      : own   ? "Open a "
-                              : "Open ") +
-              of,
-          q.use == ui::FileUse::session      ? "Sessions"
-          : q.use == ui::FileUse::pack       ? "Packed sessions"
-          : q.use == ui::FileUse::checkpoint ? "Checkpoints"
-          : q.use == ui::FileUse::model      ? "Models"
-                                             : "Tensors",
-          q.use == ui::FileUse::session      ? "*.json *.attoscope.zip"
-          : q.use == ui::FileUse::pack       ? "*.attoscope.zip"
-          : q.use == ui::FileUse::checkpoint ? "*.checkpoint"
-          : q.use == ui::FileUse::model      ? "*.gguf config.json"
-                                             : q.patterns};
-}
+constexpr EnumArray<ui::FileUse, Words> words({{"session", "Sessions", "*.json *.attoscope.zip"},
+                                               {"session with its tensors", "Packed sessions", "*.attoscope.zip"},
+                                               {"checkpoint", "Checkpoints", "*.checkpoint"},
+                                               {"language model", "Models", "*.gguf config.json"},
+                                               {"the captured run"},
+                                               {"Q, K and V"},
+                                               {"your kernel's output"},
+                                               {"dO"},
+                                               {"dL"},
+                                               {"dQ"},
+                                               {"dK"},
+                                               {"dV"},
+                                               {"the missing file"}});
 
 FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled, const Publish<FileAnswer>&) {
   if (!pfd::settings::available())
     throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
-  const Words w = words(q);
-  const std::vector<std::string> filters{w.kind, w.pattern, "All files", "*"};
+  const Words& w = words[q.use];
+  const std::string title = (q.saves ? "Save the " : w.kind ? "Open a " : "Open ") + std::string(w.title);
+  const std::vector<std::string> filters{w.kind ? w.kind : "Tensors", w.kind ? w.pattern : q.patterns, "All files", "*"};
   FileAnswer answer{q};
   if (q.saves) {  // an existing session is backed up
-    pfd::save_file dialog(w.title, q.start, filters,
+    pfd::save_file dialog(title, q.start, filters,
                           q.use == ui::FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
     if (answered(dialog, cancelled))
       if (std::string file = dialog.result(); !file.empty()) answer.files = {std::move(file)};
   } else {
-    pfd::open_file dialog(w.title, q.start, filters, q.use == ui::FileUse::tensors ? pfd::opt::multiselect : pfd::opt::none);
+    pfd::open_file dialog(title, q.start, filters, q.use == ui::FileUse::tensors ? pfd::opt::multiselect : pfd::opt::none);
     if (answered(dialog, cancelled)) answer.files = dialog.result();
   }
   return answer;

@@ -26,17 +26,6 @@ bool lists(const char* extensions, std::string_view name) {
   return false;
 }
 
-/// Supported queries of EGL devices.
-struct DeviceQueries {
-  bool list = false, describe = false;
-};
-
-DeviceQueries device_queries(const char* client_extensions) {
-  const bool base = lists(client_extensions, "EGL_EXT_device_base");
-  return {base || lists(client_extensions, "EGL_EXT_device_enumeration"),
-          base || lists(client_extensions, "EGL_EXT_device_query")};
-}
-
 /// CUDA's index of an EGL device; -1: CUDA does not know it.
 int cuda_index(EGLDeviceEXT device) {
   EGLAttrib index = -1;
@@ -45,12 +34,17 @@ int cuda_index(EGLDeviceEXT device) {
 }
 
 /// Devices of this machine, best first: the wanted GPU, other GPUs, software renderers.
-std::vector<EGLDeviceEXT> devices(DeviceQueries can, int gpu) {
+std::vector<EGLDeviceEXT> devices(const char* client_extensions, int gpu) {
+  const auto can = [&](const char* query) {
+    return lists(client_extensions, "EGL_EXT_device_base") || lists(client_extensions, query);
+  };
   EGLint count = 0;
   std::vector<EGLDeviceEXT> found(64);
-  if (!can.list || !eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count)) return {};
+  const bool listed = can("EGL_EXT_device_enumeration") &&
+                      eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count);
+  if (!listed) return {};
   found.resize(static_cast<std::size_t>(count));
-  if (!can.describe) return found;
+  if (!can("EGL_EXT_device_query")) return found;
   const auto rank = [&](EGLDeviceEXT device) {
     if (gpu >= 0 && cuda_index(device) == gpu) return 0;
     return lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software") ? 2 : 1;
@@ -65,7 +59,7 @@ std::vector<EGLDisplay> displays(int gpu) {
   std::vector<EGLDisplay> found;
   if (lists(extensions, "EGL_EXT_platform_base")) {
     if (lists(extensions, "EGL_EXT_platform_device"))
-      for (EGLDeviceEXT device : devices(device_queries(extensions), gpu))
+      for (EGLDeviceEXT device : devices(extensions, gpu))
         found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, nullptr));
     if (lists(extensions, "EGL_MESA_platform_surfaceless"))
       found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr));

@@ -3,20 +3,36 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "app/window/texture_cuda.h"
 #include "ui/frame/pixel_image.h"
 
 struct ImDrawCmd;
-
 struct ImDrawList;
 struct ImVec2;
 
 namespace attoscope::app {
+
+/// A GL texture that is not written by GL. Destroy it before the texture is deleted or resized.
+class SharedTexture {
+ public:
+  virtual ~SharedTexture() = default;
+  /// True if it can paint this source.
+  virtual bool serves(const ui::CellSource& source) const = 0;
+  /// Writes the whole picture; GL may use the texture after it returns. Throws std::runtime_error.
+  virtual void paint(const ui::CellSource& source, int width, int height) = 0;
+};
+
+/// Shares a GL texture of one float per texel with the GPU of a source; null if that GPU does not draw the current context.
+/// Throws std::runtime_error with one sentence if sharing fails.
+using ShareTexture = std::function<std::unique_ptr<SharedTexture>(unsigned texture, const ui::CellSource& source)>;
+
+/// Sharing by CUDA, for one context; null for every texture in a build without CUDA.
+ShareTexture cuda_sharing();
 
 /// Owner of an OpenGL object's name, which deletes it in the context that created it.
 template <void (*destroy)(unsigned)>
@@ -24,24 +40,18 @@ class GlObject {
  public:
   GlObject() = default;
   explicit GlObject(unsigned name) : name_(name) {}
-  ~GlObject() { reset(); }
-  GlObject(GlObject&& other) noexcept : name_(other.name_) { other.name_ = 0; }
-  GlObject& operator=(GlObject&& other) noexcept {
-    if (this != &other) {
-      reset();
-      name_ = other.name_;
-      other.name_ = 0;
-    }
+  ~GlObject() {
+    if (name_ != 0) destroy(name_);
+  }
+  GlObject(GlObject&& other) noexcept : name_(std::exchange(other.name_, 0)) {}
+  GlObject& operator=(GlObject other) noexcept {
+    std::swap(name_, other.name_);
     return *this;
   }
   explicit operator bool() const { return name_ != 0; }
   unsigned get() const { return name_; }
 
  private:
-  void reset() {
-    if (name_ != 0) destroy(name_);
-    name_ = 0;
-  }
   unsigned name_ = 0;
 };
 

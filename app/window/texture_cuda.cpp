@@ -1,4 +1,4 @@
-#include "app/window/texture_cuda.h"
+#include "app/window/texture.h"
 
 #ifdef ATTOSCOPE_CUDA
 // OpenGL's header must come before CUDA's.
