@@ -129,7 +129,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_device("--device", x.device);
   std::vector<std::string> changed;
-  const Experiment experiment = experiment_of(x, changed);
+  const Experiment experiment = experiment_of(x, &changed);
   if (changed.empty()) changed = changed_since(x.json, experiment);
   tell_changed(changed, x.strict, streams);
   const std::vector<FieldFile> fields = field_files(x);

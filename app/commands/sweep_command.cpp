@@ -65,9 +65,9 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
 /// The experiment that is varied. Where n is, the traced row must be one of every n, and of no other.
 Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, std::vector<std::string>& changed) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
-  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, changed);
+  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, &changed);
   const std::string row = options.typed.extract("traced_row").mapped();
-  Experiment base = experiment_of(options, changed);
+  Experiment base = experiment_of(options, &changed);
   for (const std::string& n : varied->values) {
     Experiment e = base;
     vary(e, "n", n);
@@ -79,7 +79,7 @@ Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>&
 /// The sweep that a session plans, of its experiment.
 Sweep sweep_of_session(const ExperimentOptions& base, std::vector<std::string>& changed) {
   std::vector<std::string> remarks;
-  const PlannedSweep plan = planned(read_session(*base.session, remarks).sweep, experiment_of(base, changed));
+  const PlannedSweep plan = planned(read_session(*base.session, remarks).sweep, experiment_of(base, &changed));
   if (plan.sweep) return *plan.sweep;
   std::string wrong = plan.about.wrong;
   for (const std::string& sentence : plan.about.wrong_values)
@@ -274,6 +274,7 @@ std::string stage_figure(StagedFiles& files, const SweepArguments& x, const Answ
 void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
   const Sweep& sweep = answered.sweep;
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answered.answers);
+  const Table shown = rows_table(sweep, sweep.measure, table);
   StagedFiles files;
   if (!x.out.empty()) {
     files.make_directory(x.out);
@@ -284,11 +285,11 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
   if (!x.figure.empty()) no_picture = stage_figure(files, x, answered);
   write_outputs(
       files,
-      {{x.csv, [&] { return rows_csv(sweep, sweep.measure, table); }},
+      {{x.csv, [&] { return csv_text(shown); }},
        {x.json, [&] { return json_of(answered, table); }},
-       {x.markdown, [&] { return markdown_table(sweep, sweep.measure, table); }},
-       {x.latex, [&] { return latex_table(sweep, sweep.measure, table); }}},
-      [&] { return plain_table(sweep, sweep.measure, table) + answered.note + "\n"; }, out);
+       {x.markdown, [&] { return markdown_text(shown); }},
+       {x.latex, [&] { return latex_text(shown); }}},
+      [&] { return plain_text(shown) + answered.note + "\n"; }, out);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
 

@@ -1,6 +1,7 @@
 #include "app/explore/file_watch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -9,10 +10,9 @@ namespace {
 
 /// Granularity of file times, which follow the kernel's tick.
 constexpr std::chrono::milliseconds coarseness(20);
+constexpr std::chrono::milliseconds period(250);
 
 }  // namespace
-
-FileWatch::FileWatch(std::function<void()> published, Period period) : published_(std::move(published)), period_(period) {}
 
 FileWatch::Stamp FileWatch::stamp_of(const std::string& file) {
   std::error_code error;
@@ -75,7 +75,7 @@ void FileWatch::run(const std::stop_token& stop) {
     if (files_.empty())
       wake_.wait(lock, stop, [&] { return !files_.empty(); });
     else
-      wake_.wait_for(lock, stop, period_, [&] { return added_; });
+      wake_.wait_for(lock, stop, period, [&] { return added_; });
     added_ = false;
     if (stop.stop_requested() || !look(lock)) continue;
     lock.unlock();

@@ -1,7 +1,6 @@
 /// Watches for files that other programs rewrite, on a thread.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace attoscope::app {
@@ -17,10 +17,8 @@ namespace attoscope::app {
 /// Reports rewritten files once they have not changed for a period. Destruction ends its thread.
 class FileWatch {
  public:
-  using Period = std::chrono::milliseconds;
-
   /// The other thread calls `published` whenever `take` has something to return.
-  explicit FileWatch(std::function<void()> published, Period period = Period(250));
+  explicit FileWatch(std::function<void()> published) : published_(std::move(published)) {}
 
   /// Watches exactly these files. A new one is reported if it is written after the call, or less than the granularity of file
   /// times before.
@@ -45,7 +43,6 @@ class FileWatch {
   void run(const std::stop_token& stop);
 
   std::function<void()> published_;
-  Period period_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<std::string, Watched> files_;

@@ -88,31 +88,32 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
 }
 
 template <class Load>
-bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Head& head,
-                             std::string& failure, Load load) {
+bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output,
+                             const Experiment& experiment, std::string& failure, Load load) {
+  if (unreadable_output_ == experiment) return false;
+  const Head head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)};
   auto arrival = read(shelf, head, output.file, [load](const Head& asked, const ReadWatch& watch) {
     KernelOutput read;
     read.file = asked.file;
     read.index = asked.index;
-    load(read, asked, watch);
+    load(read, watch);
     return read;
   });
   if (!arrival) return false;
-  failure = arrival->failure;
-  if (failure.empty()) keep(arrival->read.digest, changed_tensors(output, arrival->read, name)), output = arrival->read;
-  return failure.empty();
+  if (!arrival->failure.empty()) {
+    unreadable_output_ = experiment, failure = arrival->failure;
+    return false;
+  }
+  keep(arrival->read.digest, changed_tensors(output, arrival->read, name));
+  output = arrival->read;
+  return true;
 }
 
 bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   if (!has_loaded(experiment) || experiment.loaded.values) return true;
-  if (unreadable_output_ == experiment) return false;
-  KernelOutput& output = experiment.loaded;
-  std::string failed;
-  const Head head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)};
-  const bool loaded = read_named(
-      outputs_, "o", output, head, failed,
-      [](KernelOutput& read, const Head& asked, const ReadWatch& watch) { load_kernel_output(read, asked.n, asked.d, watch); });
-  if (!failed.empty()) unreadable_output_ = experiment, failure = failed;
+  const auto load = [n = experiment.problem.n, d = value_columns(experiment.problem)](
+                        KernelOutput& read, const ReadWatch& watch) { load_kernel_output(read, n, d, watch); };
+  const bool loaded = read_named(outputs_, "o", experiment.loaded, experiment, failure, load);
   if (loaded) unreadable_output_.reset();
   return loaded;
 }
@@ -123,16 +124,10 @@ bool InputLoader::load_gradients(Experiment& experiment, std::string& failure) {
   for (const bool of_lse : {false, true}) {
     KernelOutput& gradient = of_lse ? b.d_lse_file : b.d_o_file;
     if (gradient.file.empty() || gradient.values || (!of_lse && b.d_o != OutputGradient::file)) continue;
-    if (unreadable_output_ == experiment) return false;
-    std::string failed;
-    const Problem problem = experiment.problem;
-    const Head head{gradient.file, gradient.index, problem.n, value_columns(problem)};
-    const bool loaded = read_named(of_lse ? d_lse_ : d_o_, of_lse ? "dL" : "dO", gradient, head, failed,
-                                   [problem, of_lse](KernelOutput& read, const Head&, const ReadWatch& watch) {
-                                     load_gradient(read, problem, of_lse, watch);
-                                   });
-    if (!failed.empty()) unreadable_output_ = experiment, failure = failed;
-    if (!loaded) return false;
+    const auto load = [problem = experiment.problem, of_lse](KernelOutput& read, const ReadWatch& watch) {
+      load_gradient(read, problem, of_lse, watch);
+    };
+    if (!read_named(of_lse ? d_lse_ : d_o_, of_lse ? "dL" : "dO", gradient, experiment, failure, load)) return false;
   }
   return true;
 }

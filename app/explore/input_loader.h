@@ -71,9 +71,9 @@ class InputLoader {
     friend bool operator==(const Head&, const Head&) = default;
   };
 
-  /// An output that is named and not yet read, by `load(output, head, watch)`; false as `load_output`.
+  /// An output of the experiment that is named and not yet read, by `load(output, watch)`; false as `load_output`.
   template <class Load>
-  bool read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Head& head,
+  bool read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Experiment& experiment,
                   std::string& failure, Load load);
   void keep(std::uint64_t digest, const std::vector<std::string>& changed);
 

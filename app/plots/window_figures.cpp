@@ -243,22 +243,18 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
         scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = ui::attributed_gradient(session.view.tensor, session.experiment);
   const std::string& explained = names[explains_b(session) ? 1 : 0];
-  if (plot == ui::Plot::why && gradient) {
-    if (data.gradient_why->shares.empty())
-      throw std::invalid_argument("No step of " + explained +
-                                  "'s backward pass rounds anything, so there is nothing to attribute.");
+  if (plot == ui::Plot::why && (gradient ? data.gradient_why->shares.empty() : data.why->steps.empty()))
+    throw std::invalid_argument("No step of " + explained +
+                                (gradient ? "'s backward pass rounds anything" : " rounds anything but the inputs") +
+                                ", so there is nothing to attribute.");
+  if (plot == ui::Plot::why && gradient)
     return {
         fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
         {ui::why_panel(data.gradient_why->total[ui::gradient_place(*gradient)].mean_abs,
                        ui::named_shares(ui::sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
-  }
-  if (plot == ui::Plot::why) {
-    if (data.why->steps.empty())
-      throw std::invalid_argument("No step of " + explained +
-                                  " rounds anything but the inputs, so there is nothing to attribute.");
+  if (plot == ui::Plot::why)
     return {"Change of the mean error of " + explained + " if one step were exact",
             {ui::why_panel(data.why->total.mean_abs, named_shares(*data.why), explains_b(session))}};
-  }
   const std::vector<ui::TrafficOf> all = ui::traffic_of_passes(r);
   return {"Bytes between HBM and the chip, and the roofline of a data sheet",
           {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};

@@ -298,18 +298,16 @@ static Experiment first_experiment(const ExperimentOptions& x) {
   return e;
 }
 
-Experiment experiment_of(const ExperimentOptions& options) {
-  std::vector<std::string> changed;
-  return experiment_of(options, changed);
-}
-
-Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string>& changed) {
+Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string>* changed) {
   const ExperimentOptions x = without_head_numbers(typed);
   Experiment e = first_experiment(x);
   check_scales_have_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
-  if (x.session) changed = load_found(e);
+  if (x.session) {
+    std::vector<std::string> found = load_found(e);
+    if (changed != nullptr) *changed = std::move(found);
+  }
   set_methods(e, x, !x.preset && !x.session);
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);

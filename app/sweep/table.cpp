@@ -10,7 +10,6 @@
 
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
-#include "kernels/experiment/table.h"
 
 namespace attoscope::app {
 namespace {
@@ -85,30 +84,6 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
   return answer;
 }
 
-/// The values of the axes, then mean, spread and seeds; the mean's place tells people why there is none.
-Table table_of_rows(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  std::vector<TableColumn<SweepRow>> columns;
-  for (std::size_t i = 0; i < sweep.axes.size(); ++i)
-    columns.push_back(
-        table_column<SweepRow>({.key = sweep.axes[i].key, .title = std::string(axis_key(sweep.axes[i].key).title)},
-                               [i](const SweepRow& row) { return row.values[i]; }));
-  const auto add = [&](const char* name, const std::string& title, double SweepRow::* value) {
-    columns.push_back(
-        table_column<SweepRow>({.key = measure.name + "." + name, .title = title, .digits = 4},
-                               [value](const SweepRow& row) { return row.count == 0 ? TableCell{} : TableCell{row.*value}; }));
-  };
-  columns.push_back(
-      table_column<SweepRow>({.key = "error", .title = title_of(measure), .digits = 4, .shown = ColumnFor::people},
-                             [](const SweepRow& row) { return row.count == 0 ? TableCell{row.error} : TableCell{row.mean}; }));
-  add("mean", "", &SweepRow::mean);
-  columns.back().heading.shown = ColumnFor::files;
-  add("std", "std", &SweepRow::std);
-  add("min", "min", &SweepRow::min);
-  add("max", "max", &SweepRow::max);
-  columns.push_back(table_column<SweepRow>({.key = std::string(name(sweep.over.kind)) + "s"}, &SweepRow::count));
-  return table_of(columns, rows);
-}
-
 }  // namespace
 
 SweepRow row_of(std::span<const double> values) {
@@ -165,17 +140,27 @@ std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string&
   return answers;
 }
 
-std::string rows_csv(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  return csv_text(table_of_rows(sweep, measure, rows));
-}
-std::string markdown_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  return markdown_text(table_of_rows(sweep, measure, rows));
-}
-std::string latex_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  return latex_text(table_of_rows(sweep, measure, rows));
-}
-std::string plain_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  return plain_text(table_of_rows(sweep, measure, rows));
+Table rows_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
+  std::vector<TableColumn<SweepRow>> columns;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i)
+    columns.push_back(
+        table_column<SweepRow>({.key = sweep.axes[i].key, .title = std::string(axis_key(sweep.axes[i].key).title)},
+                               [i](const SweepRow& row) { return row.values[i]; }));
+  const auto add = [&](const char* name, const std::string& title, double SweepRow::* value) {
+    columns.push_back(
+        table_column<SweepRow>({.key = measure.name + "." + name, .title = title, .digits = 4},
+                               [value](const SweepRow& row) { return row.count == 0 ? TableCell{} : TableCell{row.*value}; }));
+  };
+  columns.push_back(
+      table_column<SweepRow>({.key = "error", .title = title_of(measure), .digits = 4, .shown = ColumnFor::people},
+                             [](const SweepRow& row) { return row.count == 0 ? TableCell{row.error} : TableCell{row.mean}; }));
+  add("mean", "", &SweepRow::mean);
+  columns.back().heading.shown = ColumnFor::files;
+  add("std", "std", &SweepRow::std);
+  add("min", "min", &SweepRow::min);
+  add("max", "max", &SweepRow::max);
+  columns.push_back(table_column<SweepRow>({.key = std::string(name(sweep.over.kind)) + "s"}, &SweepRow::count));
+  return table_of(columns, rows);
 }
 
 }  // namespace attoscope::app

@@ -1,4 +1,4 @@
-/// A sweep's answers as a table with one row for each combination of values, over its seeds; and as CSV, Markdown, LaTeX, JSON.
+/// A sweep's answers as a table with one row for each combination of values, over its seeds; and its points as CSV.
 #pragma once
 
 #include <span>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/sweep/runner.h"
+#include "kernels/experiment/table.h"
 
 namespace attoscope::app {
 
@@ -29,11 +30,8 @@ std::string points_csv(const Sweep& sweep, std::span<const SweepAnswer> answers)
 /// Parses `points_csv`. Throws std::runtime_error with the line if `text` is not a table of this sweep.
 std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string& text);
 
-/// One line for each combination: mean, standard deviation, minimum and maximum of the measure.
-std::string rows_csv(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
-std::string markdown_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
-std::string latex_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
-/// A text table.
-std::string plain_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
+/// One row for each combination: the values of the axes, then mean, spread, least and largest of the measure, and seeds; the
+/// mean's place tells people why there is none.
+Table rows_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
 
 }  // namespace attoscope::app

@@ -67,8 +67,6 @@ class TrainingHistory {
  public:
   static constexpr std::size_t usual_memory = std::size_t{512} << 20;
 
-  explicit TrainingHistory(std::size_t memory = usual_memory) : kept_(memory) {}
-
   /// Begins with the first step. Throws as PairedTraining does, and then leaves the history unchanged.
   void start(const TrainPlan& plan, const TrainDevice& device);
   /// Continues from a checkpoint whose plan has its corpus.
@@ -106,7 +104,7 @@ class TrainingHistory {
   TrainDevice device_;
   std::shared_ptr<const TrainPlan> plan_;
   std::unique_ptr<PairedTraining> training_;
-  KeptStates kept_;
+  KeptStates kept_{usual_memory};
 };
 
 }  // namespace attoscope::app
