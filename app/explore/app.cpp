@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -86,8 +87,7 @@ class App {
     input.train = train_.view();
     input.model = model_.view();
     exporter_.tell(input);
-    input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
-                         const ui::Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
+    input.paint = std::bind_front(&Texture::paint, &texture_);
     ui::Requests requests = draw_ui(session_, input, *state_);
     if (input.dragging) over_ = ui::held_over();
     if (on_field)

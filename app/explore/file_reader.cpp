@@ -1,6 +1,5 @@
 #include "app/explore/file_reader.h"
 
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>

@@ -76,13 +76,8 @@ std::string keep_figure(const std::string& directory, const ui::ExportRequest& w
   known =
       answered(wanted.plot, session, std::move(known), {.cancelled = cancelled, .device = usable_device(session.device).spec});
   const Figure figure = plot_figure(wanted.plot, session, known);
-  StagedFiles files;
-  const Json reproduction = plot_json(wanted.plot, session, known, figure.caption);
-  const BundlePlace place =
-      stage_at(files, free_place(directory, wanted.name), figure, reproduction, session.view.figure, cancelled);
-  files.commit();
-  if (!place.failure.empty()) throw std::runtime_error(place.failure);
-  return "Saved " + place.file + ".";
+  return save_bundle(directory, wanted.name, figure, plot_json(wanted.plot, session, known, figure.caption),
+                     session.view.figure, cancelled);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -74,8 +75,7 @@ ui::PanelInput input_of(const ui::Session& session, std::shared_ptr<const Result
 void answer_lesson(const std::vector<ui::LessonQuestion>& questions, ui::PanelInput& input, const AnswerLesson& find) {
   ui::LessonAnswers known = input.learn.answers ? *input.learn.answers : ui::LessonAnswers{};
   for (const ui::LessonQuestion& q : questions)
-    if (std::ranges::find(known, q, [](const ui::LessonAnswerPtr& a) { return a->question; }) == known.end())
-      known.push_back(find(q));
+    if (!answer_of(&known, q)) known.push_back(find(q));
   input.learn.answers = std::make_shared<const ui::LessonAnswers>(std::move(known));
 }
 
@@ -109,21 +109,30 @@ void begin_frame(const Offscreen& screen) {
 /// Index of the GPU with the result's matrices; -1: none.
 int gpu_of(const Result* result) { return result && result->on_device ? device_index(*result->on_device) : -1; }
 
+/// Draws until everything has settled, and gives `answer` what each frame asks for; returns the panels' state.
+template <class Scale, class Answer>
+ui::UiStatePtr settled(ui::Session& session, ui::PanelInput& input, const Offscreen& screen, Gui& gui, Texture& texture,
+                       Scale scale, Answer answer) {
+  ui::UiStatePtr state = ui::make_ui_state();
+  input.paint = std::bind_front(&Texture::paint, &texture);
+  for (int i = 0; i < settling_frames; ++i) {
+    apply_theme(session.view.theme, scale());
+    begin_frame(screen);
+    answer(draw_ui(session, input, *state));
+    gui.draw(palette(session.view.theme).background);
+    texture.end_frame();
+  }
+  return state;
+}
+
 Picture draw(ui::Session session, ui::PanelInput input, int width, int height) {
   Offscreen screen(width, height, gpu_of(input.answer.result.get()));
   Gui gui;
   Texture texture;
   SideAnswers side({});
-  const ui::UiStatePtr state = ui::make_ui_state();
-  input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
-                    const ui::Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
-  for (int i = 0; i < settling_frames; ++i) {
-    apply_theme(session.view.theme, shown_scale(session, width, height));
-    begin_frame(screen);
-    answer(draw_ui(session, input, *state), session, input, side);
-    gui.draw(palette(session.view.theme).background);
-    texture.end_frame();
-  }
+  const ui::UiStatePtr state = settled(
+      session, input, screen, gui, texture, [&] { return shown_scale(session, width, height); },
+      [&](const ui::Requests& requests) { answer(requests, session, input, side); });
   return screen.read();
 }
 
@@ -155,39 +164,21 @@ Picture cut_out(const Picture& whole) {
 /// Scale of the type of views on pages.
 constexpr double page_scale = 1.5;
 
-/// Draws views one at a time on screens of both widths.
-class PageStudio {
- public:
-  PageStudio(ui::Theme theme, const AnswerLesson& answer) : theme_(theme), answer_(answer) {}
-
-  PagePicture draw(const PageView& wanted, Offscreen& screen) {
-    ui::Session session;
-    session.view.theme = theme_;
-    session.view.workspace = ui::Workspace::learn;
-    session.lesson.presenting = true;
-    ui::PanelInput input;
-    input.learn.vary = vary_in_lesson;
-    input.learn.lessons = lesson_of(wanted.view);
-    input.learn.page_part = wanted.part;
-    input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const ui::PixelImage& image,
-                      const ui::Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
-    const ui::UiStatePtr state = ui::make_ui_state();
-    for (int i = 0; i < settling_frames; ++i) {
-      apply_theme(theme_, page_scale);
-      begin_frame(screen);
-      answer_lesson(draw_ui(session, input, *state).lesson, input, answer_);
-      gui_.draw(palette(theme_).background);
-      texture_.end_frame();
-    }
-    return {cut_out(screen.read()), state->learn->views[wanted.view.index].summary};
-  }
-
- private:
-  ui::Theme theme_;
-  const AnswerLesson& answer_;
-  Gui gui_;
-  Texture texture_;
-};
+PagePicture page_picture(const PageView& wanted, ui::Theme theme, const AnswerLesson& answer, const Offscreen& screen, Gui& gui,
+                         Texture& texture) {
+  ui::Session session;
+  session.view.theme = theme;
+  session.view.workspace = ui::Workspace::learn;
+  session.lesson.presenting = true;
+  ui::PanelInput input;
+  input.learn.vary = vary_in_lesson;
+  input.learn.lessons = lesson_of(wanted.view);
+  input.learn.page_part = wanted.part;
+  const ui::UiStatePtr state = settled(
+      session, input, screen, gui, texture, [] { return page_scale; },
+      [&](const ui::Requests& requests) { answer_lesson(requests.lesson, input, answer); });
+  return {cut_out(screen.read()), state->learn->views[wanted.view.index].summary};
+}
 
 }  // namespace
 
@@ -197,9 +188,10 @@ std::vector<PagePicture> render_views(std::span<const PageView> views, ui::Theme
   for (const bool narrow : {false, true}) {
     if (std::ranges::none_of(views, [&](const PageView& v) { return v.narrow == narrow; })) continue;
     Offscreen screen(sizes[narrow ? 1 : 0].first, sizes[narrow ? 1 : 0].second, -1);
-    PageStudio studio(theme, answer);
+    Gui gui;
+    Texture texture;
     for (std::size_t i = 0; i < views.size(); ++i)
-      if (views[i].narrow == narrow) pictures[i] = studio.draw(views[i], screen);
+      if (views[i].narrow == narrow) pictures[i] = page_picture(views[i], theme, answer, screen, gui, texture);
   }
   return pictures;
 }

@@ -12,18 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 
 PictureFormat format_of(ui::ExportAs as) {
-  switch (as) {
-    case ui::ExportAs::svg:
-      return PictureFormat::svg;
-    case ui::ExportAs::png:
-      return PictureFormat::png;
-    case ui::ExportAs::tex:
-      return PictureFormat::tikz;
-    case ui::ExportAs::screen:
-    case ui::ExportAs::pdf:
-      break;
-  }
-  return PictureFormat::pdf;
+  constexpr EnumArray<ui::ExportAs, PictureFormat> formats{PictureFormat::pdf, PictureFormat::pdf, PictureFormat::svg,
+                                                           PictureFormat::png, PictureFormat::tikz};  // screen: pdf
+  return formats[as];
 }
 
 }  // namespace
@@ -51,13 +42,18 @@ std::string free_place(const std::string& directory, std::string name) {
   }
 }
 
-BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
-                     const ui::FigureChoice& choice, const Cancelled& cancelled) {
+std::string save_bundle(const std::string& directory, const std::string& name, const Figure& figure, const Json& reproduction,
+                        const ui::FigureChoice& choice, const Cancelled& cancelled) {
   const PictureFormat format = format_of(choice.as);
+  const std::string place = free_place(directory, name);
   const fs::path at(place);
   const std::string file = choice.zip ? place + ".zip" : (at / (at.filename().string() + picture_ending(format))).string();
+  StagedFiles files;
   files.make_directory(choice.zip ? at.parent_path().string() : place);
-  return {file, stage_bundle(files, file, figure, reproduction, format, cancelled)};
+  const std::string failure = stage_bundle(files, file, figure, reproduction, format, cancelled);
+  files.commit();
+  if (!failure.empty()) throw std::runtime_error(failure);
+  return "Saved " + file + ".";
 }
 
 FigureMaker::FigureMaker(const std::string& directory, const std::string& cache, std::function<void()> done)
@@ -99,16 +95,11 @@ FigureMaker::Told FigureMaker::draw(const Asked& asked, const std::string& direc
                                    told.computed += !remembered;
                                    publish(told);
                                  }});
-  StagedFiles files;
   FigureStyle style = style_of(asked.choice);
   if (!style.slide) style.columns = 0;  // such a figure has its own
   Json reproduction = made.reproduction;
   reproduction["print"] = style_json(style);
-  const BundlePlace place = stage_at(files, free_place(directory, asked.figure.name), in_style(made.figure, style),
-                                     reproduction, asked.choice, cancelled);
-  files.commit();
-  if (!place.failure.empty()) throw std::runtime_error(place.failure);
-  told.saved = "Saved " + place.file + ".";
+  told.saved = save_bundle(directory, asked.figure.name, in_style(made.figure, style), reproduction, asked.choice, cancelled);
   return told;
 }
 

@@ -24,14 +24,10 @@ FigureStyle style_of(const ui::FigureChoice& choice);
 /// A name in `directory` of which no file is there yet: "attoscope-heat-map-3", without an ending.
 std::string free_place(const std::string& directory, std::string name);
 
-/// Stages a bundle at a place: a folder, which it makes, or a .zip. Returns the reason why the figure cannot be drawn, or "". Throws Stopped
-/// where that is cancelled.
-struct BundlePlace {
-  std::string file;  ///< the picture or the .zip
-  std::string failure;
-};
-BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
-                     const ui::FigureChoice& choice, const Cancelled& cancelled = {});
+/// Writes a bundle at the free place of this name: a folder, which it makes, or a .zip. Returns a sentence. Throws
+/// std::runtime_error in another where the picture cannot be drawn, once the rest is written; Stopped where that is cancelled.
+std::string save_bundle(const std::string& directory, const std::string& name, const Figure& figure, const Json& reproduction,
+                        const ui::FigureChoice& choice, const Cancelled& cancelled);
 
 /// Computes and writes figures of the papers, one after another, while the window goes on.
 class FigureMaker {

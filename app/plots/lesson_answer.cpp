@@ -1,5 +1,4 @@
 // Answers to the questions of lessons.
-#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <stdexcept>

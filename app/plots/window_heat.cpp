@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -171,17 +170,10 @@ int heat_panel_count(const ui::Session& session) {
 }
 
 std::vector<ui::FigurePanel> heat_panels(const ui::Session& session, const PlotData& data, const PanelPrint& print) {
-  switch (session.view.picture) {
-    case ui::PictureKind::rescales:
-      return rescale_panels(session.view, data, print);
-    case ui::PictureKind::scores:
-      if (shows_pairs(session.view, session.experiment)) break;
-      return score_panels(session.view, data, print);
-    case ui::PictureKind::output:
-    case ui::PictureKind::heads:  // of the one head that is open
-      break;
-  }
-  return field_panels(session, data, print);
+  const ui::View& view = session.view;
+  if (view.picture == ui::PictureKind::rescales) return rescale_panels(view, data, print);
+  const bool scores = view.picture == ui::PictureKind::scores && !shows_pairs(view, session.experiment);
+  return scores ? score_panels(view, data, print) : field_panels(session, data, print);  // of heads: the one that is open
 }
 
 }  // namespace attoscope::app
