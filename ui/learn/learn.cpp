@@ -1,14 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "imgui_internal.h"
-#include "ui/frame/frame.h"
 #include "ui/learn/learn_state.h"
-#include "ui/learn/lesson_steps.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

@@ -12,75 +12,63 @@
 namespace attoscope::ui {
 namespace {
 
-/// A plotted number of a tile of a query, and of a key.
+/// A plotted number of a tile of a query, and of a key; no function: the plot has none.
 struct TileValue {
-  const char* name;  ///< in the legend, before the method's name; "": the method's name alone
-  double (*of_query)(const QueryTile&);
-  double (*of_key)(const KeyTile&);
+  const char* name = "";  ///< in the legend, before the method's name; "": the method's name alone
+  double (*of_query)(const QueryTile&) = nullptr;
+  double (*of_key)(const KeyTile&) = nullptr;
 };
 
 /// The share of the exact dS that are not 0 and become 0, of the pairs that are seen.
 double lost_share(int lost, int seen) { return seen > 0 ? static_cast<double>(lost) / seen : 0; }
 
-/// A plot: its title of a query and of a key, and its curves.
+/// A plot: its title of a query and of a key, and its curves, those after the first dashed.
 struct GradientPlotInfo {
   GradientPlot plot;
   const char *of_query, *of_key;
   bool log = true;
-  TileValue value;
-  TileValue second{};  ///< dashed; no function: none
+  std::array<TileValue, 4> curves{};
 };
 constexpr EnumArray<GradientPlot, GradientPlotInfo> infos{{
     {.plot = GradientPlot::P,
      .of_query = "largest P",
      .of_key = "largest P",
-     .value = {"", [](const QueryTile& t) { return t.largest_P; }, [](const KeyTile& t) { return t.largest_P; }}},
+     .curves = {{{"", [](const QueryTile& t) { return t.largest_P; }, [](const KeyTile& t) { return t.largest_P; }}}}},
     {.plot = GradientPlot::dS,
      .of_query = "largest |dS|, |dP − δ|",
      .of_key = "largest |dS|",
-     .value = {"dS", [](const QueryTile& t) { return t.largest_dS; }, [](const KeyTile& t) { return t.largest_dS; }},
-     .second = {"dP − δ", [](const QueryTile& t) { return t.largest_dP; }, nullptr}},
+     .curves = {{{"dS", [](const QueryTile& t) { return t.largest_dS; }, [](const KeyTile& t) { return t.largest_dS; }},
+                 {"dP − δ", [](const QueryTile& t) { return t.largest_dP; }, nullptr}}}},
     {.plot = GradientPlot::lost,
      .of_query = "share of dS lost to 0",
      .of_key = "share of dS lost to 0",
      .log = false,
-     .value = {"", [](const QueryTile& t) { return lost_share(t.lost, t.seen); },
-               [](const KeyTile& t) { return lost_share(t.lost, t.seen); }}},
+     .curves = {{{"", [](const QueryTile& t) { return lost_share(t.lost, t.seen); },
+                  [](const KeyTile& t) { return lost_share(t.lost, t.seen); }}}}},
     {.plot = GradientPlot::sums,
      .of_query = "norm of what is added to dQ, of dQ so far",
      .of_key = "norm of dK, dV so far",
-     .value = {"added", [](const QueryTile& t) { return t.added; }, nullptr},
-     .second = {"dQ", [](const QueryTile& t) { return t.dq_norm; }, nullptr}},
+     .curves = {{{"added", [](const QueryTile& t) { return t.added; }, nullptr},
+                 {"dQ", [](const QueryTile& t) { return t.dq_norm; }, nullptr},
+                 {"dK", nullptr, [](const KeyTile& t) { return t.dk_norm; }},
+                 {"dV", nullptr, [](const KeyTile& t) { return t.dv_norm; }}}}},
     {.plot = GradientPlot::error,
      .of_query = "max |error| of dQ so far",
      .of_key = "max |error| of dK, dV so far",
-     .value = {"", [](const QueryTile& t) { return t.dq_error; }, nullptr}},
+     .curves = {{{"", [](const QueryTile& t) { return t.dq_error; }, nullptr},
+                 {"dK", nullptr, [](const KeyTile& t) { return t.dk_error; }},
+                 {"dV", nullptr, [](const KeyTile& t) { return t.dv_error; }}}}},
 }};
-
-/// The curves of dK and dV where a plot of a key has both.
-constexpr std::array<TileValue, 2> key_sums{
-    {{"dK", nullptr, [](const KeyTile& t) { return t.dk_norm; }}, {"dV", nullptr, [](const KeyTile& t) { return t.dv_norm; }}}};
-constexpr std::array<TileValue, 2> key_errors{{{"dK", nullptr, [](const KeyTile& t) { return t.dk_error; }},
-                                               {"dV", nullptr, [](const KeyTile& t) { return t.dv_error; }}}};
-
-const GradientPlotInfo& info(GradientPlot p) { return infos[p]; }
-
-std::array<TileValue, 2> curves_of(GradientPlot plot, bool of_key) {
-  if (of_key && plot == GradientPlot::sums) return key_sums;
-  if (of_key && plot == GradientPlot::error) return key_errors;
-  return {info(plot).value, info(plot).second};
-}
 
 std::size_t count_of(const GradientSteps& steps, bool of_key) { return of_key ? steps.of_key.size() : steps.of_query.size(); }
 int tile_of(const GradientSteps& steps, bool of_key, std::size_t i) {
   return of_key ? steps.of_key[i].tile : steps.of_query[i].tile;
 }
 
-/// A curve of a method; without values where it has no backward pass, or the plot no such curve.
+/// A curve of a method; without values where it has no backward pass.
 Series curve_of(const TileValue& value, const GradientSteps& steps, bool of_key, const GradientAxis& axis) {
   Series s;
   const std::size_t count = count_of(steps, of_key), all = axis.tiles.size();
-  if ((of_key ? value.of_key == nullptr : value.of_query == nullptr)) return s;
   for (std::size_t i = 0; i < count; ++i) {
     const double share = (static_cast<double>(i) + 0.5) * static_cast<double>(all) / static_cast<double>(count) - 0.5;
     s.x.push_back(axis.first + (count == all ? static_cast<double>(i) : share));
@@ -119,9 +107,11 @@ std::string numbers_of(const GradientSteps& steps, bool of_key, std::size_t i) {
 }  // namespace
 
 std::optional<GradientPlot> gradient_plot_of(Plot plot) {
-  const auto* const found = std::ranges::find(exported_gradient_plots, plot);
-  if (found == exported_gradient_plots.end()) return {};
-  return gradient_plots[static_cast<std::size_t>(found - exported_gradient_plots.begin())];
+  constexpr EnumArray<GradientPlot, Plot> exported{Plot::largest_P, Plot::largest_dS, Plot::lost_dS, Plot::gradient_sums,
+                                                   Plot::error};
+  const auto* const found = std::ranges::find(exported, plot);
+  if (found == exported.end()) return {};
+  return static_cast<GradientPlot>(found - exported.begin());
 }
 
 GradientAxis gradient_axis(const GradientTrace& t, bool of_key) {
@@ -141,10 +131,11 @@ FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& t, bool of_ke
   p.x.whole = true;
   p.x.min = axis.first - 0.5;
   p.x.max = axis.first + std::max<double>(1, static_cast<double>(axis.tiles.size())) - 0.5;
-  p.y = number_axis(of_key ? info(plot).of_key : info(plot).of_query, info(plot).log);
-  if (!info(plot).log) p.y.min = 0;
+  p.y = number_axis(of_key ? infos[plot].of_key : infos[plot].of_query, infos[plot].log);
+  if (!infos[plot].log) p.y.min = 0;
   bool dashed = false;
-  for (const TileValue& value : curves_of(plot, of_key)) {
+  for (const TileValue& value : infos[plot].curves) {
+    if (of_key ? value.of_key == nullptr : value.of_query == nullptr) continue;
     for (const bool of_b : {false, true}) {
       Series s = curve_of(value, of_b ? t.b : t.a, of_key, axis);
       if (s.x.empty()) continue;

@@ -94,9 +94,6 @@ void draw_gradient_plots(const Frame& frame, const StripSteps& steps, ImVec2 at,
   if (under >= 0) draw_tile_note(gradient_note(*strip.trace, strip.of_key, under));
 }
 
-/// The answer to show: to an experiment with a backward pass; null: none.
-const std::shared_ptr<const GradientTrace>& shown_trace(const PanelInput& input) { return input.side.gradient_trace; }
-
 /// A sentence in the middle of the room.
 void say_in(ImVec2 at, ImVec2 size, const std::string& text) {
   draw_text({at.x + size.x / 2, at.y + size.y / 2 - px(16)}, Face::label, colours().secondary,
@@ -134,8 +131,8 @@ void refresh_gradients(GradientStrip& strip, const std::shared_ptr<const Gradien
 
 StripSteps strip_steps(const Session& session, const PanelInput& input) {
   if (!follows_gradients(session)) return recurrence_answer(input).get();
-  if (!shown_trace(input)) return {0, 0};
-  const GradientAxis axis = gradient_axis(*shown_trace(input), session.view.follows_key);
+  if (!input.side.gradient_trace) return {0, 0};
+  const GradientAxis axis = gradient_axis(*input.side.gradient_trace, session.view.follows_key);
   return {axis.first, static_cast<int>(axis.tiles.size())};
 }
 
@@ -160,9 +157,9 @@ void draw_pass_switch(Session& session, const PanelInput& input) {
     view.tiles = {};
     view.scrubbed_tile = -1;
   }
-  if (follows_gradients(session) && shown_trace(input)) {
+  if (follows_gradients(session) && input.side.gradient_trace) {
     const float left = width + px(12);
-    const std::string line = gradient_line(*shown_trace(input), view.follows_key);
+    const std::string line = gradient_line(*input.side.gradient_trace, view.follows_key);
     const ImVec2 there{at.x + left, at.y + (px(control_height) - line_height(Face::mono_small)) / 2};
     const float used = draw_text(there, Face::mono_small, colours().text, fitted(Face::mono_small, line, room - left));
     take_room(there, {std::max(1.0f, used), line_height(Face::mono_small)});
@@ -181,7 +178,7 @@ float draw_gradient_strip(const Frame& frame) {
   View& view = frame.session.view;
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const GradientTraceQuestion asked = gradient_question(frame.session);
-  const std::shared_ptr<const GradientTrace>& trace = shown_trace(frame.input);
+  const std::shared_ptr<const GradientTrace>& trace = frame.input.side.gradient_trace;
   const bool is_new = !trace || !(trace->question == asked);
   if (is_new && !frame.input.answer.computing) frame.requests.side.gradient_trace = asked;
   if (!trace) {

@@ -26,8 +26,6 @@ GradientTraceQuestion gradient_question(const Session& session);
 enum class GradientPlot : std::uint8_t { P, dS, lost, sums, error };
 inline constexpr EnumArray<GradientPlot, GradientPlot> gradient_plots{GradientPlot::P, GradientPlot::dS, GradientPlot::lost,
                                                                       GradientPlot::sums, GradientPlot::error};
-inline constexpr EnumArray<GradientPlot, Plot> exported_gradient_plots{Plot::largest_P, Plot::largest_dS, Plot::lost_dS,
-                                                                       Plot::gradient_sums, Plot::error};
 /// The strip's plot that an export names; none: it is one of the forward pass.
 std::optional<GradientPlot> gradient_plot_of(Plot plot);
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "ui/recurrence/recurrence.h"
-#include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {
@@ -84,14 +83,7 @@ bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
   const int tile = tile_rows(of_a ? r.experiment.b : r.experiment.a, r.experiment.problem.n);
   rows.others_unknown = unknown;
   if (rows.found == input.side.verdict && rows.of_a == of_a && rows.tile == tile) return true;
-  rows = {.found = input.side.verdict,
-          .of_a = of_a,
-          .others_unknown = unknown,
-          .tile = tile,
-          .row = {},
-          .share = {},
-          .bad = {},
-          .first_bad = {}};
+  rows = {.found = input.side.verdict, .of_a = of_a, .others_unknown = unknown, .tile = tile};
   take_tiles(rows, call->worst_row().found);
   find_axis(rows);
   return true;

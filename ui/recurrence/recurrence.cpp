@@ -8,7 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "ui/frame/frame.h"
 #include "ui/recurrence/gradient_strip.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"

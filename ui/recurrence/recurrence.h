@@ -86,20 +86,6 @@ std::span<const StripPlot> strip_plots(const View& view);
 /// tiles, and a double click shows all.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
                            bool zooms = false);
-/// Name of a curve in a legend, with its mark; a click toggles the curve.
-struct LegendEntry {
-  using Mark = CurveMark;
-  Mark mark;
-  Curve curve;
-  const char* id;  ///< its test label is "legend id"
-  std::string name;
-  Colour colour;
-  const char* what;  ///< tooltip
-  const char* formula;
-};
-/// Draws the names in as many lines as they need, at most three, and returns their height.
-float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries);
-
 /// Height of the scrubber: the worked step is beside its buttons, or under them in a narrow one.
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
@@ -137,13 +123,6 @@ int tile_with(const Result& result, const View& view, TileEvent event, int by);
 /// Scrubs to `tile_with`, if there is one.
 void scrub_to_event(View& view, const Result* result, TileEvent event, int by);
 
-/// Names of the curves.
-namespace curve_label {
-inline constexpr const char *most_rows = "90 % of rows", *half_the_rows = "50 % of rows", *max_true = "true max", *m = "m",
-                            *moved = "moved", *ties = "ties", *rescales = "m moved", *expected = "1/t, scores in random order",
-                            *O_norm = "|O|", *l = "l", *alpha = "α", *saturates = "saturates";
-}  // namespace curve_label
-
 /// One plot over the tiles, with the curves that the view shows.
 FigurePanel strip_panel(StripPlot plot, const StripState& state, const View& view);
 
@@ -157,9 +136,9 @@ struct KernelRows {
   bool others_unknown = false;     ///< other heads of its call are wrong, or not judged yet
   int tile = 1;                    ///< rows of a tile
   double low = 1e-2, high = 10;    ///< ends of the axis
-  std::vector<double> row, share;  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
-  std::vector<double> bad;         ///< middles of tiles with a wrong row
-  std::vector<int> first_bad;      ///< first wrong row of each of these
+  std::vector<double> row{}, share{};  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
+  std::vector<double> bad{};           ///< middles of tiles with a wrong row
+  std::vector<int> first_bad{};        ///< first wrong row of each of these
 };
 
 /// Updates the tiles; false without a loaded output on screen or a verdict on it.

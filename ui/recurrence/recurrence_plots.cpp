@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "implot.h"
 #include "ui/recurrence/recurrence.h"
@@ -18,7 +16,29 @@ namespace attoscope::ui {
 
 namespace {
 
-using Mark = LegendEntry::Mark;
+using Mark = CurveMark;
+
+/// Name of a curve in a legend, with its mark; a click toggles the curve.
+struct LegendEntry {
+  Mark mark;
+  Curve curve;
+  const char* id;  ///< its test label is "legend id"
+  std::string name;
+  Colour colour;
+  const char* what;  ///< tooltip
+  const char* formula;
+};
+
+/// Draws the names in as many lines as they need, at most three, and returns their height.
+float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries) {
+  constexpr int lines = 3;
+  std::vector<LegendName> names;
+  for (const LegendEntry& e : entries)
+    names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
+  const int clicked = draw_legend(at, width, names, lines);
+  if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
+  return height_of_legend(width, names, lines);
+}
 
 /// Common parameters of all plots.
 struct Strip {
@@ -205,16 +225,6 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});
-}
-
-float draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries) {
-  constexpr int lines = 3;
-  std::vector<LegendName> names;
-  for (const LegendEntry& e : entries)
-    names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
-  const int clicked = draw_legend(at, width, names, lines);
-  if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
-  return height_of_legend(width, names, lines);
 }
 
 }  // namespace attoscope::ui

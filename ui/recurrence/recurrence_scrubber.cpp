@@ -1,8 +1,9 @@
-// Buttons and slider of the scrubbed tile.
+// The step of the scrubbed tile with its numbers, and the scrubber: buttons and slider.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "ui/recurrence/recurrence.h"
@@ -10,8 +11,95 @@
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {
-
 namespace {
+
+using Tone = FormulaPiece::Tone;
+
+/// Exactly five significant digits.
+std::string five_digits(double x) {
+  const double magnitude = std::abs(x);
+  if (!(magnitude < 99999.5) || (magnitude != 0 && magnitude < 1e-3)) return scientific(x, 5);
+  std::string text = fmt::format("{:#.5g}", x);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// True if a tile has no state before it: the first of a row or of a run of split_kv.
+bool begins(const Result& r, int index) {
+  const Method& a = r.experiment.a;
+  if (index == 0 || a.algorithm != Algorithm::split_kv) return index == 0;
+  const auto& tiles = r.trace.tiles;
+  const int per_run = std::max(1, (r.rescales.tiles - 1) / std::max(1, a.splits) + 1);
+  const auto run = [&](int i) { return tiles[static_cast<std::size_t>(i)].tile / per_run; };
+  return run(index) != run(index - 1);
+}
+
+/// With `digits` decimals; "NaN" or "inf" otherwise.
+std::string decimal(double x, int digits) { return std::isfinite(x) ? fmt::format("{:.{}f}", x, digits) : scientific(x); }
+
+/// alpha as computed: exp(m_old - m_new), or the equal power of two.
+std::string alpha_formula(const Method& a, double before, double after, double alpha) {
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  if (a.exponential == ExponentialKind::exp2)
+    return "α = 2^(" + decimal((before - after) * log2_e, 3) + ") = " + decimal(alpha, 4);
+  return "α = exp(" + decimal(before - after, 3) + ") = " + decimal(alpha, 4);
+}
+
+void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t) {
+  const bool whole = r.experiment.a.algorithm == Algorithm::three_pass;
+  step.max.push_back({Tone::text, "m = max S = " + decimal(t.max_used, 4)});
+  step.max.push_back({Tone::quiet, whole        ? "all keys at once"
+                                   : index == 0 ? "first tile: nothing to rescale"
+                                                : "a new run begins"});
+  step.sums.push_back({Tone::text, "l = Σe = " + five_digits(t.l)});
+}
+
+void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const TraceTile& t) {
+  step.max.push_back({Tone::quiet, fmt::format("m {:>7} →", decimal(before.max_used, 3))});
+  step.max.push_back({t.moved ? Tone::moved : Tone::text, decimal(t.max_used, 3)});
+  step.max.push_back({Tone::moved, alpha_formula(r.experiment.a, before.max_used, t.max_used, t.alpha)});
+  step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + " + " + five_digits(t.l - t.alpha * before.l) + " = " +
+                                       five_digits(t.l)});
+}
+
+/// Adds saturated and underflowed P, and ties.
+void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
+  if (t.saturated > 0) step.max.push_back({Tone::bad, fmt::format("{} P saturated", t.saturated)});
+  if (t.max_used < t.max_true)
+    step.max.push_back(
+        {Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
+  if (t.underflowed > 0) step.max.push_back({Tone::quiet, fmt::format("{} P underflow", t.underflowed)});
+  if (t.ties > 0) step.max.push_back({Tone::quiet, fmt::format("{} {}", t.ties, t.ties == 1 ? "tie" : "ties")});
+  step.max.push_back({Tone::quiet, fmt::format("{} ≤ {:.3g}", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
+}
+
+Colour colour_of(Tone tone) {
+  constexpr EnumArray<Tone, Colour Palette::*> all{&Palette::text, &Palette::secondary, &Palette::moved, &Palette::golden,
+                                                   &Palette::bad};
+  return colours().*all[tone];
+}
+
+constexpr float line_step = 18;
+
+/// Draws pieces on at most `lines` lines; returns the top of the next line.
+float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines) {
+  const float left = at.x, end = at.x + width;
+  for (const FormulaPiece& piece : pieces) {
+    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end)
+      at = {left, at.y + px(line_step)}, --lines;
+    if (at.x > left && at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) break;
+    const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
+    at.x += draw_text(at, Face::mono_small, colour_of(piece.tone), shown) + px(piece.text.ends_with("→") ? 7 : 16);
+    if (shown != piece.text) break;
+  }
+  return at.y + px(line_step);
+}
+
+std::string joined(const std::vector<FormulaPiece>& pieces) {
+  std::string text;
+  for (const FormulaPiece& piece : pieces) text += (text.empty() ? "" : text.ends_with("→") ? " " : "\n") + piece.text;
+  return text;
+}
 
 /// A button that moves the scrubber by tiles, or to a tile with an event.
 struct StepButton {
@@ -117,6 +205,42 @@ std::string tile_text(const Result& r, int index) {
 }
 
 }  // namespace
+
+WorkedStep worked_step(const Result& r, int index) {
+  const auto& tiles = r.trace.tiles;
+  const TraceTile& t = tiles[static_cast<std::size_t>(index)];
+  const bool first = begins(r, index);
+  WorkedStep step;
+  if (first)
+    add_first(step, r, index, t);
+  else
+    add_later(step, r, tiles[static_cast<std::size_t>(index) - 1], t);
+  const AlgorithmInfo& a = info(r.experiment.a.algorithm);
+  step.sums.push_back({Tone::text, std::string(first ? a.first_update : a.update)});
+  if (std::isfinite(t.o_norm)) step.sums.push_back({Tone::quiet, "|O| = " + five_digits(t.o_norm)});
+  if (r.experiment.problem.sink && index + 1 == static_cast<int>(tiles.size()))
+    step.sums.push_back({Tone::quiet, "last: l += exp(sink − m)"});
+  add_events(step, r.experiment.a.algorithm, t);
+  step.error = r.experiment.a.algorithm == Algorithm::two_pass && std::isnan(t.error) ? "no output yet"
+                                                                                      : "error so far " + scientific(t.error);
+  return step;
+}
+
+void draw_worked(const WorkedStep& step, std::string_view what, ImVec2 at, float width, int lines) {
+  const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
+  const bool both = width - right >= px(200);  // else only the plot shows the error
+  const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1);
+  if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours().secondary, step.error, 1);
+  const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));
+  draw_pieces(step.sums, {at.x, next}, width, lines - used);
+  take_room(at, {std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
+  explain(what, joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
+}
+
+void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines) {
+  draw_worked(worked_step(result, index), "The step of the recurrence at this tile of the traced row, with its numbers.", at,
+              width, lines);
+}
 
 float scrubber_height(float width) {
   return width < px(under_width) ? px(54) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);

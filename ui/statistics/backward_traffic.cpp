@@ -1,9 +1,7 @@
 // Bytes of the backward pass between HBM and the chip, in words.
 #include <fmt/format.h>
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/traffic.h"

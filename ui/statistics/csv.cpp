@@ -2,7 +2,6 @@
 #include <cmath>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/measures.h"
@@ -13,7 +12,6 @@
 #include "kernels/questions/gradient_window.h"
 #include "kernels/questions/invariance.h"
 #include "kernels/questions/same_bits.h"
-#include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 
@@ -150,10 +148,6 @@ std::string picture_csv(const View& view, const PanelInput& input, const HeatSta
       break;
   }
   return field_csv(view, heat);
-}
-
-std::string detail_csv(const View& view, const PanelInput& input) {
-  return detail_csv(view, input, {.result = input.answer.result});
 }
 
 std::string recurrence_csv(const Result& r) {

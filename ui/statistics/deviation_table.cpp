@@ -2,14 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
 
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/rules.h"
-#include "ui/frame/frame.h"
-#include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/widgets.h"

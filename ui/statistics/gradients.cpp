@@ -2,14 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "kernels/experiment/result.h"
-#include "kernels/experiment/table.h"
-#include "ui/frame/frame.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/save_menu.h"

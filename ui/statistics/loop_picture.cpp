@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/traffic.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

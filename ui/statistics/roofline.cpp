@@ -2,19 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <span>
-#include <vector>
 
 #include "ui/statistics/statistics.h"
-#include "ui/statistics/traffic.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {
-
 namespace {
 
 static_assert(machine_names.size() == data_sheets.size());
@@ -134,6 +129,48 @@ void draw_roofline(View& view, std::span<const TrafficOf> all) {
       "The most that memory and arithmetic of this machine allow, by its data sheet: useful operations (4 d for each pair of "
       "query and key that meet; 8 d in the backward pass) over the bytes above. Left of the bend the bytes are the limit.",
       "min(peak, bandwidth * flop/B)\n" + bounds_table(all, machine));
+}
+
+FigurePanel bytes_panel(std::span<const TrafficOf> all) {
+  FigurePanel p;
+  p.y = number_axis("HBM traffic");
+  p.y.unit.push_back('B');
+  p.y.min = 0;
+  for (const TrafficOf& t : all) {
+    Series s = series_of("", t.ink, Shape::bars);
+    s.x = {static_cast<double>(p.x.categories.size())};
+    s.y = {t.bytes};
+    p.series.push_back(std::move(s));
+    p.x.categories.emplace_back(t.name);
+  }
+  return p;
+}
+
+FigurePanel roofline_panel(std::span<const TrafficOf> all, const DataSheet& machine) {
+  FigurePanel p;
+  p.title = std::string(machine.name) + ", by its data sheet";
+  p.x = number_axis("useful operations per byte", true);
+  p.y = number_axis("attainable Tflop/s", true);
+  double first = 1, last = 1e4;
+  for (const TrafficOf& t : all)
+    if (t.intensity > 0)
+      first = std::min(first, std::pow(10.0, std::floor(std::log10(t.intensity)))),
+      last = std::max(last, std::pow(10.0, std::ceil(std::log10(t.intensity))));
+  Series roof = series_of("roof", Ink::golden, Shape::line);
+  roof.x = {first, ridge(machine), last};
+  for (const double x : roof.x) roof.y.push_back(attainable(machine, x));
+  p.series.push_back(std::move(roof));
+  constexpr std::array shapes{Ink::four, Ink::two, Ink::one, Ink::five, Ink::three, Ink::six};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Ink own = all[i].ink;
+    Series s = series_of(all[i].name, own == Ink::golden ? shapes[i] : own, Shape::marks);
+    s.x = {all[i].intensity};
+    s.y = {attainable(machine, all[i].intensity)};
+    p.series.push_back(std::move(s));
+  }
+  p.x.min = first;
+  p.x.max = last;
+  return p;
 }
 
 }  // namespace attoscope::ui

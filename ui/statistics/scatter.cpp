@@ -1,16 +1,12 @@
-// |error| over |golden|, compared with half an ulp of the format.
+// Histogram of the signed errors in ulps; |error| over |golden|, compared with half an ulp of the format.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
-#include "ui/frame/frame.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
@@ -21,6 +17,31 @@
 namespace attoscope::ui {
 
 namespace {
+
+/// Smallest share of elements in the histogram of ulps.
+constexpr double least_share = 1e-6;
+
+/// Histogram bins per drawn bin. Outputs are doubles, so errors in ulps of fp64 are whole numbers, and quarter-ulp bins would
+/// alternate between full and empty.
+int bins_together(const Format& f) {
+  constexpr int finest = std::numeric_limits<double>::digits - 1 - 2;  // mantissa bits up to which a double holds a quarter ulp
+  return std::min(UlpHistogram::per_ulp, 1 << std::max(0, f.mantissa_bits - finest));
+}
+
+/// Shares of drawn bins of `together` histogram bins, centred on possible errors.
+Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together) {
+  const double total = static_cast<double>(std::accumulate(h.counts.begin(), h.counts.end(), std::int64_t{0}));
+  Series s = series_of(std::move(label), ink, Shape::steps);
+  const int last = static_cast<int>(h.counts.size()) - 1, before = together / 2;
+  for (int first = 1 - before - together; first <= last; first += together) {
+    std::int64_t count = 0;
+    for (int i = std::max(0, first); i < first + together && i <= last; ++i) count += h.counts[static_cast<std::size_t>(i)];
+    if (first + together <= 0) continue;
+    s.x.push_back(-UlpHistogram::reach + (first - 1 + 0.5 * together) / UlpHistogram::per_ulp);
+    s.y.push_back(total > 0 ? static_cast<double>(count) / total : 0);
+  }
+  return s;
+}
 
 /// Cells of the grid, which keeps one point each: about two pixels wide, and few enough for every frame.
 constexpr int columns = 128, lines = 78;
@@ -198,31 +219,6 @@ bool finish(ScatterWork& w, std::size_t elements) {
   return true;
 }
 
-}  // namespace
-
-bool has_points(const ScatterPoints& scatter) {
-  return std::ranges::any_of(scatter.panel.series, [](const Series& s) { return s.shape == Shape::dots && !s.x.empty(); });
-}
-
-bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, std::size_t elements) {
-  if (!result || !result->golden) {
-    state = ScatterState{};
-    return false;
-  }
-  if (!state.work && state.result == result) return false;
-  const bool first = state.result == nullptr;
-  if (!state.work) {
-    state.work = std::make_shared<ScatterWork>();
-    state.work->found.result = result;
-  }
-  if (!finish(*state.work, first ? std::numeric_limits<std::size_t>::max() : elements)) return true;
-  static_cast<ScatterPoints&>(state) = std::move(state.work->found);
-  state.work.reset();
-  return state.result != result;
-}
-
-namespace {
-
 /// Points of a series in screen coordinates.
 std::vector<ImVec2> on_screen(const Series& s) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
@@ -269,6 +265,68 @@ std::string why_no_points(const ScatterPoints& m) {
 }
 
 }  // namespace
+
+FigurePanel ulps_panel(const Result& r) {
+  const MethodNames names = method_names(r.experiment);
+  FigurePanel p;
+  p.x = number_axis("signed error in ulps of " + name(r.experiment.format));
+  p.x.min = -(UlpHistogram::reach + 1.0 / UlpHistogram::per_ulp);
+  p.x.max = -*p.x.min;
+  p.y = number_axis("share of elements", true);
+  p.y.min = least_share;
+  p.y.max = 1.2;
+  const int together = bins_together(r.experiment.format);
+  p.series = {shares_of(names.b_after_a, Ink::b, r.b_error.ulps, together),
+              shares_of(names.a, Ink::a, r.a_error.ulps, together)};
+  return p;
+}
+
+void draw_histogram(const ShownTensor& shown) {
+  const Result& r = *shown.result;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
+  if (height < px(48)) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({room.x, title});
+  explain(
+      "The frequency of each signed error, in ulps of the main format; the outermost bins hold all beyond 8 ulps. A curve that "
+      "is not symmetric is a bias.",
+      "(x - golden) / ulp(max(|golden|, RMS/100))");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours().text,
+            about_tensor(shown, "Signed error in " + name(r.experiment.format) + " ulps"));
+  draw_text({at.x + room.x, at.y + px(8)}, Face::small, colours().faint, "share, log", 1);
+  static constexpr double x_ticks[] = {-8, -4, 0, 4, 8}, y_ticks[] = {1e-6, 1e-4, 1e-2, 1};
+  static constexpr const char* y_labels[] = {"1e-6", "1e-4", "1 %", "1"};
+  const FigurePanel p = ulps_panel(r);
+  if (!begin_plot({"##ulps", *p.x.min, *p.x.max, *p.y.min, *p.y.max, p.y.log, x_ticks, y_ticks, {}, y_labels},
+                  {room.x, height}))
+    return;
+  for (const Series& s : p.series)  // clamped, as a logarithm has no 0
+    draw_clamped_steps(s.ink == Ink::a ? "##a" : "##b", s, least_share / 2, 1,
+                       stroke(s.ink == Ink::a ? colours().a : colours().b), s.x[1] - s.x[0]);
+  end_plot();
+}
+
+bool has_points(const ScatterPoints& scatter) {
+  return std::ranges::any_of(scatter.panel.series, [](const Series& s) { return s.shape == Shape::dots && !s.x.empty(); });
+}
+
+bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, std::size_t elements) {
+  if (!result || !result->golden) {
+    state = ScatterState{};
+    return false;
+  }
+  if (!state.work && state.result == result) return false;
+  const bool first = state.result == nullptr;
+  if (!state.work) {
+    state.work = std::make_shared<ScatterWork>();
+    state.work->found.result = result;
+  }
+  if (!finish(*state.work, first ? std::numeric_limits<std::size_t>::max() : elements)) return true;
+  static_cast<ScatterPoints&>(state) = std::move(state.work->found);
+  state.work.reset();
+  return state.result != result;
+}
 
 void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& requests) {
   constexpr std::size_t in_a_frame = 3 << 16;  // takes 1 to 2 ms

@@ -4,15 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
-#include "ui/frame/frame.h"
-#include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/save_menu.h"

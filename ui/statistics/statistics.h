@@ -18,19 +18,14 @@
 #include "ui/statistics/traffic.h"
 
 namespace attoscope {
-struct Experiment;
 struct MethodsApart;
 struct OrderRun;
-struct Result;
 struct GradAttribution;
 struct GradShare;
 struct NamedShare;
 }  // namespace attoscope
 
 namespace attoscope::ui {
-
-struct ScatterState;
-struct TrafficState;
 
 /// The right panel.
 void draw_statistics(const Frame& frame);
@@ -82,15 +77,8 @@ std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment
 /// Runs that must have the same bits, a compared with b, and a button that starts them; or a under other schedules.
 void draw_same_bits(Session& session, const PanelInput& input, Requests& requests);
 
-/// dQ of a with its key tiles added in other orders, and whether its bits change. Requests them if unknown; a click on a line
-/// makes its order a's.
-void draw_orders(Session& session, const PanelInput& input, Requests& requests);
 /// The backward pass with the order of a run.
 GradMethod with_order(GradMethod method, const OrderRun& run);
-
-/// a under other schedules of the keys, with the same or other bits of the traced row. Requests them if unknown; a click makes
-/// one b.
-void draw_schedules(Session& session, const PanelInput& input, Requests& requests);
 
 /// Updates the points, by at most `elements` elements a call; true while elements remain, and the earlier answer's points stay.
 /// The first answer is finished in one call.
@@ -113,10 +101,6 @@ struct SlipShare {
 /// Suspects of the worst head: the named one first, then by ascending share.
 std::vector<SlipShare> suspects_of(const CallJudgement& call);
 
-/// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
-/// sentence.
-void draw_suspects(Session& session, const PanelInput& input);
-
 /// The suspects as CSV.
 std::string suspects_csv(const CallJudgement& call);
 
@@ -132,11 +116,7 @@ std::string gradients_csv(const GradientTrace& trace, bool of_key);
 /// Data of the panel at the lower right, of the tensor on show: histogram, errors over |O|, attribution (of all gradients where
 /// one is on show), digests, schedules, orders or traffic. Empty if not computed.
 std::string detail_csv(const View& view, const PanelInput& input, const ShownTensor& shown);
-/// The same, of O.
-std::string detail_csv(const View& view, const PanelInput& input);
 
-/// Smallest share of elements in the histogram of ulps.
-inline constexpr double least_share = 1e-6;
 /// Histogram of signed errors: shares of the bins, each at its middle.
 FigurePanel ulps_panel(const Result& result);
 

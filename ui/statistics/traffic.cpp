@@ -5,13 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <span>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/experiment/traffic.h"
-#include "ui/frame/frame.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/panel_plot.h"

@@ -2,17 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
-#include <optional>
-#include <vector>
 
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/attribution.h"
 #include "kernels/questions/gradient_attribution.h"
-#include "ui/frame/frame.h"
-#include "ui/frame/loaded_output.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
@@ -20,7 +15,6 @@
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {
-
 namespace {
 
 /// Name of the method that *why* explains.
@@ -164,6 +158,43 @@ void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s,
   if (clicked) swipe_against(session.view, *s.slip, input.answer.result->experiment, !on);
 }
 
+/// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
+/// sentence.
+void draw_suspects(Session& session, const PanelInput& input) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const CallJudgement* const call = shown_verdict(input);
+  const auto say = [&](std::string_view text) {
+    wrapped(Face::label, colours().secondary, text, width);
+    ImGui::Dummy({0, px(4)});
+  };
+  if (call == nullptr) return say("The output is being judged ...");
+  if (!call->incomparable().empty()) return say(call->sentences[0]);
+  if (call->rounded()) {
+    say("It is rounded: no mistake is left to be found.");
+    return say(call->sentences[1] + " " + call->sentences[2]);
+  }
+  const std::vector<SlipShare> all = suspects_of(*call);
+  if (ImGui::BeginChild("suspects", ImGui::GetContentRegionAvail(), ImGuiChildFlags_NavFlattened,
+                        ImGuiWindowFlags_NoBackground)) {
+    const float room = ImGui::GetContentRegionAvail().x;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      draw_suspect(session, input, all[i], ("suspect " + std::to_string(i)).c_str(), room);
+    if (all.empty() || !all.front().named) say(call->sentences[2]);
+  }
+  ImGui::EndChild();
+}
+
+/// The method whose error is explained: a choice also shows its error in the picture.
+void choose_explained(Session& session) {
+  const MethodNames names = method_names(session.experiment);
+  const std::array<Choice, 2> methods{{{names.a, "The error of method a, which the picture shows, too."},
+                                       {names.b, "The error of method b, which the picture shows, too."}}};
+  int chosen = explains_b(session) ? 1 : 0;
+  ImGui::Dummy({0, px(4)});
+  if (segmented("why of", methods, chosen, ImGui::GetContentRegionAvail().x - px(48)))
+    session.view.field = field_of_method(session.view.field, chosen == 1);
+}
+
 }  // namespace
 
 bool explains_b(const Session& session) {
@@ -187,17 +218,6 @@ bool answers(const Experiment& known, const Experiment& asked) {
   Experiment traced = asked;
   if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
   return known == traced;
-}
-
-/// The method whose error is explained: a choice also shows its error in the picture.
-static void choose_explained(Session& session) {
-  const MethodNames names = method_names(session.experiment);
-  const std::array<Choice, 2> methods{{{names.a, "The error of method a, which the picture shows, too."},
-                                       {names.b, "The error of method b, which the picture shows, too."}}};
-  int chosen = explains_b(session) ? 1 : 0;
-  ImGui::Dummy({0, px(4)});
-  if (segmented("why of", methods, chosen, ImGui::GetContentRegionAvail().x - px(48)))
-    session.view.field = field_of_method(session.view.field, chosen == 1);
 }
 
 void draw_why(Session& session, const PanelInput& input, Requests& requests) {
@@ -266,30 +286,6 @@ std::vector<SlipShare> suspects_of(const CallJudgement& call) {
   return all;
 }
 
-void draw_suspects(Session& session, const PanelInput& input) {
-  const float width = ImGui::GetContentRegionAvail().x;
-  const CallJudgement* const call = shown_verdict(input);
-  const auto say = [&](std::string_view text) {
-    wrapped(Face::label, colours().secondary, text, width);
-    ImGui::Dummy({0, px(4)});
-  };
-  if (call == nullptr) return say("The output is being judged ...");
-  if (!call->incomparable().empty()) return say(call->sentences[0]);
-  if (call->rounded()) {
-    say("It is rounded: no mistake is left to be found.");
-    return say(call->sentences[1] + " " + call->sentences[2]);
-  }
-  const std::vector<SlipShare> all = suspects_of(*call);
-  if (ImGui::BeginChild("suspects", ImGui::GetContentRegionAvail(), ImGuiChildFlags_NavFlattened,
-                        ImGuiWindowFlags_NoBackground)) {
-    const float room = ImGui::GetContentRegionAvail().x;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      draw_suspect(session, input, all[i], ("suspect " + std::to_string(i)).c_str(), room);
-    if (all.empty() || !all.front().named) say(call->sentences[2]);
-  }
-  ImGui::EndChild();
-}
-
 std::string suspects_csv(const CallJudgement& call) {
   std::string text = "slip,left,named\n";
   for (const SlipShare& s : suspects_of(call)) {
@@ -298,6 +294,25 @@ std::string suspects_csv(const CallJudgement& call) {
     text += fmt::format("{},{},{}\n", words, s.left, s.named ? 1 : 0);
   }
   return text;
+}
+
+FigurePanel why_panel(double total, const std::vector<NamedShare>& shares, bool of_b) {
+  FigurePanel p;
+  p.y = number_axis("change of mean |error|, %");
+  Series s = series_of("", of_b ? Ink::b : Ink::a, Shape::bars);
+  for (const NamedShare& share : shares) {
+    s.x.push_back(static_cast<double>(p.x.categories.size()));
+    s.y.push_back(-100 * share.relief / total);
+    p.x.categories.emplace_back(share.name);
+  }
+  p.x.label = "step made exact";
+  if (!s.y.empty()) {
+    const auto [least, largest] = std::ranges::minmax(s.y);
+    if (least >= 0) p.y.min = 0;
+    if (largest <= 0) p.y.max = 0;
+  }
+  p.series = {std::move(s)};
+  return p;
 }
 
 }  // namespace attoscope::ui

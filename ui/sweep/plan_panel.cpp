@@ -2,18 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/letters.h"
 #include "ui/sweep/panels.h"
-#include "ui/sweep/words.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 

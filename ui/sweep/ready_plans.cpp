@@ -1,7 +1,5 @@
 // Ready-made plans for the session's experiment.
 #include <algorithm>
-#include <array>
-#include <string>
 
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"

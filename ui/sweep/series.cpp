@@ -4,20 +4,125 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
 #include "kernels/experiment/csv_text.h"
+#include "kernels/experiment/text.h"
+#include "ui/widgets/progress.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope::ui {
-
 namespace {
 
 /// Decimals that give the largest of numbers in this range four digits; -1 if some are too small or too large.
 int plain_decimals(double least, double largest) {
   if (!(largest > 0) || least < 0.01 || largest >= 1e4) return -1;
   return std::clamp(3 - static_cast<int>(std::floor(std::log10(largest))), 0, 3);
+}
+
+SweepPlace place_of(const SweepTable& t, std::size_t cell) {
+  return {static_cast<int>(cell / t.across()), static_cast<int>(cell % t.across())};
+}
+
+/// "flash2 hw's mean |error|".
+std::string subject(const SweepTable& t) {
+  if (t.of.empty()) return t.quantity;
+  const std::string relative = t.measure.ends_with("golden") ? " / golden" : "";
+  const std::string& method = t.methods[t.of == "b" ? 1 : 0];
+  return (t.of == "a_minus_b" ? method + " − " + t.methods[1] + ": " : method + "'s ") + t.quantity + relative;
+}
+
+/// "flash2 hw's mean |error| falls 2.31× from block_k 16 to 1024".
+std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from, std::size_t to) {
+  const double x = t.cells[from].mean, y = t.cells[to].mean;
+  const std::string way = " from " + t.axes[0].title + " " + t.axes[0].names[from] + " to " + t.axes[0].names[to];
+  if (!(x > 0 && y > 0)) return subject(t) + " goes" + way + ": " + mean_text(e, x) + " to " + mean_text(e, y);
+  const double factor = std::max(x, y) / std::min(x, y);
+  const std::string amount = factor < 1.1 ? fmt::format("{:.1f} %", 100 * std::abs(y / x - 1)) : times(factor);
+  return subject(t) + (y >= x ? " grows " : " falls ") + amount + way;
+}
+
+/// "0.51× … 4.60×"; one number if both texts are equal.
+std::string span_of(const std::string& least, const std::string& largest) {
+  return least == largest ? least : least + " … " + largest;
+}
+
+/// "fp32, N 64": values, numbers with their parameter's name.
+std::string short_place(const SweepTable& t, std::size_t cell) {
+  std::string text;
+  const SweepPlace place = place_of(t, cell);
+  for (std::size_t i = 0; i < t.axes.size(); ++i)
+    text += (i > 0 ? ", " : "") + (t.axes[i].numbers.empty() ? "" : t.axes[i].title + " ") +
+            t.axes[i].names[static_cast<std::size_t>(place[i])];
+  return text;
+}
+
+std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
+  const std::string least = times(t.cells[e.least].mean), largest = times(t.cells[e.largest].mean);
+  const auto is = [&](const std::string& times) { return fmt::format("{} is {} {}", t.methods[0], times, t.methods[1]); };
+  if (e.known == 1) return is(least);
+  const std::string range = is(span_of(least, largest));
+  if (e.below_one == 0) return range + ": more, everywhere";
+  if (e.below_one == e.known) return range + ": less, everywhere";
+  return range + fmt::format(": less at {} of {}", e.below_one, e.known);
+}
+
+std::string known_words(const SweepTable& t, const SweepExtremes& e) {
+  if (t.of == "ratio") return ratio_words(t, e);
+  if (e.known == 1) return subject(t) + ": " + mean_text(e, t.cells[e.least].mean) + " at " + short_place(t, e.least);
+  if (t.axes.size() == 1 && !t.axes[0].numbers.empty()) {
+    std::vector<std::size_t> known;
+    for (std::size_t i = 0; i < t.cells.size(); ++i)
+      if (t.cells[i].count > 0 && std::isfinite(t.cells[i].mean)) known.push_back(i);
+    const auto by_value = [&](std::size_t i) { return t.axes[0].numbers[i]; };
+    return trend(t, e, std::ranges::min(known, {}, by_value), std::ranges::max(known, {}, by_value));
+  }
+  return subject(t) + ": " + span_of(mean_text(e, t.cells[e.least].mean), mean_text(e, t.cells[e.largest].mean));
+}
+
+/// Headline without results.
+std::string waiting_words(const SweepView& s) {
+  const SweepProgress& p = s.progress;
+  if (!p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty()) return "This plan cannot be run yet";
+  if (p.state == SweepProgress::State::running) return "Computing the first points";
+  if (p.done == 0) return fmt::format("Run it: {} points", p.points);
+  return p.failed == p.done ? "No point could be computed" : "No finite number anywhere";
+}
+
+std::string sentence(const SweepTable& t, bool captured, const SweepPlan& plan, const SweepExtremes& e) {
+  const bool all = plan.spread == SeedSpread::min_max;
+  const bool is_trend = t.axes.size() == 1 && !t.axes[0].numbers.empty() && t.of != "ratio";
+  const std::string ends =
+      e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
+  if (t.seeds == 1) return measure_title(t) + (captured ? ", captured input" : ", one seed") + ends;
+  return measure_title(t) + fmt::format(": mean of {}, ", t.repeats) +
+         (all ? "least and largest" : "± one standard deviation") + ends;
+}
+
+bool varies(const SweepPlan& plan, std::initializer_list<std::string_view> keys) {
+  return std::ranges::any_of(keys, [&](std::string_view k) { return plan.first.key == k || plan.second.key == k; });
+}
+
+std::string method_text(const Method& m) {
+  const NearestPolicy policy = nearest_policy(m.precision, m.algorithm);
+  return std::string(name(m.algorithm)) + " " + std::string(policy.name) + (policy.changed > 0 ? "*" : "");
+}
+
+std::string input_text(const Input& input) {
+  if (input.kind != InputKind::tensors) return std::string(name(input.kind));
+  return shown_file(input.file) + fmt::format(" head {}", input.index);
+}
+
+/// The values separated by commas, or by semicolons if one has a comma.
+std::string listed(const std::vector<std::string>& values) {
+  const bool semicolons = std::ranges::any_of(values, [](const std::string& v) { return v.find(',') != std::string::npos; });
+  std::string text;
+  for (const std::string& v : values) text += (text.empty() ? "" : semicolons ? ";" : ",") + v;
+  return semicolons && values.size() == 1 ? text + ";" : text;
 }
 
 }  // namespace
@@ -82,6 +187,76 @@ std::string sweep_csv(const SweepTable& table) {
     csv.add(c.count).add(c.error < 0 ? "" : table.errors[static_cast<std::size_t>(c.error)]).end_line();
   }
   return csv.take();
+}
+
+std::string progress_text(const SweepProgress& p) {
+  const std::string all = std::to_string(p.points);
+  std::string text = fmt::format("{:{}} of {} points", p.done, static_cast<int>(all.size()), all);
+  if (p.waits) return text + ", waits for Explore";
+  if (p.state == SweepProgress::State::running && p.seconds_left >= 0) text += ", " + time_left(p.seconds_left);
+  if (p.state == SweepProgress::State::paused) text += ", paused";
+  return text;
+}
+
+std::string place_text(const SweepTable& t, const SweepPlace& place) {
+  std::string text;
+  for (std::size_t i = 0; i < t.axes.size(); ++i)
+    text += (i > 0 ? ", " : "") + t.axes[i].title + " " + t.axes[i].names[static_cast<std::size_t>(place[i])];
+  return text;
+}
+
+SweepWords sweep_words(const SweepView& s, const SweepPlan& plan, const SweepExtremes& e) {
+  const bool captured = !s.progress.no_seeds.empty();
+  if (!s.table || e.known == 0 || (s.progress.stale && s.progress.done == 0))
+    return {waiting_words(s), s.table && !s.progress.stale ? sentence(*s.table, captured, plan, e) : ""};
+  return {known_words(*s.table, e), sentence(*s.table, captured, plan, e)};
+}
+
+std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::initializer_list<std::string_view> keys, const std::string& text) {
+    if (!varies(plan, keys)) parts.push_back(text);
+  };
+  add({"algorithm", "policy"}, "a: " + method_text(e.a));
+  add({"baseline"}, "b: " + method_text(e.b));
+  add({"format", "mantissa_bits", "exponent_bits"}, name(e.format));
+  add({"n"}, fmt::format("N {}", e.problem.n));
+  if (e.problem.n_k > 0) add({"n_k"}, fmt::format("keys {}", e.problem.n_k));
+  add({"d"}, fmt::format("d {}", e.problem.d));
+  if (e.problem.d_v > 0) add({"d_v"}, fmt::format("d_v {}", e.problem.d_v));
+  add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, fmt::format("tiles {}×{}", e.a.block_q, e.a.block_k));
+  add({"mask"}, "mask " + mask_text(e.problem.mask));
+  add({"input", "head"}, input_text(e.problem.input));
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+ValueForm form_of(std::string_view values) {
+  const std::size_t last = values.rfind(':');
+  if (last == std::string_view::npos) return ValueForm::list;
+  return values.substr(last + 1).starts_with('x') ? ValueForm::doubling : ValueForm::linear;
+}
+
+std::string in_form(ValueForm form, const std::vector<std::string>& values) {
+  if (form == ValueForm::list || values.empty()) return listed(values);
+  std::vector<double> numbers;
+  for (const std::string& v : values) numbers.push_back(std::atof(v.c_str()));
+  const auto [least, largest] = std::ranges::minmax(numbers);
+  if (form == ValueForm::doubling) {
+    const double first = least > 0 ? least : 1;
+    return fmt::format("{:.12g}:{:.12g}:x2", first, std::max(first, largest));
+  }
+  const double apart = (largest - least) / std::max(1.0, static_cast<double>(values.size()) - 1);
+  const bool whole = std::ranges::all_of(numbers, [](double x) { return x == std::floor(x); });
+  const double step = whole ? std::max(1.0, std::round(apart)) : apart > 0 ? apart : 1;
+  return fmt::format("{:.12g}:{:.12g}:{:.12g}", least, largest, step);
+}
+
+std::string without(const std::vector<std::string>& values, std::size_t removed) {
+  std::vector<std::string> rest = values;
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(removed));
+  return listed(rest);
 }
 
 }  // namespace attoscope::ui

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
-#include "ui/frame/frame.h"
-#include "ui/picture/picture_frame.h"
 #include "ui/sweep/panels.h"
-#include "ui/sweep/words.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"

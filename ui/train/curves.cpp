@@ -2,16 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
-#include <vector>
 
 #include "implot.h"
-#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
-#include "ui/train/series.h"
-#include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

@@ -1,7 +1,7 @@
-// The two methods side by side: format, algorithm, options and rounding.
+// The two methods side by side: format, algorithm, options, rounding forward and backward, the heads that do not round at all.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/arithmetic/format.h"
@@ -9,14 +9,166 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
 #include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {
-
 namespace {
+
+/// One of the two methods as a column of rows.
+struct MethodColumn {
+  const char* id;
+  TrainMethod& method;
+  Colour colour;
+  float left, width;
+};
+
+/// Height of a method's fields at UI scale 1.
+constexpr float method_field_height = 22;
+
+constexpr float step_height = control_height;
+
+/// The number of choices in which two roundings differ.
+int differences(const GradPrecision& x, const GradPrecision& y) {
+  int count = x.delta_from != y.delta_from;
+  for (int i = 0; i < grad_step_count; ++i) count += !(x[static_cast<GradStep>(i)] == y[static_cast<GradStep>(i)]);
+  return count;
+}
+
+const GradPolicy& nearest_policy(const GradPrecision& p) {
+  return *std::ranges::min_element(grad_policies(), {},
+                                   [&](const GradPolicy& policy) { return differences(p, policy.precision); });
+}
+
+/// The steps that a policy rounds to D.
+std::string steps_of(const GradPrecision& p) {
+  std::string text = "to D:";
+  for (int i = 0; i < grad_step_count; ++i)
+    if (p[static_cast<GradStep>(i)].kind != Rounding::Kind::exact) text.append(" ").append(name(static_cast<GradStep>(i)));
+  return text + "\ndelta from " + std::string(delta_from_names[p.delta_from]);
+}
+
+/// The name without the common prefix.
+std::string short_policy(const GradPolicy& policy) { return std::string(policy.name.substr(std::string_view("grad_").size())); }
+
+void edit_policy(const MethodColumn& c) {
+  const GradPolicy& nearest = nearest_policy(c.method.gradient);
+  const int changed = differences(c.method.gradient, nearest.precision);
+  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
+  const bool open =
+      begin_combo("##backward", short_policy(nearest) + (changed > 0 ? fmt::format(" +{}", changed) : ""), c.width);
+  ImGui::PopStyleColor();
+  if (!open)
+    return explain("The rounding of attention's backward pass. " + std::string(nearest.name) + ": " + std::string(nearest.what),
+                   steps_of(c.method.gradient));
+  for (const GradPolicy& p : grad_policies()) {
+    if (ImGui::Selectable((short_policy(p) + "###" + std::string(p.name)).c_str(), p.precision == c.method.gradient))
+      c.method.gradient = p.precision;
+    explain(p.what, steps_of(p.precision));
+  }
+  ImGui::EndCombo();
+}
+
+void edit_delta_from(const MethodColumn& c) {
+  DeltaFrom& from = c.method.gradient.delta_from;
+  const bool output = from == DeltaFrom::output;
+  ImGui::PushStyleColor(ImGuiCol_Text, colours().text);
+  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(method_field_height)}))
+    from = output ? DeltaFrom::probabilities : DeltaFrom::output;
+  ImGui::PopStyleColor();
+  explain(
+      "The sum in delta: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; "
+      "a biased error of a rounded O affects only the first (arXiv 2510.04212). A click changes it.",
+      output ? "delta = rowsum(dO * O)" : "delta = rowsum(P * dP)");
+}
+
+void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
+  for (int i = 0; i < grad_step_count; ++i) {
+    const auto step = static_cast<GradStep>(i);
+    if (!is_of_training(step)) continue;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const std::string text(name(step)), what(info(step).what);
+    ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});
+    draw_text({at.x, at.y + (px(step_height - 2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, text);
+    explain("Backward pass: " + what + ".", "FlashAttention-2 (arXiv 2307.08691), Algorithm 2");
+    for (const MethodColumn& c : columns) {
+      const GradPolicy& nearest = nearest_policy(c.method.gradient);
+      ImGui::SetCursorScreenPos({c.left, at.y});
+      ImGui::PushID(c.id);
+      ImGui::PushID("backward");
+      edit_rounding(c.method.gradient[step],
+                    {text, c.colour, c.left, c.width, px(step_height), nearest.name, nearest.precision[step], false,
+                     text + " of " + c.id + "'s backward pass: " + what + ". "},
+                    c.method.format, s.state.typed_format);
+      ImGui::PopID();
+      ImGui::PopID();
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y + px(step_height)});
+  }
+}
+
+/// True for exact heads, [layer * heads + head].
+std::vector<bool> exact_heads(const TrainMethod& method, const ModelShape& shape) {
+  std::vector<bool> is_exact;
+  for (int layer = 0; layer < shape.layers; ++layer)
+    for (int head = 0; head < shape.heads; ++head) is_exact.push_back(method.is_exact(layer, head));
+  return is_exact;
+}
+
+/// The shortest list of places that covers the exact heads.
+std::vector<HeadPlace> places_of(const std::vector<bool>& is_exact, const ModelShape& shape) {
+  std::vector<HeadPlace> places;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const auto first = is_exact.begin() + static_cast<std::ptrdiff_t>(layer) * shape.heads;
+    if (std::all_of(first, first + shape.heads, [](bool x) { return x; })) {
+      places.push_back({layer, -1});
+      continue;
+    }
+    for (int head = 0; head < shape.heads; ++head)
+      if (first[head]) places.push_back({layer, head});
+  }
+  return places;
+}
+
+void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 cell, const std::vector<bool>& is_exact,
+                int under) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ModelShape& shape = s.plan().model;
+  const float gap = cell.x > px(8) ? px(2) : 1;
+  for (int i = 0; i < shape.layers * shape.heads; ++i) {
+    const ImVec2 from{at.x + static_cast<float>(i % shape.heads) * cell.x, at.y + static_cast<float>(i / shape.heads) * cell.y};
+    const Colour fill = is_exact[static_cast<std::size_t>(i)] ? c.colour : colours().raised;
+    list->AddRectFilled(from, {from.x + cell.x - gap, from.y + cell.y - gap},
+                        i == under ? mixed(fill, colours().text, 0.2f) : fill, px(2));
+  }
+}
+
+void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
+  const ModelShape& shape = s.plan().model;
+  const ImVec2 at{c.left, ImGui::GetCursorScreenPos().y}, cell{c.width / static_cast<float>(shape.heads), row};
+  std::vector<bool> is_exact = exact_heads(c.method, shape);
+  ImGui::PushID(c.id);
+  const bool pressed =
+      ImGui::InvisibleButton("exact heads", {c.width, row * static_cast<float>(shape.layers)}, ImGuiButtonFlags_EnableNav);
+  ImGui::PopID();
+  const auto pointed = pointed_place(at, cell, shape.heads, shape.layers);
+  const int under = pointed ? pointed->row * shape.heads + pointed->column : -1;
+  draw_heads(s, c, at, cell, is_exact, under);
+  const std::string place = under >= 0
+                                ? fmt::format("Layer {}, head {}: {}. ", under / shape.heads, under % shape.heads,
+                                              is_exact[static_cast<std::size_t>(under)] ? "exact" : "as the method rounds")
+                                : std::string();
+  explain(place +
+          "A click makes a head's attention exact, forward and backward, or lets it round again; with Shift, all heads of the "
+          "layer. A row is a layer.");
+  if (!pressed || under < 0) return;
+  const bool wanted = !is_exact[static_cast<std::size_t>(under)];
+  const int first = ImGui::GetIO().KeyShift ? under - under % shape.heads : under,
+            end = ImGui::GetIO().KeyShift ? first + shape.heads : under + 1;
+  for (int i = first; i < end; ++i) is_exact[static_cast<std::size_t>(i)] = wanted;
+  c.method.exact = places_of(is_exact, shape);
+}
 
 /// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
 struct TrainingContext {
@@ -95,12 +247,12 @@ void exchange_buttons(const TrainScene& s, float width) {
   explain("Gives these methods and a's main format to Explore, where each step of the forward pass can be changed.");
 }
 
-}  // namespace
-
+/// Draws the name of a row; its columns follow at the same y.
 void method_row(ImVec2 at, float height, const char* name) {
   draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, name);
 }
 
+/// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
 void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
@@ -118,6 +270,36 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
   }
   ImGui::SetCursorScreenPos(at);
 }
+
+/// Backward policy, the sum in delta and, unfolded, a row a step.
+void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  constexpr std::array rows{"backward", "delta from"};
+  method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c); });
+  const float width = columns[1].left + columns[1].width - from.x;
+  bool& open = s.state.shows_gradient;
+  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false,
+                  {width, px(method_field_height)}))
+    open = !open;
+  explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
+  ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(control_height) + px(2)});
+  if (open) edit_steps(s, columns);
+}
+
+/// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
+void edit_exact_heads(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const int layers = s.plan().model.layers;
+  const float row = std::floor(layers > 4 ? px(9) : px(14));
+  draw_text({at.x, at.y}, Face::label, colours().secondary, "exact heads");
+  for (const MethodColumn& c : columns) {
+    ImGui::SetCursorScreenPos({c.left, at.y});
+    edit_heads(s, c, row);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + std::max(row * static_cast<float>(layers), px(16)) + px(6)});
+}
+
+}  // namespace
 
 void edit_train_methods(const TrainScene& s, float width) {
   section("ATTENTION");

@@ -1,11 +1,8 @@
 /// The Train workspace and its panels.
 #pragma once
 
-#include <array>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,32 +71,12 @@ struct TrainScene {
 void draw_train_plan(const TrainScene& scene);
 /// The rows of both methods: format, algorithm, options, policies, the steps of the backward pass, exact heads.
 void edit_train_methods(const TrainScene& scene, float width);
-/// One of the two methods as a column of these rows.
-struct MethodColumn {
-  const char* id;
-  TrainMethod& method;
-  Colour colour;
-  float left, width;
-};
-/// Backward policy, the sum in delta and, unfolded, a row a step.
-void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
-/// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
-void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
-/// Height of a method's fields at UI scale 1.
-inline constexpr float method_field_height = 22;
-/// Draws the name of a row; its columns follow at the same y.
-void method_row(ImVec2 at, float height, const char* name);
-/// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
-void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
-                 const std::function<void(std::size_t, const MethodColumn&)>& edit);
 /// The part of the plan that `TrainProgress::wrong` is about.
 enum class PlanPart { kind, methods, model, recipe, text };
 PlanPart part_of(std::string_view wrong);
 /// Draws `TrainProgress::wrong` if it is about this part.
 void complain(const TrainScene& scene, PlanPart part, float width);
 
-/// The conclusion from the record, the buttons, the progress, the kept states.
-void draw_train_header(const TrainScene& scene);
 /// The common look of plots over steps: their shown steps, and room for numbers at the right.
 PanelLook step_look(TrainPanelState& state, const char* id);
 /// The measured step of the panel's first curve under the mouse, which a click selects; -1: there is none.
@@ -107,8 +84,6 @@ int point_at_step(const TrainScene& scene, const PanelMouse& mouse, const Figure
 /// Lines at the selected step and the one under the mouse, in the current plot.
 void draw_picked(const TrainScene& scene);
 
-/// The invitation where nothing was trained.
-void draw_train_invitation(const TrainScene& scene, const Box& box);
 /// The comparisons over steps.
 void draw_train_deviation(const TrainScene& scene, const Box& box);
 /// A number of each run over steps.
@@ -116,9 +91,7 @@ void draw_train_runs(const TrainScene& scene, const Box& box);
 /// |dW| of a tensor as a picture.
 void draw_train_picture(const TrainScene& scene, const Box& box);
 
-/// Suspects, tensors and heads at the picked step.
-void draw_train_numbers(const TrainScene& scene);
-/// The parts of the numbers.
+/// The parts of the numbers: suspects, tensors and heads at the picked step.
 void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);
 void draw_train_replay(const TrainScene& scene);
@@ -128,8 +101,6 @@ void draw_train_explore(const TrainScene& scene);
 
 /// The next action of the run button; none if it cannot be pressed.
 TrainRequest::Act next_train_act(const TrainView& train);
-/// The kept step at or before the picked one, else the newest; -1: nothing is kept.
-int kept_step(const TrainProgress& progress, const TrainLook& look);
 
 /// Plan, curves, picture of the weights and numbers, between the bars.
 void draw_train(const Frame& frame);

@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "implot.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

@@ -1,14 +1,10 @@
 // The panel of the plan: models, methods, recipe and text.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/train/plan/plan_settings.h"
-#include "ui/session/session.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

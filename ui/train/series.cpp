@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
-#include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/train/panels.h"
-#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/plot.h"
 
 namespace attoscope::ui {

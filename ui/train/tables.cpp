@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
 #include <span>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "kernels/experiment/csv_text.h"
-#include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/train/panels.h"
-#include "ui/train/series.h"
-#include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/table_view.h"

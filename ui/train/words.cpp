@@ -1,14 +1,9 @@
-#include "ui/train/words.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "kernels/experiment/grad_kernels.h"
-#include "kernels/train/record.h"
 #include "ui/frame/pair_look.h"
 #include "ui/train/series.h"
 #include "ui/words/numbers.h"

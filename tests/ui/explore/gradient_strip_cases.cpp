@@ -328,7 +328,7 @@ CASE(gradients, traffic_of_both_passes) {
     hand.leaves(of.name, [&] { hand.click(statistics + of.name); });
   }
   const PanelInput& input = *hand.stage.told;
-  const std::string csv = detail_csv({.detail = Detail::traffic}, input);
+  const std::string csv = detail_csv({.detail = Detail::traffic}, input, {.result = input.answer.result});
   hand.check(
       std::ranges::count(csv, '\n') == 7 && csv.find("\"backward, flash 2\"," + shortest(back[2].bytes)) != std::string::npos,
       csv);

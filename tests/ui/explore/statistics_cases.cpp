@@ -185,7 +185,7 @@ CASE(statistics, parts_of_an_error) {
   session.experiment.a.scaling.K = parse_scaling("int8/token");
   hand.open(session);
   const PanelInput input = hand.stage.panel_input();
-  const std::string csv = detail_csv({.detail = Detail::scatter}, input);
+  const std::string csv = detail_csv({.detail = Detail::scatter}, input, {.result = input.answer.result});
   hand.check(csv.starts_with("row,column,golden,a_error,b_error,a_storage,a_arithmetic\n"), csv.substr(0, 80));
   hand.check(input.answer.result->a_parts && !input.answer.result->b_parts, "a stores K");
 }
@@ -392,7 +392,7 @@ CASE(schedules, schedules_as_asked_alone) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
   const PanelInput input = hand.stage.panel_input();
-  const std::string csv = detail_csv(hand.view(), input);
+  const std::string csv = detail_csv(hand.view(), input, {.result = input.answer.result});
   hand.check(csv == csv_text(invariance_table(invariance(hand.experiment()))), "the table of the command");
   hand.check(std::ranges::count(csv, '\n') > 5, "with several schedules");
   for (const std::size_t i : {0u, 1u}) hand.check(hand.explained_at(hand.place(row_of(i), 0.2f)), "a line is explained");

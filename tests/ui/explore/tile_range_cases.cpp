@@ -87,7 +87,7 @@ CASE(tile_range, ranges) {
   show_axes(state, {3.5, 5.5});
   hand.check(state.axes.first == 3.5 && state.axes.last == 5.5, "the axes are those of what is shown");
   const FigurePanel part = strip_panel(StripPlot::running_max, state, View{});
-  const Series* const m = find_series(part, curve_label::m);
+  const Series* const m = find_series(part, "m");
   hand.check(m != nullptr && m->x == std::vector<double>{4, 5} && part.x.min == 3.5, "only what is shown is drawn");
 }
 

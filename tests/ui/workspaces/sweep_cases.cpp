@@ -6,7 +6,6 @@
 
 #include "tests/ui/cases.h"
 #include "ui/sweep/series.h"
-#include "ui/sweep/words.h"
 #include "ui/widgets/plot.h"
 
 namespace attoscope::testing {

@@ -15,7 +15,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
+#include "ui/train/series.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"

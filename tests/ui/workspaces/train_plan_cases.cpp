@@ -6,7 +6,7 @@
 #include "kernels/experiment/presets.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
-#include "ui/train/words.h"
+#include "ui/train/series.h"
 
 namespace attoscope::testing::train_plan_cases {
 namespace {

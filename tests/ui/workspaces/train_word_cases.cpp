@@ -8,7 +8,6 @@
 #include "tests/ui/cases.h"
 #include "tests/ui/workspaces/made_record.h"
 #include "ui/train/series.h"
-#include "ui/train/words.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/plot.h"
 #include "ui/words/numbers.h"

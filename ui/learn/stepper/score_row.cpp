@@ -5,11 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

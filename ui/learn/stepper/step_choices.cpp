@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/presets.h"
 #include "ui/learn/stepper/stepper.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

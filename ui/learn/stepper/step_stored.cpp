@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ui/learn/stepper/stepper.h"
-#include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -73,11 +71,6 @@ void draw_step_choices(LessonScene& scene, RecurrenceViewState& state);
 /// field for it. Returns a sentence if its height is impossible.
 std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const StepperData& stepped);
 inline constexpr int lowest_row = 80, highest_row = 400;
-/// Buttons and track of the clock, which ends at `last`.
-void draw_step_transport(LessonScene& scene, const StepperData& stepped, int tick, int last);
-/// One line an algorithm: read heads over the scores, and the numbers of `columns`. A click selects it. Returns a sentence if
-/// a column is unknown.
-std::string draw_step_lanes(LessonScene& scene, const StepperData& stepped);
 /// The code, the formula with its numbers, the state before and after, the lost bits.
 void draw_step_detail(LessonScene& scene, const StepperData& stepped);
 
@@ -104,19 +97,5 @@ std::string state_number(double x);
 
 /// `pseudo_code` of the row's algorithm with what its method does with scales.
 std::vector<CodeLine> pseudo_code(const Steps& row);
-
-/// The line that runs, and the loop that it runs in.
-struct RunningLine {
-  StepKind kind{};
-  int pass = 0;
-};
-/// The face of code, and of the numbers put in: larger while a lesson is presented.
-Face code_face(const LessonScene& scene);
-/// The lines in a box, `running` lit; takes its room in the layout.
-void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width, Face face);
-/// The room that they need, at least, and that of the longest code where `most` lines are wanted.
-ImVec2 pseudo_code_size(std::span<const CodeLine> lines, Face face, std::size_t most = 0);
-/// The mark of what belongs to the step: the line that runs, the numbers put in, the state that changes.
-void draw_step_mark(ImVec2 from, ImVec2 to);
 
 }  // namespace attoscope::ui

@@ -10,7 +10,6 @@
 #include "kernels/questions/stored_block.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/rounding_cell.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

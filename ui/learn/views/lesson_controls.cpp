@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
-#include <string>
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/presets.h"
@@ -11,7 +9,6 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

@@ -5,8 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "implot.h"
 #include "kernels/experiment/rules.h"
@@ -14,7 +12,6 @@
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
 #include "ui/widgets/panel_plot.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

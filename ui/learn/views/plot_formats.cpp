@@ -8,7 +8,6 @@
 #include "implot.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/widgets/panel_plot.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

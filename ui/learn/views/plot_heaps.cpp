@@ -8,7 +8,6 @@
 #include "kernels/train/measures.h"
 #include "kernels/train/plan/parameters.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

@@ -7,7 +7,6 @@
 #include "kernels/train/plan/plan.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

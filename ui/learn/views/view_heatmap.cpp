@@ -4,13 +4,10 @@
 
 #include "kernels/experiment/answer_tensor.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/learn/views/views.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/sentences.h"
 
 namespace attoscope::ui {
 

@@ -17,7 +17,6 @@
 #include "ui/picture/picture_frame.h"
 #include "ui/session/settings.h"
 #include "ui/widgets/save_menu.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

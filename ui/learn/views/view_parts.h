@@ -77,19 +77,6 @@ std::string scale_digits(ScaleFormat format, double x);
 /// how far that is off.
 std::string draw_block_bits(LessonScene& scene);
 
-/// A number and what it becomes in a format.
-struct Rounded {
-  Format format;
-  std::string_view name;
-  double x, stored;
-};
-/// The stored number between its neighbours, all that rounds to it, and x; in words where it lies beyond the largest number.
-void draw_neighbours(const Rounded& number, float width);
-
-/// The ranges of formats on one logarithmic axis: subnormals, normal numbers, what lies beyond; and x in each. `upper`: the
-/// axis begins at 1.
-void draw_ranges(std::span<const Format> formats, double x, bool upper, float width);
-
 /// The recurrence of the traced row in a lesson: the strip's plots, and the step of the scrubbed tile.
 struct RowPlots {
   StripState strip;

@@ -3,15 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <stdexcept>
-#include <string>
 
 #include "ui/learn/views/view_parts.h"
-#include "ui/learn/views/views.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/sentences.h"
 
 namespace attoscope::ui {
 

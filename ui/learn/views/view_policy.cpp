@@ -7,10 +7,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/learn/views/views.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
-#include "ui/words/sentences.h"
 
 namespace attoscope::ui {
 

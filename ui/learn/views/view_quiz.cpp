@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {

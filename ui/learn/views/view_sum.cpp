@@ -8,9 +8,7 @@
 
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/learn/views/views.h"
 #include "ui/widgets/sum_rows.h"
-#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {
