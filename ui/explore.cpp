@@ -16,7 +16,6 @@
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/progress.h"

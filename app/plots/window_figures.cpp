@@ -30,7 +30,6 @@
 #include "ui/learn/views/views.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/train/series.h"

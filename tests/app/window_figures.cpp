@@ -26,7 +26,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
-#include "ui/recurrence/gradient_strip.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 #include "ui/words/sentences.h"
 

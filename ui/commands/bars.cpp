@@ -11,7 +11,7 @@
 #include "ui/controls/controls.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
-#include "ui/sweep/series.h"
+#include "ui/sweep/panels.h"
 #include "ui/train/series.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"

@@ -14,7 +14,6 @@
 #include "ui/model/panels.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/recurrence/gradient_strip.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/panels.h"

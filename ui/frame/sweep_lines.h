@@ -16,6 +16,8 @@ inline constexpr std::size_t most_lines = 64;
 struct SweepAxes {
   SeedSpread spread = SeedSpread::std;
   bool log_x = true, log_y = true;  ///< where all values are above 0
+
+  friend bool operator==(const SweepAxes&, const SweepAxes&) = default;
 };
 
 /// Means along the first parameter, a line for each value of the second; then those of b, if known.

@@ -135,13 +135,6 @@ LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lesson
   return state;
 }
 
-/// Forgets what keys asked for in this frame.
-void settle(Stepping& stepping) {
-  if (!stepping.found) stepping.view = -1;
-  stepping.by = 0;
-  stepping.toggles = stepping.restarts = false;
-}
-
 /// Draws over a presented lesson a light at the mouse while L is held, or black. After a key the mouse is away until it moves.
 void draw_over_presentation(LearnState& learn) {
   const ImGuiIO& io = ImGui::GetIO();
@@ -156,19 +149,17 @@ void draw_over_presentation(LearnState& learn) {
   if (learn.is_black) list->AddRectFilled({0, 0}, io.DisplaySize, IM_COL32_BLACK);
 }
 
-void draw_no_lessons(const ImVec2& size, bool read) {
-  const std::string sentence =
-      read ? "There are no lessons: assets/lessons holds none, or was not installed with the program." : "Loading.";
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours().secondary, sentence, 0.5f);
-}
-
 void draw_lesson(const Frame& frame, const ImVec2& size) {
   const LessonPlace open = place_of(frame.session.lesson, frame.input.learn.lessons.get());
-  if (open.lesson == nullptr) return draw_no_lessons(size, frame.input.learn.lessons != nullptr);
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  if (open.lesson == nullptr) {
+    const bool read = frame.input.learn.lessons != nullptr;
+    draw_text({from.x + size.x / 2, from.y + size.y / 2}, Face::body, colours().secondary,
+              read ? "There are no lessons: assets/lessons holds none, or was not installed with the program." : "Loading.", 0.5f);
+    return;
+  }
   see_step(frame.session.lesson, open);
   LearnState& learn = state_for(frame.state, frame.input.learn.lessons, open.lesson->name);
-  const ImVec2 from = ImGui::GetCursorScreenPos();
   const bool has_list = !is_presenting(frame.session) && size.x >= px(narrowest_with_list);
   const bool on_page = frame.input.learn.page_part > 0;
   const WithLeastType readable(is_presenting(frame.session) && !on_page ? presented_type : 0);
@@ -182,17 +173,15 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
   const float beyond = learn.below =
       draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
-  settle(learn.stepping);
+  if (!learn.stepping.found) learn.stepping.view = -1;
+  learn.stepping.by = 0;  // keys ask for one frame
+  learn.stepping.toggles = learn.stepping.restarts = false;
   const int scrolls = std::exchange(learn.scrolls, 0);
   if (scrolls != 0 && !std::exchange(learn.scrolls_on, false))
     turn_page(frame.session.lesson, frame.input.learn.lessons.get(), scrolls);
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
-  ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
-                     from.x + left,
-                     from.y,
-                     from.x + size.x,
-                     from.y + page_height + beyond,
-                     ""};
+  const std::string name = fmt::format("lesson {} step {}", open.index + 1, open.step + 1);
+  ExportRequest page{name, from.x + left, from.y, from.x + size.x, from.y + page_height + beyond, ""};
   page.taller = beyond;
   draw_step_bar(frame.session, open, learn, frame.input, frame.requests, page);
   tell_while_presenting(frame, learn, {from.x + left, from.y + page_height}, size.x - left);

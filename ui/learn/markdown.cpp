@@ -1,5 +1,4 @@
-#include "ui/learn/markdown.h"
-
+// Markdown with formulas on screen, drawn by imgui_rich_md and MicroTeX in the fonts of the program.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +8,11 @@
 #include <exception>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "imgui_internal.h"
 #include "imgui_rich_md/backends/latex/rich_md_latex.h"
 #include "imgui_rich_md/rich_md.h"
+#include "ui/learn/learn_state.h"
 #include "ui/toolkit/formula_check.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -24,6 +23,13 @@ namespace {
 constexpr float reading_size = 16;     ///< em of the text at UI scale 1
 constexpr float formula_size = 0.92f;  ///< of a line of text: their letters are then as high as those of the text
 constexpr std::string_view number_tag = "num";
+
+/// A formula within Markdown: `$...$`, or `$$...$$` where it is displayed.
+struct FormulaPlace {
+  std::size_t begin = 0, end = 0;  ///< with its signs
+  std::string formula;             ///< without them
+  bool displayed = false;
+};
 
 /// The bytes of source `index` of a font that the program has loaded.
 RichMd::AssetBytes bytes_of(const ImFont* font, int index) {
@@ -158,8 +164,6 @@ void begin_in_line(float width) {
 /// Before a formula in the line: `<line40/>`, for one of 40 pixels with what is glued to it.
 constexpr std::string_view line_tag = "line";
 
-}  // namespace
-
 std::vector<FormulaPlace> formulas_of(std::string_view text) {
   std::vector<FormulaPlace> found;
   for (std::size_t at = 0; at < text.size();) {
@@ -182,18 +186,15 @@ std::vector<FormulaPlace> formulas_of(std::string_view text) {
   return found;
 }
 
+}  // namespace
+
 /// imgui_rich_md's context, and the number callback of this frame.
 struct MarkdownText::Renderer {
   Renderer() {
-    RichMd::SetHostServices({.UploadRgba = {},
-                             .ReadAsset = font_asset,
-                             .DefaultMergeFonts = {},
-                             .RenderCodeBlock = {},
-                             .RenderLatex = formula_picture,
-                             .Download = {},
-                             .Log = {},
-                             .PrefersReducedMotion = {},
-                             .TapOpensUrl = {}});
+    RichMd::HostServices services;
+    services.ReadAsset = font_asset;
+    services.RenderLatex = formula_picture;
+    RichMd::SetHostServices(services);
     RichMd::MarkdownOptions options;
     options.fontOptions.regularSize = reading_size * sans_line;
     if (bytes_of(fonts().sans, 1)) options.fontOptions.mergeFonts = {"signs"};

@@ -127,16 +127,13 @@ constexpr std::array<DrawnView, lesson_views.size()> drawn_views{{{LessonViewKin
                                                                   {LessonViewKind::exercise, draw_exercise_view}}};
 static_assert(is_in_order(drawn_views, &DrawnView::kind));
 
-/// The reader's changes to a view, or none.
-LessonViewEdits edits_of(const LessonState& lesson, const std::string& name, int view) {
-  const auto found =
-      std::ranges::find_if(lesson.views, [&](const LessonViewEdits& s) { return s.lesson == name && s.view == view; });
-  return found == lesson.views.end() ? LessonViewEdits{name, view, {}} : *found;
+/// The entry of the reader's changes to a view; the end: there are none.
+auto find_edits(LessonState& lesson, const std::string& name, int view) {
+  return std::ranges::find_if(lesson.views, [&](const LessonViewEdits& s) { return s.lesson == name && s.view == view; });
 }
 /// Saves the changes; removes the entry where there are none.
 void keep_edits(LessonState& lesson, LessonViewEdits edits) {
-  const auto found = std::ranges::find_if(
-      lesson.views, [&](const LessonViewEdits& s) { return s.lesson == edits.lesson && s.view == edits.view; });
+  const auto found = find_edits(lesson, edits.lesson, edits.view);
   if (found != lesson.views.end() && edits.changes.empty()) {
     lesson.views.erase(found);
   } else if (found != lesson.views.end()) {
@@ -159,7 +156,9 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
                  .shrink = room > 0 && is_question(view.kind) ? question_scale : 1};
   const WithScale smaller(state.fit.shrink);
   const float top = ImGui::GetCursorScreenPos().y;
-  LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
+  const std::string& lesson = page.place.lesson->name;
+  const auto kept = find_edits(page.session.lesson, lesson, view.index);
+  LessonViewEdits edits = kept == page.session.lesson.views.end() ? LessonViewEdits{lesson, view.index, {}} : *kept;
   const Experiment& experiment = experiment_of(view, edits, page.input, state);
   LessonScene scene{.view = view,
                     .edits = edits,
@@ -221,15 +220,12 @@ void draw_title(const Page& page) {
   ImGui::Dummy({0, 0});
 }
 
-/// The width rounded down to an even number: centred items then begin at whole pixels.
-float even(float width) { return 2 * std::floor(width / 2); }
-
 /// A column of the page that scrolls by itself, with its margins. Returns how much of it does not fit.
 template <class Draw>
 float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw, float above = top_margin) {
   float& scrolled = page.state.scrolled[static_cast<std::size_t>(column)];
   const float around = px(size.x < px(narrow) ? narrow_margin : margin),
-              inner = even(std::min(size.x - 2 * around, px(widest)));
+              inner = 2 * std::floor(std::min(size.x - 2 * around, px(widest)) / 2);  // even: centred items begin at whole pixels
   ImGui::SetCursorPosX(x);
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll

@@ -11,7 +11,7 @@
 #include "kernels/questions/gradient_window.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/pictures.h"
-#include "ui/recurrence/gradient_strip.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"

@@ -6,67 +6,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <utility>
 
-#include "ui/recurrence/gradient_strip.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::ui {
 
-StripSteps::StripSteps(const Result& result)
-    : of_(&result), count_(static_cast<int>(result.trace.tiles.size())), all_(all_tiles(result)) {}
-StripSteps::StripSteps(const Result* result) {
-  if (result != nullptr) *this = StripSteps(*result);
-}
-StripSteps::StripSteps(int first, int count)
-    : first_(first), count_(count), all_{first - 0.5, first + std::max(1, count) - 0.5} {}
-
-int StripSteps::place(int i) const { return of_ != nullptr ? of_->trace.tiles[static_cast<std::size_t>(i)].tile : first_ + i; }
-
-int scrubbed(const StripSteps& steps, const View& view) {
-  if (view.scrubbed_tile < 0) return steps.count() - 1;
-  int at = 0;
-  for (int end = steps.count(); at < end;) {
-    const int middle = at + (end - at) / 2;
-    steps.place(middle) < view.scrubbed_tile ? at = middle + 1 : end = middle;
-  }
-  return std::min(at, steps.count() - 1);
-}
-
-void scrub(View& view, const StripSteps& steps, int by) {
-  const int count = steps.count();
-  if (count == 0) return;
-  const int index = std::clamp(scrubbed(steps, view) + std::clamp(by, -count, count), 0, count - 1);
-  view.scrubbed_tile = index == count - 1 ? -1 : steps.place(index);
-  reveal_tile(view, steps, steps.place(index));
-}
-
-void scrub_to(View& view, const StripSteps& steps, double place) {
-  if (steps.count() == 0) return;
-  const double first = steps.place(0), last = steps.place(steps.count() - 1);
-  view.scrubbed_tile = place >= last ? -1 : static_cast<int>(std::max(first, place));
-  reveal_tile(view, steps, static_cast<int>(std::clamp(place, first, last)));
-}
-
 namespace {
 
 constexpr double seconds_a_tile = 0.25;
 
 bool at_the_last(const View& view, const StripSteps& steps) { return scrubbed(steps, view) + 1 >= steps.count(); }
-
-/// Reason why a of an answer has no recurrence; empty if it has one.
-std::string why_none(const Result& r) {
-  if (const std::string_view reason = info(r.experiment.a.algorithm).no_recurrence; !reason.empty()) return std::string(reason);
-  if (!r.holds.trace) return "computing";
-  if (r.trace.tiles.empty())
-    return fmt::format("Row {} sees no key: its output is {}, and there is nothing to follow.", r.trace.row,
-                       r.experiment.problem.empty_rows == EmptyRule::nan ? "NaN" : "zero");
-  if (r.rescales.tiles <= 1)
-    return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
-  return {};
-}
 
 /// Names the tile in which the row of a wrong output parts from the followed row.
 std::string parting_words(const CallJudgement& call, const Result& followed, const Parting& parting) {
@@ -86,27 +39,21 @@ std::string parting_words(const CallJudgement& call, const Result& followed, con
 /// A sentence instead of the plots, and below it the numbers of a single tile or of three passes.
 void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room) {
   const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
   ImGui::SetCursorScreenPos({left, at.y + room.y / 2 - px(48)});
   ImGui::BeginGroup();
-  wrapped(Face::label, why, width + 1);
+  wrapped(Face::label, colours().secondary, why, width + 1);
   ImGui::EndGroup();
-  ImGui::PopStyleColor();
   const float below = std::max(at.y + room.y / 2, ImGui::GetItemRectMax().y + px(8));
   if (r != nullptr && !r->trace.tiles.empty())
     draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width);
 }
 
-/// True while the verdict on a loaded output is missing; its plot keeps its place.
-bool awaits_kernel_rows(const PanelInput& input) {
-  return input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
-}
-
-/// The rows of a loaded output at the right; returns what is left of the room.
+/// The rows of a loaded output at the right, whose place is kept while the verdict is missing; returns what is left of the room.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
   KernelRows& rows = *state.kernel_rows;
-  const bool awaited = awaits_kernel_rows(input);
+  const bool awaited =
+      input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
   if (!refresh_kernel_rows(rows, input) && !awaited) return room;
   const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
   const ImVec2 right{at.x + left + px(16), at.y};
@@ -131,13 +78,11 @@ void draw_followed_name(const PanelInput& input, const Result& shown, const Part
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().background, 0.9f), px(3));
   draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours().a, fitted(Face::small, whose, inner));
   ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
-  ImGui::PushStyleColor(ImGuiCol_Text, parting.tile >= 0 ? colours().bad : colours().secondary);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginGroup();
-  wrapped(Face::small, words, inner);
+  wrapped(Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, words, inner);
   ImGui::EndGroup();
   ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
   take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
           ", which your kernel is meant to be: a loaded output has none. " + words);
@@ -153,7 +98,46 @@ double limit_of(const Experiment& e, Step step) {
 
 bool is_within(double x, double limit) { return std::isfinite(x) && std::abs(x) < limit; }
 
+/// Centres the range on the tile if the tile is outside.
+void reveal_tile(View& view, const StripSteps& steps, int tile) {
+  const TileRange now = shown_tiles(steps, view);
+  const double half = (now.to - now.from) / 2;
+  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) show_tiles(view, steps, {tile - half, tile + half});
+}
+
 }  // namespace
+
+StripSteps::StripSteps(const Result& result)
+    : of_(&result), count_(static_cast<int>(result.trace.tiles.size())), all_(all_tiles(result)) {}
+StripSteps::StripSteps(const Result* result) {
+  if (result != nullptr) *this = StripSteps(*result);
+}
+StripSteps::StripSteps(int first, int count)
+    : first_(first), count_(count), all_{first - 0.5, first + std::max(1, count) - 0.5} {}
+
+int StripSteps::place(int i) const { return of_ != nullptr ? of_->trace.tiles[static_cast<std::size_t>(i)].tile : first_ + i; }
+
+int scrubbed(const StripSteps& steps, const View& view) {
+  if (view.scrubbed_tile < 0) return steps.count() - 1;
+  const auto all = std::views::iota(0, steps.count());
+  const auto at = std::ranges::lower_bound(all, view.scrubbed_tile, {}, [&](int i) { return steps.place(i); });
+  return std::min(static_cast<int>(at - all.begin()), steps.count() - 1);
+}
+
+void scrub(View& view, const StripSteps& steps, int by) {
+  const int count = steps.count();
+  if (count == 0) return;
+  const int index = std::clamp(scrubbed(steps, view) + std::clamp(by, -count, count), 0, count - 1);
+  view.scrubbed_tile = index == count - 1 ? -1 : steps.place(index);
+  reveal_tile(view, steps, steps.place(index));
+}
+
+void scrub_to(View& view, const StripSteps& steps, double place) {
+  if (steps.count() == 0) return;
+  const double first = steps.place(0), last = steps.place(steps.count() - 1);
+  view.scrubbed_tile = place >= last ? -1 : static_cast<int>(std::max(first, place));
+  reveal_tile(view, steps, static_cast<int>(std::clamp(place, first, last)));
+}
 
 void play_or_pause(Playback& playback, View& view, const StripSteps& steps, double now) {
   const bool starts = !playback.playing && steps.count() > 1;
@@ -172,7 +156,15 @@ bool advance(Playback& playback, View& view, const StripSteps& steps, double now
 std::string why_no_recurrence(const PanelInput& input) {
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   if (!shown) return input.answer.computing ? "computing" : "no answer yet";
-  return why_none(*shown);
+  const Result& r = *shown;
+  if (const std::string_view reason = info(r.experiment.a.algorithm).no_recurrence; !reason.empty()) return std::string(reason);
+  if (!r.holds.trace) return "computing";
+  if (r.trace.tiles.empty())
+    return fmt::format("Row {} sees no key: its output is {}, and there is nothing to follow.", r.trace.row,
+                       r.experiment.problem.empty_rows == EmptyRule::nan ? "NaN" : "zero");
+  if (r.rescales.tiles <= 1)
+    return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
+  return {};
 }
 
 float draw_recurrence(const Frame& frame) {
@@ -230,12 +222,6 @@ void show_tiles(View& view, const StripSteps& steps, TileRange wanted) {
   const double from = std::clamp(wanted.from, all.from, all.to - count);
   const bool is_all = count >= all.to - all.from;
   view.tiles = is_all ? TileRange{} : TileRange{from, from + count};
-}
-
-void reveal_tile(View& view, const StripSteps& steps, int tile) {
-  const TileRange now = shown_tiles(steps, view);
-  const double half = (now.to - now.from) / 2;
-  if (tile + 0.5 <= now.from || tile - 0.5 >= now.to) show_tiles(view, steps, {tile - half, tile + half});
 }
 
 bool meets_limit(const Experiment& e, const TraceTile& t) {

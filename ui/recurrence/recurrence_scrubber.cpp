@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
 
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/widgets.h"
@@ -136,16 +134,12 @@ constexpr std::array<StepButton, 8> steps{{
      .event = TileEvent::limit},
 }};
 
-bool step_button(const StepButton& b) {
-  if (!b.event) return transport_button(b.id, b.icon, false);
-  return mark_button(b.id, b.by > 0, *b.event == TileEvent::rescale ? colours().moved : colours().bad);
-}
-
 void draw_step(const StepButton& b, View& view, Playback& playback, const StripSteps& tiles) {
   const Result* const r = tiles.recurrence();
   const bool possible = !b.event || tile_with(*r, view, *b.event, b.by) >= 0;
   ImGui::BeginDisabled(!possible);
-  if (step_button(b)) {
+  const Colour mark = b.event == TileEvent::rescale ? colours().moved : colours().bad;
+  if (b.event ? mark_button(b.id, b.by > 0, mark) : transport_button(b.id, b.icon, false)) {
     playback.playing = false;
     b.event ? scrub_to_event(view, r, *b.event, b.by) : scrub(view, tiles, b.by);
   }
@@ -197,13 +191,6 @@ void draw_slider(View& view, const StripSteps& tiles, ImVec2 at, ImVec2 size) {
               : "The tile whose step is written out beside it and shaded in the plots, in the order in which they are added.");
 }
 
-/// "tile  7 (0 to 15)", of constant width.
-std::string tile_text(const Result& r, int index) {
-  const auto& tiles = r.trace.tiles;
-  const std::string last = std::to_string(tiles.back().tile);
-  return fmt::format("tile {:{}} (0 to {})", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
-}
-
 }  // namespace
 
 WorkedStep worked_step(const Result& r, int index) {
@@ -246,14 +233,15 @@ float scrubber_height(float width) {
   return width < px(under_width) ? px(54) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);
 }
 
-void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, const std::string& tile, const SayStep& say,
-                   ImVec2 at, ImVec2 size, bool zooms) {
+void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, int tile, int last, const SayStep& say, ImVec2 at,
+                   ImVec2 size, bool zooms) {
   const bool stacked = size.y > px(beside);
   const float y = at.y + (stacked ? px(6) : 0);
   ImGui::SetCursorScreenPos({at.x, y});
   draw_buttons(view, playback, tiles, tiles.recurrence() != nullptr && size.x > px(two_lines_width), zooms);
   float x = ImGui::GetCursorScreenPos().x + px(8);
-  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, tile) + px(8);
+  const std::string words = fmt::format("tile {:{}} (0 to {})", tile, std::to_string(last).size(), last);  // as wide for each
+  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, words) + px(8);
   if (stacked) {
     draw_slider(view, tiles, {x, y}, {std::clamp(at.x + size.x - x, px(12), px(320)), px(control_height)});
     return say({at.x, at.y + px(38)}, size.x, stacked_lines(size.x));
@@ -265,7 +253,9 @@ void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, cons
 
 void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, bool zooms) {
   const auto say = [&](ImVec2 there, float width, int lines) { draw_worked(r, scrubbed(r, view), there, width, lines); };
-  draw_scrubber(view, playback, r, tile_text(r, scrubbed(r, view)), say, at, size, zooms);
+  const auto& tiles = r.trace.tiles;
+  const int tile = tiles[static_cast<std::size_t>(scrubbed(r, view))].tile;
+  draw_scrubber(view, playback, r, tile, tiles.back().tile, say, at, size, zooms);
 }
 
 }  // namespace attoscope::ui

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include "ui/recurrence/recurrence.h"
@@ -101,21 +100,11 @@ std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
 
 bool shows(unsigned hidden, Curve c) { return (hidden & bit(c)) == 0; }
 
-/// Fits an axis to the shown curves in these tiles; a plot without shown curves to all of them.
+/// Fits the axis of errors to the shown curves in these tiles; a plot without shown curves to all of them.
 void fit_errors(StripState& m, TileRange tiles) {
   const bool a = shows(m.hidden, Curve::error), b = shows(m.hidden, Curve::b_error) && m.b_error > 0, any = a || b;
   const std::span<const double> of_a = any && !a ? std::span<const double>() : shown_part(m.row.error_tile, m.row.error, tiles);
   decades_of({any && !b ? 0 : m.b_error}, of_a, m.axes.error_low, m.axes.error_high);
-}
-void fit_P(StripState& m, TileRange tiles) {
-  decades_of({1.0}, shown_part(m.row.tile, m.row.P_max, tiles), m.axes.P_low, m.axes.P_high);
-  if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
-}
-
-/// The largest number of P's format; 0 if P is not rounded or not traced.
-double limit_of_P(const Experiment& e) {
-  const Rounding& r = e.a.precision[Step::P];
-  return r.kind == Rounding::Kind::exact || e.a.algorithm == Algorithm::two_pass ? 0 : largest<double>(format_of(r, e.format));
 }
 
 void take_answer(StripState& m, const Result& r) {
@@ -124,7 +113,9 @@ void take_answer(StripState& m, const Result& r) {
   m.rows.moves = rows_by_moves(r);
   m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);
   m.b_error = error_of_b(r);
-  m.P_limit = limit_of_P(r.experiment);
+  const Rounding& P = r.experiment.a.precision[Step::P];
+  const bool is_traced = P.kind != Rounding::Kind::exact && r.experiment.a.algorithm != Algorithm::two_pass;
+  m.P_limit = is_traced ? largest<double>(format_of(P, r.experiment.format)) : 0;
 }
 
 /// Removes points outside the shown tiles, except from dashed lines.
@@ -155,19 +146,16 @@ Series level_of(std::string label, Ink ink, const StripState& m, double y) {
 }
 
 /// A panel over tiles, without curves.
-FigurePanel over_tiles(const StripState& m, const std::string& y, bool log = false) {
+FigurePanel over_tiles(const StripState& m, FigureAxis y) {
   FigurePanel p;
-  p.x = number_axis("tile");
-  p.x.whole = true;
-  p.x.min = m.axes.first;
-  p.x.max = m.axes.last;
-  p.y = number_axis(y, log);
+  p.x = {.label = "tile", .whole = true, .min = m.axes.first, .max = m.axes.last};
+  p.y = std::move(y);
   return p;
 }
 
 FigurePanel max_panel(const StripState& m, const View& view) {
   constexpr double few_tiles = 100;
-  FigurePanel p = over_tiles(m, fmt::format("running max of row {}", m.result->trace.row));
+  FigurePanel p = over_tiles(m, {.label = fmt::format("running max of row {}", m.result->trace.row)});
   if (shows(view, Curve::rows))
     p.series = {band_of("90 % of rows", m, 0, 4), band_of("50 % of rows", m, 1, 3)};
   if (shows(view, Curve::max_true))
@@ -187,19 +175,18 @@ FigurePanel max_panel(const StripState& m, const View& view) {
 
 FigurePanel rescale_panel(const StripState& m, const View& view) {
   constexpr double few_tiles = 300;
-  FigurePanel p = over_tiles(m, "rows rescaled");
+  FigurePanel p = over_tiles(m, {.label = "rows rescaled", .min = 0});
   if (shows(view, Curve::rescales))
     p.series.push_back(series_of("m moved", Ink::moved,
                                  m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::bars, m.rows.tile,
                                  m.rows.rescales));
   if (shows(view, Curve::expected))
     p.series.push_back(series_of("1/t, scores in random order", Ink::text, Shape::steps, m.rows.tile, m.rows.expected));
-  p.y.min = 0;
   return p;
 }
 
 FigurePanel sum_panel(const StripState& m, const View& view) {
-  FigurePanel p = over_tiles(m, "share of the largest, α");
+  FigurePanel p = over_tiles(m, {.label = "share of the largest, α", .min = -0.03, .max = 1.08});
   if (shows(view, Curve::O_norm))
     p.series.push_back(series_of("|O|", Ink::text, Shape::steps, m.row.O_tile, m.row.O_norm));
   if (shows(view, Curve::l)) p.series.push_back(series_of("l", Ink::a, Shape::steps, m.row.tile, m.row.l));
@@ -209,33 +196,29 @@ FigurePanel sum_panel(const StripState& m, const View& view) {
   if (m.row.saturated > 0)
     p.series.push_back(series_of("P saturated", Ink::bad, Shape::marks, m.row.saturated_tile,
                                  std::vector<double>(m.row.saturated_tile.size(), 0.0)));
-  p.y.min = -0.03;
-  p.y.max = 1.08;
   return p;
 }
 
 FigurePanel largest_P_panel(const StripState& m, const View&) {
-  FigurePanel p = over_tiles(m, fmt::format("largest P of row {}", m.result->trace.row), true);
+  const std::string title = fmt::format("largest P of row {}", m.result->trace.row);
+  FigurePanel p = over_tiles(m, {.label = title, .log = true, .min = m.axes.P_low, .max = m.axes.P_high});
   p.series = {series_of("largest P", Ink::a, Shape::steps, m.row.tile, m.row.P_max)};
   if (m.P_limit > 0 && m.P_limit < m.axes.P_high) p.series.push_back(level_of("saturates", Ink::bad, m, m.P_limit));
-  p.y.min = m.axes.P_low;
-  p.y.max = m.axes.P_high;
   return p;
 }
 
 FigurePanel error_panel(const StripState& m, const View& view) {
   const MethodNames names = method_names(m.result->experiment);
-  FigurePanel p = over_tiles(m, fmt::format("max |error| of row {} so far", m.result->trace.row), true);
+  const std::string title = fmt::format("max |error| of row {} so far", m.result->trace.row);
+  FigurePanel p = over_tiles(m, {.label = title, .log = true, .min = m.axes.error_low, .max = m.axes.error_high});
   if (shows(view, Curve::error)) p.series.push_back(series_of(names.a, Ink::a, Shape::steps, m.row.error_tile, m.row.error));
   if (shows(view, Curve::b_error) && m.b_error > 0)
     p.series.push_back(level_of(names.b_after_a + " at the end", Ink::b, m, m.b_error));
-  p.y.min = m.axes.error_low;
-  p.y.max = m.axes.error_high;
   return p;
 }
 
-constexpr EnumArray<StripPlot, FigurePanel (*)(const StripState&, const View&)> panels{max_panel, rescale_panel, sum_panel,
-                                                                                    largest_P_panel, error_panel};
+constexpr EnumArray<StripPlot, FigurePanel (*)(const StripState&, const View&)> whole_panel{max_panel, rescale_panel, sum_panel,
+                                                                                         largest_P_panel, error_panel};
 
 }  // namespace
 
@@ -282,30 +265,28 @@ void show_axes(StripState& m, TileRange tiles) {
   m.axes.first = tiles.from;
   m.axes.last = tiles.to;
   fit_errors(m, tiles);
-  fit_P(m, tiles);
+  decades_of({1.0}, shown_part(m.row.tile, m.row.P_max, tiles), m.axes.P_low, m.axes.P_high);
+  if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
 }
 
 FigurePanel strip_panel(StripPlot plot, const StripState& m, const View& view) {
-  FigurePanel panel = panels[plot](m, view);
+  FigurePanel panel = whole_panel[plot](m, view);
   for (Series& s : panel.series) keep_shown(s, m.axes);
   return panel;
 }
 
 FigurePanel row_move_panel(const StripState& m) {
-  FigurePanel p;
-  p.x = number_axis("moves of the running max in a row");
-  p.x.whole = true;
-  p.y = number_axis("rows");
-  p.y.min = 0;
   Series counts = series_of("rows", Ink::moved, Shape::bars, {}, m.rows.moves);
   for (std::size_t k = 0; k < m.rows.moves.size(); ++k) counts.x.push_back(static_cast<double>(k));
   const double expected = m.result->rescales.expected;
   Series line =
       series_of("expected mean, H_T − 1", Ink::text, Shape::line, {expected, expected}, {0, std::ranges::max(m.rows.moves)});
   line.dashed = true;
+  const double most = std::max(static_cast<double>(m.rows.moves.size()), std::ceil(expected) + 1);
+  FigurePanel p;
+  p.x = {.label = "moves of the running max in a row", .whole = true, .min = -0.6, .max = most - 0.4};
+  p.y = {.label = "rows", .min = 0};
   p.series = {std::move(counts), std::move(line)};
-  p.x.min = -0.6;
-  p.x.max = std::max(static_cast<double>(m.rows.moves.size()), std::ceil(expected) + 1) - 0.4;
   return p;
 }
 

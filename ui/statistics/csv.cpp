@@ -87,26 +87,17 @@ std::string histogram_csv(const ShownTensor& shown) {
   const Result& r = *shown.result;
   CsvText csv("from_ulps," + about_tensor(shown, "a", "_") + "," + about_tensor(shown, "b", "_"));
   for (std::size_t i = 0; i < r.a_error.ulps.counts.size(); ++i) {
-    if (i == 0)
-      csv.add("-inf");
-    else
-      csv.add(-UlpHistogram::reach + (static_cast<double>(i) - 1) / UlpHistogram::per_ulp);
-    csv.add(r.a_error.ulps.counts[i]).add(r.b_error.ulps.counts[i]).end_line();
+    const double from = -UlpHistogram::reach + (static_cast<double>(i) - 1) / UlpHistogram::per_ulp;
+    csv.add(i == 0 ? "-inf" : shortest(from)).add(r.a_error.ulps.counts[i]).add(r.b_error.ulps.counts[i]).end_line();
   }
   return csv.take();
 }
 
-/// Fields with a column in the scatter plot's table; parts of errors if they exist.
-std::vector<Field> scatter_fields(const Result& r) {
+std::string scatter_csv(const ShownTensor& shown) {
+  const Result& r = *shown.result;
   std::vector<Field> fields{Field::golden, Field::a_error, Field::b_error};
   for (const Field f : {Field::a_storage, Field::a_arithmetic, Field::b_storage, Field::b_arithmetic})
     if (has_field(r, f)) fields.push_back(f);
-  return fields;
-}
-
-std::string scatter_csv(const ShownTensor& shown) {
-  const Result& r = *shown.result;
-  const std::vector<Field> fields = scatter_fields(r);
   std::string header = shown.keys_down ? "key,column" : "row,column";
   for (const Field f : fields) header.append(",").append(about_tensor(shown, std::string(text(f).name), "_"));
   CsvText csv(header);

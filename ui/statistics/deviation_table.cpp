@@ -1,13 +1,17 @@
-// The table of the panel Statistics: every measure of a and b, the parts of storage and arithmetic, the log-sum-exp.
+// The tables of the panel Statistics: every measure of a and b, the parts of storage and arithmetic, the log-sum-exp; all tensors of
+// a backward pass, and delta, from which dS is made.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/experiment/measures.h"
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/statistics/statistics.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/table_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -97,7 +101,6 @@ constexpr std::array<ErrorPart, 2> error_parts{{
      "element, storage and arithmetic add up to the error; their means and maxima need not.",
      "output - golden of the stored"},
 }};
-bool has_parts(const Result& r) { return r.a_parts || r.b_parts; }
 /// True for measures with a line for each part.
 bool has_lines_of_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
 
@@ -120,8 +123,7 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
   const bool both = r.a_parts && r.b_parts;
   if (both) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
   explain(std::string(row.label) + ", " + part.label + ": " + part.what,
-          std::string(part.formula) + (both ? "\na / b = " + times(a / b) : "") +
-              (r.a_parts && r.b_parts ? "" : "\n–: this method stores nothing with scales"));
+          std::string(part.formula) + (both ? "\na / b = " + times(a / b) : "\n–: this method stores nothing with scales"));
 }
 
 /// The rows of the log-sum-exp: L of a and b, in the base that each stores, less golden's, natural; of a loaded output what its
@@ -135,7 +137,6 @@ constexpr std::array<LseRow, 2> lse_lines{{
      &LseError::max_abs},
     {"L rms", "The root mean square error of the stored log-sum-exp.", &LseError::rms},
 }};
-bool has_lse(const Result& r) { return !r.golden_lse.empty() && (!r.a_lse.empty() || !r.b_lse.empty()); }
 
 /// The error of a method's L; NaN where it is not known.
 double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* verdict) {
@@ -217,8 +218,78 @@ void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
 /// Minimal heights of the panel below the table, and below the rows of the log-sum-exp, to which one else scrolls.
 constexpr float least_detail = 116, least_below_lse = 300;
 
-/// Height of a row, from the height of the panel.
-float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
+/// Errors of a tensor in both methods.
+struct TensorErrors {
+  AnswerTensor tensor;
+  const Deviation &a, &b;
+};
+
+/// The tensors that have errors; dO is given.
+std::array<TensorErrors, 4> errors_of(const Result& r) {
+  const GradientDeviations &a = r.backward->a_error, &b = r.backward->b_error;
+  return {{{AnswerTensor::O, r.a_error, r.b_error},
+           {AnswerTensor::dQ, a.dq, b.dq},
+           {AnswerTensor::dK, a.dk, b.dk},
+           {AnswerTensor::dV, a.dv, b.dv}}};
+}
+
+/// A measure that the table shows of both methods.
+struct ShownMeasure {
+  const char *key, *title, *meaning;
+  double Deviation::* value;
+};
+constexpr std::array<ShownMeasure, 3> shown_measures{{
+    {"mean_abs", "mean", "The mean |error| of {}.", &Deviation::mean_abs},
+    {"max_abs", "max", "The largest |error| of {}.", &Deviation::max_abs},
+    {"rel_rms", "rel.", "RMS error of {} over the RMS of golden.", &Deviation::rel_rms},
+}};
+
+/// Name of the rule by which a method takes delta.
+const char* delta_rule(const GradMethod& method) { return method.precision.delta_from == DeltaFrom::output ? "dO.O" : "P.dP"; }
+
+void draw_delta(const Result& r) {
+  const BackwardResult& found = *r.backward;
+  const Backward& asked = r.experiment.backward;
+  const MethodNames names = method_names(r.experiment);
+  label(Face::small, colours().secondary,
+        fitted(Face::small,
+               fmt::format("delta's bias: {} {} ({}), {} {} ({})", names.a, signed_scientific(found.a_delta.bias, 3),
+                           delta_rule(asked.a), names.b_after_a, signed_scientific(found.b_delta.bias, 3), delta_rule(asked.b)),
+               ImGui::GetContentRegionAvail().x));
+  explain(
+      "The signed mean of delta - golden's delta over all queries that see a key. dO.O and P.dP are the same sum in exact "
+      "arithmetic; the first is made of the rounded O.",
+      fmt::format("largest: {} and {}\nRMS: {} and {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
+                  scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
+  const bool of_output = asked.a.precision.delta_from == DeltaFrom::output;
+  wrapped(Face::small, colours().faint,
+          fmt::format("delta_i = sum over {}: the mean of dP under the weights P, which softmax's derivative subtracts.",
+                      of_output ? "c of dO_ic O_ic" : "j of P_ij dP_ij"),
+          ImGui::GetContentRegionAvail().x);
+}
+
+/// Errors of the gradient of the sink's logit.
+void draw_sink(const BackwardResult& r, const MethodNames& names) {
+  const double golden = r.golden->dsink;
+  label(Face::small, colours().secondary,
+        fmt::format("dsink: {} {}, {} {} off", names.a, signed_scientific(r.a.dsink - golden, 3), names.b_after_a,
+                    signed_scientific(r.b.dsink - golden, 3)));
+  explain("The gradient of the sink's logit, minus golden's.",
+          fmt::format("golden {}\n{} {}\n{} {}", scientific(golden, 6), names.a, scientific(r.a.dsink, 6), names.b_after_a,
+                      scientific(r.b.dsink, 6)));
+}
+
+/// The verdict on a kernel's gradients, in the words of `attoscope judge`.
+void draw_kernel_gradients(const KernelGradientsAnswer& found) {
+  std::string text;
+  for (const std::string& s : found.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
+  const bool wrong = std::ranges::any_of(found.rounded, [](const std::optional<bool>& r) { return r && !*r; });
+  wrapped(Face::small, wrong ? colours().bad : colours().secondary,
+          text.empty() ? "Your kernel's gradients: rounded or wrong? They are being judged." : text,
+          ImGui::GetContentRegionAvail().x);
+  explain("Each element is held to its own tolerance, as attoscope judge --dq, --dk and --dv hold it.");
+  ImGui::Dummy({0, px(4)});
+}
 
 }  // namespace
 
@@ -229,7 +300,7 @@ void draw_deviations(const Frame& frame) {
   if (place_of_kernels(shown_kernel_gradients(frame.input), frame.session.view.tensor)) names.a = "your kernel";
   const float width = ImGui::GetContentRegionAvail().x;
   const Edges x = edges_of(width);
-  const float height = row_height();
+  const float height = std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20)));
   const PanelLine header = panel_line(height);
   const float y = header.at.y + (height - line_height(Face::small)) / 2;
   const float about =
@@ -245,10 +316,10 @@ void draw_deviations(const Frame& frame) {
                                "that both are held to: the same attention of the same rounded inputs, computed in fp64 or "
                                "better."),
       tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
-  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && has_lines_of_parts(row); };
+  const auto in_parts = [&](const DeviationMeasure& row) { return (r.a_parts || r.b_parts) && has_lines_of_parts(row); };
   const int least = r.backward ? 3 : 6,
             parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
-  const bool with_lse = has_lse(r) && tensor.is_output();
+  const bool with_lse = tensor.is_output() && !r.golden_lse.empty() && (!r.a_lse.empty() || !r.b_lse.empty());
   int all = static_cast<int>(deviation_measures.size()) + parts;
   const float available = ImGui::GetContentRegionAvail().y, room = available - px(least_detail);
   const int with_them = all + static_cast<int>(lse_lines.size());
@@ -260,16 +331,59 @@ void draw_deviations(const Frame& frame) {
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all)) +
                       (has_picture && room >= height * static_cast<float>(all) + px(lse_picture) ? px(lse_picture) : 0);
   ImGui::BeginChild("deviations", {width + px(12), shown}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
-  const Edges edges = edges_of(width);
   for (const DeviationMeasure& row : deviation_measures) {
-    row.form == Form::count ? draw_nonfinite(r, row, edges, width, height) : draw_row(r, row, edges, width, height);
+    row.form == Form::count ? draw_nonfinite(r, row, x, width, height) : draw_row(r, row, x, width, height);
     for (const ErrorPart& part : error_parts)
-      if (in_parts(row)) draw_part(r, row, part, edges, width, height);
+      if (in_parts(row)) draw_part(r, row, part, x, width, height);
   }
   for (const LseRow& row : lse_lines)
-    if (with_lse) draw_lse_row(r, row, head_verdict, edges, width, height);
+    if (with_lse) draw_lse_row(r, row, head_verdict, x, width, height);
   if (has_picture) draw_lse_by_query(*head_verdict->lse, frame.session.experiment.problem, width);
   ImGui::EndChild();
+}
+
+Table tensor_table(const Result& r) {
+  const auto rows = errors_of(r);
+  const MethodNames names = method_names(r.experiment);
+  std::vector<TableColumn<TensorErrors>> columns{
+      table_column<TensorErrors>({.key = "tensor"}, [](const TensorErrors& e) { return name(e.tensor); })};
+  for (const ShownMeasure& m : shown_measures)
+    for (const bool b : {false, true}) {
+      ColumnHeading heading{.key = fmt::format("{}_{}", b ? "b" : "a", m.key),
+                            .title = fmt::format("{} {}", m.title, b ? names.b_after_a : names.a),
+                            .digits = 3,
+                            .meaning = fmt::format(fmt::runtime(m.meaning), b ? "b" : "a"),
+                            .minor = b && m.value != &Deviation::mean_abs};
+      columns.push_back(table_column<TensorErrors>(std::move(heading), [b, value = m.value](const TensorErrors& e) {
+        return (b ? e.b : e.a).*value;
+      }));
+    }
+  return table_of(columns, std::span<const TensorErrors>(rows));
+}
+
+void draw_gradients(const Frame& frame) {
+  const Result& r = *frame.input.answer.result;
+  View& view = frame.session.view;
+  const Table table = tensor_table(r);
+  const auto tensors = errors_of(r);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, line = line_height(Face::mono_small) + px(6);
+  const float height = static_cast<float>(tensors.size() + 1) * line + px(13);  // headings in two lines
+  ImGui::BeginChild("tensors", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
+  const auto row = [&](std::size_t i) {
+    const std::string tensor(name(tensors[i].tensor));
+    return TableRow{.id = "tensor " + tensor,
+                    .meaning = "A click shows " + tensor + " in the picture and in the numbers below.",
+                    .chosen = tensors[i].tensor == view.tensor};
+  };
+  if (const auto clicked = draw_table("tensors", table, {.row = row})) choose_tensor(view, tensors[*clicked].tensor);
+  ImGui::EndChild();
+  offer_export({Plot::window, "tensors", at, {at.x + width, at.y + height}, [&] { return csv_text(table); }}, view,
+               frame.requests);
+  if (const KernelGradientsAnswer* const found = shown_kernel_gradients(frame.input)) draw_kernel_gradients(*found);
+  draw_delta(r);
+  if (r.experiment.problem.sink) draw_sink(*r.backward, method_names(r.experiment));
+  ImGui::Dummy({0, px(4)});
 }
 
 }  // namespace attoscope::ui

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/experiment/rules.h"
-#include "ui/statistics/traffic.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -11,20 +11,15 @@ namespace attoscope::ui {
 namespace {
 
 constexpr long long most_cells = 1 << 14;
-constexpr double seconds_a_loop = 8;  ///< duration of the whole loop when played
 
 /// Sizes and counts of query blocks and key tiles.
 struct LoopBlocks {
   int n, n_k, rows, keys, blocks, tiles;
-
-  explicit LoopBlocks(const Experiment& e)
-      : n(e.problem.n),
-        n_k(key_count(e.problem)),
-        rows(std::min(e.a.block_q, n)),
-        keys(std::min(e.a.block_k, n_k)),
-        blocks(tile_count(n, rows)),
-        tiles(tile_count(n_k, keys)) {}
 };
+LoopBlocks loop_blocks(const Experiment& e) {
+  const int n = e.problem.n, n_k = key_count(e.problem), rows = std::min(e.a.block_q, n), keys = std::min(e.a.block_k, n_k);
+  return {n, n_k, rows, keys, tile_count(n, rows), tile_count(n_k, keys)};
+}
 
 /// Layout of the picture.
 struct Places {
@@ -150,17 +145,11 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const LoopBl
   }
 }
 
-/// "8.45 kB: O, l, m", stored to HBM after this step, or "".
-std::string stored_text(const LoopPicture& picture, int at) {
-  const double bytes = picture.steps[static_cast<std::size_t>(at)].stored;
-  if (bytes == 0) return "";
-  return bytes_text(bytes) + (picture.order == LoopOrder::keys_outside ? ": O, l, m" : ": O, log-sum-exp");
-}
-
 /// An arrow from the chip to HBM, and the text of the stored bytes.
 void draw_stored(const LoopPicture& picture, int at, const Places& p) {
-  const std::string text = stored_text(picture, at);
-  if (text.empty()) return;
+  const double bytes = picture.steps[static_cast<std::size_t>(at)].stored;
+  if (bytes == 0) return;
+  const std::string text = bytes_text(bytes) + (picture.order == LoopOrder::keys_outside ? ": O, l, m" : ": O, log-sum-exp");
   const float y = p.chip.y + p.chip_size.y - px(4) - p.text / 2;
   draw_arrow({p.chip.x + px(6), y}, {p.chip.x - px(22), y}, colours().golden);
   draw_text({p.chip.x + px(10), y - p.text / 2}, Face::small, colours().text,
@@ -176,22 +165,18 @@ std::string moved(const LoopPicture& picture, int at) {
 
 }  // namespace
 
-LoopOrder loop_order(Algorithm algorithm) {
-  return algorithm == Algorithm::flash1 ? LoopOrder::keys_outside : LoopOrder::queries_outside;
-}
-
-void refresh_loop(LoopPicture& picture, const Experiment& experiment, LoopOrder order) {
-  if (picture.order == order && picture.experiment == experiment && (picture.too_many || !picture.steps.empty())) return;
+void refresh_loop(LoopPicture& picture, const Experiment& experiment) {
+  if (picture.experiment == experiment && (picture.too_many || !picture.steps.empty())) return;
   picture.experiment = experiment;
-  picture.order = order;
+  picture.order = experiment.a.algorithm == Algorithm::flash1 ? LoopOrder::keys_outside : LoopOrder::queries_outside;
   picture.too_many = loop_cells(experiment) > most_cells;
-  picture.steps = picture.too_many ? std::vector<LoopStep>{} : loop_steps(experiment, order);
+  picture.steps = picture.too_many ? std::vector<LoopStep>{} : loop_steps(experiment, picture.order);
 }
 
 std::string loop_sentence(const LoopPicture& picture, int at) {
   if (picture.steps.empty())
     return picture.too_many ? "There are too many tiles for a picture: make them larger." : "No query sees a key.";
-  const LoopBlocks g(picture.experiment);
+  const LoopBlocks g = loop_blocks(picture.experiment);
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
   const char* const loads = queries ? (s.outer_begins ? "loads Q, K, V" : "loads K, V")
@@ -202,7 +187,7 @@ std::string loop_sentence(const LoopPicture& picture, int at) {
 }
 
 std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
-  const LoopBlocks g(picture.experiment);
+  const LoopBlocks g = loop_blocks(picture.experiment);
   FigurePanel tiles, moved_bytes;
   tiles.title = loop_sentence(picture, at);
   tiles.x = number_axis("key tile"), tiles.y = number_axis("query block");
@@ -213,9 +198,6 @@ std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
   h.diverging = false;
   h.range = static_cast<double>(picture.steps.size());
   h.label = "step in which the tile of S is on chip";
-  moved_bytes.x = number_axis("step"), moved_bytes.y = number_axis("moved between HBM and chip");
-  moved_bytes.x.whole = true;
-  moved_bytes.y.unit = "B";
   Series moves = series_of("so far", Ink::a, Shape::line);
   for (std::size_t i = 0; i <= static_cast<std::size_t>(at); ++i) {
     const LoopStep& s = picture.steps[i];
@@ -224,8 +206,8 @@ std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
     moves.x.push_back(static_cast<double>(i + 1));
     moves.y.push_back(s.bytes);
   }
-  moved_bytes.x.min = 0, moved_bytes.x.max = static_cast<double>(picture.steps.size() + 1);
-  moved_bytes.y.min = 0, moved_bytes.y.max = 1.05 * picture.steps.back().bytes;
+  moved_bytes.x = {.label = "step", .whole = true, .min = 0, .max = static_cast<double>(picture.steps.size() + 1)};
+  moved_bytes.y = {.label = "moved between HBM and chip", .unit = "B", .min = 0, .max = 1.05 * picture.steps.back().bytes};
   moved_bytes.series = {std::move(moves)};
   return {std::move(tiles), std::move(moved_bytes)};
 }
@@ -236,7 +218,7 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
     draw_text({from.x + size.x / 2, from.y + size.y / 2}, Face::label, colours().secondary, loop_sentence(picture, 0), 0.5f);
     return;
   }
-  const LoopBlocks g(picture.experiment);
+  const LoopBlocks g = loop_blocks(picture.experiment);
   const Places p = places(from, size);
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const std::string_view outside = "Q, K, V, O in HBM; between them S, of which one tile exists at a time";
@@ -250,7 +232,7 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
   draw_stored(picture, at, p);
 }
 
-bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width) {
+bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, float width) {
   const int last = std::max(0, static_cast<int>(picture.steps.size()) - 1), before = at;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   if (transport_button("###loop first", TransportIcon::first, false)) at = 0;
@@ -259,7 +241,6 @@ bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, dou
   if (transport_button("###loop play", playing ? TransportIcon::pause : TransportIcon::play, playing)) {
     playing = !playing;
     if (playing && at == last) at = 0;
-    next = ImGui::GetTime() + seconds_a_loop / (last + 1);
   }
   explain("Goes through the whole loop.");
   ImGui::SameLine();
@@ -274,11 +255,6 @@ bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, dou
   explain("The blocks of queries and the tiles of keys that they meet.");
   const float y = here.y + (px(control_height) - line_height(Face::mono)) / 2;
   draw_text({here.x - left + width + px(6), y}, Face::mono, colours().text, digits, 1);
-  if (playing && ImGui::GetTime() >= next) {
-    at = std::min(last, at + 1);
-    next += seconds_a_loop / (last + 1);
-    playing = at < last;
-  }
   at = std::clamp(at, 0, last);
   return at != before;
 }

@@ -130,16 +130,10 @@ void draw_hardware(const PanelInput& input, float width) {
           "ulp = |kernel - emulation| / ulp(|emulation|),\nno ulp finer than at 1 % of its RMS");
 }
 
-/// Reason why no GPU can be checked; "": one can.
-std::string why_no_gpu(const PanelInput& input) {
-  for (const DeviceEntry& device : input.choices.devices)
-    if (device.spec.starts_with("cuda")) return device.reason;
-  return "There is no GPU here.";
-}
-
 /// Button that checks this machine's GPU.
 void draw_gpu_button(const Session& session, const PanelInput& input, float width, Requests& requests) {
-  const std::string why = why_no_gpu(input);
+  const auto gpu = std::ranges::find_if(input.choices.devices, [](const DeviceEntry& d) { return d.spec.starts_with("cuda"); });
+  const std::string why = gpu == input.choices.devices.end() ? "There is no GPU here." : gpu->reason;
   ImGui::BeginDisabled(!why.empty() || input.answering.gpu_check);
   if (push_button("check GPU###check gpu", false, {width, px(21)})) requests.side.gpu_check = session.device;
   ImGui::EndDisabled();
@@ -253,20 +247,16 @@ void draw_answer(Session& session, const Invariance& answer) {
     session.experiment.b = method(*clicked);
 }
 
-/// The answer to the current question; null: not known.
-const Invariance* known_answer(const PanelInput& input, const Experiment& asked) {
-  const Invariance* const known = input.side.invariance.get();
-  return known != nullptr && known->experiment == invariance_question(asked) ? known : nullptr;
-}
-
 void draw_schedules(Session& session, const PanelInput& input, Requests& requests) {
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({0, px(4)});
   if (const std::string why = why_no_schedules(session.experiment.a); !why.empty())
     return wrapped(Face::label, "There are no schedules: " + why + ".", width);
-  if (const Invariance* const answer = known_answer(input, session.experiment)) return draw_answer(session, *answer);
+  const Experiment asked = invariance_question(session.experiment);
+  if (const Invariance* const known = input.side.invariance.get(); known != nullptr && known->experiment == asked)
+    return draw_answer(session, *known);
   label(Face::label, colours().secondary, "computing a under every schedule ...");
-  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = invariance_question(session.experiment);
+  if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = asked;
 }
 
 /// Runs of dQ; requests them if unknown, and a click on a line makes its order a's.

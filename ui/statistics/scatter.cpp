@@ -242,11 +242,6 @@ void draw_dots(ImDrawList* list, const Series& s, Colour colour) {
   }
 }
 
-void draw_line(ImDrawList* list, const Series& s, Colour colour) {
-  const std::vector<ImVec2> corners = on_screen(s);
-  list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colour, 0, px(1.2f));
-}
-
 /// Title of the plot, and at the right the legend of its line.
 void draw_title(ImVec2 at, float width, const ShownTensor& shown) {
   const Format& format = shown.result->experiment.format;
@@ -258,23 +253,14 @@ void draw_title(ImVec2 at, float width, const ShownTensor& shown) {
   ImGui::GetWindowDrawList()->AddLine({left - px(20), y}, {left - px(4), y}, colours().text, px(1.2f));
 }
 
-/// Reason why there are no points; empty: there are.
-std::string why_no_points(const ScatterPoints& m) {
-  if (has_points(m)) return {};
-  return m.a_exact + m.b_exact > 0 ? "All finite values are exact." : "Every error is NaN or infinite.";
-}
-
 }  // namespace
 
 FigurePanel ulps_panel(const Result& r) {
   const MethodNames names = method_names(r.experiment);
   FigurePanel p;
-  p.x = number_axis("signed error in ulps of " + name(r.experiment.format));
-  p.x.min = -(UlpHistogram::reach + 1.0 / UlpHistogram::per_ulp);
-  p.x.max = -*p.x.min;
-  p.y = number_axis("share of elements", true);
-  p.y.min = least_share;
-  p.y.max = 1.2;
+  const double reach = UlpHistogram::reach + 1.0 / UlpHistogram::per_ulp;
+  p.x = {.label = "signed error in ulps of " + name(r.experiment.format), .min = -reach, .max = reach};
+  p.y = {.label = "share of elements", .log = true, .min = least_share, .max = 1.2};
   const int together = bins_together(r.experiment.format);
   p.series = {shares_of(names.b_after_a, Ink::b, r.b_error.ulps, together),
               shares_of(names.a, Ink::a, r.a_error.ulps, together)};
@@ -349,13 +335,19 @@ void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& reque
   if (!begin_plot(frame, {room.x, height})) return;
   ImDrawList* list = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
-  for (const Series& s : p.series)
-    if (s.shape == Shape::dots)
+  for (const Series& s : p.series) {
+    if (s.shape == Shape::dots) {
       draw_dots(list, s, faded(s.ink == Ink::a ? colours().a : colours().b, 0.8f));
-    else
-      draw_line(list, s, colours().text);
+      continue;
+    }
+    const std::vector<ImVec2> corners = on_screen(s);
+    list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colours().text, 0, px(1.2f));
+  }
   const ImVec2 plot = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  const std::string why = fitted(Face::label, why_no_points(state), size.x - px(8));
+  const char* const reason = has_points(state)                   ? ""
+                             : state.a_exact + state.b_exact > 0 ? "All finite values are exact."
+                                                                 : "Every error is NaN or infinite.";
+  const std::string why = fitted(Face::label, reason, size.x - px(8));
   draw_text(list, {plot.x + size.x / 2, plot.y + size.y / 2 - line_height(Face::label)}, Face::label, colours().secondary, why,
             0.5f);
   ImPlot::PopPlotClipRect();

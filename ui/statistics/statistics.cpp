@@ -33,17 +33,13 @@ Verdict verdict_of(const KernelGradientsAnswer& found, std::size_t place) {
   return {Verdict::Tone::bad, tensor + " is wrong", found.sentences[0]};
 }
 
-/// Place of the tensor on show among a kernel's gradients; none: it is a's.
-std::optional<std::size_t> kernels_place(const Frame& frame) {
-  return place_of_kernels(shown_kernel_gradients(frame.input), frame.session.view.tensor);
-}
-
 /// The verdict on the tensor on show; dO is given, so that there is none.
 Verdict verdict_of(const Frame& frame) {
   const ShownTensor& shown = on_show(frame);
   if (shown.name == name(AnswerTensor::dO))
     return {Verdict::Tone::plain, "dO is given", "golden, a and b take the same numbers"};
-  if (const auto place = kernels_place(frame)) return verdict_of(*shown_kernel_gradients(frame.input), *place);
+  const KernelGradientsAnswer* const found = shown_kernel_gradients(frame.input);
+  if (const auto place = place_of_kernels(found, frame.session.view.tensor)) return verdict_of(*found, *place);
   Verdict v = verdict(*shown.result);
   const bool says_tensor = !shown.is_output() || shows_pairs(frame.session.view, shown.result->experiment);
   if (says_tensor) v.headline = fmt::format("{}: {}", shown.name, v.headline);
@@ -70,19 +66,15 @@ void draw_verdict_headline(const Verdict& v) {
             fitted(face, v.headline, header.width));
 }
 
-/// "512 of 16384 rows"; of dK and dV keys.
-std::string computed_part(const ShownTensor& shown) {
-  if (!shown.keys_down) return rows_text(*shown.result);
-  return fmt::format("{} of {} keys", shown.result->rows.size(), shown.result->experiment.problem.n);
-}
-
 /// Sentence of the verdict, and at the right the progress of the answer.
 void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const PanelInput& input) {
   const Result& result = *shown.result;
   const PanelLine second = panel_line(px(24));
   const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
   const bool stale = is_stale(input);
-  const std::string tail = stale ? "computing" : part ? computed_part(shown) : "";
+  const std::string computed =
+      shown.keys_down ? fmt::format("{} of {} keys", result.rows.size(), result.experiment.problem.n) : rows_text(result);
+  const std::string tail = stale ? "computing" : part ? computed : "";
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
   if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
@@ -267,14 +259,7 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
                frame.requests);
 }
 
-/// Plot below the chosen one in a high panel.
-std::optional<Detail> plot_under(Detail chosen) {
-  if (chosen == Detail::ulps) return Detail::scatter;
-  if (chosen == Detail::scatter) return Detail::ulps;
-  return {};
-}
-
-/// The panel below the table, and the buttons that choose it.
+/// The panel below the table, and the buttons that choose it. A high panel has both plots of the tensor, the chosen one first.
 void draw_lower(const Frame& frame) {
   static constexpr EnumArray<Detail, Choice> choices{{
       {"ulps", "The frequency of each signed error, in ulps of the main format."},
@@ -288,11 +273,11 @@ void draw_lower(const Frame& frame) {
   segmented("detail", choices, frame.session.view.detail);
   constexpr float plot_height = 310;
   const Detail shown = frame.session.view.detail;
-  const std::optional<Detail> under = plot_under(shown);
   const float room = ImGui::GetContentRegionAvail().y;
-  const bool both = under && room >= px(2 * plot_height);
+  const bool both = is_of_tensor(shown) && room >= px(2 * plot_height);
   draw_saved_detail(shown, both ? px(plot_height) : room, frame);
-  if (both) draw_saved_detail(*under, ImGui::GetContentRegionAvail().y, frame);
+  if (both)
+    draw_saved_detail(shown == Detail::ulps ? Detail::scatter : Detail::ulps, ImGui::GetContentRegionAvail().y, frame);
 }
 
 }  // namespace

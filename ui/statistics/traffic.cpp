@@ -1,5 +1,4 @@
 // Bytes between HBM and the chip: bars to scale, on-chip memory of a step, and the roofline.
-#include "ui/statistics/traffic.h"
 
 #include <fmt/format.h>
 
@@ -67,18 +66,14 @@ void draw_bars(const TrafficOfAll& all, std::span<const TrafficOf> backward, Roo
   ImGui::SetCursorScreenPos(at);
 }
 
-/// "between HBM and chip, 2 B each", or bytes with scales if a stores with scales.
-std::string caption_of(const Result& r) {
-  const std::string stored = stored_bytes_text(r.experiment);
-  if (stored.empty()) return fmt::format("between HBM and chip, {} B each", r.traffic.element_bytes);
-  return fmt::format("{} B with scales, others {} B", stored, r.traffic.element_bytes);
-}
-
 /// Caption of the numbers, and the button of the loop.
 void draw_caption(const Result& r, bool& shows_loop) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // the save button is at the right
-  draw_text({at.x, at.y + px(2)}, Face::small, colours().faint, fitted(Face::small, caption_of(r), width - button - px(8)));
+  const std::string stored = stored_bytes_text(r.experiment);
+  const std::string caption = stored.empty() ? fmt::format("between HBM and chip, {} B each", r.traffic.element_bytes)
+                                             : fmt::format("{} B with scales, others {} B", stored, r.traffic.element_bytes);
+  draw_text({at.x, at.y + px(2)}, Face::small, colours().faint, fitted(Face::small, caption, width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
   toggle("loop", shows_loop, button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
@@ -99,7 +94,7 @@ int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) 
 void draw_loop(TrafficState& state, const Result& r, const View& view) {
   if (!state.loop) state.loop = std::make_shared<LoopPicture>();
   LoopPicture& picture = *state.loop;
-  refresh_loop(picture, r.experiment, loop_order(r.experiment.a.algorithm));
+  refresh_loop(picture, r.experiment);
   const int at = loop_step_of(picture, r, view);
   ImGui::Dummy({0, px(4)});
   wrapped(Face::small, colours().secondary, loop_sentence(picture, at), ImGui::GetContentRegionAvail().x);
@@ -218,16 +213,9 @@ struct Counted {
 
 Counted counted(const Experiment& e, const Traffic& t) {
   const Problem& p = e.problem;
-  Counted c{static_cast<double>(p.n),
-            static_cast<double>(key_count(p)),
-            static_cast<double>(p.d),
-            static_cast<double>(value_columns(p)),
-            static_cast<double>(t.element_bytes),
-            stored_bytes(e, ScaledTensor::Q),
-            stored_bytes(e, ScaledTensor::K),
-            stored_bytes(e, ScaledTensor::V),
-            0,
-            0};
+  Counted c{};
+  c.n = p.n, c.n_k = key_count(p), c.d = p.d, c.d_v = value_columns(p), c.size = t.element_bytes;
+  c.Q = stored_bytes(e, ScaledTensor::Q), c.K = stored_bytes(e, ScaledTensor::K), c.V = stored_bytes(e, ScaledTensor::V);
   const double key = c.d * c.K + c.d_v * c.V;
   c.query_rows = (t.flash1 - c.n_k * key) / (c.d * c.Q + (2 * c.d_v + 4) * c.size);
   c.key_rows = (t.flash2 - c.n * (c.d * c.Q + (c.d_v + 1) * c.size)) / key;

@@ -1,4 +1,4 @@
-/// The panels of the Sweep workspace.
+/// The Sweep workspace: data of its pictures, lines, ranges, ticks, colours; the sweep in words; its panels.
 #pragma once
 
 #include <array>
@@ -7,15 +7,78 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "kernels/experiment/result.h"
 #include "kernels/experiment/table.h"
+#include "ui/frame/figure_panel.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/sweep_answer.h"
+#include "ui/frame/sweep_lines.h"  // IWYU pragma: export
 #include "ui/picture/picture_frame.h"
 #include "ui/session/session.h"
-#include "ui/sweep/series.h"
 
 namespace attoscope::ui {
+
+/// Cells with the smallest and the largest mean, and counts.
+struct SweepExtremes {
+  std::size_t least = 0, largest = 0;        ///< indices of `SweepTable::cells`
+  std::size_t known = 0, below_one = 0;      ///< number of finite means, and of means below 1
+  double largest_size = 0, least_above = 0;  ///< largest |mean|; smallest mean above 0, or 0
+  int decimals = -1;                         ///< decimals of the means, if all sizes allow them; negative: exponents
+};
+SweepExtremes extremes(const SweepTable& table);
+
+/// A mean, or a number of its unit, in the format of the table: "0.511", "4.96e-4"; with `more` additional digits.
+std::string mean_text(const SweepExtremes& extremes, double number, int more = 0);
+
+/// Data of all pictures, updated once for a table.
+struct SweepDrawing : SweepLines {
+  std::shared_ptr<const SweepTable> table;
+  SweepAxes axes;  ///< wanted by the plan
+  SweepExtremes extremes;
+  std::array<std::string, 2> longest;  ///< longest name of a value of each parameter
+};
+
+/// Updates the drawing; true if it changed.
+bool refresh(SweepDrawing& drawing, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan);
+
+/// The combination of a cell, by its index.
+SweepPlace place_of(const SweepTable& table, std::size_t cell);
+/// Cell of a combination; null if out of range.
+const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place);
+
+/// The table as CSV with numbers in full.
+std::string sweep_csv(const SweepTable& table);
+
+// --- words ----------------------------------------------------------------------------------------------------------------
+
+/// Headline and sentence of a sweep's result.
+struct SweepWords {
+  std::string headline, sentence;
+};
+SweepWords sweep_words(const SweepView& sweep, const SweepPlan& plan, const SweepExtremes& extremes);
+
+/// "   12 of 21 points, 3.4 s left".
+std::string progress_text(const SweepProgress& progress);
+
+/// "block_k 64, format bf16".
+std::string place_text(const SweepTable& table, const SweepPlace& place);
+
+/// The experiment in one line, without the plan's parameters: "flash2 hw against three_pass base_eager, bf16, N 1024, ..."
+std::string fixed_text(const Experiment& experiment, const SweepPlan& plan);
+
+/// Notation of values: "16,32,64", "16:64:16", "16:64:x2".
+enum class ValueForm { list, linear, doubling };
+ValueForm form_of(std::string_view values);
+
+/// The same first and last value in another notation; a list holds all of `values`. For a range the values must be numbers.
+std::string in_form(ValueForm form, const std::vector<std::string>& values);
+
+/// A list without one of its values.
+std::string without(const std::vector<std::string>& values, std::size_t removed);
+
+// --- panels ----------------------------------------------------------------------------------------------------------------
 
 /// Drawing of the sweep, and typed texts.
 struct SweepState {
@@ -59,23 +122,12 @@ struct ReadyPlan {
 std::span<const ReadyPlan> ready_plans();
 /// The plan, with the spread of the current one.
 SweepPlan plan_of(const ReadyPlan& ready, const SweepPlan& before);
-/// A button with a menu of the ready-made plans.
-void ready_plans_button(const SweepScene& scene, float width);
-/// A searchable list of all parameters; true if it changed the choice.
-bool pick_parameter(const SweepScene& scene, const char* label, VariedParameter& varied, bool may_be_none, float width);
 
-/// Result in words, progress, and buttons that run, pause and cancel.
-void draw_sweep_header(const SweepScene& scene);
 /// The picture of the plan, in the rest of the panel.
 void draw_sweep_picture(const SweepScene& scene);
-/// The two kinds of picture, each in a box.
+/// Its lines in a box.
 void draw_sweep_lines(const SweepScene& scene, const Box& box);
-void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
-/// All combinations, one line each.
-void draw_sweep_rows(const SweepScene& scene);
 
-/// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore, where it may.
-void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box);
 
 /// Next action of the run button; none without a valid plan.
 SweepRequest next_request(const SweepProgress& progress);

@@ -44,31 +44,21 @@ Colouring colouring_of(const SweepDrawing& d) {
   const bool is_signed = e.known > 0 && d.table->cells[e.least].mean < 0;
   const auto end = static_cast<float>(std::clamp(automatic_range(e.largest_size), 1e-37, 3e38));
   const float knee = e.least_above > 0 ? std::max(static_cast<float>(e.least_above), end / 3000) : end / 300;
-  return {.diverging = is_signed, .log = d.log_y, .range = end, .knee = knee, .theme = colours().theme};
+  return {.diverging = is_signed, .log = d.axes.log_y, .range = end, .knee = knee, .theme = colours().theme};
 }
 
-/// Draws as many names along an axis as fit: `place(i)` is the position of name i, `room` its length.
-template <class Place, class Room, class Draw>
-void draw_names(const std::vector<std::string>& names, Place place, Room room, Draw draw) {
-  float free = -1e30f;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const float at = place(i), half = room(names[i]) / 2;
-    if (at - half < free) continue;
-    free = at + half + px(4);
-    draw(at, names[i]);
-  }
-}
-
+/// Draws as many names along both axes as fit.
 void draw_axes(const SweepTable& t, const Box& map) {
   const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),
               cell_y = (map.max.y - map.min.y) / static_cast<float>(t.across()), line = line_height(Face::mono_small);
-  draw_names(
-      t.axes[0].names, [&](std::size_t i) { return map.min.x + (static_cast<float>(i) + 0.5f) * cell_x; },
-      [](const std::string& name) { return text_width(Face::mono_small, name); },
-      [&](float x, const std::string& name) {
-        draw_text({x, map.max.y + px(4)}, Face::mono_small, colours().secondary, name, 0.5f);
-      });
-  float lowest = 1e30f;
+  float free = -1e30f, lowest = 1e30f;
+  for (std::size_t i = 0; i < t.axes[0].names.size(); ++i) {
+    const std::string& name = t.axes[0].names[i];
+    const float x = map.min.x + (static_cast<float>(i) + 0.5f) * cell_x, half = text_width(Face::mono_small, name) / 2;
+    if (x - half < free) continue;
+    free = x + half + px(4);
+    draw_text({x, map.max.y + px(4)}, Face::mono_small, colours().secondary, name, 0.5f);
+  }
   for (std::size_t j = 0; j < t.across(); ++j) {
     const float y = map.max.y - (static_cast<float>(j) + 0.5f) * cell_y;
     if (y + line / 2 > lowest) continue;
@@ -181,14 +171,6 @@ void draw_equal(const SweepDrawing& d) {
   draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours().faint, "equal errors");
 }
 
-/// Names of the lines above marks, which have no ends.
-void draw_line_names(const SweepScene& s, ImVec2 at, float width) {
-  std::vector<LegendName> names;
-  for (const Series& line : s.state.drawing.panel.series) names.push_back(legend_name(line, false));
-  for (LegendName& name : names) name.mark = CurveMark::dot, name.what.clear();
-  draw_legend(at, width, names);
-}
-
 /// The caption under the plot: the first parameter, or what is measured.
 std::string caption_of(const SweepDrawing& d) {
   const FigureAxis& across = d.panel.x.categories.empty() ? d.panel.x : d.panel.y;
@@ -197,7 +179,14 @@ std::string caption_of(const SweepDrawing& d) {
          (d.left_out > 0 ? fmt::format("; {} of {} lines, evenly chosen", shown, shown + d.left_out) : "");
 }
 
-}  // namespace
+/// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore, where it may.
+void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
+  const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
+  if (!over || cell == nullptr) return;
+  s.state.pointing = place;
+  if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
+  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell));
+}
 
 void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   const SweepTable& t = *s.state.drawing.table;
@@ -232,13 +221,7 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   if (under) point_at(s, SweepPlace{under->column, static_cast<int>(p.rows) - 1 - under->row}, true, pressed, map);
 }
 
-void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
-  const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
-  if (!over || cell == nullptr) return;
-  s.state.pointing = place;
-  if (clicked && s.opens && cell->count > 0) s.requests.open_point = place;
-  draw_note(box, ImGui::GetIO().MousePos, note(s, *place, *cell));
-}
+}  // namespace
 
 void draw_sweep_picture(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
@@ -260,7 +243,12 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const SweepTable& t = *d.table;
   const bool names = has_categories(t), named = d.panel.series.size() > 1;
   const float width = box.max.x - box.min.x, header = names && named ? px(20) : 0;
-  if (header > 0) draw_line_names(s, box.min, width);
+  if (header > 0) {  // marks have no ends for names
+    std::vector<LegendName> above;
+    for (const Series& line : d.panel.series) above.push_back(legend_name(line, false));
+    for (LegendName& name : above) name.mark = CurveMark::dot, name.what.clear();
+    draw_legend(box.min, width, above);
+  }
   PanelLook look{.id = "points"};
   if (!names) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel

@@ -1,4 +1,4 @@
-// Editor of the plan: varied parameters, measure, seeds.
+// Editor of the plan: varied parameters, measure, seeds; and the ready-made plans.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +17,33 @@ namespace attoscope::ui {
 
 namespace {
 
+constexpr std::array<ReadyPlan, 9> ready{{
+    {"tile size", "Which tile size?",
+     "The error over the keys of a tile, beside the baseline's: under many policies larger tiles mean longer chains of rounded "
+     "sums.",
+     "block_k", "16:1024:x2", "", "", 5, "mean_abs", SweepRelation::absolute, true, false},
+    {"format", "Which format?",
+     "The error relative to the output for every usual format: each mantissa bit halves it, unless the range ends first.",
+     "format", "e4m3,e5m2,fp16,bf16,tf32,fp32", "", "", 3, "mean_abs", SweepRelation::golden, true, false},
+    {"bits", "How many mantissa bits?",
+     "Each bit halves a rounding error: where the slope changes, the error has another cause.", "mantissa_bits", "2:16", "", "",
+     3, "mean_abs", SweepRelation::absolute, true, false},
+    {"statement", "Where does the paper's statement turn?",
+     "Flash's error over three-pass attention's under every policy and format: below 1, Flash has the smaller error.", "policy",
+     "hw,tile,eager,all_tile,all_direct", "format", "bf16,fp16", 5, "mean_abs", SweepRelation::ratio, true, false},
+    {"length", "What does length do?", "The ratio of the two errors over N, a line for each policy.", "n", "64:1024:x2",
+     "policy", "hw,tile,eager,all_tile", 3, "mean_abs", SweepRelation::ratio, true, false},
+    {"tile shape", "Square or long tiles?", "Tiles of one area and five shapes, query rows x keys.", "tile",
+     "16x256,32x128,64x64,128x32,256x16", "", "", 5, "mean_abs", SweepRelation::absolute, false, false},
+    {"bits and length", "Bits and length",
+     "A map of the error over mantissa bits and N: how many bits a longer sequence needs.", "n", "64:1024:x2", "mantissa_bits",
+     "4:12", 2, "mean_abs", SweepRelation::golden, true, true},
+    {"one step", "What does one step cost?", "Only the running output in four formats; the other steps follow the policy.",
+     "a.O", "exact,fp32,fp16,bf16", "", "", 5, "mean_abs", SweepRelation::absolute, true, false},
+    {"stale max", "How stale may the max be?", "Rescales of a row over flash4's threshold tau.", "tau", "0,1,2,4,8,16",
+     "algorithm", "flash4", 3, "rescales", SweepRelation::absolute, false, false},
+}};
+
 constexpr EnumArray<ValueForm, Choice> forms{{
     {"list", "A list of values separated by commas."},
     {"linear", "FIRST:LAST:STEP, from the first to the last in equal steps."},
@@ -26,6 +53,11 @@ constexpr EnumArray<SweepSubject, Choice> subjects{{
     {"a", "The error of method a, from golden; b is drawn beside it where one parameter is varied."},
     {"b", "The error of method b, from golden."},
     {"a − b", "The difference of the two outputs, a - b, whatever golden is."},
+}};
+constexpr EnumArray<SweepRelation, Choice> relations{{
+    {"absolute", "The value itself, in the output's unit or in ulps."},
+    {"/ golden", "Divided by the RMS of the golden output, so that inputs and N can be compared."},
+    {"a / b", "The error of a over the error of b: below 1, a has the smaller one."},
 }};
 constexpr EnumArray<SeedSpread, Choice> spreads{{
     {"std", "Bars reach one standard deviation over the seeds (n − 1); on a log axis never below the least seed."},
@@ -99,6 +131,86 @@ const SweepParameter* parameter(const SweepScene& s, const std::string& key) {
   return at == s.sweep().offer->parameters.end() ? nullptr : &*at;
 }
 
+bool fits(const SweepParameter& p, const std::string& search) {
+  return in_small_letters(p.key + " " + p.title + " " + p.what + " " + p.group).find(in_small_letters(search)) !=
+         std::string::npos;
+}
+
+/// The parameter that Enter takes: that of the typed key, else the first whose key begins so, else the first that fits.
+const SweepParameter* best_fit(const std::vector<SweepParameter>& all, const std::string& search) {
+  const std::string typed = in_small_letters(search);
+  const SweepParameter* best = nullptr;
+  int rank = 3;
+  for (const SweepParameter& p : all) {
+    const std::string key = in_small_letters(p.key);
+    const int of = key == typed ? 0 : key.starts_with(typed) ? 1 : fits(p, search) ? 2 : 3;
+    if (of < rank) best = &p, rank = of;
+  }
+  return best;
+}
+
+/// A parameter: key and title. True if it was clicked.
+bool parameter_entry(const SweepParameter& p, bool chosen) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = px(22), key_width = px(128), width = px(400);
+  const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
+  explain(p.what, "for instance " + p.key + " = " + p.example);
+  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono,
+            chosen ? colours().accent : colours().text, p.key);
+  draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
+            fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
+  return pressed;
+}
+
+/// Search field; Enter takes the first match.
+bool search_field(std::string& search) {
+  const WithField f(Face::label);
+  if (ImGui::IsWindowAppearing()) {
+    search.clear();
+    ImGui::SetKeyboardFocusHere();
+  }
+  ImGui::SetNextItemWidth(px(400));
+  const bool entered = ImGui::InputTextWithHint("##search", "find a parameter", &search, ImGuiInputTextFlags_EnterReturnsTrue);
+  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
+  explain("Part of a name, a group or an explanation. Enter takes the parameter of this name, else the first that fits.");
+  return entered;
+}
+
+/// A searchable list of all parameters; true if it changed the choice.
+bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& varied, bool may_be_none, float width) {
+  const WithField f(Face::mono);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {std::numeric_limits<float>::max(), px(520)});
+  if (!begin_combo(name, varied.key.empty() ? "none" : varied.key, width)) {
+    explain(may_be_none ? "A second parameter: every value of the first is computed with every value of it."
+                        : "The parameter that is varied; everything else of the experiment stays as it is.");
+    return false;
+  }
+  std::string& search = s.state.search;
+  const bool entered = search_field(search);
+  bool changed = false, first = true;
+  if (may_be_none && search.empty()) {
+    if (ImGui::Selectable("none", varied.key.empty())) changed = !varied.key.empty(), varied = {};
+    explain("One parameter alone.");
+  }
+  std::string group;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(2)});
+  if (s.sweep().offer) {
+    const SweepParameter* const taken = entered ? best_fit(s.sweep().offer->parameters, search) : nullptr;
+    for (const SweepParameter& p : s.sweep().offer->parameters) {
+      if (!fits(p, search)) continue;
+      if (group != p.group) section(in_capitals(group = p.group));
+      first = false;
+      if (!parameter_entry(p, varied.key == p.key) && taken != &p) continue;
+      ImGui::CloseCurrentPopup();
+      if (varied.key != p.key) varied = {p.key, p.example}, changed = true;
+    }
+  }
+  ImGui::PopStyleVar();
+  if (first && !search.empty()) label(Face::label, colours().secondary, "No parameter has this name.");
+  ImGui::EndCombo();
+  return changed;
+}
+
 /// A parameter, and its values as a list or a range, with the result as chips.
 void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
   ImGui::PushID(index == 0 ? "first" : "second");
@@ -138,20 +250,13 @@ void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, float width) 
   ImGui::BeginDisabled(!of_method || plan.relation == SweepRelation::ratio);
   segmented("subject", subjects, plan.subject, width);
   ImGui::EndDisabled();
-  std::vector<std::pair<SweepRelation, Choice>> relations{
-      {SweepRelation::absolute, {"absolute", "The value itself, in the output's unit or in ulps."}}};
-  if (has_unit)
-    relations.push_back({SweepRelation::golden,
-                         {"/ golden", "Divided by the RMS of the golden output, so that inputs and N can be compared."}});
-  relations.push_back({SweepRelation::ratio, {"a / b", "The error of a over the error of b: below 1, a has the smaller one."}});
-  std::vector<Choice> choices;
-  int relation = 0;
-  for (std::size_t i = 0; i < relations.size(); ++i) {
-    choices.push_back(relations[i].second);
-    if (relations[i].first == plan.relation) relation = static_cast<int>(i);
-  }
+  bool is_ratio = plan.relation == SweepRelation::ratio;
+  const std::array without_unit{relations[SweepRelation::absolute], relations[SweepRelation::ratio]};
   ImGui::BeginDisabled(!of_method);
-  if (segmented("relation", choices, relation, width)) plan.relation = relations[static_cast<std::size_t>(relation)].first;
+  if (has_unit)
+    segmented("relation", relations, plan.relation, width);
+  else if (segmented("relation", without_unit, is_ratio, width))
+    plan.relation = is_ratio ? SweepRelation::ratio : SweepRelation::absolute;
   ImGui::EndDisabled();
 }
 
@@ -237,59 +342,37 @@ void edit_repeats(const SweepScene& s, float width) {
   wrapped(Face::small, colours().secondary, none, width);
 }
 
-bool fits(const SweepParameter& p, const std::string& search) {
-  return in_small_letters(p.key + " " + p.title + " " + p.what + " " + p.group).find(in_small_letters(search)) !=
-         std::string::npos;
-}
-
-/// The parameter that Enter takes: that of the typed key, else the first whose key begins so, else the first that fits.
-const SweepParameter* best_fit(const std::vector<SweepParameter>& all, const std::string& search) {
-  const std::string typed = in_small_letters(search);
-  const SweepParameter* best = nullptr;
-  int rank = 3;
-  for (const SweepParameter& p : all) {
-    const std::string key = in_small_letters(p.key);
-    const int of = key == typed ? 0 : key.starts_with(typed) ? 1 : fits(p, search) ? 2 : 3;
-    if (of < rank) best = &p, rank = of;
+/// A button with a menu of the ready-made plans.
+void ready_plans_button(const SweepScene& s, float width) {
+  if (push_button("ready-made plans###ready plans", false, {width, 0})) ImGui::OpenPopup("ready plans");
+  explain("Plans that each answer one question, for the experiment in Explore.");
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 48)});
+  if (!ImGui::BeginPopup("ready plans")) return;
+  for (const ReadyPlan& r : ready) {
+    const SweepPlan plan = plan_of(r, s.plan());
+    if (titled_entry(r.name, r.title, r.sentence, plan == s.plan(), std::min(px(460), view->Size.x - px(60)))) s.plan() = plan;
   }
-  return best;
-}
-
-/// A parameter: key and title. True if it was clicked.
-bool parameter_entry(const SweepParameter& p, bool chosen) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = px(22), key_width = px(128), width = px(400);
-  const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
-  explain(p.what, "for instance " + p.key + " = " + p.example);
-  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono,
-            chosen ? colours().accent : colours().text, p.key);
-  draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
-            fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
-  return pressed;
-}
-
-/// Search field; Enter takes the first match.
-bool search_field(std::string& search) {
-  const WithField f(Face::label);
-  if (ImGui::IsWindowAppearing()) {
-    search.clear();
-    ImGui::SetKeyboardFocusHere();
-  }
-  ImGui::SetNextItemWidth(px(400));
-  const bool entered = ImGui::InputTextWithHint("##search", "find a parameter", &search, ImGuiInputTextFlags_EnterReturnsTrue);
-  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
-  explain("Part of a name, a group or an explanation. Enter takes the parameter of this name, else the first that fits.");
-  return entered;
-}
-
-bool choose(const SweepParameter& p, VariedParameter& varied) {
-  ImGui::CloseCurrentPopup();
-  if (varied.key == p.key) return false;
-  varied = {p.key, p.example};
-  return true;
+  ImGui::EndPopup();
 }
 
 }  // namespace
+
+std::span<const ReadyPlan> ready_plans() { return ready; }
+
+SweepPlan plan_of(const ReadyPlan& r, const SweepPlan& before) {
+  SweepPlan p;
+  p.first = {std::string(r.key), std::string(r.values)};
+  p.second = {std::string(r.second_key), std::string(r.second_values)};
+  p.seeds = r.seeds;
+  p.measure = r.measure;
+  p.relation = r.relation;
+  p.log_y = r.log_y;
+  p.heat_map = r.heat_map;
+  p.spread = before.spread;
+  return p;
+}
 
 void draw_sweep_plan(const SweepScene& s) {
   SweepPlan& plan = s.plan();
@@ -310,38 +393,6 @@ void draw_sweep_plan(const SweepScene& s) {
   wrapped(Face::small, colours().secondary, fixed_text(s.session.experiment, plan), width);
   if (push_button("edit in Explore###edit experiment", false, {width, 0})) s.session.view.workspace = Workspace::explore;
   explain("The experiment that is varied is the one in Explore; edit it there.");
-}
-
-bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& varied, bool may_be_none, float width) {
-  const WithField f(Face::mono);
-  ImGui::SetNextWindowSizeConstraints({0, 0}, {std::numeric_limits<float>::max(), px(520)});
-  if (!begin_combo(name, varied.key.empty() ? "none" : varied.key, width)) {
-    explain(may_be_none ? "A second parameter: every value of the first is computed with every value of it."
-                        : "The parameter that is varied; everything else of the experiment stays as it is.");
-    return false;
-  }
-  std::string& search = s.state.search;
-  const bool entered = search_field(search);
-  bool changed = false, first = true;
-  if (may_be_none && search.empty()) {
-    if (ImGui::Selectable("none", varied.key.empty())) changed = !varied.key.empty(), varied = {};
-    explain("One parameter alone.");
-  }
-  std::string group;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(2)});
-  if (s.sweep().offer) {
-    const SweepParameter* const taken = entered ? best_fit(s.sweep().offer->parameters, search) : nullptr;
-    for (const SweepParameter& p : s.sweep().offer->parameters) {
-      if (!fits(p, search)) continue;
-      if (group != p.group) section(in_capitals(group = p.group));
-      if (parameter_entry(p, varied.key == p.key) || taken == &p) changed |= choose(p, varied);
-      first = false;
-    }
-  }
-  ImGui::PopStyleVar();
-  if (first && !search.empty()) label(Face::label, colours().secondary, "No parameter has this name.");
-  ImGui::EndCombo();
-  return changed;
 }
 
 }  // namespace attoscope::ui

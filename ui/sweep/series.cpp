@@ -1,4 +1,4 @@
-#include "ui/sweep/series.h"
+#include "ui/sweep/panels.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
-#include <utility>
 
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/text.h"
@@ -17,16 +16,6 @@
 
 namespace attoscope::ui {
 namespace {
-
-/// Decimals that give the largest of numbers in this range four digits; -1 if some are too small or too large.
-int plain_decimals(double least, double largest) {
-  if (!(largest > 0) || least < 0.01 || largest >= 1e4) return -1;
-  return std::clamp(3 - static_cast<int>(std::floor(std::log10(largest))), 0, 3);
-}
-
-SweepPlace place_of(const SweepTable& t, std::size_t cell) {
-  return {static_cast<int>(cell / t.across()), static_cast<int>(cell % t.across())};
-}
 
 /// "flash2 hw's mean |error|".
 std::string subject(const SweepTable& t) {
@@ -103,10 +92,6 @@ std::string sentence(const SweepTable& t, bool captured, const SweepPlan& plan, 
          (all ? "least and largest" : "± one standard deviation") + ends;
 }
 
-bool varies(const SweepPlan& plan, std::initializer_list<std::string_view> keys) {
-  return std::ranges::any_of(keys, [&](std::string_view k) { return plan.first.key == k || plan.second.key == k; });
-}
-
 std::string method_text(const Method& m) {
   const NearestPolicy policy = nearest_policy(m.precision, m.algorithm);
   return std::string(name(m.algorithm)) + " " + std::string(policy.name) + (policy.changed > 0 ? "*" : "");
@@ -120,9 +105,7 @@ std::string input_text(const Input& input) {
 /// The values separated by commas, or by semicolons if one has a comma.
 std::string listed(const std::vector<std::string>& values) {
   const bool semicolons = std::ranges::any_of(values, [](const std::string& v) { return v.find(',') != std::string::npos; });
-  std::string text;
-  for (const std::string& v : values) text += (text.empty() ? "" : semicolons ? ";" : ",") + v;
-  return semicolons && values.size() == 1 ? text + ";" : text;
+  return fmt::format("{}", fmt::join(values, semicolons ? ";" : ",")) + (semicolons && values.size() == 1 ? ";" : "");
 }
 
 }  // namespace
@@ -142,7 +125,8 @@ SweepExtremes extremes(const SweepTable& t) {
     e.below_one += c.mean < 1;
     ++e.known;
   }
-  e.decimals = plain_decimals(least_size, e.largest_size);
+  if (e.largest_size > 0 && least_size >= 0.01 && e.largest_size < 1e4)  // so many that the largest has four digits
+    e.decimals = std::clamp(3 - static_cast<int>(std::floor(std::log10(e.largest_size))), 0, 3);
   return e;
 }
 
@@ -155,17 +139,20 @@ std::string mean_text(const SweepExtremes& e, double x, int more) {
 }
 
 bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan) {
-  if (d.table == table && d.spread == plan.spread && d.log_x == plan.log_x && d.log_y == plan.log_y) return false;
-  d = {table, plan.spread, plan.log_x, plan.log_y, {}, {}, {}, {}, 0};
+  const SweepAxes axes{plan.spread, plan.log_x, plan.log_y};
+  if (d.table == table && d.axes == axes) return false;
+  d = SweepDrawing{};
+  d.table = table, d.axes = axes;
   if (!table) return true;
   const SweepTable& t = *table;
-  SweepLines lines = sweep_lines(t, {plan.spread, plan.log_x, plan.log_y});
-  d.panel = std::move(lines.panel);
-  d.places = std::move(lines.places);
-  d.left_out = lines.left_out;
+  static_cast<SweepLines&>(d) = sweep_lines(t, axes);
   d.extremes = extremes(t);
   for (std::size_t i = 0; i < t.axes.size(); ++i) d.longest[i] = std::ranges::max(t.axes[i].names, {}, &std::string::size);
   return true;
+}
+
+SweepPlace place_of(const SweepTable& t, std::size_t cell) {
+  return {static_cast<int>(cell / t.across()), static_cast<int>(cell % t.across())};
 }
 
 const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place) {
@@ -215,7 +202,8 @@ SweepWords sweep_words(const SweepView& s, const SweepPlan& plan, const SweepExt
 std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
   std::vector<std::string> parts;
   const auto add = [&](std::initializer_list<std::string_view> keys, const std::string& text) {
-    if (!varies(plan, keys)) parts.push_back(text);
+    if (std::ranges::none_of(keys, [&](std::string_view k) { return plan.first.key == k || plan.second.key == k; }))
+      parts.push_back(text);
   };
   add({"algorithm", "policy"}, "a: " + method_text(e.a));
   add({"baseline"}, "b: " + method_text(e.b));
@@ -227,9 +215,7 @@ std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
   add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, fmt::format("tiles {}×{}", e.a.block_q, e.a.block_k));
   add({"mask"}, "mask " + mask_text(e.problem.mask));
   add({"input", "head"}, input_text(e.problem.input));
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 ValueForm form_of(std::string_view values) {

@@ -118,6 +118,46 @@ Table rows_table(const SweepTable& t) {
   return table;
 }
 
+/// Result in words, progress, and buttons that run, pause and cancel.
+void draw_sweep_header(const SweepScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
+  const std::string& remark = s.sweep().progress.remark;
+  draw_words(words.headline, colours().text, remark.empty() ? words.sentence : remark,
+             remark.empty() ? colours().secondary : colours().bad);
+  const float top = ImGui::GetItemRectMax().y + px(6);
+  ImGui::SetCursorScreenPos({at.x, top});
+  draw_buttons(s);
+  const float left = px(2 * button_width + 8 + 16);
+  draw_bar(s, {at.x + left, top}, width - left);
+  take_room({at.x, top + px(control_height + 4)}, {0, 0});
+}
+
+/// All combinations, one line each.
+void draw_sweep_rows(const SweepScene& s) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (!s.state.drawing.table) {
+    wrapped(Face::label, "The table of all combinations: mean over seeds, standard deviation, least and largest value.", width);
+    return;
+  }
+  const SweepTable& t = *s.state.drawing.table;
+  if (s.state.rows_of != s.state.drawing.table) s.state.rows_of = s.state.drawing.table, s.state.rows = rows_table(t);
+  label(Face::label, colours().text, fitted(Face::label, measure_title(t), width));
+  std::optional<std::size_t> hovered;
+  const auto row = [&](std::size_t i) {
+    const SweepCell& c = t.cells[i];
+    return TableRow{.id = "row " + std::to_string(i),
+                    .meaning = c.error >= 0  ? t.errors[static_cast<std::size_t>(c.error)]
+                               : c.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z returns."
+                                             : "Not computed yet.",
+                    .chosen = s.state.pointed == place_of(t, i)};
+  };
+  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .hovered = &hovered});
+  if (hovered) s.state.pointing = place_of(t, *hovered);
+  if (clicked && t.cells[*clicked].count > 0) s.requests.open_point = place_of(t, *clicked);
+}
+
 }  // namespace
 
 void draw_sweep(const Frame& frame) {
@@ -145,49 +185,6 @@ SweepRequest next_request(const SweepProgress& p) {
   const bool wrong = !p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty();
   if (p.state == State::running) return SweepRequest::pause;
   return (p.state == State::done && p.failed == 0) || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
-}
-
-void draw_sweep_header(const SweepScene& s) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
-  const std::string& remark = s.sweep().progress.remark;
-  draw_words(words.headline, colours().text, remark.empty() ? words.sentence : remark,
-             remark.empty() ? colours().secondary : colours().bad);
-  const float top = ImGui::GetItemRectMax().y + px(6);
-  ImGui::SetCursorScreenPos({at.x, top});
-  draw_buttons(s);
-  const float left = px(2 * button_width + 8 + 16);
-  draw_bar(s, {at.x + left, top}, width - left);
-  take_room({at.x, top + px(control_height + 4)}, {0, 0});
-}
-
-void draw_sweep_rows(const SweepScene& s) {
-  const float width = ImGui::GetContentRegionAvail().x;
-  if (!s.state.drawing.table) {
-    wrapped(Face::label, "The table of all combinations: mean over seeds, standard deviation, least and largest value.", width);
-    return;
-  }
-  const SweepTable& t = *s.state.drawing.table;
-  if (s.state.rows_of != s.state.drawing.table) s.state.rows_of = s.state.drawing.table, s.state.rows = rows_table(t);
-  label(Face::label, colours().text, fitted(Face::label, measure_title(t), width));
-  const auto place = [&](std::size_t i) {
-    return SweepPlace{static_cast<int>(i / t.across()), static_cast<int>(i % t.across())};
-  };
-  std::optional<std::size_t> hovered;
-  const auto row = [&](std::size_t i) {
-    const SweepCell& c = t.cells[i];
-    return TableRow{.id = "row " + std::to_string(i),
-                    .meaning = c.error >= 0  ? t.errors[static_cast<std::size_t>(c.error)]
-                               : c.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z returns."
-                                             : "Not computed yet.",
-                    .formula = "",
-                    .chosen = s.state.pointed == place(i),
-                    .mark = {}};
-  };
-  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .bar = {}, .hovered = &hovered});
-  if (hovered) s.state.pointing = place(*hovered);
-  if (clicked && t.cells[*clicked].count > 0) s.requests.open_point = place(*clicked);
 }
 
 }  // namespace attoscope::ui

@@ -170,17 +170,6 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
   c.method.exact = places_of(is_exact, shape);
 }
 
-/// A frame and an experiment with which the lists of Explore refuse choices that cannot be trained.
-struct TrainingContext {
-  PanelInput input;
-  Experiment experiment;
-};
-TrainingContext asked() {
-  TrainingContext a;
-  a.input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
-  return a;
-}
-
 /// A list of main formats.
 void edit_main_format(const MethodColumn& c) {
   ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
@@ -227,12 +216,6 @@ void take_from_explore(TrainPlan& plan, const Experiment& e) {
   }
 }
 
-void give_to_explore(const TrainPlan& plan, Experiment& e) {
-  e.a = plan.a.method;
-  e.b = plan.b.method;
-  e.format = plan.a.format;
-}
-
 void exchange_buttons(const TrainScene& s, float width) {
   Experiment& e = s.session.experiment;
   const float half = (width - px(8)) / 2;
@@ -243,13 +226,9 @@ void exchange_buttons(const TrainScene& s, float width) {
   explain(possible ? "Takes a, b and the main format from Explore; each backward pass becomes the usual one of its method."
                    : "Explore shows a method that is not emulated, so it cannot be used for training.");
   ImGui::SameLine(0, px(8));
-  if (push_button("give to Explore###give methods", false, {half, 0})) give_to_explore(s.plan(), e);
+  if (push_button("give to Explore###give methods", false, {half, 0}))
+    e.a = s.plan().a.method, e.b = s.plan().b.method, e.format = s.plan().a.format;
   explain("Gives these methods and a's main format to Explore, where each step of the forward pass can be changed.");
-}
-
-/// Draws the name of a row; its columns follow at the same y.
-void method_row(ImVec2 at, float height, const char* name) {
-  draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, name);
 }
 
 /// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
@@ -259,7 +238,8 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
   for (std::size_t row = 0; row < names.size(); ++row, at.y += px(control_height)) {
     const WithField f(Face::mono_small, method_field_height);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    method_row(at, method_field_height, names[row]);
+    draw_text({at.x, at.y + (px(method_field_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
+              names[row]);
     for (const MethodColumn& c : columns) {
       ImGui::SetCursorScreenPos({c.left, at.y});
       ImGui::PushID(c.id);
@@ -311,12 +291,14 @@ void edit_train_methods(const TrainScene& s, float width) {
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
   for (const MethodColumn& c : columns)
     draw_text({c.left, heading}, Face::small, c.colour, fitted(Face::small, named(s.plan(), c.id), c.width));
-  TrainingContext a = asked();
+  PanelInput input;  // with it and with `experiment` the lists of Explore refuse choices that cannot be trained
+  input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
+  Experiment experiment;
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
-      edit_forward(c.method, [&] { edit_algorithm(c.method.method, a.experiment, a.input, c.colour, c.width); });
+      edit_forward(c.method, [&] { edit_algorithm(c.method.method, experiment, input, c.colour, c.width); });
     if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(method_field_height));
     if (row == 3) edit_forward(c.method, [&] { edit_policy(c.method.method, c.colour, c.width); });
     if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, c.colour, c.width);

@@ -33,9 +33,6 @@ struct TrainBranches {
   std::vector<TrainBranch> left;
 };
 
-/// The last step that `before` and `now` share if `now` abandoned later ones of `before`; else, or for another training, -1.
-int left_after(const TrainRecord& before, const TrainRecord& now);
-
 /// Updates the branches for a new record. True if it is that of another training.
 bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& now);
 

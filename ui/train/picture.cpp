@@ -30,11 +30,6 @@ bool has_tensor(const TrainScene& s) {
   return s.look().tensor >= 0 && static_cast<std::size_t>(s.look().tensor) < s.record()->parameters.tensors.size();
 }
 
-/// The steps that are shown.
-StepSpan shown_steps(const TrainPanelState& m) {
-  return m.zoom1 > m.zoom0 ? StepSpan{m.zoom0, m.zoom1} : StepSpan{0, m.drawing.last};
-}
-
 /// Sets the largest finite number and the flags of NaN and infinities; empty cells are ignored.
 void measure_cells(CellPicture& p) {
   p.largest = 0;
@@ -56,7 +51,7 @@ bool shows_gap(const TrainScene& s) {
 
 void refresh_picture(const TrainScene& s, const PairRecord& pair) {
   TrainPanelState& m = s.state;
-  const StepSpan x = shown_steps(m);
+  const StepSpan x = m.zoom1 > m.zoom0 ? StepSpan{m.zoom0, m.zoom1} : StepSpan{0, m.drawing.last};
   TrainLook look = s.look();
   look.step = look.run = look.layer = look.head = look.sequence = 0;
   const bool same = m.picture_record == s.input.train.record && m.picture_gap == s.input.train.gap && m.picture_look == look &&
@@ -211,9 +206,8 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   const bool matrix = s.look().picture == WeightPicture::matrix, empty = (matrix && !shows_gap(s)) || p.rows == 0;
   const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
   FigurePanel panel;
-  panel.x.min = panel.y.min = 0, panel.y.max = 1;
-  panel.x.max = matrix ? std::max(1, p.cols) : s.state.drawing.last;
-  panel.x.whole = true;
+  panel.x = {.whole = true, .min = 0, .max = matrix ? std::max(1, p.cols) : s.state.drawing.last};
+  panel.y.min = 0, panel.y.max = 1;
   PanelLook look = step_look(s.state, "weights");
   look.hides_y = true;
   if (matrix) look.shown = {};

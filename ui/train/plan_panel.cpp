@@ -30,19 +30,12 @@ constexpr EnumArray<Norm, Choice> norms{{
     {"RMSNorm", "x / √(mean of x² + ε) · gain"},
 }};
 
-/// The models that a plan trains without exact attention.
-std::size_t other_runs(TrainPlan plan) {
-  plan.with_exact = false;
-  return runs_of(plan).runs.size();
-}
-
 /// A switch that also trains a model with exact attention; its help names the cost.
 void edit_exact(const TrainScene& s) {
-  TrainPlan& plan = s.plan();
-  const std::size_t others = other_runs(plan);
-  ImGui::BeginDisabled(!may_add_exact(plan.kind));
-  toggle("exact attention too", plan.with_exact);
-  ImGui::EndDisabled();
+  TrainPlan others_alone = s.plan();
+  others_alone.with_exact = false;
+  const std::size_t others = runs_of(others_alone).runs.size();
+  toggle("exact attention too", s.plan().with_exact);
   explain(
       fmt::format("Trains one more model, b with exact attention, and compares a and b with it: a − exact is what a's "
                   "rounding changes, b − exact what b's does. A step takes about {} / {} of the time.",
@@ -190,9 +183,7 @@ void edit_text(const TrainScene& s, float width) {
 
 PlanPart part_of(std::string_view wrong) {
   const auto begins = [&](std::initializer_list<std::string_view> keys) {
-    for (const std::string_view key : keys)
-      if (wrong.starts_with(key)) return true;
-    return false;
+    return std::ranges::any_of(keys, [&](std::string_view key) { return wrong.starts_with(key); });
   };
   if (begins({"bisect"})) return PlanPart::kind;
   if (begins({"model."})) return PlanPart::model;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ui/frame/pair_look.h"
-#include "ui/train/panels.h"
+#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/plot.h"
 
 namespace attoscope::ui {
@@ -95,6 +95,33 @@ bool same_curves(const TrainLook& x, const TrainLook& y) {
          (!is_of_heads(x.of_runs) || same_head);
 }
 
+/// The last of `all`, whose steps ascend, at or before a step.
+template <class T>
+const T* newest_at(const std::vector<T>& all, int step) {
+  const auto beyond = step < 0 ? all.end() : std::ranges::upper_bound(all, step, {}, &T::step);
+  return beyond == all.begin() ? nullptr : &*(beyond - 1);
+}
+
+/// The shown measure of a comparison at a step, divided by that of `reference` unless it is -1; NaN if it was not measured.
+double shown_measure(const TrainRecord& r, std::size_t pair, int step, const TrainLook& look, int reference) {
+  const PairPoint* const point = point_at(r.pairs[pair], step);
+  if (point == nullptr || point->step != step) return nan;
+  const double y = measure_of(*point, look.measure, look.tensor);
+  return reference < 0 ? y : y / shown_measure(r, static_cast<std::size_t>(reference), step, look, -1);
+}
+
+/// The shown number of a run at a step; NaN if there is none.
+double shown_number(const TrainRecord& r, std::size_t run, int step, const TrainLook& look) {
+  if (is_of_heads(look.of_runs)) {
+    const RunHealth* const h = health_at(r.runs[run], step);
+    const int head = look.worst ? -1 : look.layer * r.plan.model.heads + look.head;
+    return h != nullptr && h->step == step ? measure_of(*h, look.of_runs, head) : nan;
+  }
+  const StepReport* const report = step_at(r.runs[run], step);
+  if (report == nullptr || report->step != step) return nan;
+  return look.of_runs == RunMeasure::loss ? report->loss : report->gradient_norm;
+}
+
 void take_pairs(TrainDrawing& d) {
   const TrainRecord& r = *d.record;
   const TrainLook& look = d.look;
@@ -169,8 +196,7 @@ void set_axes(TrainDrawing& d) {
   d.pairs.y = number_axis(pair_title(d));
   d.runs.y = number_axis(run_title(d.look));
   for (FigurePanel* const p : {&d.pairs, &d.runs}) {
-    p->x = number_axis("training step");
-    p->x.whole = true;
+    p->x = {.label = "training step", .whole = true};
     for (Series& s : p->series) s.shape = s.x.size() > few_points ? Shape::line : Shape::line_and_marks;
   }
 }
@@ -192,25 +218,12 @@ FigurePanel figure_of(const FigurePanel& all, std::uint64_t hidden, bool log, do
   return p;
 }
 
-/// The last of `all`, whose steps ascend, at or before a step.
-template <class T>
-const T* newest_at(const std::vector<T>& all, int step) {
-  const auto beyond = step < 0 ? all.end() : std::ranges::upper_bound(all, step, {}, &T::step);
-  return beyond == all.begin() ? nullptr : &*(beyond - 1);
-}
-
-/// True if this step is the same in both records: its loss has the same bits.
-bool same_step(const TrainRecord& x, const TrainRecord& y, int step) {
-  if (step == 0) return true;
-  if (x.runs.empty() || y.runs.empty()) return false;
-  const StepReport *const one = step_at(x.runs[0], step), *const other = step_at(y.runs[0], step);
-  if (one == nullptr || other == nullptr || one->step != step || other->step != step) return false;
-  return one->loss == other->loss || (std::isnan(one->loss) && std::isnan(other->loss));
-}
-
-bool has_new_fork(const TrainRecord& before, const TrainRecord& now) {
-  return !now.forks.empty() &&
-         (now.forks.size() > before.forks.size() || now.forks.back().sentence != before.forks[now.forks.size() - 1].sentence);
+/// The largest finite number of the map as its range.
+void fit_range(FigureHeat& h) {
+  double largest = 0;
+  for (const float v : h.values)
+    if (v != FigureHeat::nothing && std::isfinite(v)) largest = std::max(largest, std::abs(static_cast<double>(v)));
+  if (largest > 0) h.range = largest;
 }
 
 /// NaN wins, then the larger.
@@ -280,27 +293,8 @@ int reference_of(const TrainRecord& record, TrainMeasure measure, int tensor) {
 }
 
 const PairPoint* point_at(const PairRecord& pair, int step) { return newest_at(pair.points, step); }
-const RunHealth* health_at(const RunRecord& run, int step) { return newest_at(run.health, step); }
 const StepReport* step_at(const RunRecord& run, int step) { return newest_at(run.steps, step); }
-
-double shown_measure(const TrainRecord& r, std::size_t pair, int step, const TrainLook& look, int reference) {
-  const PairPoint* const point = point_at(r.pairs[pair], step);
-  if (point == nullptr || point->step != step) return nan;
-  const double y = measure_of(*point, look.measure, look.tensor);
-  return reference < 0 ? y : y / shown_measure(r, static_cast<std::size_t>(reference), step, look, -1);
-}
-
-double shown_number(const TrainRecord& r, std::size_t run, int step, const TrainLook& look) {
-  if (is_of_heads(look.of_runs)) {
-    const RunHealth* const h = health_at(r.runs[run], step);
-    const int head = look.worst ? -1 : look.layer * r.plan.model.heads + look.head;
-    return h != nullptr && h->step == step ? measure_of(*h, look.of_runs, head) : nan;
-  }
-  const StepReport* const report = step_at(r.runs[run], step);
-  if (report == nullptr || report->step != step) return nan;
-  return look.of_runs == RunMeasure::loss ? report->loss : report->gradient_norm;
-}
-
+const RunHealth* health_at(const RunRecord& run, int step) { return newest_at(run.health, step); }
 bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look,
              std::vector<std::shared_ptr<const TrainRecord>> seeds) {
   if (!record) {
@@ -345,33 +339,6 @@ FigurePanel run_panel(const TrainDrawing& d, const TrainLook& look) {
   return figure_of(d.runs, look.hidden_runs, look.log_runs, d.last);
 }
 
-int left_after(const TrainRecord& before, const TrainRecord& now) {
-  const bool forked = has_new_fork(before, now);
-  const int step = forked ? now.forks.back().step : now.step;
-  const bool has_more = before.step > step && (forked || step > 0);
-  return has_more && same_step(before, now, step) ? step : -1;
-}
-
-bool follow(TrainBranches& b, const std::shared_ptr<const TrainRecord>& now) {
-  if (now == b.seen) return false;
-  const std::shared_ptr<const TrainRecord> before = std::exchange(b.seen, now);
-  if (!before || !now) {
-    b.left.clear();
-    return true;
-  }
-  const bool goes_on = now->step >= before->step && now->plan == before->plan && !has_new_fork(*before, *now);
-  if (goes_on) return false;
-  const int from = b.begins_anew ? -1 : left_after(*before, *now);
-  b.begins_anew = false;
-  if (from < 0) {
-    b.left.clear();
-    return true;
-  }
-  b.left.push_back({before, from, has_new_fork(*before, *now)});
-  if (b.left.size() > TrainBranches::most) b.left.erase(b.left.begin());
-  return false;
-}
-
 std::vector<float> weight_column(const PairPoint& point, int tensor) {
   const auto t = static_cast<std::size_t>(tensor);
   if (tensor >= 0) return t < point.profiles.size() ? point.profiles[t] : std::vector<float>{};
@@ -401,18 +368,6 @@ WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const
   }
   return p;
 }
-
-namespace {
-
-/// The largest finite number of the map as its range.
-void fit_range(FigureHeat& h) {
-  double largest = 0;
-  for (const float v : h.values)
-    if (v != FigureHeat::nothing && std::isfinite(v)) largest = std::max(largest, std::abs(static_cast<double>(v)));
-  if (largest > 0) h.range = largest;
-}
-
-}  // namespace
 
 FigurePanel matrix_panel(const TrainRecord& r, const TrainLook& look, const WeightGap* gap) {
   FigurePanel p;

@@ -47,11 +47,6 @@ const PairPoint* point_at(const PairRecord& pair, int step);
 const RunHealth* health_at(const RunRecord& run, int step);
 const StepReport* step_at(const RunRecord& run, int step);
 
-/// The shown measure of a comparison at a step, divided by that of `reference` unless it is -1; NaN if it was not measured.
-double shown_measure(const TrainRecord& record, std::size_t pair, int step, const TrainLook& look, int reference);
-/// The shown number of a run at a step; NaN if there is none.
-double shown_number(const TrainRecord& record, std::size_t run, int step, const TrainLook& look);
-
 /// The curves of a record, made once for a record and a look; they grow with the record.
 struct TrainDrawing {
   std::shared_ptr<const TrainRecord> record;

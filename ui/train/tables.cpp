@@ -48,10 +48,6 @@ void draw_number(const char* name, const std::string& number, const char* what, 
   draw_text({at.x + width, at.y + px(3)}, Face::mono_small, colours().text, number, 1);
 }
 
-const PairPoint* shown_point(const TrainScene& s, std::size_t pair) {
-  return pair < s.record()->pairs.size() ? point_at(s.record()->pairs[pair], s.look().step) : nullptr;
-}
-
 /// The numbers of all tensors together, then of each.
 Table tensors_table(const TrainRecord& r, const PairPoint* point) {
   constexpr std::array<const char*, shown_weight_numbers> titles{"max", "W1", "rel. L2", "cos", "direct."};
@@ -143,12 +139,8 @@ void add_health(CsvText& table, const TrainRecord& r, const RunRecord& run, cons
   const int heads = r.plan.model.heads;
   for (int i = 0; i < static_cast<int>(health.heads.size()); ++i) {
     const HeadHealth& h = health.heads[static_cast<std::size_t>(i)];
-    table.add(run.run.name)
-        .add(health.step)
-        .add(i / heads)
-        .add(i % heads)
-        .add(in_full(h.delta_bias()))
-        .add(in_full(h.query_norm));
+    table.add(run.run.name).add(health.step).add(i / heads).add(i % heads);
+    table.add(in_full(h.delta_bias())).add(in_full(h.query_norm));
     for (const auto& [key, member] : head_counts) table.add(h.statistics.*member);
     table.end_line();
   }
@@ -180,7 +172,6 @@ void draw_train_suspects(const TrainScene& s, float height) {
     const PairRecord& pair = r.pairs[ranked[i].pair];
     return TableRow{.id = "suspect " + pair.pair.name,
                     .meaning = pair.pair.name + ": a click shows its weights. The bar is what is left.",
-                    .formula = "",
                     .chosen = s.look().pair == static_cast<int>(ranked[i].pair),
                     .mark = ink_colour(pair_ink(pair.pair, ranked[i].pair))};
   };
@@ -208,13 +199,13 @@ void draw_train_replay(const TrainScene& s) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
-  draw_number("of this step", count > 0 ? scientific(newest, 3) : "–",
+  const auto number = [&](double x) { return count > 0 ? scientific(x, 3) : "–"; };
+  draw_number("of this step", number(newest),
               named(r.plan, "The distance between one step by a and one step by b from the same state.").c_str(), width);
-  draw_number("mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
-              "Over the measured steps so far.", width);
-  draw_number("added up", count > 0 ? scientific(sum, 3) : "–",
+  draw_number("mean of a step", number(sum / static_cast<double>(count)), "Over the measured steps so far.", width);
+  draw_number("added up", number(sum),
               "The sum if all measured steps had one direction: an upper bound of their direct effects.", width);
-  draw_number("added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
+  draw_number("added up at random", number(std::sqrt(squares)),
               "The sum if the measured steps had random directions: the root of the sum of squares.", width);
   ImGui::PopStyleVar();
 }
@@ -237,16 +228,15 @@ void draw_train_seeds(const TrainScene& s, float height) {
     const std::string seed = std::to_string(all[i]->plan.recipe.seed);
     return TableRow{.id = "seed " + seed,
                     .meaning = "Seed " + seed + ": " + runs_text(*all[i]) + ".",
-                    .formula = "loss = -mean log P(next character)",
-                    .mark = {}};
+                    .formula = "loss = -mean log P(next character)"};
   };
-  draw_titled(s, "seeds", "Seeds", height, table, {.row = row, .bar = {}}, [&] { return seeds_csv(s.state.drawing); });
+  draw_titled(s, "seeds", "Seeds", height, table, {.row = row}, [&] { return seeds_csv(s.state.drawing); });
 }
 
 void draw_train_tensors(const TrainScene& s, float height) {
   const TrainRecord& r = *s.record();
   const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
-  const PairPoint* const point = shown_point(s, p);
+  const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[p], s.look().step);
   const std::string title =
       r.pairs.empty() ? "Weights"
                       : named(r.plan, r.pairs[p].pair.name) + (point != nullptr ? fmt::format(", step {}", point->step) : "");
@@ -256,11 +246,9 @@ void draw_train_tensors(const TrainScene& s, float height) {
                     .meaning = t != nullptr ? t->name + fmt::format(", {} × {}. A click shows its curves and its picture.",
                                                                     t->rows, t->cols)
                                             : "Over all tensors. A click shows their curves and picture.",
-                    .formula = "",
-                    .chosen = s.look().tensor == static_cast<int>(i) - 1,
-                    .mark = {}};
+                    .chosen = s.look().tensor == static_cast<int>(i) - 1};
   };
-  if (const auto clicked = draw_titled(s, "tensors", title, height, tensors_table(r, point), {.row = row, .bar = {}},
+  if (const auto clicked = draw_titled(s, "tensors", title, height, tensors_table(r, point), {.row = row},
                                        [&] { return tensors_csv(r, s.look().pair, s.look().step); }))
     s.look().tensor = static_cast<int>(*clicked) - 1;
 }
@@ -278,11 +266,10 @@ void draw_train_heads(const TrainScene& s, float height) {
     return TableRow{.id = fmt::format("layer {} head {}{}", layer, head, of_a ? "" : " of b"),
                     .meaning = fmt::format("Layer {}, head {}. A click chooses it for the curves of the runs, and for Explore.",
                                            layer, head),
-                    .formula = "",
                     .chosen = s.look().layer == layer && s.look().head == head,
                     .mark = of_a ? colours().a : colours().b};
   };
-  if (const auto clicked = draw_titled(s, "heads", "Heads", height, table, {.row = row, .bar = {}},
+  if (const auto clicked = draw_titled(s, "heads", "Heads", height, table, {.row = row},
                                        [&] { return heads_csv(r, s.look().step); })) {
     std::tie(s.look().layer, s.look().head) = place(*clicked);
     s.look().worst = false;
@@ -336,13 +323,10 @@ std::string seeds_csv(const TrainDrawing& d) {
   std::vector<std::shared_ptr<const TrainRecord>> all = d.seeds;
   all.insert(all.begin(), d.record);
   for (const auto& r : all)
-    for (const RunRecord& run : r->runs)
-      table.add(std::to_string(r->plan.recipe.seed))
-          .add(run.run.name)
-          .add(r->step)
-          .add(skipped_steps(run))
-          .add(in_full(run.heldout_loss))
-          .end_line();
+    for (const RunRecord& run : r->runs) {
+      table.add(std::to_string(r->plan.recipe.seed)).add(run.run.name).add(r->step);
+      table.add(skipped_steps(run)).add(in_full(run.heldout_loss)).end_line();
+    }
   return table.take();
 }
 

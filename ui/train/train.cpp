@@ -137,12 +137,6 @@ Notice notice_of(const TrainScene& s, const TrainWords& words) {
   return {words.sentence, words.bad ? colours().bad : colours().secondary};
 }
 
-/// "trained on cpu avx512, 2 threads", with the remark of the record.
-std::string trained_by(const TrainRecord* record) {
-  if (record == nullptr) return "";
-  return "trained on " + record->device + (record->remark.empty() ? "" : "; " + record->remark);
-}
-
 /// All steps as a line with the progress, the kept states and the picked step.
 void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   const TrainProgress& p = s.progress();
@@ -157,8 +151,9 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   const bool pressed = ImGui::InvisibleButton("kept steps", {width, height}, ImGuiButtonFlags_EnableNav);
   const auto keyed = keyed_place(std::max(1, static_cast<int>(p.kept.size())), 1);
   const bool hot = ImGui::IsItemHovered();
+  const TrainRecord* const r = s.record();
   explain("Progress of the training. Ticks are kept states to go back to or fork from; a click selects the nearest.",
-          trained_by(s.record()));
+          r == nullptr ? "" : "trained on " + r->device + (r->remark.empty() ? "" : "; " + r->remark));
   if (!hot || p.kept.empty()) return;
   const float mouse = ImGui::GetIO().MousePos.x;
   const auto under = std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
@@ -286,14 +281,6 @@ void draw_numbers(const TrainScene& s) {
   draw_train_explore(s);
 }
 
-/// Updates the curves of abandoned branches and extends the axis of steps to them.
-void refresh_branches(TrainPanelState& m, const TrainLook& look) {
-  for (TrainBranch& b : m.branches.left) {
-    refresh(b.drawing, b.record, look);
-    m.drawing.last = std::max(m.drawing.last, static_cast<double>(b.record->step));
-  }
-}
-
 /// Notes that the next record is another training if it begins with its first step, even under the same plan.
 void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Act act) {
   const bool begins = act == Act::restart || act == Act::open;
@@ -317,7 +304,10 @@ void draw_train(const Frame& frame) {
   TrainPanelState& m = *frame.state.train;
   const bool anew = follow(m.branches, frame.input.train.record);
   refresh(m.drawing, frame.input.train.record, frame.session.train_look, frame.input.train.seeds);
-  refresh_branches(m, frame.session.train_look);
+  for (TrainBranch& b : m.branches.left) {  // the axis of steps extends to abandoned branches
+    refresh(b.drawing, b.record, frame.session.train_look);
+    m.drawing.last = std::max(m.drawing.last, static_cast<double>(b.record->step));
+  }
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const TrainScene scene{frame.session, frame.input, m, frame.requests};

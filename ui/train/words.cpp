@@ -26,13 +26,6 @@ std::string ratio_text(double x) {
   return fmt::format("{:.{}f}", x, x < 0.1 ? 3 : x < 10 ? 2 : 0);
 }
 
-const WeightDeviation* overall(const PairPoint* point) {
-  return point != nullptr && !point->deviations.empty() ? &point->deviations[0] : nullptr;
-}
-
-/// The newest point of the first pair; every band was measured at it, too.
-const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
-
 /// "0.02× another seed, 0.30× fp16 − fp32": a - b beside the bands at a point.
 std::string bands_text(const TrainRecord& r, const PairPoint& point, double size) {
   std::string text;
@@ -151,16 +144,15 @@ TrainWords train_words(const TrainView& train) {
             false};
   }
   const TrainRecord& r = *train.record;
-  const PairPoint* const point = newest(r);
-  const WeightDeviation* const d = overall(point);
+  const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1);  // every band was measured at it, too
   if (std::string sentence = with_run_named(r.plan, ended(r)); !sentence.empty()) {
     if (!p.kept.empty())
       sentence += fmt::format(" Everything until then is kept; the last state is that of step {}.", p.kept.back());
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
-  if (d == nullptr)
+  if (point == nullptr || point->deviations.empty())
     return {fmt::format("{} steps taken", r.step), "The first measures appear after the first measured step.", false};
-  return known_words(r, *point, *d);
+  return known_words(r, *point, point->deviations[0]);
 }
 
 std::vector<RankedSuspect> ranked_suspects(const TrainRecord& r, TrainMeasure measure, int tensor, int step) {

@@ -14,7 +14,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
-#include "ui/recurrence/gradient_strip.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
 
 namespace attoscope::testing::gradient_cases {

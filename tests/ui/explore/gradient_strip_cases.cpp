@@ -16,9 +16,8 @@
 #include "kernels/questions/gradient_spread.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
-#include "ui/recurrence/gradient_strip.h"
+#include "ui/recurrence/recurrence.h"
 #include "ui/statistics/statistics.h"
-#include "ui/statistics/traffic.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::testing::gradient_strip_cases {

@@ -16,7 +16,6 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
 #include "ui/statistics/statistics.h"
-#include "ui/statistics/traffic.h"
 #include "ui/widgets/theme.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"

@@ -15,7 +15,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/statistics/traffic.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/sum_rows.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tests/ui/cases.h"
-#include "ui/sweep/series.h"
+#include "ui/sweep/panels.h"
 #include "ui/widgets/plot.h"
 
 namespace attoscope::testing {

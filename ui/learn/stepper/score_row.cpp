@@ -25,7 +25,7 @@ constexpr double drag_step = 0.25;
 struct RowBox {
   ImVec2 at;
   float cell, top, base;  ///< width of a cell; y of the highest and of the lowest score
-  double low, high;       ///< the scores at `base` and `top`
+  double low = 0, high = 0;  ///< the scores at `base` and `top`
 
   float y(double score) const { return base + (top - base) * static_cast<float>((score - low) / (high - low)); }
   float left(int j) const { return at.x + cell * static_cast<float>(j); }
@@ -43,9 +43,7 @@ RowBox row_box(const RecurrenceViewState& state, const std::vector<double>& S, I
   RowBox box{.at = at,
              .cell = size.x / static_cast<float>(S.size()),
              .top = at.y + px(20),
-             .base = at.y + size.y - px(weight_height + 8),
-             .low = 0,
-             .high = 0};
+             .base = at.y + size.y - px(weight_height + 8)};
   for (const double s : S) {
     if (!std::isfinite(s)) continue;
     box.low = std::min(box.low, s);

@@ -41,12 +41,12 @@ constexpr float room_for_all = 640;  ///< height of a presented stepper that sho
 constexpr float number_width = 124, others_width = 64, format_width = 72, policy_width = 96, source_width = 112;
 
 /// A name, a track, a value, close together.
-bool number(Flow& flow, const Slider& spec, const char* shown, int& value) {
+bool number(Flow& flow, const Slider& spec, int& value) {
   const ImVec2 at = flow.next(px(number_width));
   const float text_y = at.y + (px(control_height) - line_height(Face::label)) / 2,
-              name_width = text_width(Face::label, shown) + px(8);
+              name_width = text_width(Face::label, spec.name) + px(8);
   const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
-  draw_text({at.x, text_y}, Face::label, enabled ? colours().secondary : colours().faint, shown);
+  draw_text({at.x, text_y}, Face::label, enabled ? colours().secondary : colours().faint, spec.name);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   const bool changed = track(spec, value, {px(number_width - 28) - name_width, px(control_height)});
   draw_text({at.x + px(number_width - 4), at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono,
@@ -118,9 +118,7 @@ void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& f
 std::string separated_by_blanks(const std::string& text) {
   std::string words = text;
   std::ranges::replace_if(words, [](char c) { return c == '\t' || c == ';' || c == ',' || c == '\n' || c == '\r'; }, ' ');
-  std::string all;
-  for (const std::string& word : listed_words(words)) all += (all.empty() ? "" : " ") + word;
-  return all;
+  return fmt::format("{}", fmt::join(listed_words(words), " "));
 }
 
 void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, float width) {
@@ -148,11 +146,6 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
   change(scene, "scores", text);
 }
 
-/// The reason why the typed scores were refused, under their field.
-void tell_refusal(const LessonScene& scene, const RecurrenceViewState& state) {
-  if (!state.refusal.empty()) wrapped(Face::label, colours().bad, state.refusal + ".", scene.width);
-}
-
 /// Number and seed of the scores, unless they are typed.
 void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
   const std::string text = value_of(scene, "scores", "random");
@@ -163,7 +156,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   const std::string seed = source == Source::random && colon != std::string::npos ? text.substr(colon) : "";
   ImGui::BeginDisabled(!sized);
   int count = count_of(state);
-  if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", count))
+  if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, count))
     change(scene, "scores", word + ":" + std::to_string(count) + seed);
   explain("The number of scores in the row. Golden changes with it.", "l = Σ exp(S_j - m), j = 1 .. N");
   ImGui::EndDisabled();
@@ -180,7 +173,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
 void choose_tile(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
   const int n = count_of(state);
   int block_k = std::min(state.asked.front().block_k, n);
-  if (number(flow, {"block_k", 1, std::max(2, n), 1, n}, "block_k", block_k)) change(scene, "block_k", std::to_string(block_k));
+  if (number(flow, {"block_k", 1, std::max(2, n), 1, n}, block_k)) change(scene, "block_k", std::to_string(block_k));
   explain(
       "Keys of a tile: how many scores are on chip at once. 1: element by element; all: plain softmax. three_pass has no "
       "tiles.",
@@ -255,21 +248,18 @@ void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& f
 
 void draw_step_choices(LessonScene& scene, RecurrenceViewState& state) {
   Flow flow(scene.width);
-  const bool has_room = scene.room == 0 || scene.room >= px(room_for_all);
   choose_source(scene, state, flow);
   type_scores(scene, state, flow,
               std::clamp(scene.width - px(source_width + number_width + others_width + 3 * 8), px(160), px(520)));
   choose_size(scene, state, flow);
-  if (!has_room) {
-    flow.end();
-    return tell_refusal(scene, state);
+  if (scene.room == 0 || scene.room >= px(room_for_all)) {
+    choose_tile(scene, state, flow);
+    choose_format(scene, flow);
+    choose_policy(scene, state, flow);
+    choose_algorithms(scene, state, flow);
   }
-  choose_tile(scene, state, flow);
-  choose_format(scene, flow);
-  choose_policy(scene, state, flow);
-  choose_algorithms(scene, state, flow);
   flow.end();
-  tell_refusal(scene, state);
+  if (!state.refusal.empty()) wrapped(Face::label, colours().bad, state.refusal + ".", scene.width);
 }
 
 }  // namespace attoscope::ui

@@ -60,14 +60,6 @@ std::string store_line(const Steps& row) {
                                    : fmt::format("  P = {}({:.4g}·e)", element, row.storage.P_factor);
 }
 
-void scale_output(std::string& text, const StepStorage& stored) {
-  if (!stored.O_factor.empty()) replace(text, "return O", "return s_v·O");
-  if (stored.P_factor != 1) text += fmt::format(" / {:.4g}", stored.P_factor);
-  if (!stored.O_offset.empty()) text += " + mean(V)";
-}
-
-bool has_step(const Steps& row, StepKind kind) { return std::ranges::find(row.steps, kind, &RowStep::kind) != row.steps.end(); }
-
 /// The face of code, and of the numbers put in: larger while a lesson is presented.
 Face code_face(const LessonScene& scene) { return scene.room > 0 ? Face::mono_large : Face::mono; }
 
@@ -155,11 +147,6 @@ std::vector<StateLine> state_lines(const StepperData& s) {
   return lines;
 }
 
-std::string error_of(const StateLine& line) {
-  const double error = line.after == line.exact ? 0 : line.after - line.exact;
-  return error == 0 ? "0" : signed_scientific(error, 2);
-}
-
 float draw_state(const StepperData& s, ImVec2 at, float width) {
   const float number = text_width(Face::mono_small, "-0.000000e-0"), right = at.x + width;
   const float error = right, exact = error - text_width(Face::mono_small, "+0.0e-00") - px(16), after = exact - number - px(8);
@@ -182,7 +169,8 @@ float draw_state(const StepperData& s, ImVec2 at, float width) {
     if (!tight) column(before, y, Face::mono_small, colours().secondary, state_number(line.before));
     column(after, y, Face::mono_small, changed ? line.colour : colours().secondary, state_number(line.after));
     column(exact, y, Face::mono_small, colours().golden, state_number(line.exact));
-    const std::string text = error_of(line);
+    const double off = line.after == line.exact ? 0 : line.after - line.exact;
+    const std::string text = off == 0 ? "0" : signed_scientific(off, 2);
     column(error, y, Face::mono_small, text == "0" ? colours().faint : colours().bad, text);
     y += px(state_line);
   }
@@ -292,12 +280,17 @@ float draw_lost(const StepperData& s, ImVec2 at, float width, std::size_t shown_
 }  // namespace
 
 std::vector<CodeLine> pseudo_code(const Steps& row) {
-  const bool stores_P = row.question.scaling.P.is_on(), has_scores = has_step(row, StepKind::scores);
+  const bool stores_P = row.question.scaling.P.is_on(),
+             has_scores = std::ranges::find(row.steps, StepKind::scores, &RowStep::kind) != row.steps.end();
   std::vector<CodeLine> lines;
   for (CodeLine& line : pseudo_code(row.question.algorithm)) {
     if (row.question.exponential == ExponentialKind::exp2) take_powers_of_2(line.text);
     if (stores_P) take_factor_of_P(line.text, row);
-    if (line.kind == StepKind::finish) scale_output(line.text, row.storage);
+    if (line.kind == StepKind::finish) {
+      if (!row.storage.O_factor.empty()) replace(line.text, "return O", "return s_v·O");
+      if (row.storage.P_factor != 1) line.text += fmt::format(" / {:.4g}", row.storage.P_factor);
+      if (!row.storage.O_offset.empty()) line.text += " + mean(V)";
+    }
     const bool takes_max =
         line.kind == StepKind::tile_max || (line.kind == StepKind::max && row.question.algorithm != Algorithm::flash1);
     if (has_scores && takes_max) lines.push_back({scores_line(row), StepKind::scores});

@@ -157,15 +157,8 @@ void draw_order(LessonScene& scene, ExerciseViewState& state, const std::string&
 
 // --- a format ---------------------------------------------------------------------------------------------------------
 
-/// The scores and values that are run, in a line.
-void draw_row(const Exercise& x, float width) {
-  std::string scores;
-  for (const double s : x.row.scores) scores += fmt::format("{}{:.6g}", scores.empty() ? "" : ", ", s);
-  wrapped(Face::mono, colours().secondary, "scores " + scores, width);
-}
-
 void draw_formats(LessonScene& scene, const Exercise& x, const std::string& answer, float width) {
-  draw_row(x, width);
+  wrapped(Face::mono, colours().secondary, fmt::format("scores {:.6g}", fmt::join(x.row.scores, ", ")), width);
   const float left = ImGui::GetCursorScreenPos().x;
   for (std::size_t i = 0; i < x.formats.size(); ++i) {
     const std::string format = name(x.formats[i]);

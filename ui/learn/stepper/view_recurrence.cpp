@@ -76,13 +76,6 @@ void draw_heads(ImVec2 at, float end, int slots, const Steps& row, const RowStep
   }
 }
 
-void draw_header(ImVec2 at, const ShownColumns& shown) {
-  const std::string_view whole = "PASSES OVER THE SCORES";
-  const bool fits = text_width(Face::section, whole) <= shown.passes_end - at.x - px(name_width + 14);
-  draw_text({at.x + px(name_width), at.y}, Face::section, colours().faint, fits ? whole : "PASSES");
-  for (const auto& [c, end] : shown.columns) draw_text({end, at.y}, c->face, colours().faint, c->title, 1);
-}
-
 void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const ShownColumns& shown) {
   const Steps& row = s.rows[static_cast<std::size_t>(a)];
   const RowStep& step = row.steps[static_cast<std::size_t>(s.at[static_cast<std::size_t>(a)])];
@@ -140,7 +133,10 @@ std::string draw_step_lanes(LessonScene& scene, const StepperData& stepped) {
   std::ranges::transform(lane_columns, known.begin(), &LaneColumn::name);
   if (std::string unknown = unknown_word("columns", wanted, known); !unknown.empty()) return unknown;
   const ShownColumns columns = shown_columns(wanted, at.x, scene.width);
-  draw_header(at, columns);
+  const std::string_view whole = "PASSES OVER THE SCORES";
+  const bool fits = text_width(Face::section, whole) <= columns.passes_end - at.x - px(name_width + 14);
+  draw_text({at.x + px(name_width), at.y}, Face::section, colours().faint, fits ? whole : "PASSES");
+  for (const auto& [c, end] : columns.columns) draw_text({end, at.y}, c->face, colours().faint, c->title, 1);
   const float top = at.y + px(18);
   for (int a = 0; a < static_cast<int>(stepped.rows.size()); ++a)
     draw_lane(scene, stepped, a, {at.x, top + px(step_lane_height) * static_cast<float>(a)}, columns);

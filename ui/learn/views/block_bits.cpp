@@ -85,11 +85,6 @@ constexpr std::array<Choice, storages.size()> storage_choices{{
     {"NVFP4", "e2m1, 16 numbers with one e4m3 scale over one fp32 scale of the head."},
 }};
 
-void choose_storage(LessonScene& scene, const AskedBlock& q) {
-  const auto* const now = std::ranges::find_if(storages, [&](std::string_view s) { return parse_scaling(s) == q.storage; });
-  choose(scene, "storage", storage_choices, storages, now == storages.end() ? "" : *now, scene.width);
-}
-
 void type_numbers(LessonScene& scene) {
   const auto typed = typed_value(scene, "numbers", "1", scene.width,
                                  "The numbers that share a scale, with commas between them: 1 to 32. Enter sets them.",
@@ -115,11 +110,6 @@ float draw_boxes(ImVec2 at, const Format& f, const std::string& digits, bool has
   const ImVec2 size{px(15) * static_cast<float>(bits), px(18)};
   draw_bit_boxes(f, {.columns = bits, .digits = digits, .has_sign = has_sign}, at, size);
   return size.x;
-}
-
-Format boxes_of(const Element& e) {
-  if (e.kind == Element::Kind::integer) return {.exponent_bits = 0, .mantissa_bits = e.bits - 1};
-  return e.format;
 }
 
 /// "2^-3" of a power of two, else as few digits as there are.
@@ -160,7 +150,8 @@ void draw_scale(const LessonScene& scene, const AskedBlock& q, const StoredBlock
 void draw_element(ImVec2 at, float width, double x, double element, double value, const Element& e) {
   const float text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
   draw_text({at.x + px(72), text_y}, Face::mono, colours().text, compact(x), 1);
-  const float left = at.x + px(84), boxes = draw_boxes({left, at.y}, boxes_of(e), element_digits(e, element), true);
+  const Format f = e.kind == Element::Kind::integer ? Format{.exponent_bits = 0, .mantissa_bits = e.bits - 1} : e.format;
+  const float left = at.x + px(84), boxes = draw_boxes({left, at.y}, f, element_digits(e, element), true);
   float right = left + boxes + px(56);
   draw_text({right, text_y}, Face::mono, colours().secondary, compact(element), 1);
   right += px(86);
@@ -227,12 +218,13 @@ std::string draw_block_bits(LessonScene& scene) {
   const StoredBlock block = stored_block(q.numbers, q.storage, q.head_amax);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   if (!is_on_page(scene)) {
-    choose_storage(scene, q);
+    const auto* const now = std::ranges::find_if(storages, [&](std::string_view s) { return parse_scaling(s) == q.storage; });
+    choose(scene, "storage", storage_choices, storages, now == storages.end() ? "" : *now, scene.width);
     type_numbers(scene);
     choose_outlier(scene);
   }
   if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
-  draw_view_summary(scene, colours().secondary, sentence(q, block));
+  draw_view_summary(scene, sentence(q, block));
   draw_scale(scene, q, block);
   draw_elements(scene, q, block);
   ImGui::PopStyleVar();

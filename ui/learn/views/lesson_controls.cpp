@@ -133,10 +133,6 @@ std::optional<Step> step_called(std::string_view text) {
     if (name(static_cast<Step>(i)) == text) return static_cast<Step>(i);
   return {};
 }
-/// True if a field of a method belongs to its rounding policy.
-bool is_rounding(std::string_view field) {
-  return step_called(field) || field == "sum_rounded_P" || field == "accumulate_in_O";
-}
 
 /// Removes the reader's changes that another change overrides.
 template <class Void>
@@ -201,7 +197,11 @@ void edit_named_policy(LessonScene& scene, bool of_a) {
   edit_policy(method, of_a ? colours().a : colours().b, ImGui::GetContentRegionAvail().x);
   ImGui::PopID();
   if (method == before) return;
-  forget(scene, [of_a](std::string_view key) { return key.starts_with(of_a ? "a." : "b.") && is_rounding(key.substr(2)); });
+  forget(scene, [of_a](std::string_view key) {  // fields that belong to the rounding policy
+    if (!key.starts_with(of_a ? "a." : "b.")) return false;
+    const std::string_view field = key.substr(2);
+    return step_called(field) || field == "sum_rounded_P" || field == "accumulate_in_O";
+  });
   change(scene, of_a ? "policy" : "baseline", std::string(policy_name(method.precision, method.algorithm)));
 }
 

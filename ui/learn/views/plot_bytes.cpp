@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "implot.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 #include "ui/learn/views/view_parts.h"
-#include "ui/statistics/traffic.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/words/numbers.h"
 
@@ -25,10 +24,6 @@ struct BytesState {
   int M = 0;              ///< that the tiles were made for; 0: they are the experiment's
   std::vector<double> x;
   std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
-};
-
-struct LoopState {
-  LoopPicture picture;
 };
 
 /// The x axis of the curves, in powers of two.
@@ -59,9 +54,8 @@ void refresh(BytesState& state, const Experiment& e, const SizeAxis& over, int M
 /// The curves over the axis.
 FigurePanel bytes_panel_over(const BytesState& state, const SizeAxis& over, const TrafficOfAll& now) {
   FigurePanel p;
-  p.x = number_axis(over.title, true), p.y = number_axis("bytes between HBM and chip", true);
-  p.x.base = 2;
-  p.y.unit = "B";
+  p.x = {.label = over.title, .log = true, .base = 2};
+  p.y = {.label = "bytes between HBM and chip", .log = true, .unit = "B"};
   constexpr std::array shapes{Ink::four, Ink::two, Ink::one};
   for (std::size_t i = 0; i < now.size(); ++i)
     p.series.push_back(
@@ -130,7 +124,7 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
   const int value = over.name == "M" ? M : scene.experiment.problem.n;
   refresh(state, scene.experiment, over, M);
   const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M));
-  draw_view_summary(scene, colours().secondary, summary(over, value, now));
+  draw_view_summary(scene, summary(over, value, now));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   draw_plot_header(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
   draw_plot(scene, state, over, now, value, height);
@@ -143,7 +137,7 @@ std::string draw_bytes_plot(LessonScene& scene, float height) {
 
 std::vector<FigurePanel> loop_panels(const LessonScene& scene, std::string& problem) {
   LoopPicture picture;
-  refresh_loop(picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
+  refresh_loop(picture, scene.experiment);
   const int wanted = whole_of(scene, "at", 0, 0, farthest, problem);
   if (!problem.empty()) return {};
   if (picture.steps.empty()) {
@@ -155,26 +149,25 @@ std::vector<FigurePanel> loop_panels(const LessonScene& scene, std::string& prob
 }
 
 std::string draw_loop_plot(LessonScene& scene, float height) {
-  auto& state = own_state<LoopState>(scene);
+  auto& picture = own_state<LoopPicture>(scene);
   std::string problem;
   const int wanted = whole_of(scene, "at", 0, 0, farthest, problem);
   if (!problem.empty()) return problem;
-  refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
-  const int last = std::max(0, static_cast<int>(state.picture.steps.size()) - 1), shown = shown_step(scene, wanted, last),
+  refresh_loop(picture, scene.experiment);
+  const int last = std::max(0, static_cast<int>(picture.steps.size()) - 1), shown = shown_step(scene, wanted, last),
             start = std::clamp(to_number<int>(written(scene.view, "at")).value_or(0), 0, last);
   int at = stepped(scene, shown, start, last);
   if (at != shown) change(scene, "at", std::to_string(at));
-  draw_view_summary(scene, colours().secondary, loop_sentence(state.picture, at));
+  draw_view_summary(scene, loop_sentence(picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_loop_picture(state.picture, at, from, {scene.width, height});
+  draw_loop_picture(picture, at, from, {scene.width, height});
   take_room(from, {scene.width, height});
   if (is_on_page(scene)) return "";
   offer_own_figure(scene, from, {from.x + scene.width, from.y + height});
   draw_speed(scene);
   bool plays = scene.stepping.playing == scene.view.index;
   const bool played = plays;
-  double never = std::numeric_limits<double>::infinity();  // `stepped` takes the steps
-  if (draw_loop_transport(state.picture, at, plays, never, scene.width - px(speed_width + 8)))
+  if (draw_loop_transport(picture, at, plays, scene.width - px(speed_width + 8)))
     change(scene, "at", std::to_string(at));
   if (plays != played) play_or_pause(scene, at, last);
   return "";

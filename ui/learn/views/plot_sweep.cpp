@@ -13,47 +13,28 @@ namespace attoscope::ui {
 
 namespace {
 
-/// A sweep as the Sweep workspace draws it.
-struct SweepPlotState {
-  SweepState sweep;
-  Session session;  ///< of which the theme alone is used
-};
-
-/// True where the numbers grow by a factor rather than by a step.
-bool is_geometric(const std::vector<double>& x) {
-  return x.size() > 2 && x.front() > 0 && x.back() >= 8 * x.front() && x[1] - x[0] < 0.9 * (x.back() - x[x.size() - 2]);
-}
-
-/// Logarithmic axes where the numbers grow by a factor, and where all means are positive and far apart.
+/// Logarithmic axes where the numbers grow by a factor rather than by a step, and where all means are positive and far apart.
 SweepPlan axes_of(const SweepTable& table) {
   const SweepExtremes e = extremes(table);
+  const std::vector<double>& x = table.axes[0].numbers;
   SweepPlan plan;
-  plan.log_x = is_geometric(table.axes[0].numbers);
+  plan.log_x = x.size() > 2 && x.front() > 0 && x.back() >= 8 * x.front() && x[1] - x[0] < 0.9 * (x.back() - x[x.size() - 2]);
   plan.log_y = e.known > 0 && table.cells[e.least].mean > 0 && table.cells[e.largest].mean > 8 * table.cells[e.least].mean;
   return plan;
 }
 
-/// Three digits: plainly from 0.01 to 9999, else with a power of ten.
-std::string three_digits(double x) {
-  return std::abs(x) >= 0.01 && std::abs(x) < 9999.5 ? fmt::format("{:.3g}", x) : scientific(x);
-}
-
-/// A sentence with the least and the greatest mean, and their places.
+/// A sentence with the least and the greatest mean in three digits, plainly from 0.01 to 9999, and their places.
 std::string summary(const SweepTable& t, const SweepExtremes& e) {
   if (e.known == 0) return "No point has a finite value: every number is NaN or infinite.";
   const auto where = [&](std::size_t cell) {
     const std::string second = t.axes.size() > 1 ? ", " + t.axes[1].key + " " + t.axes[1].names[cell % t.across()] : "";
-    return three_digits(t.cells[cell].mean) + " at " + t.axes[0].key + " " + t.axes[0].names[cell / t.across()] + second;
+    const double mean = t.cells[cell].mean;
+    const bool is_plain = std::abs(mean) >= 0.01 && std::abs(mean) < 9999.5;
+    return (is_plain ? fmt::format("{:.3g}", mean) : scientific(mean)) + " at " + t.axes[0].key + " " + t.axes[0].names[cell / t.across()] + second;
   };
   std::string text = "least " + where(e.least) + ", greatest " + where(e.largest);
   if (e.known < t.cells.size()) text += fmt::format("; {} points are not finite", t.cells.size() - e.known);
   return text + (t.seeds > 1 ? fmt::format("; {} seeds, ± standard deviation", t.seeds) : "");
-}
-
-/// The height of a line for each name, with the axis below and the names of the curves above.
-float bars_height(const SweepTable& t) {
-  const float line = std::max(px(28), px(9) * static_cast<float>(t.across()) + px(8));
-  return line * static_cast<float>(t.axes[0].names.size()) + px(36) + (t.axes.size() > 1 ? px(20) : 0);
 }
 
 /// The sweep, or the training of the plan `spike`, as a session of its own has it.
@@ -77,20 +58,11 @@ Session session_of(const LessonScene& scene, const LessonQuestion& question, con
   return s;
 }
 
-/// The plot that draws it: a lesson's own where the measure is one of lessons.
-Plot plot_of(const LessonQuestion& question) {
-  if (question.vary.empty()) return Plot::train_runs;
-  const bool own = question.measure.starts_with("train.") || question.measure.starts_with("sum.");
-  return own ? Plot::lesson : Plot::sweep;
-}
-
-void draw_picture(const LessonScene& scene, SweepPlotState& state, float height) {
+void draw_picture(const LessonScene& scene, SweepState& state, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const SweepScene sweep{state.session, scene.input, state.sweep, scene.requests, false};
-  state.session.view.theme = colours().theme;
-  state.sweep.pointed = std::exchange(state.sweep.pointing, std::nullopt);
-  const Box box{at, {at.x + scene.width, at.y + height}};
-  draw_sweep_lines(sweep, box);
+  Session none;  // lines draw nothing of it
+  state.pointed = std::exchange(state.pointing, std::nullopt);
+  draw_sweep_lines({none, scene.input, state, scene.requests, false}, {at, {at.x + scene.width, at.y + height}});
   take_room(at, {scene.width, height});
 }
 
@@ -101,22 +73,26 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
     draw_instead({scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
     return;
   }
-  auto& state = own_state<SweepPlotState>(scene);
-  const SweepDrawing& d = state.sweep.drawing;
-  refresh(state.sweep.drawing, {answer, &answer->table}, axes_of(answer->table));
+  auto& state = own_state<SweepState>(scene);
+  const SweepDrawing& d = state.drawing;
+  refresh(state.drawing, {answer, &answer->table}, axes_of(answer->table));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const std::string sentence = summary(*d.table, d.extremes);
-  draw_view_summary(scene, colours().secondary, sentence);
+  draw_view_summary(scene, sentence);
   const std::string second = d.table->axes.size() > 1 ? ", for each " + d.table->axes[1].title : "";
   draw_plot_header(scene, measure_title(*d.table), "over " + d.table->axes[0].title + second);
-  if (has_categories(*d.table)) height = bars_height(*d.table);
+  if (const SweepTable& t = *d.table; has_categories(t)) {  // a line for each name, the axis below, names of curves above
+    const float line = std::max(px(28), px(9) * static_cast<float>(t.across()) + px(8));
+    height = line * static_cast<float>(t.axes[0].names.size()) + px(36) + (t.axes.size() > 1 ? px(20) : 0);
+  }
   const ImVec2 at = ImGui::GetCursorScreenPos();
   d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);
-  const Plot plot = plot_of(question);
-  if (plot == Plot::lesson)
+  const bool trains = question.vary.empty(),
+             is_own = !trains && (question.measure.starts_with("train.") || question.measure.starts_with("sum."));
+  if (is_own)
     offer_own_figure(scene, at, {at.x + scene.width, at.y + height});
   else
-    offer_figure(scene, plot, "sweep", at, {at.x + scene.width, at.y + height},
+    offer_figure(scene, trains ? Plot::train_runs : Plot::sweep, "sweep", at, {at.x + scene.width, at.y + height},
                  [&] { return session_of(scene, question, answer->table); });
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
@@ -126,13 +102,12 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
 }  // namespace
 
 std::string draw_losses_plot(LessonScene& scene, float height) {
-  draw_answer(scene, {.experiment = scene.experiment, .measure = "train.spike.losses", .vary = {}, .seeds = 1}, height);
+  draw_answer(scene, {.experiment = scene.experiment, .measure = "train.spike.losses"}, height);
   return "";
 }
 
 LessonQuestion sweep_question(const LessonScene& scene, std::string& problem) {
-  LessonQuestion question{
-      .experiment = scene.experiment, .measure = value_of(scene, "measure", "a.mean_abs"), .vary = {}, .seeds = 1};
+  LessonQuestion question{.experiment = scene.experiment, .measure = value_of(scene, "measure", "a.mean_abs")};
   question.seeds = whole_of(scene, "seeds", 1, 1, 100, problem);
   for (const char* key : {"vary", "vary2"})
     if (const std::string text = value_of(scene, key); !text.empty()) question.vary.push_back(text);

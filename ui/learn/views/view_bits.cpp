@@ -186,8 +186,6 @@ struct Stored {
   BitText bits;
 };
 
-Stored stored_in(const Format& f, double x) { return {f, name(f), round(f, x), bits_of(f, x)}; }
-
 // --- the value --------------------------------------------------------------------------------------------------------
 
 /// x as sign * 2^exponent * (1 + fraction / 1024).
@@ -387,8 +385,8 @@ std::string draw_bits_view(LessonScene& scene) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   bool changed = !is_on_page(scene) && edit_value(scene, x, formats);
   std::vector<Stored> all;
-  for (const Format& f : formats) all.push_back(stored_in(f, x));
-  draw_view_summary(scene, colours().secondary, sentence(all, x));
+  for (const Format& f : formats) all.push_back({f, name(f), round(f, x), bits_of(f, x)});
+  draw_view_summary(scene, sentence(all, x));
   const double asked = x;
   for (const Stored& s : all) {
     changed |= draw_number(scene, s, x);

@@ -13,12 +13,6 @@ namespace attoscope::ui {
 
 namespace {
 
-std::array<std::string_view, field_count> field_names() {
-  std::array<std::string_view, field_count> names;
-  for (int i = 0; i < field_count; ++i) names[static_cast<std::size_t>(i)] = text(static_cast<Field>(i)).name;
-  return names;
-}
-
 /// The fields that a reader may switch between.
 constexpr std::array<Field, 7> offered{Field::golden,  Field::a,      Field::b,        Field::a_error,
                                        Field::b_error, Field::a_ulps, Field::a_minus_b};
@@ -88,7 +82,8 @@ void draw_picture(const LessonScene& scene, TensorPicture& picture, float height
 }  // namespace
 
 std::string draw_heatmap_view(LessonScene& scene) {
-  const auto names = field_names();
+  std::array<std::string_view, field_count> names;
+  std::ranges::transform(field_texts, names.begin(), &FieldText::name);
   const std::string wanted = value_of(scene, "field", "a_error");
   const std::string tensor = value_of(scene, "tensor", "O");
   std::string problem = unknown_word("field", {wanted}, names);

@@ -47,11 +47,8 @@ std::optional<std::string> typed_value(LessonScene& scene, const std::string& ke
 void draw_speed(LessonScene& scene);
 inline constexpr float speed_width = 44;
 
-/// The reader's other experiment: every field in which it differs from the scene's.
-void change_to(LessonScene& scene, const Experiment& edited);
-
 /// A view's sentence about itself, in one line, or two if the view is narrow: the height is the same for every text.
-void draw_view_summary(LessonScene& scene, Colour colour, std::string_view text);
+void draw_view_summary(LessonScene& scene, std::string_view text, Colour colour = colours().secondary);
 
 /// The verdict: its headline in the largest face that fits `width`, its sentence below.
 void draw_verdict(const Verdict& verdict, float width);

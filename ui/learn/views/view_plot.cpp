@@ -10,26 +10,14 @@
 
 namespace attoscope::ui {
 
-void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({scene.width, px(18)});
-  const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, title, scene.width));
-  if (used + px(16) + text_width(Face::small, unit) < scene.width)
-    draw_text({at.x + scene.width, at.y + px(1)}, Face::small, colours().faint, unit, 1);
-}
-
 namespace {
-
-/// The number of moves of m in the traced row.
-int moves(const Result& r) {
-  return static_cast<int>(std::ranges::count_if(r.trace.tiles, [](const TraceTile& t) { return t.moved; }));
-}
 
 std::string said_of_trace(const Result& r) {
   if (r.trace.tiles.empty()) return fmt::format("Row {} sees no key.", r.trace.row);
   const TraceTile& last = r.trace.tiles.back();
+  const auto moves = std::ranges::count_if(r.trace.tiles, &TraceTile::moved);
   return fmt::format("Row {}, {} tiles: m moved {} times and ends at {:.4g}; l ends at {:.6g}; the largest error is {}.",
-                     r.trace.row, r.trace.tiles.size(), moves(r), last.max_used, last.l, scientific(last.error));
+                     r.trace.row, r.trace.tiles.size(), moves, last.max_used, last.l, scientific(last.error));
 }
 
 std::string said_of_error(const Result& r) {
@@ -53,16 +41,18 @@ std::string draw_row_kind(LessonScene& scene, float height, std::initializer_lis
   const auto result = answered(scene, {scene.width, height + px(32)});
   if (!result) return "";
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  draw_view_summary(scene, colours().secondary, summary(*result));
+  draw_view_summary(scene, summary(*result));
   const std::string problem =
       draw_row_plots(scene, own_state<RowPlots>(scene), result, {plots.begin(), plots.size()}, {scene.width, height});
   dim_if_earlier(scene, *result, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});
   return problem;
 }
 
+/// A kind of plot, and its panels where only lessons have it.
 struct PlotKind {
   std::string_view name;
   std::string (*draw)(LessonScene&, float height);
+  std::vector<FigurePanel> (*panels)(const LessonScene&, std::string& problem) = nullptr;
 };
 constexpr std::array<PlotKind, 10> kinds{{
     {"trace",
@@ -72,26 +62,14 @@ constexpr std::array<PlotKind, 10> kinds{{
     {"error", [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {StripPlot::error}, said_of_error); }},
     {"rescales",
      [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {StripPlot::rescales}, said_of_rescales); }},
-    {"bytes", draw_bytes_plot},
-    {"loop", draw_loop_plot},
-    {"sweep", draw_sweep_plot},
+    {"bytes", draw_bytes_plot, bytes_panels},
+    {"loop", draw_loop_plot, loop_panels},
+    {"sweep", draw_sweep_plot, sweep_panels},
     {"losses", draw_losses_plot},
-    {"staircase", draw_staircase},
-    {"exp", draw_exp_plot},
-    {"heaps", draw_heaps_plot},
+    {"staircase", draw_staircase, staircase_panels},
+    {"exp", draw_exp_plot, exp_panels},
+    {"heaps", draw_heaps_plot, heaps_panels},
 }};
-
-/// Panels of a plot that only lessons have.
-struct OwnPanels {
-  std::string_view kind;
-  std::vector<FigurePanel> (*panels)(const LessonScene&, std::string& problem);
-};
-constexpr std::array<OwnPanels, 6> own_kinds{{{"bytes", bytes_panels},
-                                              {"loop", loop_panels},
-                                              {"staircase", staircase_panels},
-                                              {"exp", exp_panels},
-                                              {"heaps", heaps_panels},
-                                              {"sweep", sweep_panels}}};
 
 constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
 
@@ -139,21 +117,6 @@ void draw_strip(LessonScene& scene, View& view, RowPlots& state, std::span<const
   take_room(at, size);
 }
 
-}  // namespace
-
-std::string draw_plot_view(LessonScene& scene) {
-  const std::string kind(written(scene.view, "kind"));
-  std::array<std::string_view, kinds.size()> names;
-  std::ranges::transform(kinds, names.begin(), &PlotKind::name);
-  std::string problem = unknown_word("kind", {kind}, names);
-  const float wanted = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
-  const float height = flexible_height(scene, wanted, px(160));
-  if (problem.empty()) problem = draw_lesson_controls(scene);
-  return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
-}
-
-namespace {
-
 /// Calls f with the scene of a plot of these keys, without a page.
 template <class F>
 auto with_scene(const Experiment& experiment, const std::vector<LessonParameter>& keys, const PanelInput& input, F f) {
@@ -169,14 +132,34 @@ auto with_scene(const Experiment& experiment, const std::vector<LessonParameter>
 
 }  // namespace
 
+void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({scene.width, px(18)});
+  const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, title, scene.width));
+  if (used + px(16) + text_width(Face::small, unit) < scene.width)
+    draw_text({at.x + scene.width, at.y + px(1)}, Face::small, colours().faint, unit, 1);
+}
+
+std::string draw_plot_view(LessonScene& scene) {
+  const std::string kind(written(scene.view, "kind"));
+  std::array<std::string_view, kinds.size()> names;
+  std::ranges::transform(kinds, names.begin(), &PlotKind::name);
+  std::string problem = unknown_word("kind", {kind}, names);
+  const float wanted = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
+  const float height = flexible_height(scene, wanted, px(160));
+  if (problem.empty()) problem = draw_lesson_controls(scene);
+  return problem.empty() ? std::ranges::find(kinds, kind, &PlotKind::name)->draw(scene, height) : problem;
+}
+
 std::vector<FigurePanel> lesson_panels(const Experiment& experiment, const std::vector<LessonParameter>& keys,
                                        const LessonAnswerPtr& answer) {
   PanelInput input;
   if (answer) input.learn.answers = std::make_shared<const LessonAnswers>(LessonAnswers{answer});
   return with_scene(experiment, keys, input, [](const LessonScene& scene) {
     const std::string kind = value_of(scene, "kind");
-    const auto* const own = std::ranges::find(own_kinds, kind, &OwnPanels::kind);
-    std::string problem = own == own_kinds.end() ? refusal("kind", kind, "bytes, loop, staircase, exp, heaps or sweep") : "";
+    const auto* const own = std::ranges::find(kinds, kind, &PlotKind::name);
+    const bool known = own != kinds.end() && own->panels != nullptr;
+    std::string problem = known ? "" : refusal("kind", kind, "bytes, loop, staircase, exp, heaps or sweep");
     std::vector<FigurePanel> panels;
     if (problem.empty()) panels = own->panels(scene, problem);
     if (!problem.empty()) throw std::invalid_argument("The plot of a lesson cannot be drawn: " + problem + ".");

@@ -7,6 +7,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/views/view_parts.h"
+#include "ui/session/settings.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::ui {
@@ -103,13 +104,23 @@ void draw_roundings(const LessonScene& scene, float width) {
   }
 }
 
+/// The keys of lessons for the fields of an experiment: "n" for "problem.n", "a.O" for "a.precision.O".
+std::string lesson_key(std::string_view path) {
+  constexpr std::string_view problem = "problem.", precision = ".precision.";
+  if (path.starts_with(problem)) return std::string(path.substr(problem.size()));
+  std::string key(path);
+  if (const auto at = key.find(precision); at != std::string::npos) key.erase(at + 1, precision.size() - 1);
+  return key;
+}
+
 /// The editor of both methods' roundings; a change holds from the next frame on.
 void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
   Experiment edited = scene.experiment;
   ImGui::BeginChild("steps", size, ImGuiChildFlags_NavFlattened);
   edit_precision(edited, scene.input, state.typed_format);
   ImGui::EndChild();
-  if (edited != scene.experiment) change_to(scene, edited);
+  if (edited == scene.experiment) return;
+  for (const Difference& d : differences(scene.experiment, edited)) change(scene, lesson_key(d.path), d.y);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ struct Quiz {
   bool number = false;                        ///< a number is asked for; else one of the choices
   bool least = true;                          ///< the best choice has the least value
   double tolerance = 0;                       ///< share of the right number that a number may be off
-  std::optional<double> equals;               ///< the number, where it is found by hand
-  LessonQuestion solution;
+  std::optional<double> equals{};             ///< the number, where it is found by hand
+  LessonQuestion solution{};
 };
 
 /// A share: "5%" or "0.05".
@@ -40,9 +40,7 @@ std::optional<double> share_of(std::string_view text) {
 Quiz quiz_of(const LessonScene& scene, std::string& problem) {
   Quiz quiz{.question = value_of(scene, "question"),
             .explanation = value_of(scene, "explanation"),
-            .answer = value_of(scene, "answer"),
-            .equals = {},
-            .solution = {}};
+            .answer = value_of(scene, "answer")};
   quiz.number = !value_of(scene, "ask").empty();
   quiz.solution = {.experiment = scene.experiment, .measure = value_of(scene, "measure")};
   quiz.solution.seeds = whole_of(scene, "seeds", 1, 1, 1000, problem);

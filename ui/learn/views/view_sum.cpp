@@ -147,7 +147,7 @@ void draw_sum(LessonScene& scene, AskedSum q) {
   const int first = (q.block - 1) / parts_of_a_block(rule) * rule.block;
   const SumTable table = sum_table(rule, block, {.first = first}, sum_columns(scene.width));
   const double exact = exact_up_to(q, rule, block, static_cast<std::size_t>(first + rule.block));
-  draw_view_summary(scene, colours().secondary, sentence(q, block, table, exact, count));
+  draw_view_summary(scene, sentence(q, block, table, exact, count));
   draw_sum_table(block, table, scene.width);
   if (!is_on_page(scene)) choose_block(scene, q.block, count);
   const std::string halves =
@@ -167,7 +167,7 @@ std::string draw_sum_view(LessonScene& scene) {
   if (!is_on_page(scene)) choose_all(scene, q);
   if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
   if (const std::string why = why_no_tensor_core(q.gpu, q.format, q.sums); !why.empty())
-    draw_view_summary(scene, colours().bad, why + ".");
+    draw_view_summary(scene, why + ".", colours().bad);
   else
     draw_sum(scene, q);
   ImGui::PopStyleVar();

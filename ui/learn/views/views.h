@@ -2,7 +2,6 @@
 /// one sentence about what is wrong with its parameters, or "": the page then draws the sentence in place.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +37,10 @@ struct ViewFit {
 /// The state of one view between frames.
 struct LessonViewState {
   ViewFit fit;
-  std::shared_ptr<void> own;              ///< the state of its kind, made by `own_state`
-  std::string complaint;                  ///< the reason if the typed text is no number
-  std::string summary;                    ///< the line that the view says about itself, with its numbers
-  std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
+  std::shared_ptr<void> own;  ///< the state of its kind, made by `own_state`
+  std::string complaint;      ///< the reason if the typed text is no number
+  std::string summary;        ///< the line that the view says about itself, with its numbers
+  LessonAnswerPtr latest;     ///< newest answer to the view's question, shown until a newer one comes
 
   std::vector<LessonParameter> changes;  ///< the changes that `experiment` contains
   std::optional<Experiment> experiment;
@@ -96,14 +95,12 @@ std::vector<std::string> list_of(const LessonScene& scene, std::string_view key,
 /// The reader's value of a key, one of the view's own or of the experiment's ("block_k", "a.O"), from the next frame on. The
 /// lesson's own value is no change.
 void change(LessonScene& scene, std::string_view key, std::string value);
-/// Forgets the reader's changes.
-void restore(LessonScene& scene);
 /// "policy, line 12: n is 'x', expected ..." without the place: `key` is 'value', expected `expected`.
 std::string refusal(std::string_view key, std::string_view value, std::string_view expected);
 
-/// Asks in this frame, and returns the newest answer: to this question, or, until it is there, to what the view asked before as
-/// its question number `slot`. Null: none yet.
-LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot = 0);
+/// Asks in this frame, and returns the newest answer: to this question, or, until it is there, to what the view asked before.
+/// Null: none yet.
+LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question);
 
 /// The panels of a plot that only lessons have, of these keys: `kind` is bytes, loop, staircase, exp, heaps or sweep, whose
 /// `answer` is that to `lesson_question`. Throws std::invalid_argument in a sentence.
