@@ -39,13 +39,13 @@ void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lesso
 /// The steps of the lesson as numbers; a click opens one.
 void draw_steps(LessonState& state, const LessonPlace& open, float width) {
   const std::vector<LessonStep>& steps = open.lesson->steps;
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    texts.push_back(std::to_string(i + 1));
-    texts.push_back(fmt::format("Step {}: {}", i + 1, steps[i].title));
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const LessonStep& step : steps) {
+    const std::string number = std::to_string(texts.size() + 1);
+    texts.emplace_back(number, fmt::format("Step {}: {}", number, step.title));
   }
   std::vector<Choice> choices;
-  for (std::size_t i = 0; i < texts.size(); i += 2) choices.push_back({texts[i], texts[i + 1]});
+  for (const auto& [number, title] : texts) choices.push_back({number, title});
   int step = open.step;
   if (segmented("step", choices, step, width)) open_lesson(state, *open.lesson, step);
 }

@@ -167,20 +167,13 @@ constexpr std::string_view line_tag = "line";
 std::vector<FormulaPlace> formulas_of(std::string_view text) {
   std::vector<FormulaPlace> found;
   for (std::size_t at = 0; at < text.size();) {
-    if (text[at] == '\\') {
-      at += 2;
-    } else if (text[at] == '`') {
-      at = behind_code(text, at);
-    } else if (text[at] == '$') {
-      const std::size_t signs = text.substr(at, 2) == "$$" ? 2 : 1, end = closing(text, at, signs);
-      if (end == std::string_view::npos) {
-        at += signs;
-      } else {
-        found.push_back({at, end + signs, std::string(text.substr(at + signs, end - at - signs)), signs == 2});
-        at = end + signs;
-      }
+    const std::size_t signs = text.substr(at, 2) == "$$" ? 2 : 1;
+    const std::size_t end = text[at] == '$' ? closing(text, at, signs) : std::string_view::npos;
+    if (end != std::string_view::npos) {
+      found.push_back({at, end + signs, std::string(text.substr(at + signs, end - at - signs)), signs == 2});
+      at = end + signs;
     } else {
-      ++at;
+      at = text[at] == '\\' ? at + 2 : text[at] == '`' ? behind_code(text, at) : at + signs;
     }
   }
   return found;

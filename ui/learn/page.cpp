@@ -134,13 +134,12 @@ auto find_edits(LessonState& lesson, const std::string& name, int view) {
 /// Saves the changes; removes the entry where there are none.
 void keep_edits(LessonState& lesson, LessonViewEdits edits) {
   const auto found = find_edits(lesson, edits.lesson, edits.view);
-  if (found != lesson.views.end() && edits.changes.empty()) {
+  if (found != lesson.views.end() && edits.changes.empty())
     lesson.views.erase(found);
-  } else if (found != lesson.views.end()) {
+  else if (found != lesson.views.end())
     *found = std::move(edits);
-  } else if (!edits.changes.empty() && lesson.views.size() < max_lesson_views) {
+  else if (!edits.changes.empty() && lesson.views.size() < max_lesson_views)
     lesson.views.push_back(std::move(edits));
-  }
 }
 
 constexpr float question_scale = 1.07f;  ///< of presented questions, whose text is then as large as that of the page
@@ -338,19 +337,16 @@ float draw_presented(Page& page, ImVec2 size) {
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY(),
               text = is_split ? std::floor(std::max(px(text_keeps), size.x - px(beside_presented))) : size.x,
               height = size.y - 2 * px(presented_margin) - 1;
-  float beyond =
+  const float beyond =
       draw_column(page, PageColumn::text, x, {text, size.y}, [&] { draw_items(page, is_split, height); }, presented_margin);
   if (!is_split) return beyond;
   const auto views = static_cast<float>(std::ranges::count_if(blocks, is_in_side_column));
+  const auto draw_views = [&] {
+    for (const LessonBlock& block : blocks)
+      if (is_in_side_column(block)) draw_view_block(page, block.view.front(), height / views - px(4));
+  };
   ImGui::SetCursorPosY(y);
-  const float views_beyond = draw_column(
-      page, PageColumn::views, x + text, {size.x - text, size.y},
-      [&] {
-        for (const LessonBlock& block : blocks)
-          if (is_in_side_column(block)) draw_view_block(page, block.view.front(), height / views - px(4));
-      },
-      presented_margin);
-  return std::max(beyond, views_beyond);
+  return std::max(beyond, draw_column(page, PageColumn::views, x + text, {size.x - text, size.y}, draw_views, presented_margin));
 }
 
 }  // namespace

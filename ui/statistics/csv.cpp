@@ -128,17 +128,10 @@ std::string traffic_csv(const Result& r) {
 }  // namespace
 
 std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat) {
-  switch (view.picture) {
-    case PictureKind::rescales:
-      return input.answer.result ? rescales_csv(*input.answer.result) : std::string();
-    case PictureKind::scores:
-      if (heat.window) return pairs_csv(heat);
-      return input.side.scores ? scores_csv(view.score_show, *input.side.scores) : std::string();
-    case PictureKind::output:
-    case PictureKind::heads:
-      break;
-  }
-  return field_csv(view, heat);
+  if (view.picture == PictureKind::rescales) return input.answer.result ? rescales_csv(*input.answer.result) : "";
+  if (view.picture != PictureKind::scores) return field_csv(view, heat);
+  if (heat.window) return pairs_csv(heat);
+  return input.side.scores ? scores_csv(view.score_show, *input.side.scores) : "";
 }
 
 std::string recurrence_csv(const Result& r) {

@@ -162,23 +162,6 @@ std::string chip_table(const OnChip& c, const Experiment& e) {
          bytes_text(c.total() * element_bytes(e.format));
 }
 
-void draw_arrow(ImVec2 from, float length) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float tip = from.x + length, head = px(4);
-  list->AddLine(from, {tip - px(6), from.y}, colours().faint, px(1.2f));
-  list->AddTriangleFilled({tip - px(6), from.y - head}, {tip - px(6), from.y + head}, {tip, from.y}, colours().faint);
-}
-
-void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
-  explain(
-      fits
-          ? "The elements that one step of the inner loop holds on chip. It fits into M, marked by the line; the helper beside "
-            "the tile sizes sets M."
-          : "The elements that one step of the inner loop holds on chip: more than M. FlashAttention's rule shares M among the "
-            "tiles of Q, K, V and O alone; S comes on top, and real kernels keep it in registers.",
-      chip_table(c, e));
-}
-
 /// On-chip memory of one step of the inner loop, compared with M.
 void draw_on_chip(const Experiment& e, int M, Room room) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -198,10 +181,19 @@ void draw_on_chip(const Experiment& e, int M, Room room) {
   const float y = at.y + caption + (low ? px(2) : (sketch - bar) / 2);
   if (tall) {
     draw_hbm({at.x, at.y + caption}, {hbm, sketch - px(4)}, e);
-    draw_arrow({at.x + hbm + px(2), y + bar / 2}, px(22));
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float from = at.x + hbm + px(2), tip = from + px(22), middle = y + bar / 2, head = px(4);
+    list->AddLine({from, middle}, {tip - px(6), middle}, colours().faint, px(1.2f));
+    list->AddTriangleFilled({tip - px(6), middle - head}, {tip - px(6), middle + head}, {tip, middle}, colours().faint);
   }
   draw_chip({at.x + left, y}, {right - left, bar}, c, M);
-  explain_on_chip(c, e, fits);
+  explain(
+      fits
+          ? "The elements that one step of the inner loop holds on chip. It fits into M, marked by the line; the helper beside "
+            "the tile sizes sets M."
+          : "The elements that one step of the inner loop holds on chip: more than M. FlashAttention's rule shares M among the "
+            "tiles of Q, K, V and O alone; S comes on top, and real kernels keep it in registers.",
+      chip_table(c, e));
 }
 
 /// Operands of the byte counts: sizes, bytes of a number in the main format, rows that are read.

@@ -171,14 +171,6 @@ void draw_equal(const SweepDrawing& d) {
   draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours().faint, "equal errors");
 }
 
-/// The caption under the plot: the first parameter, or what is measured.
-std::string caption_of(const SweepDrawing& d) {
-  const FigureAxis& across = d.panel.x.categories.empty() ? d.panel.x : d.panel.y;
-  const std::size_t shown = d.places.size();
-  return across.label + (across.log ? ", log" : "") +
-         (d.left_out > 0 ? fmt::format("; {} of {} lines, evenly chosen", shown, shown + d.left_out) : "");
-}
-
 /// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore, where it may.
 void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
   const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
@@ -271,7 +263,10 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const PanelMouse mouse = draw_panel(d.panel, look, {names ? ImGui::GetContentRegionAvail().x : width, std::max(room, tall)});
   point_at(s, under, mouse.over, mouse.clicked, {mouse.from, mouse.to});
   if (names) ImGui::EndChild();
-  const std::string caption = fitted(Face::small, caption_of(d), width);
+  const FigureAxis& across = d.panel.x.categories.empty() ? d.panel.x : d.panel.y;
+  const std::size_t lines = d.places.size();
+  const std::string few = d.left_out > 0 ? fmt::format("; {} of {} lines, evenly chosen", lines, lines + d.left_out) : "",
+                    caption = fitted(Face::small, across.label + (across.log ? ", log" : "") + few, width);
   const float half = text_width(Face::small, caption) / 2,
               middle = std::max(box.min.x + half, std::min((mouse.from.x + mouse.to.x) / 2, box.max.x - half));
   draw_text({middle, box.max.y - px(16)}, Face::small, colours().faint, caption, 0.5f);

@@ -108,14 +108,6 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
   }
 }
 
-/// True for exact heads, [layer * heads + head].
-std::vector<bool> exact_heads(const TrainMethod& method, const ModelShape& shape) {
-  std::vector<bool> is_exact;
-  for (int layer = 0; layer < shape.layers; ++layer)
-    for (int head = 0; head < shape.heads; ++head) is_exact.push_back(method.is_exact(layer, head));
-  return is_exact;
-}
-
 /// The shortest list of places that covers the exact heads.
 std::vector<HeadPlace> places_of(const std::vector<bool>& is_exact, const ModelShape& shape) {
   std::vector<HeadPlace> places;
@@ -147,7 +139,9 @@ void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 ce
 void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
   const ModelShape& shape = s.plan().model;
   const ImVec2 at{c.left, ImGui::GetCursorScreenPos().y}, cell{c.width / static_cast<float>(shape.heads), row};
-  std::vector<bool> is_exact = exact_heads(c.method, shape);
+  std::vector<bool> is_exact;  // [layer * heads + head]
+  for (int layer = 0; layer < shape.layers; ++layer)
+    for (int head = 0; head < shape.heads; ++head) is_exact.push_back(c.method.is_exact(layer, head));
   ImGui::PushID(c.id);
   const bool pressed =
       ImGui::InvisibleButton("exact heads", {c.width, row * static_cast<float>(shape.layers)}, ImGuiButtonFlags_EnableNav);

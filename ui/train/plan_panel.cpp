@@ -42,13 +42,6 @@ void edit_exact(const TrainScene& s) {
                   others + 1, others));
 }
 
-/// "7 models side by side, 6 comparisons".
-std::string runs_text(const TrainPlan& plan) {
-  const TrainRuns all = runs_of(plan);
-  return fmt::format("{} models side by side, {} comparison{}", all.runs.size(), all.pairs.size(),
-                     all.pairs.size() == 1 ? "" : "s");
-}
-
 void edit_kind(const TrainScene& s, float width) {
   TrainPlan& plan = s.plan();
   segmented("kind", kinds, plan.kind, width);
@@ -58,7 +51,10 @@ void edit_kind(const TrainScene& s, float width) {
   wrapped(Face::small, colours().secondary, named(plan, kind_words(plan.kind)), width);
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(1)});
-  wrapped(Face::mono_small, colours().faint, runs_text(plan), width);
+  const TrainRuns all = runs_of(plan);
+  const std::string sizes = fmt::format("{} models side by side, {} comparison{}", all.runs.size(), all.pairs.size(),
+                                        all.pairs.size() == 1 ? "" : "s");
+  wrapped(Face::mono_small, colours().faint, sizes, width);
   complain(s, PlanPart::kind, width);
 }
 
@@ -108,14 +104,9 @@ void edit_options(const TrainScene& s, std::span<const MoreOption> options) {
   for (const MoreOption& o : options) edit_setting(*find(all, o.path), differs(all, o.path), {.step = o.step});
 }
 
-/// The number of options behind `more` that differ from the default.
-std::ptrdiff_t options_changed(TrainPlan& plan) {
-  const auto is_changed = [all = settings(plan)](const MoreOption& o) { return differs(all, o.path); };
-  return std::ranges::count_if(optimiser_options, is_changed) + std::ranges::count_if(other_options, is_changed);
-}
-
 void more_button(const TrainScene& s, float width) {
-  const std::ptrdiff_t count = options_changed(s.plan());
+  const auto is_changed = [all = settings(s.plan())](const MoreOption& o) { return differs(all, o.path); };
+  const auto count = std::ranges::count_if(optimiser_options, is_changed) + std::ranges::count_if(other_options, is_changed);
   if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
   explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number is how many differ from the default.");

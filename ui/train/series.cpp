@@ -250,20 +250,9 @@ bool is_of_heads(RunMeasure m) { return m != RunMeasure::loss && m != RunMeasure
 
 double measure_of(const HeadHealth& head, RunMeasure measure) {
   const HeadStatistics& c = head.statistics;
-  switch (measure) {
-    case RunMeasure::delta_bias:
-      return head.delta_bias();
-    case RunMeasure::query_norm:
-      return head.query_norm;
-    case RunMeasure::ties:
-      return share(c.tied_rows, c.rows);
-    case RunMeasure::saturated:
-      return share(c.saturated, c.weights);
-    case RunMeasure::underflowed:
-      return share(c.underflowed, c.weights);
-    default:
-      return nan;
-  }
+  const EnumArray<RunMeasure, double> numbers{nan, nan, head.delta_bias(), head.query_norm, share(c.tied_rows, c.rows),
+                                              share(c.saturated, c.weights), share(c.underflowed, c.weights)};
+  return numbers[measure];
 }
 
 double measure_of(const RunHealth& health, RunMeasure measure, int head) {

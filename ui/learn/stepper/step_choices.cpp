@@ -82,17 +82,10 @@ int count_of(const RecurrenceViewState& state) { return static_cast<int>(state.a
 
 /// Scores from this source, as many as there are.
 std::string text_from(Source source, const RecurrenceViewState& state) {
-  const std::string count = fmt::format(":{}", std::max(fewest_scores, count_of(state)));
-  switch (source) {
-    case Source::typed:
-      return typed(state.asked.front().scores);
-    case Source::random:
-      return "random" + count + ":1";
-    case Source::pinned:
-      return "pinned";
-    default:
-      return source_name(source) + count;
-  }
+  if (source == Source::typed) return typed(state.asked.front().scores);
+  if (source == Source::pinned) return "pinned";
+  return fmt::format("{}:{}{}", source_name(source), std::max(fewest_scores, count_of(state)),
+                     source == Source::random ? ":1" : "");
 }
 
 void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {

@@ -255,21 +255,17 @@ class StepContext {
   }
 
   std::vector<std::string> output() const {
-    const std::string result = "= " + vector(step_.state.O), added = vector(weighted());
-    switch (row_.question.algorithm) {
-      case Algorithm::flash1:
-        return {"O = (α·l'·O + β·P·V) / l",
-                "= (" + number(step_.alpha * before(StepKind::sum).l) + "·" + vector(before_.O) + " + " + number(step_.share) +
-                    "·" + added + ") / " + number(step_.state.l),
-                result};
-      case Algorithm::flash2:
-      case Algorithm::flash4:
-        return {"O = α·O + P·V", "= " + number(step_.alpha) + "·" + vector(before_.O) + " + " + added, result};
-      case Algorithm::three_pass:
-        return {"O = O + P_j·V_j", "= " + vector(before_.O) + " + " + added, result};
-      default:
-        return {"O = O + P·V", "= " + vector(before_.O) + " + " + added, result};
+    const std::string result = "= " + vector(step_.state.O), earlier = vector(before_.O), added = vector(weighted());
+    if (flash1()) {
+      const std::string scaled = number(step_.alpha * before(StepKind::sum).l) + "·" + earlier;
+      return {"O = (α·l'·O + β·P·V) / l",
+              "= (" + scaled + " + " + number(step_.share) + "·" + added + ") / " + number(step_.state.l), result};
     }
+    const Algorithm algorithm = row_.question.algorithm;
+    if (algorithm == Algorithm::flash2 || algorithm == Algorithm::flash4)
+      return {"O = α·O + P·V", "= " + number(step_.alpha) + "·" + earlier + " + " + added, result};
+    const bool by_keys = algorithm == Algorithm::three_pass;
+    return {by_keys ? "O = O + P_j·V_j" : "O = O + P·V", "= " + earlier + " + " + added, result};
   }
 
   const Steps& row_;

@@ -126,17 +126,12 @@ void draw_scale(const LessonScene& scene, const AskedBlock& q, const StoredBlock
   draw_text({at.x, text_y}, Face::mono, colours().text, "scale");
   float x = at.x + px(64);
   const auto code = static_cast<double>(block.scale_code);
-  switch (q.storage.scale) {
-    case ScaleFormat::e8m0_scale:
-      x += draw_boxes({x, at.y}, {.exponent_bits = 8, .mantissa_bits = 0}, scale_digits(q.storage.scale, code), false);
-      break;
-    case ScaleFormat::e4m3_scale:
-    case ScaleFormat::nvfp4_scale:
-      x += draw_boxes({x, at.y}, e4m3, scale_digits(q.storage.scale, code), true);
-      break;
-    case ScaleFormat::fp32_scale:
-      x += draw_text({x, text_y}, Face::mono, colours().faint, "fp32");
-  }
+  if (q.storage.scale == ScaleFormat::fp32_scale)
+    x += draw_text({x, text_y}, Face::mono, colours().faint, "fp32");
+  else if (q.storage.scale == ScaleFormat::e8m0_scale)
+    x += draw_boxes({x, at.y}, {.exponent_bits = 8, .mantissa_bits = 0}, scale_digits(q.storage.scale, code), false);
+  else
+    x += draw_boxes({x, at.y}, e4m3, scale_digits(q.storage.scale, code), true);
   std::string text = " " + scale_text(code);
   if (q.storage.scale == ScaleFormat::nvfp4_scale)
     text += fmt::format(" × {} of the head = {}", compact(static_cast<double>(block.head_scale)),

@@ -94,14 +94,6 @@ void type_numbers(LessonScene& scene, const std::string& key, std::string_view o
   if (scene.state.complaint.empty()) change(scene, key, *typed);
 }
 
-void choose_all(LessonScene& scene, const AskedSum& q) {
-  choose_gpu(scene, q);
-  choose_types(scene, q);
-  type_numbers(scene, "a", "1", scene.width);
-  type_numbers(scene, "b", "1", scene.width);
-  type_numbers(scene, "c", "0", px(240));
-}
-
 /// Buttons for the shown block, if there are several.
 void choose_block(LessonScene& scene, int shown, int count) {
   if (count < 2) return;
@@ -164,7 +156,13 @@ std::string draw_sum_view(LessonScene& scene) {
   const AskedSum q = asked_sum(scene, problem);
   if (!problem.empty()) return problem;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  if (!is_on_page(scene)) choose_all(scene, q);
+  if (!is_on_page(scene)) {
+    choose_gpu(scene, q);
+    choose_types(scene, q);
+    type_numbers(scene, "a", "1", scene.width);
+    type_numbers(scene, "b", "1", scene.width);
+    type_numbers(scene, "c", "0", px(240));
+  }
   if (!scene.state.complaint.empty()) label(Face::label, colours().bad, scene.state.complaint);
   if (const std::string why = why_no_tensor_core(q.gpu, q.format, q.sums); !why.empty())
     draw_view_summary(scene, why + ".", colours().bad);
