@@ -28,9 +28,9 @@ def before(anchor, text):
 ADDITIONS = [
     Addition(
         "a format", "README.md",
-        {"kernels/arithmetic/named_formats.h": [
+        {"kernels/arithmetic/format.h": [
             ("std::array<NamedFormat, 7>", "std::array<NamedFormat, 8>"),
-            before("}};\n\n}  // namespace", '    {"fp24", Format{7, 16}, "24 bits: 7 exponent bits, 16 mantissa bits."},\n')]},
+            before("}};\n\n/// Limits of the bit sliders", '    {"fp24", Format{7, 16}, "24 bits: 7 exponent bits, 16 mantissa bits."},\n')]},
         checks.named_format),
     Addition(
         "a rounding step", "README.md",

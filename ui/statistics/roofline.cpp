@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/experiment/backward_traffic.h"
+#include "kernels/experiment/traffic.h"
 #include "kernels/experiment/result.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
