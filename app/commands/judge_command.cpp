@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 
 #include "app/commands/commands.h"
@@ -20,22 +21,25 @@ namespace attoscope::app {
 namespace {
 
 /// The options as typed.
-struct JudgeArguments : ExperimentOptions {
+struct JudgeArguments : ExperimentOptions, GradientSpecs {
   std::string q, k, v, o, input;
-  GradientSpecs gradients{};
   std::string threads = "0";
   Typed head{};
   std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
   bool unsaved = false;      ///< the files will be gone: the page names none
 };
 
-/// The files of gradients.
-struct GradientOption {
+/// An option that names a file, which no output may replace.
+struct FileOption {
   const char* option;
-  std::string GradientSpecs::* file;
-  const char* what;
+  std::string JudgeArguments::* file;
+  const char* about;
 };
-constexpr GradientOption gradient_options[]{
+constexpr FileOption tensor_options[]{{"--q", &JudgeArguments::q, "Q"},
+                                      {"--k", &JudgeArguments::k, "K (its heads may be fewer than those of Q)"},
+                                      {"--v", &JudgeArguments::v, "V"},
+                                      {"--o", &JudgeArguments::o, "your kernel's output"}};
+constexpr FileOption gradient_options[]{
     {"--do", &GradientSpecs::d_o, "gradient of the output, with which dQ, dK and dV are judged"},
     {"--dq", &GradientSpecs::dq, "your kernel's gradient of Q"},
     {"--dk", &GradientSpecs::dk, "of K, a head for each of K's (summed over its group) or of Q's"},
@@ -49,9 +53,11 @@ constexpr GradientOption gradient_options[]{
 CallSources sources_of(const JudgeArguments& x) {
   const std::optional<HeadLayout> layout = x.layout ? parse_layout(*x.layout) : std::nullopt;
   if (!layout && x.layout) refuse("--layout", *x.layout, std::string(layout_specs));
-  for (const auto& [option, file] : {std::pair{"--q", &x.q}, {"--k", &x.k}, {"--v", &x.v}, {"--o", &x.o}})
-    if (file->empty() && x.input.empty() && (x.packed[PackedPart::kv].empty() || (file != &x.k && file != &x.v)))
+  for (const auto& [option, file, about] : tensor_options) {
+    const bool is_in_kv = !x.packed[PackedPart::kv].empty() && (file == &JudgeArguments::k || file == &JudgeArguments::v);
+    if ((x.*file).empty() && x.input.empty() && !is_in_kv)
       throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
+  }
   CallSources sources{x.input, x.q, x.k, x.v, x.o, layout, {}, x.packed};
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) sources.scales[part] = scale_of_option(part, *x.scales[part]);
@@ -60,8 +66,9 @@ CallSources sources_of(const JudgeArguments& x) {
 
 /// Before anything is read: could the files be written at all, and is none of them read?
 void check_places(const JudgeArguments& x) {
-  std::vector<OutputPlace> read{{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}};
-  for (const GradientOption& g : gradient_options) read.push_back({g.option, x.gradients.*g.file});
+  std::vector<OutputPlace> read{{"--input", x.input}};
+  for (const std::span<const FileOption> options : {std::span<const FileOption>(tensor_options), {gradient_options}})
+    for (const FileOption& o : options) read.push_back({o.option, x.*o.file});
   for (const auto& [key, numbers] : head_number_texts(x.typed)) read.push_back({"--" + key, tensor_ref(numbers).file});
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) read.push_back({scale_options[part], file_of_part(scale_spec(*x.scales[part]), part)});
@@ -94,7 +101,7 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
   LinkMessage message{.files = files.files_for_window(head)};
   if (message.files.empty()) return "";
   for (std::string& file : message.files) file = absolute_spec(file);
-  if (!x.gradients.lse.empty()) message.gradients["lse"] = absolute_spec(x.gradients.lse);
+  if (!x.lse.empty()) message.gradients["lse"] = absolute_spec(x.lse);
   for (const std::string_view key : link_settings)
     if (const std::string own = numbers.text(key, head); !own.empty())
       message.settings[std::string(key)] = own;
@@ -164,12 +171,12 @@ std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const Jud
 
 /// The gradients' files, opened before anything is judged.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
-  const bool any = std::ranges::any_of(gradient_options, [&](const GradientOption& g) {
-    return g.file != &GradientSpecs::lse && !(x.gradients.*g.file).empty();
+  const bool any = std::ranges::any_of(gradient_options, [&](const FileOption& o) {
+    return o.file != &GradientSpecs::lse && !(x.*o.file).empty();
   });
   if (!any) return gradients_beside(x, files);
-  if (!x.gradients.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
-  return std::optional<GradientFiles>(std::in_place, x.gradients, files.files());
+  if (!x.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
+  return std::optional<GradientFiles>(std::in_place, x, files.files());
 }
 
 bool is_unexplained(const CallJudgement& call) {
@@ -183,7 +190,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   check_places(x);
   const JudgedFiles files(sources);
   const std::optional<GradientFiles> given = gradient_files(x, files);
-  const std::optional<RowNumbers> given_lse = open_lse(x.gradients.lse, sources.input, files.files());
+  const std::optional<RowNumbers> given_lse = open_lse(x.lse, sources.input, files.files());
   CallJudgement call = answer(x, files, threads, streams.terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
   if (is_unexplained(call))
@@ -210,17 +217,13 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
 void declare(OptionList& c, JudgeArguments& x) {
   c.group("Tensors");
   const std::string one = " of the call, all heads: " + std::string(tensor_specs);
-  c.add("--q", x.q, "Q" + one);
-  c.add("--k", x.k, "K" + one + "; its heads may be fewer than those of Q");
-  c.add("--v", x.v, "V" + one);
-  c.add("--o", x.o, "your kernel's output" + one);
+  for (const FileOption& o : tensor_options) c.add(o.option, x.*o.file, o.about + one);
   c.add("--input,file", x.input, "FILE.safetensors or FILE.pt with those of q, k, v and o that are not named; may stand alone");
   c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");
   c.add("--head", x.head, "judge this head alone");
   c.scales(x, 4).packed(x);
   c.group("Gradients");
-  for (const GradientOption& g : gradient_options)
-    c.add(g.option, x.gradients.*g.file, std::string(g.what) + ": a file as for --q");
+  for (const FileOption& o : gradient_options) c.add(o.option, x.*o.file, std::string(o.about) + ": a file as for --q");
   c.group("The kernel's attention").parameters(x, {"mask", "scale", "softcap", "alibi", "sink", "empty_rows"}).of_heads();
   c.group("How it rounds");
   c.parameter(x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");

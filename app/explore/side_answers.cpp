@@ -116,14 +116,17 @@ ui::FoundHeads<Row> find(const ui::HeadsOfFile& question, const SideRun<ui::Foun
   return found;
 }
 
-/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. The work that
-/// finds those that its known answer lacks, with a thread for each head, and publishes each. `kept` may be null.
+}  // namespace
+
 template <class Row>
-auto found_heads(const std::shared_ptr<KeptHeads>& kept) {
+SearchOfHeads<Row> found_heads(const std::shared_ptr<KeptHeads>& kept) {
   return [kept](const ui::HeadsOfFile& question, const SideRun<ui::FoundHeads<Row>>& run) {
     return find<Row>(question, run, kept.get());
   };
 }
+template SearchOfHeads<ui::HeadRow> found_heads(const std::shared_ptr<KeptHeads>& kept);
+
+namespace {
 
 using Pictures = std::vector<ui::GalleryPicture>;
 

@@ -21,7 +21,7 @@ std::string call_file(const std::string& q, const std::string& kv, const std::ve
   all.insert(all.end(), tables.begin(), tables.end());
   return safetensors(all);
 }
-FileTensor table(const std::string& name, const std::string& shape, const std::vector<std::int32_t>& numbers) {
+FileTensor stored(const std::string& name, const std::string& shape, const std::vector<std::int32_t>& numbers) {
   return {name, "I32", shape, raw(numbers)};
 }
 
@@ -32,14 +32,14 @@ const std::array<std::string, 4>& calls() {
       folder.write("batch.safetensors", call_file("[2,2,3,2]", "[2,2,4,2]")),
       folder.write(
           "packed.safetensors",
-          call_file("[6,2,2]", "[8,2,2]", {table("cu_seqlens_q", "[3]", {0, 3, 6}), table("cu_seqlens_k", "[3]", {0, 4, 8})})),
+          call_file("[6,2,2]", "[8,2,2]", {stored("cu_seqlens_q", "[3]", {0, 3, 6}), stored("cu_seqlens_k", "[3]", {0, 4, 8})})),
       folder.write("paged.safetensors",
                    call_file("[2,3,2,2]", "[4,2,2,2]",
-                             {table("block_table", "[2,2]", {3, 1, 0, 2}), table("cache_seqlens", "[2]", {4, 3})})),
+                             {stored("block_table", "[2,2]", {3, 1, 0, 2}), stored("cache_seqlens", "[2]", {4, 3})})),
       folder.write("lists.safetensors",
                    call_file("[6,2,2]", "[4,2,2,2]",
-                             {table("qo_indptr", "[3]", {0, 3, 6}), table("kv_indptr", "[3]", {0, 2, 4}),
-                              table("kv_indices", "[4]", {3, 1, 0, 2}), table("kv_last_page_len", "[2]", {2, 1})}))};
+                             {stored("qo_indptr", "[3]", {0, 3, 6}), stored("kv_indptr", "[3]", {0, 2, 4}),
+                              stored("kv_indices", "[4]", {3, 1, 0, 2}), stored("kv_last_page_len", "[2]", {2, 1})}))};
   return paths;
 }
 

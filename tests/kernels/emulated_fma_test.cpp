@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "kernels/experiment/matrix.h"
 #include "kernels/lanes/micro_kernel.h"
 #include "kernels/train/primitives/product_lanes.h"
 #include "tests/support/support.h"
@@ -188,8 +189,6 @@ void expect_doubt(int n) {
 }
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInFloat) { expect_doubt<float>(18); }
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInDouble) { expect_doubt<double>(27); }
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// P.V of a block, as in the lanes.
 template <class T>

@@ -54,7 +54,7 @@ bool is_computing(Hand& hand) {
   return walks_all && std::ranges::any_of(learn_of(hand).presented.of->blocks, [&](const LessonBlock& block) {
            if (block.view.empty() || !learn_of(hand).views.contains(block.view.front().index)) return false;
            const auto& latest = learn_of(hand).views.at(block.view.front().index).latest;
-           return std::ranges::any_of(latest, [](const auto& entry) { return entry.second == nullptr; });
+           return latest && *latest == nullptr;
          });
 }
 

@@ -127,8 +127,10 @@ std::string refusal(std::string_view key, std::string_view value, std::string_vi
 
 LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question) {
   scene.requests.lesson.push_back(question);
-  if (LessonAnswerPtr answer = answer_of(scene.input.learn.answers.get(), question)) scene.state.latest = std::move(answer);
-  return scene.state.latest;
+  std::optional<LessonAnswerPtr>& latest = scene.state.latest;
+  if (LessonAnswerPtr answer = answer_of(scene.input.learn.answers.get(), question); answer || !latest)
+    latest = std::move(answer);
+  return *latest;
 }
 
 std::optional<double> real_of(std::string_view text) {

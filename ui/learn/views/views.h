@@ -40,7 +40,8 @@ struct LessonViewState {
   std::shared_ptr<void> own;  ///< the state of its kind, made by `own_state`
   std::string complaint;      ///< the reason if the typed text is no number
   std::string summary;        ///< the line that the view says about itself, with its numbers
-  LessonAnswerPtr latest;     ///< newest answer to the view's question, shown until a newer one comes
+  std::optional<LessonAnswerPtr> latest;  ///< newest answer to the view's question, shown until a newer one comes; null: none
+                                          ///< yet; none: nothing was asked
 
   std::vector<LessonParameter> changes;  ///< the changes that `experiment` contains
   std::optional<Experiment> experiment;
