@@ -256,7 +256,6 @@ ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
   return part;
 }
 
-
 void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderRemoveNode(root);
   ImGui::DockBuilderAddNode(root, ImGuiDockNodeFlags_DockSpace);

@@ -43,7 +43,8 @@ void check_without_command(const CLI::App& app, const std::vector<Command>& all)
     if (const std::string file = without_head(word); reader_of(file) != nullptr && !std::filesystem::exists(file, error))
       throw std::invalid_argument(in_quotes(word) + " does not exist, expected a session or files of tensors");
     if (reader_of(without_head(word)) == nullptr)
-      throw std::invalid_argument(in_quotes(word) + " is neither a command (" + listed(names_in(all), ", ") + ") nor a session file");
+      throw std::invalid_argument(in_quotes(word) + " is neither a command (" + listed(names_in(all), ", ") +
+                                  ") nor a session file");
   }
 }
 

@@ -97,8 +97,7 @@ bool is_reverse(const std::string& word) {
 
 Accumulator accumulator_of(const std::string& word) {
   const auto found = std::ranges::find(accumulator_names, word);
-  if (found == accumulator_names.end())
-    refuse("--sums", word, listed(accumulator_names));
+  if (found == accumulator_names.end()) refuse("--sums", word, listed(accumulator_names));
   return static_cast<Accumulator>(found - accumulator_names.begin());
 }
 

@@ -113,9 +113,8 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
 /// Returns work(options); throws a sentence where a signal stopped it.
 template <class Work>
 auto judged(int threads, Work work) {
-  return unless_stopped("stopped before the verdict was there; nothing was written", [&](const Cancelled& cancelled) {
-    return work(Options{.cancelled = cancelled, .threads = threads});
-  });
+  return unless_stopped("stopped before the verdict was there; nothing was written",
+                        [&](const Cancelled& cancelled) { return work(Options{.cancelled = cancelled, .threads = threads}); });
 }
 
 CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
@@ -171,9 +170,8 @@ std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const Jud
 
 /// The gradients' files, opened before anything is judged.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
-  const bool any = std::ranges::any_of(gradient_options, [&](const FileOption& o) {
-    return o.file != &GradientSpecs::lse && !(x.*o.file).empty();
-  });
+  const bool any = std::ranges::any_of(
+      gradient_options, [&](const FileOption& o) { return o.file != &GradientSpecs::lse && !(x.*o.file).empty(); });
   if (!any) return gradients_beside(x, files);
   if (!x.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
   return std::optional<GradientFiles>(std::in_place, x, files.files());

@@ -227,9 +227,8 @@ Answered merged(const std::vector<std::string>& directories) {
     if (sweep_json(read_sweep(directory)) != sweep_json(all.sweep))
       throw std::runtime_error(directory + " holds another sweep than " + directories[0]);
     const std::string path = (fs::path(directory) / points_file).string();
-    std::ranges::move(
-        named_in_errors(path, [&] { return parse_points_csv(all.sweep, read_file(path, largest_points_file)); }),
-        std::back_inserter(all.answers));
+    std::ranges::move(named_in_errors(path, [&] { return parse_points_csv(all.sweep, read_file(path, largest_points_file)); }),
+                      std::back_inserter(all.answers));
   }
   std::ranges::stable_sort(all.answers, {}, &SweepAnswer::index);
   const auto differs = std::ranges::adjacent_find(

@@ -195,9 +195,9 @@ std::string progress_text(const TrainRecord& r, int begin, int until, double sec
   const double rate = (r.step - begin) / seconds;
   const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
   const std::vector<PairPoint>& points = r.pairs[0].points;
-  return fmt::format(
-      "step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step, until,
-      loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate, (until - r.step) / rate);
+  return fmt::format("step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left",
+                     r.step, until, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate,
+                     (until - r.step) / rate);
 }
 
 /// Keeps states in the file of `--checkpoint`, if there is one. A failed write is warned of and tried again at the next

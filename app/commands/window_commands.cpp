@@ -48,7 +48,7 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
-  std::string d_o;                                          ///< of the backward pass; "": none is given
+  std::string d_o;                                           ///< of the backward pass; "": none is given
   std::map<std::string, std::string, std::less<>> computed;  ///< by a kernel, by the names of `link_gradients`; "": not given
 };
 

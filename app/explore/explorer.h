@@ -59,7 +59,8 @@ class Explorer {
   const std::string& missing() const { return choices_.missing; }
   /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
-  /// Opens tensors (FILE.safetensors, or three .npy), with gradients `beside` them or an output. On failure the session stays unchanged and a sentence is shown.
+  /// Opens tensors (FILE.safetensors, or three .npy), with gradients `beside` them or an output. On failure the session stays
+  /// unchanged and a sentence is shown.
   void open(ui::Session& session, const std::string& spec, const GradientSpecs& beside = {});
   /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. With a dO or dL, in files
   /// of their names, beside Q, K and V or given, the backward pass is on; an output beside it is loaded, but not compared.

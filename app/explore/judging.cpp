@@ -88,7 +88,9 @@ CallGradients judged_group(const Result& r, const std::array<KernelOutput, given
                              " are sums over the heads of a group, and dO is drawn for one of them, expected a file of dO");
   const CallFiles call(e.problem.input.file);
   const auto& [dq, dk, dv] = files;
-  const GradientFiles opened({e.backward.d_o_file.file, dq.file, dk.file, dv.file, "", e.backward.d_lse_file.file, ""}, call);
+  const GradientSpecs specs{
+      .d_o = e.backward.d_o_file.file, .d_lse = e.backward.d_lse_file.file, .dq = dq.file, .dk = dk.file, .dv = dv.file};
+  const GradientFiles opened(specs, call);
   const int group = e.problem.input.index / opened.heads_of_group(), first = opened.first_head(group);
   before = sums + (sums.size() > 2 ? " are sums" : " is the sum") + " over the heads " + std::to_string(first) + " to " +
            std::to_string(first + opened.heads_of_group() - 1) +

@@ -24,7 +24,8 @@ class KeptHeads;
 /// The work that finds the heads that its known answer lacks, with a thread for each head, and publishes each.
 template <class Row>
 using SearchOfHeads = std::function<ui::FoundHeads<Row>(const ui::HeadsOfFile&, const SideRun<ui::FoundHeads<Row>>&)>;
-/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. `kept` may be null.
+/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. `kept` may be
+/// null.
 template <class Row>
 SearchOfHeads<Row> found_heads(const std::shared_ptr<KeptHeads>& kept);
 

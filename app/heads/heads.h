@@ -15,7 +15,6 @@
 #include "kernels/experiment/table.h"
 #include "kernels/questions/kv_cache.h"
 #include "ui/frame/heads_answer.h"
-#include "ui/frame/heads_answer.h"
 
 namespace attoscope::app {
 

@@ -58,9 +58,9 @@ Json gradients_json(const CallGradients& gradients) {
     Json by_heads = Json::array();
     for (const WrongGroups& w : t.wrong)
       by_heads.push_back({{"heads", head_runs(gradients, w.groups)}, {"slip", mistake_json(w.slip)}});
-    Json told{{"tensor", name(t.tensor)},        {"verdict", t.rounded ? "rounded" : "wrong"},
-              {"ratio", number_json(t.ratio)},   {"suspects", t.worst.found.suspects},
-              {"where", t.worst.found.where},    {"head", t.head},
+    Json told{{"tensor", name(t.tensor)},           {"verdict", t.rounded ? "rounded" : "wrong"},
+              {"ratio", number_json(t.ratio)},      {"suspects", t.worst.found.suspects},
+              {"where", t.worst.found.where},       {"head", t.head},
               {"slip", mistake_json(t.worst.slip)}, {"by_heads", std::move(by_heads)}};
     if (const int sequence = sequence_of(gradients, t.head); sequence >= 0) told["sequence"] = sequence;
     all.push_back(std::move(told));

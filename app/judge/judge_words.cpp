@@ -1,11 +1,10 @@
-#include "app/judge/judge_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "app/judge/judge_report.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 #include "kernels/experiment/text.h"

@@ -1,6 +1,8 @@
-/// Answers to the questions of lessons; and numbers that no `Result` holds, as lessons and claims name them: of a small training
-/// ("train.rel_l2", "train.b_exact.wasserstein"), of tensor cores' sums ("sum.h100", "sum.h100.flush4", "sum.a100.centred"), and
-/// of a small random model's next tokens ("model.a.kl_mean", "model.bf16.dlogp_median_abs", "model.hidden.3", "model.share.0").
+/// Answers to the questions of lessons; and numbers that no `Result` holds, as lessons and claims name them: of a small
+/// training
+/// ("train.rel_l2", "train.b_exact.wasserstein"), of tensor cores' sums ("sum.h100", "sum.h100.flush4", "sum.a100.centred"),
+/// and of a small random model's next tokens ("model.a.kl_mean", "model.bf16.dlogp_median_abs", "model.hidden.3",
+/// "model.share.0").
 #pragma once
 
 #include <string>

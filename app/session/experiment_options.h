@@ -57,8 +57,8 @@ std::string option_of(PackedPart part);
 ExperimentOptions without_head_numbers(ExperimentOptions options);
 
 /// The experiment of the options, with its tensors read, and the numbers of its head. Throws std::invalid_argument with one
-/// sentence on an invalid option, std::runtime_error on an invalid file. `changed` (null: nobody asks) receives the sentences on
-/// tensors that are not those of the session (`changed_tensors`).
+/// sentence on an invalid option, std::runtime_error on an invalid file. `changed` (null: nobody asks) receives the sentences
+/// on tensors that are not those of the session (`changed_tensors`).
 Experiment experiment_of(const ExperimentOptions& options, std::vector<std::string>* changed = nullptr);
 
 /// The traced row of n tokens from --row: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument with one sentence.

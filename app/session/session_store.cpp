@@ -175,7 +175,8 @@ std::string SessionStore::save(const ui::Session& session, const std::string& pa
   const std::string aside = write(to, text_of(session));
   d = {.path = to, .saved = session, .settling = false};
   remember(places_.recent, to);
-  return "Saved " + to + "." + (aside.empty() ? "" : " The file that was there, and not opened here, is kept as " + aside + ".");
+  return "Saved " + to + "." +
+         (aside.empty() ? "" : " The file that was there, and not opened here, is kept as " + aside + ".");
 }
 
 bool SessionStore::is_kept(const ui::Session& session) const {

@@ -83,8 +83,8 @@ std::uint64_t size_of(int fd) {
 std::string answered_by(int arithmetic) { return ATTOSCOPE_VERSION " arithmetic " + std::to_string(arithmetic) + "\n"; }
 
 /// Many values of one size in a file shared by several programs: records, each a key, a value and the XXH3 digest of both, the
-/// newest last. Torn or damaged records count as absent; a torn one at the end, left by a killed program, is cut off by the next
-/// writer. Thread-safe.
+/// newest last. Torn or damaged records count as absent; a torn one at the end, left by a killed program, is cut off by the
+/// next writer. Thread-safe.
 class KeptValues::File {
  public:
   File(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)

@@ -50,7 +50,8 @@ std::optional<PointSummary> unpacked_summary(std::string_view bytes) {
 
 PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, int arithmetic)
     : arithmetic_(arithmetic),
-      values_(directory, packed_summary({}).size(), limit_bytes, [directory](std::size_t file) { remove_older(directory, file); }),
+      values_(directory, packed_summary({}).size(), limit_bytes,
+              [directory](std::size_t file) { remove_older(directory, file); }),
       backward_values_(directory, packed_summary(empty_summary(true)).size(), limit_bytes) {}
 
 /// Cache key of the answer, with the version and arithmetic that computed it.

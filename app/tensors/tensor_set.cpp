@@ -1,4 +1,3 @@
-#include "app/tensors/call_scales.h"
 #include "app/tensors/tensor_set.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "app/tensors/call_scales.h"
 #include "app/tensors/mask_files.h"
 #include "app/words/numbers.h"
 

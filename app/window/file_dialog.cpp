@@ -71,8 +71,7 @@ FileAnswer run(const FileQuestion& q, const std::function<bool()>& cancelled, co
   const std::vector<std::string> filters{w.kind ? w.kind : "Tensors", w.kind ? w.pattern : q.patterns, "All files", "*"};
   FileAnswer answer{q};
   if (q.saves) {  // an existing session is backed up
-    pfd::save_file dialog(title, q.start, filters,
-                          q.use == ui::FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
+    pfd::save_file dialog(title, q.start, filters, q.use == ui::FileUse::session ? pfd::opt::force_overwrite : pfd::opt::none);
     if (answered(dialog, cancelled))
       if (std::string file = dialog.result(); !file.empty()) answer.files = {std::move(file)};
   } else {

@@ -41,8 +41,8 @@ std::vector<EGLDeviceEXT> devices(const char* client_extensions, int gpu) {
   };
   EGLint count = 0;
   std::vector<EGLDeviceEXT> found(64);
-  const bool listed = can("EGL_EXT_device_enumeration") &&
-                      eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count);
+  const bool listed =
+      can("EGL_EXT_device_enumeration") && eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count);
   if (!listed) return {};
   found.resize(static_cast<std::size_t>(count));
   if (!can("EGL_EXT_device_query")) return found;

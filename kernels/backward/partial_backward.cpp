@@ -53,8 +53,8 @@ class Parts : public PartialBackward {
   KeyRun of_key(int key) override {
     prepare_all();
     KeyRun found;
-    found.pairs = pairs_and(numbers(problem_.n), {key},
-                            [&](const ToldPanel<T>& panel) { add_key_tiles(panel, key, found.tiles); });
+    found.pairs =
+        pairs_and(numbers(problem_.n), {key}, [&](const ToldPanel<T>& panel) { add_key_tiles(panel, key, found.tiles); });
     return found;
   }
 
@@ -116,13 +116,11 @@ class Parts : public PartialBackward {
   GradientPairs pairs_and(const std::vector<int>& rows, const std::vector<int>& keys, Told told) {
     const std::vector<double> none(rows.size() * keys.size(), std::numeric_limits<double>::quiet_NaN());
     GradientPairs found{none, none, none, std::vector<char>(none.size()), {}, {}};
-    const Gradients g = run({.rows = whole_rows(rows),
-                             .keys = whole_keys(keys),
-                             .has_sums = false,
-                             .told = [&](const ToldPanel<T>& panel) {
-                               take(panel, rows, keys, found);
-                               told(panel);
-                             }});
+    const Gradients g =
+        run({.rows = whole_rows(rows), .keys = whole_keys(keys), .has_sums = false, .told = [&](const ToldPanel<T>& panel) {
+               take(panel, rows, keys, found);
+               told(panel);
+             }});
     for (const int row : rows) {
       found.lse.push_back(g.lse[at(row)]);
       found.delta.push_back(g.delta[at(row)]);

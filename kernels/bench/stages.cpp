@@ -302,9 +302,7 @@ std::vector<Stage> stages(int n) {
           keeping_stage()};
 }
 
-Stage full_update(int n) {
-  return update_stage("full update, N = " + std::to_string(n), experiment_of(n), true);
-}
+Stage full_update(int n) { return update_stage("full update, N = " + std::to_string(n), experiment_of(n), true); }
 
 std::vector<Stage> gradient_stages(int n) {
   const auto p = prepared(n);
@@ -317,8 +315,7 @@ std::vector<Stage> gradient_stages(int n) {
                    gradients<float>(e.problem, m, g, e.format, p->narrow, *d);
                  }};
   };
-  Stage update =
-      update_stage("full update with gradients, N = " + std::to_string(n), std::make_shared<Experiment>(e), true);
+  Stage update = update_stage("full update with gradients, N = " + std::to_string(n), std::make_shared<Experiment>(e), true);
   update.float_flops += 2 * flops;
   update.double_flops += flops;
   return {{.name = "gradients, golden, double",
@@ -360,8 +357,8 @@ Timing parts_of_update(int n) {
 std::vector<Stage> updates_of_controls(int n) {
   std::vector<Stage> all;
   for (const Control& control : controls())
-    all.push_back({.name = std::string("update, another ") + control.name,
-                   .call = updating(experiment_of(n), control.change, true)});
+    all.push_back(
+        {.name = std::string("update, another ") + control.name, .call = updating(experiment_of(n), control.change, true)});
   return all;
 }
 
@@ -403,7 +400,8 @@ std::vector<Stage> decode_updates(int keys) {
 Stage growth(int n, int rows) {
   const auto e = experiment_of(n);
   e->problem.rows = rows;
-  Stage stage = update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"), e, false);
+  Stage stage =
+      update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"), e, false);
   stage.call = [e] { compute(*e); };
   return stage;
 }

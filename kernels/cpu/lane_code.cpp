@@ -226,7 +226,8 @@ void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std:
 
 template <class T>
 LaneCode<T> lane_code_in() {
-  return {group_lanes * Lanes<T>::rows, attention_scratch<T>, run_attention<T>, products_of_row<T>, round_values<T>, fma_rate<T>};
+  return {group_lanes * Lanes<T>::rows, attention_scratch<T>, run_attention<T>,
+          products_of_row<T>,           round_values<T>,      fma_rate<T>};
 }
 
 }  // namespace

@@ -127,8 +127,8 @@ std::vector<double> widened(const std::vector<T>& x, int n, int d, int width, co
   return y;
 }
 
-/// The numbers that stored Q, K and V stand for. If the mean of Q was taken out, d columns are followed by one for each block of
-/// rows, 1 in the rows of the block and mean . K in K: their q.k is mean . K.
+/// The numbers that stored Q, K and V stand for. If the mean of Q was taken out, d columns are followed by one for each block
+/// of rows, 1 in the rows of the block and mean . K in K: their q.k is mean . K.
 template <class T>
 Tensors stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
   const int n = shape.n, n_k = shape.n_k, d = shape.d, d_v = shape.d_v;

@@ -1,11 +1,10 @@
-#include "kernels/cpu/scaled_operands.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "kernels/cpu/rows.h"
+#include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/stop_sign.h"
 
 namespace attoscope {

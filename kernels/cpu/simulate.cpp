@@ -250,9 +250,8 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
     std::vector<double> y;
     y.reserve(part.size());
     ask_for_huge_pages(y.data(), part.size() * sizeof(double));
-    each_range(part.size(), stop, [&](std::size_t first, std::size_t end) {
-      y.insert(y.end(), part.data() + first, part.data() + end);
-    });
+    each_range(part.size(), stop,
+               [&](std::size_t first, std::size_t end) { y.insert(y.end(), part.data() + first, part.data() + end); });
     return y;
   };
   auto t = std::make_shared<Tensors>(Tensors::shaped(shape));

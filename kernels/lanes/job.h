@@ -282,7 +282,7 @@ struct BitsOfMagnitudes {
 /// An instruction set's lane code in a working type.
 template <class T>
 struct LaneCode {
-  int rows = 0;                                        ///< of a block
+  int rows = 0;                                     ///< of a block
   std::size_t (*scratch)(const Job<T>&) = nullptr;  ///< bytes that a thread needs for `run`
   /// Output of the block's rows, row-major count x d. The recorder may be null, as may the products (see CpuObserver).
   /// `scratch` is 64-byte aligned.

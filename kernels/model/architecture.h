@@ -76,7 +76,8 @@ inline constexpr std::size_t layer_tensor_count = enum_count<LayerTensor>();
 using LayerWeights = std::array<WeightMatrix, layer_tensor_count>;
 inline const WeightMatrix& of(const LayerWeights& layer, LayerTensor t) { return layer[static_cast<std::size_t>(t)]; }
 
-/// The tensors that a run of a model makes, in the order in which they are computed. Those from attention_norm to output are of a layer.
+/// The tensors that a run of a model makes, in the order in which they are computed. Those from attention_norm to output are of
+/// a layer.
 enum class ModelTensor : std::uint8_t {
   embedding,
   attention_norm,

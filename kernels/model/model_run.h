@@ -37,9 +37,7 @@ struct AttentionChoice {
   std::uint64_t seed = 1;          ///< of stochastic rounding; head h of layer l has seed + l heads + h
   ModelPlace only{};               ///< the method's heads; none: all
 
-  bool rounds(int layer, int head) const {
-    return method != nullptr && (only.layer < 0 || only.holds(layer, head));
-  }
+  bool rounds(int layer, int head) const { return method != nullptr && (only.layer < 0 || only.holds(layer, head)); }
 };
 
 /// The experiment of one head over n tokens: causal, every query with every key before it and its own.

@@ -278,10 +278,9 @@ class RunJudge {
     const LogTolerance tolerance(x);
     add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
       if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
-      return explanation(ModelTensor::logprobs, a_.layers,
-                         [&](const std::vector<double>& y) {
-                           return RunTolerance::Found{tolerance.ratio(x, y), mean_abs_difference(x.captured, y), {}, {}};
-                         });
+      return explanation(ModelTensor::logprobs, a_.layers, [&](const std::vector<double>& y) {
+        return RunTolerance::Found{tolerance.ratio(x, y), mean_abs_difference(x.captured, y), {}, {}};
+      });
     });
     for (std::size_t i = 0; i < x.captured.size(); ++i)
       if (!(std::fabs(x.captured[i] - x.expected[i]) <= tolerance.largest))

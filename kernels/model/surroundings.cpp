@@ -48,8 +48,7 @@ Surroundings preset(std::string_view name) {
 /// A whole number from `least` to `most` behind the =.
 int count_of(std::string_view text, std::string_view value, int least, int most) {
   const std::optional<int> x = to_number<int>(value);
-  if (!x || *x < least || *x > most)
-    refuse_around(text, std::to_string(least) + " to " + std::to_string(most) + " behind =");
+  if (!x || *x < least || *x > most) refuse_around(text, std::to_string(least) + " to " + std::to_string(most) + " behind =");
   return *x;
 }
 

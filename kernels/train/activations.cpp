@@ -60,8 +60,7 @@ template <class T>
 Activations<T>::Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape,
                             const TrainMethod& method)
     : last(on, size.rows * size.width),
-      final_norm(on, size, parameters.find("final norm gain"),
-                 parameters.find("final norm bias")),
+      final_norm(on, size, parameters.find("final norm gain"), parameters.find("final norm bias")),
       logits(on, size.rows * size.words),
       losses(on, size.rows) {
   for (int i = 0; i < shape.layers; ++i) choose_rules(layers.emplace_back(on, size, parameters, i), on, shape, method, i);

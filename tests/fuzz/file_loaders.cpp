@@ -233,7 +233,7 @@ void load_torch_files(std::string_view bytes) {
                     static_cast<std::size_t>(call.layers().back().q.n),
                 "a log-sum-exp of another size than the queries");
   if (const GradientSpecs found = gradients_in(path); !found.d_o.empty() && layer.has_output) {
-    const GradientFiles files({found.d_o, found.dq, found.dk, found.dv, "", "", ""}, call);
+    const GradientFiles files(GradientSpecs{.d_o = found.d_o, .dq = found.dq, .dk = found.dk, .dv = found.dv}, call);
     const JudgedGradients last = files.group(files.groups() - 1, [](int) { return Problem{}; }, {});
     expect_that(last.d_o.back()->size() == static_cast<std::size_t>(call.layers().back().q.n * call.layers().back().v.d),
                 "a gradient of another size than the output");

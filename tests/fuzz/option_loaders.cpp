@@ -30,9 +30,9 @@ const std::array<std::string, 4>& calls() {
   static const TemporaryDirectory folder;
   static const std::array<std::string, 4> paths{
       folder.write("batch.safetensors", call_file("[2,2,3,2]", "[2,2,4,2]")),
-      folder.write(
-          "packed.safetensors",
-          call_file("[6,2,2]", "[8,2,2]", {stored("cu_seqlens_q", "[3]", {0, 3, 6}), stored("cu_seqlens_k", "[3]", {0, 4, 8})})),
+      folder.write("packed.safetensors",
+                   call_file("[6,2,2]", "[8,2,2]",
+                             {stored("cu_seqlens_q", "[3]", {0, 3, 6}), stored("cu_seqlens_k", "[3]", {0, 4, 8})})),
       folder.write("paged.safetensors",
                    call_file("[2,3,2,2]", "[4,2,2,2]",
                              {stored("block_table", "[2,2]", {3, 1, 0, 2}), stored("cache_seqlens", "[2]", {4, 3})})),

@@ -44,7 +44,9 @@ inline std::string safetensors(const std::vector<FileTensor>& tensors, const std
     data += t.bytes;
     header += (&t == tensors.data() ? "" : ",") + entry(t.name, t.type, t.shape, begin, static_cast<int>(data.size()));
   }
-  return safetensors(header + "}", 0) + data;
+  header += "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // data begin at a multiple of 8 bytes, as writers have them
+  return safetensors(header, 0) + data;
 }
 
 /// q, k, v of shape (2, 3) in F32, 24 bytes each, and `more` in the header.

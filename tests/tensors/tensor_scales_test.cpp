@@ -1,5 +1,4 @@
 // Scales beside tensors of eight bits, and named scales: the numbers that they multiply, against a plain loop.
-#include "app/tensors/call_scales.h"
 #include "app/tensors/tensor_scales.h"
 
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "app/tensors/call_files.h"
+#include "app/tensors/call_scales.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/stop_sign.h"

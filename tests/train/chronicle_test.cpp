@@ -1,6 +1,4 @@
 /// The text that comes with the program: the same bytes everywhere, and worth remembering.
-#include "kernels/train/plan/corpus.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
+#include "kernels/train/plan/corpus.h"
 
 namespace attoscope::app {
 namespace {

@@ -86,8 +86,8 @@ void add_settings(const std::vector<SettingText>& list, std::vector<PaletteComma
     if (is_internal(s)) continue;
     for (const std::string& choice : s.choices) {
       std::string words = s.path + " " + std::string(alias(s.path)) + (choice == s.text ? " (now)" : "");
-      all.push_back({title(s.path) + ": " + choice, std::move(words),
-                     [path = s.path, choice](const Frame& t) { set(t, path, choice); }});
+      all.push_back(
+          {title(s.path) + ": " + choice, std::move(words), [path = s.path, choice](const Frame& t) { set(t, path, choice); }});
     }
     if (!s.expected.empty())
       all.push_back({.name = "set " + title(s.path) + " …",
@@ -344,11 +344,11 @@ void add_kept(const Session& session, const SessionFiles& files, std::vector<Pal
 
 void add_plans_and_figures(const PanelInput& input, std::vector<PaletteCommand>& all) {
   for (const ReadyPlan& plan : ready_plans())
-    all.push_back({"sweep: " + std::string(plan.title), "ready-made plan: " + std::string(plan.sentence),
-                   [&plan](const Frame& t) {
-                     t.session.view.workspace = Workspace::sweep;
-                     t.session.sweep = plan_of(plan, t.session.sweep);
-                   }});
+    all.push_back(
+        {"sweep: " + std::string(plan.title), "ready-made plan: " + std::string(plan.sentence), [&plan](const Frame& t) {
+           t.session.view.workspace = Workspace::sweep;
+           t.session.sweep = plan_of(plan, t.session.sweep);
+         }});
   if (!input.figures.entries) return;
   for (const FigureEntry& f : *input.figures.entries)
     all.push_back({"figure: " + f.title, "draw for print, of a paper: " + f.what,

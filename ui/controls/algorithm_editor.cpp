@@ -126,8 +126,9 @@ void edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, Col
 }
 
 void edit_policy(Method& m, Colour colour, float width) {
-  column_combo("##preset", preview_of(m, width), {colour, width, is_emulated(m.algorithm), true}, [&] { choose_policy(m); },
-               [&] { explain_policy(m); });
+  column_combo(
+      "##preset", preview_of(m, width), {colour, width, is_emulated(m.algorithm), true}, [&] { choose_policy(m); },
+      [&] { explain_policy(m); });
 }
 
 void edit_preset(Experiment& e, bool of_b, Colour colour, float width) {

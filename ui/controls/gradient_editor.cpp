@@ -161,11 +161,13 @@ void kernel_combo(const GradColumn& c, float width) {
   constexpr std::size_t prefix = std::string_view("grad_").size();
   const NearestGradient& n = c.nearest;
   const std::string preview = n.is_whole ? std::string(n.name.substr(prefix)) : "custom";
-  column_combo("##kernel", preview, {c.colour, width}, [&] { choose_kernel(c); }, [&] {
-    if (n.is_whole) return explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
-    explain(fmt::format("No named backward pass is like this one. {} has the nearest roundings.", n.name),
-            n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
-  });
+  column_combo(
+      "##kernel", preview, {c.colour, width}, [&] { choose_kernel(c); },
+      [&] {
+        if (n.is_whole) return explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
+        explain(fmt::format("No named backward pass is like this one. {} has the nearest roundings.", n.name),
+                n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
+      });
 }
 
 // --- steps ------------------------------------------------------------------------------------------------------------

@@ -202,8 +202,8 @@ int options_changed(const Method& m, const Format& main) {
 
 void edit_method_options(Method& m, const Format& main, float width, float height) {
   const int count = options_changed(m, main);
-  popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
-               "options of a method", {width, height},
+  popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"), "options of a method",
+               {width, height},
                "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is how "
                "many differ from the default.",
                [&] { edit_options(m, main); });

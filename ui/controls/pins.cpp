@@ -161,7 +161,6 @@ void handle(const ListRequest& request, Session& session, PinState& state, Reque
   if (request.remove >= 0 || request.from >= 0) state.renamed = -1;
 }
 
-
 /// The pins' table in a window of its own; a click on a row restores the pin.
 void draw_comparison(Session& session, const Frame& frame) {
   const ImGuiViewport* screen = ImGui::GetMainViewport();

@@ -39,16 +39,14 @@ bool is_idle(const Method& m, Step s) {
   return flushes(m) ? flush_interval(m) == 0 : m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
 }
 
-
 void step_cell(const Column& c, Step step, const Format& main, float height, std::string& typed) {
   RoundingCell cell{name(step), c.colour, c.left, c.width, height, c.nearest.name};
   if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
   cell.idle = is_idle(c.method, step);
   cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(info(step).what) + ". ";
   if (cell.idle)
-    cell.what += step == Step::P
-                     ? "Without effect while P is stored as " + scaling_text(c.method.scaling.P) + ", see scales. "
-                     : "Without effect while P·V continues in O. ";
+    cell.what += step == Step::P ? "Without effect while P is stored as " + scaling_text(c.method.scaling.P) + ", see scales. "
+                                 : "Without effect while P·V continues in O. ";
   ImGui::PushID(c.id);
   edit_rounding(c.method.precision[step], cell, main, typed);
   ImGui::PopID();

@@ -34,7 +34,6 @@ std::string reason_against(const Target& t, const Method& chosen) {
   return why.empty() || why == why_not_scaled(t.m, t.e.problem) ? "" : why + ".";
 }
 
-
 /// The tensors of the forward pass.
 std::vector<StorageField> fields_of(const Target& t) {
   std::vector<StorageField> fields;

@@ -77,7 +77,6 @@ Scaling tidied(Scaling s, ScaledTensor t) {
   return s;
 }
 
-
 /// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the storage.
 bool offer(const StorageField& f, std::string_view text, std::string_view what, const Scaling& chosen, bool is_set) {
   const std::string reason = f.why_not(chosen);
@@ -224,9 +223,8 @@ void choose_scale(const StorageField& p) {
     choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
                 [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
   if (s.rule != ScaleRule::fixed)
-    choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients,
-                static_cast<std::size_t>(s.quotient), s.quotient != Quotient::divided,
-                [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
+    choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients, static_cast<std::size_t>(s.quotient),
+                s.quotient != Quotient::divided, [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
 }
 
 /// A number of the scale, kept within the range that its text can hold.

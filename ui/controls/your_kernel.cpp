@@ -108,7 +108,6 @@ void slip_button(Session& session, const PanelInput& input) {
           slip->text + " is. Where this is the slip, both halves are the same picture.");
 }
 
-
 /// Shows the tile of rows around an element of the loaded output, and pins it.
 void show_element(Session& session, const Result& result, int row, int column) {
   const Experiment& e = result.experiment;

@@ -30,9 +30,9 @@ struct Series {
 struct FigureAxis {
   std::string label{};
   bool log = false;
-  int base = 10;                        ///< base of a log axis's ticks
-  bool whole = false;                   ///< ticks at whole numbers only
-  std::string unit{};                   ///< "B": ticks are 500 kB, 1.5 MB; letters alone
+  int base = 10;                          ///< base of a log axis's ticks
+  bool whole = false;                     ///< ticks at whole numbers only
+  std::string unit{};                     ///< "B": ticks are 500 kB, 1.5 MB; letters alone
   std::vector<std::string> categories{};  ///< names of x = 0, 1, ...; empty: numbers
   std::optional<double> min{}, max{};
 };

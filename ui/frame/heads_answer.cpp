@@ -91,8 +91,8 @@ std::string outlier_words(const HeadOutlier& outlier, std::string_view name, con
   std::string brief(outlier.measure->what.substr(0, outlier.measure->what.find_first_of(",.")));
   if (brief.starts_with("The ")) brief.erase(0, 4);
   const auto number = [](double x) { return x >= 999.5 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x); };
-  return fmt::format("{}: {} {}, the next has {}", name, named_text(*outlier.measure, brief, names),
-                     number(outlier.value), number(outlier.next));
+  return fmt::format("{}: {} {}, the next has {}", name, named_text(*outlier.measure, brief, names), number(outlier.value),
+                     number(outlier.next));
 }
 
 }  // namespace attoscope::ui

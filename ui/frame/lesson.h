@@ -19,8 +19,8 @@ namespace attoscope::ui {
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
 struct LessonViewInfo {
   LessonViewKind kind;
-  std::string_view name;      ///< the language
-  std::string_view own_keys;  ///< a blank before and after each; other keys are the experiment's (`attoscope sweep --vary`)
+  std::string_view name;       ///< the language
+  std::string_view own_keys;   ///< a blank before and after each; other keys are the experiment's (`attoscope sweep --vary`)
   std::string_view caption{};  ///< a sentence below it on pages; "": made from its keys, in lesson_captions.cpp
 };
 inline constexpr std::array<LessonViewInfo, 9> lesson_views{{

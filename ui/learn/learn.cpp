@@ -155,7 +155,8 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
   if (open.lesson == nullptr) {
     const bool read = frame.input.learn.lessons != nullptr;
     draw_text({from.x + size.x / 2, from.y + size.y / 2}, Face::body, colours().secondary,
-              read ? "There are no lessons: assets/lessons holds none, or was not installed with the program." : "Loading.", 0.5f);
+              read ? "There are no lessons: assets/lessons holds none, or was not installed with the program." : "Loading.",
+              0.5f);
     return;
   }
   see_step(frame.session.lesson, open);

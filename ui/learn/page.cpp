@@ -224,7 +224,8 @@ template <class Draw>
 float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw, float above = top_margin) {
   float& scrolled = page.state.scrolled[static_cast<std::size_t>(column)];
   const float around = px(size.x < px(narrow) ? narrow_margin : margin),
-              inner = 2 * std::floor(std::min(size.x - 2 * around, px(widest)) / 2);  // even: centred items begin at whole pixels
+              inner =
+                  2 * std::floor(std::min(size.x - 2 * around, px(widest)) / 2);  // even: centred items begin at whole pixels
   ImGui::SetCursorPosX(x);
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
@@ -346,7 +347,8 @@ float draw_presented(Page& page, ImVec2 size) {
       if (is_in_side_column(block)) draw_view_block(page, block.view.front(), height / views - px(4));
   };
   ImGui::SetCursorPosY(y);
-  return std::max(beyond, draw_column(page, PageColumn::views, x + text, {size.x - text, size.y}, draw_views, presented_margin));
+  return std::max(beyond,
+                  draw_column(page, PageColumn::views, x + text, {size.x - text, size.y}, draw_views, presented_margin));
 }
 
 }  // namespace

@@ -45,7 +45,6 @@ void draw_model_text(const ModelScene& scene, const Box& box);
 /// The targets, those that move most first.
 void draw_model_targets(const ModelScene& scene, const Box& box);
 
-
 /// Next action of the run button; none while there is no model or no text.
 ModelRequest::Act next_model_act(const ModelView& model);
 

@@ -26,7 +26,7 @@ constexpr double most_ratio = 100;
 /// Colour of an error over its tolerance: blue up to 1, linearly; orange to red above, logarithmically.
 Colour verdict_colour(double ratio) {
   const bool light = is_light(colours().theme);
-  const auto t = static_cast<float>(ratio <= 1            ? ratio
+  const auto t = static_cast<float>(ratio <= 1             ? ratio
                                     : std::isfinite(ratio) ? std::min(1.0, std::log(ratio) / std::log(most_ratio))
                                                            : 1.0);
   if (ratio <= 1) return light ? mixed(rgb(0xe8eef6), rgb(0x4c78b2), t) : mixed(rgb(0x222c3c), rgb(0x5c8ece), t);
@@ -165,9 +165,8 @@ void draw_shades(ImVec2 at, ImVec2 size, const Shade& shade) {
 void draw_verdict_legend(ImVec2 at, float width) {
   const float bar = std::floor(std::min(width / 2, px(220))), high = px(10);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  draw_shades(at, {bar, high}, [](double share) {
-    return verdict_colour(share <= 0.5 ? 2 * share : std::pow(most_ratio, 2 * share - 1));
-  });
+  draw_shades(at, {bar, high},
+              [](double share) { return verdict_colour(share <= 0.5 ? 2 * share : std::pow(most_ratio, 2 * share - 1)); });
   const float under = at.y + high + px(2);
   draw_text({at.x, under}, Face::mono_small, colours().secondary, "0");
   draw_text({at.x + bar / 2, under}, Face::mono_small, colours().text, "1", 0.5f);

@@ -261,7 +261,6 @@ int marked_row(const Output& o) {
   return heat.window ? traced_row(o.session.experiment.problem) : heat.result->trace.row;
 }
 
-
 void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
   paint(o, *pane.state, pane.p, pane.how);
   if (o.session.view.comparison == Comparison::swipe) paint_beyond_divider(o);

@@ -45,8 +45,6 @@ std::string field_in_words(Field field, const Experiment& e, const std::string& 
   return fmt::format("{}{} minus {}", of, method_names(e).a, method_in_format(e, true));
 }
 
-
-
 /// The quantity on show and its method.
 std::string quantity(const PictureSubject& s, Field field) {
   const Experiment& e = s.experiment;
@@ -70,7 +68,6 @@ std::string input_in_words(const View& view, const Input& input, const TensorFil
   return (named ? info.head_names[head] : std::string("one head")) + " of " + file;
 }
 
-
 }  // namespace
 
 std::string picture_title(const PictureSubject& s, Field field, const std::optional<Field>& second) {
@@ -79,9 +76,8 @@ std::string picture_title(const PictureSubject& s, Field field, const std::optio
   const std::string length = key_count(p) == p.n
                                  ? fmt::format("{} tokens", p.n)
                                  : fmt::format("{} {}, {} keys", p.n, p.n == 1 ? "query" : "queries", key_count(p));
-  std::string text =
-      fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
-                  input_in_words(s.view, p.input, s.info), length);
+  std::string text = fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
+                                 input_in_words(s.view, p.input, s.info), length);
   text[0] = capital_letter(text[0]);
   return text;
 }

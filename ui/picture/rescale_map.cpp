@@ -42,9 +42,7 @@ void set_axes(RescaleState& m, const Experiment& e, int tiles, int rows, int com
 /// m of a held row before and after a tile; NaN if no key is seen yet, or a run begins.
 struct RunningMax {
   double before, after;
-  bool moved() const {
-    return before > -std::numeric_limits<double>::infinity() && after != before && !std::isnan(after);
-  }
+  bool moved() const { return before > -std::numeric_limits<double>::infinity() && after != before && !std::isnan(after); }
 };
 RunningMax running_max(const Result& r, int tile, int held_row) {
   const RescaleMap& map = r.rescale_map;

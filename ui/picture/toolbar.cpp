@@ -117,10 +117,10 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const MethodNames names = of_slip ? names_with_slip(input.answer.result->experiment) : from.names;
   const bool loaded_a = of_slip && input.answer.result->experiment.a.algorithm == Algorithm::loaded;
   const MethodNames brief{loaded_a ? "slip" : "a", of_slip && !loaded_a ? "slip" : "b", "b"};
-  const bool chosen = field_combo(
-      "##second field",
-      of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "Compared with: ",
-      view.second_field, {names, brief, from.shown, false, from.width});
+  const bool chosen =
+      field_combo("##second field",
+                  of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "Compared with: ",
+                  view.second_field, {names, brief, from.shown, false, from.width});
   if (chosen) view.second_slip = false;
 }
 

@@ -1,12 +1,12 @@
-// The backward pass of a query or a key in the strip: its plots over tiles, its numbers in words, switch, read-out and scrubber.
-#include "ui/recurrence/recurrence.h"
-
+// The backward pass of a query or a key in the strip: its plots over tiles, its numbers in words, switch, read-out and
+// scrubber.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "ui/recurrence/recurrence.h"
 #include "ui/widgets/panel_plot.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"

@@ -48,12 +48,12 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
     draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width);
 }
 
-/// The rows of a loaded output at the right, whose place is kept while the verdict is missing; returns what is left of the room.
+/// The rows of a loaded output at the right, whose place is kept while the verdict is missing; returns what is left of the
+/// room.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
   KernelRows& rows = *state.kernel_rows;
-  const bool awaited =
-      input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
+  const bool awaited = input.answer.result && has_loaded(input.answer.result->experiment) && shown_verdict(input) == nullptr;
   if (!refresh_kernel_rows(rows, input) && !awaited) return room;
   const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
   const ImVec2 right{at.x + left + px(16), at.y};

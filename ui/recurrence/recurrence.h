@@ -127,10 +127,10 @@ FigurePanel row_move_panel(const StripState& state);
 /// Tiles of rows of a loaded output, updated once for a verdict.
 struct KernelRows {
   std::shared_ptr<const HeadVerdict> found;
-  bool of_a = true;                ///< the loaded output is a
-  bool others_unknown = false;     ///< other heads of its call are wrong, or not judged yet
-  int tile = 1;                    ///< rows of a tile
-  double low = 1e-2, high = 10;    ///< ends of the axis
+  bool of_a = true;                    ///< the loaded output is a
+  bool others_unknown = false;         ///< other heads of its call are wrong, or not judged yet
+  int tile = 1;                        ///< rows of a tile
+  double low = 1e-2, high = 10;        ///< ends of the axis
   std::vector<double> row{}, share{};  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
   std::vector<double> bad{};           ///< middles of tiles with a wrong row
   std::vector<int> first_bad{};        ///< first wrong row of each of these

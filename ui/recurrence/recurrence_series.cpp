@@ -156,8 +156,7 @@ FigurePanel over_tiles(const StripState& m, FigureAxis y) {
 FigurePanel max_panel(const StripState& m, const View& view) {
   constexpr double few_tiles = 100;
   FigurePanel p = over_tiles(m, {.label = fmt::format("running max of row {}", m.result->trace.row)});
-  if (shows(view, Curve::rows))
-    p.series = {band_of("90 % of rows", m, 0, 4), band_of("50 % of rows", m, 1, 3)};
+  if (shows(view, Curve::rows)) p.series = {band_of("90 % of rows", m, 0, 4), band_of("50 % of rows", m, 1, 3)};
   if (shows(view, Curve::max_true))
     p.series.push_back(series_of("true max", Ink::golden,
                                  m.row.stale || m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::marks,
@@ -177,9 +176,8 @@ FigurePanel rescale_panel(const StripState& m, const View& view) {
   constexpr double few_tiles = 300;
   FigurePanel p = over_tiles(m, {.label = "rows rescaled", .min = 0});
   if (shows(view, Curve::rescales))
-    p.series.push_back(series_of("m moved", Ink::moved,
-                                 m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::bars, m.rows.tile,
-                                 m.rows.rescales));
+    p.series.push_back(series_of("m moved", Ink::moved, m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::bars,
+                                 m.rows.tile, m.rows.rescales));
   if (shows(view, Curve::expected))
     p.series.push_back(series_of("1/t, scores in random order", Ink::text, Shape::steps, m.rows.tile, m.rows.expected));
   return p;
@@ -187,8 +185,7 @@ FigurePanel rescale_panel(const StripState& m, const View& view) {
 
 FigurePanel sum_panel(const StripState& m, const View& view) {
   FigurePanel p = over_tiles(m, {.label = "share of the largest, α", .min = -0.03, .max = 1.08});
-  if (shows(view, Curve::O_norm))
-    p.series.push_back(series_of("|O|", Ink::text, Shape::steps, m.row.O_tile, m.row.O_norm));
+  if (shows(view, Curve::O_norm)) p.series.push_back(series_of("|O|", Ink::text, Shape::steps, m.row.O_tile, m.row.O_norm));
   if (shows(view, Curve::l)) p.series.push_back(series_of("l", Ink::a, Shape::steps, m.row.tile, m.row.l));
   if (shows(view, Curve::alpha) && !m.row.tile.empty())
     p.series.push_back(series_of("α", Ink::moved, Shape::marks, {m.row.tile.begin() + 1, m.row.tile.end()},
@@ -218,7 +215,7 @@ FigurePanel error_panel(const StripState& m, const View& view) {
 }
 
 constexpr EnumArray<StripPlot, FigurePanel (*)(const StripState&, const View&)> whole_panel{max_panel, rescale_panel, sum_panel,
-                                                                                         largest_P_panel, error_panel};
+                                                                                            largest_P_panel, error_panel};
 
 }  // namespace
 

@@ -22,7 +22,6 @@ std::vector<std::string> choices_of(const Setting& s) {
   return names;
 }
 
-
 /// The settings that a user sets by text, with the paths of the palette.
 Settings typed_settings(Session& session) {
   Settings all = settings(session.experiment);

@@ -1,5 +1,5 @@
-// The tables of the panel Statistics: every measure of a and b, the parts of storage and arithmetic, the log-sum-exp; all tensors of
-// a backward pass, and delta, from which dS is made.
+// The tables of the panel Statistics: every measure of a and b, the parts of storage and arithmetic, the log-sum-exp; all
+// tensors of a backward pass, and delta, from which dS is made.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -354,9 +354,8 @@ Table tensor_table(const Result& r) {
                             .digits = 3,
                             .meaning = fmt::format(fmt::runtime(m.meaning), b ? "b" : "a"),
                             .minor = b && m.value != &Deviation::mean_abs};
-      columns.push_back(table_column<TensorErrors>(std::move(heading), [b, value = m.value](const TensorErrors& e) {
-        return (b ? e.b : e.a).*value;
-      }));
+      columns.push_back(table_column<TensorErrors>(
+          std::move(heading), [b, value = m.value](const TensorErrors& e) { return (b ? e.b : e.a).*value; }));
     }
   return table_of(columns, std::span<const TensorErrors>(rows));
 }

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/experiment/traffic.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/traffic.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"

@@ -276,8 +276,7 @@ void draw_lower(const Frame& frame) {
   const float room = ImGui::GetContentRegionAvail().y;
   const bool both = is_of_tensor(shown) && room >= px(2 * plot_height);
   draw_saved_detail(shown, both ? px(plot_height) : room, frame);
-  if (both)
-    draw_saved_detail(shown == Detail::ulps ? Detail::scatter : Detail::ulps, ImGui::GetContentRegionAvail().y, frame);
+  if (both) draw_saved_detail(shown == Detail::ulps ? Detail::scatter : Detail::ulps, ImGui::GetContentRegionAvail().y, frame);
 }
 
 }  // namespace

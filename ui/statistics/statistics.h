@@ -12,8 +12,8 @@
 
 #include "imgui.h"
 #include "kernels/experiment/experiment.h"
-#include "kernels/experiment/traffic.h"
 #include "kernels/experiment/table.h"
+#include "kernels/experiment/traffic.h"
 #include "ui/frame/figure_panel.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/loaded_output.h"

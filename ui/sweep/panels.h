@@ -128,7 +128,6 @@ void draw_sweep_picture(const SweepScene& scene);
 /// Its lines in a box.
 void draw_sweep_lines(const SweepScene& scene, const Box& box);
 
-
 /// Next action of the run button; none without a valid plan.
 SweepRequest next_request(const SweepProgress& progress);
 

@@ -1,5 +1,3 @@
-#include "ui/sweep/panels.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/text.h"
+#include "ui/sweep/panels.h"
 #include "ui/widgets/progress.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"

@@ -35,7 +35,8 @@ using State = SweepProgress::State;
 constexpr float button_width = 76;
 
 const char* next_text(const SweepProgress& p) {
-  constexpr EnumArray<State, const char*> texts{"run###run sweep", "pause###run sweep", "resume###run sweep", "done###run sweep"};
+  constexpr EnumArray<State, const char*> texts{"run###run sweep", "pause###run sweep", "resume###run sweep",
+                                                "done###run sweep"};
   return p.state == State::done && p.failed > 0 ? "try again###run sweep" : texts[p.state];
 }
 

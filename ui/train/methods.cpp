@@ -291,8 +291,7 @@ void edit_train_methods(const TrainScene& s, float width) {
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
-    if (row == 1)
-      edit_forward(c.method, [&] { edit_algorithm(c.method.method, experiment, input, c.colour, c.width); });
+    if (row == 1) edit_forward(c.method, [&] { edit_algorithm(c.method.method, experiment, input, c.colour, c.width); });
     if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(method_field_height));
     if (row == 3) edit_forward(c.method, [&] { edit_policy(c.method.method, c.colour, c.width); });
     if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, c.colour, c.width);

@@ -250,8 +250,13 @@ bool is_of_heads(RunMeasure m) { return m != RunMeasure::loss && m != RunMeasure
 
 double measure_of(const HeadHealth& head, RunMeasure measure) {
   const HeadStatistics& c = head.statistics;
-  const EnumArray<RunMeasure, double> numbers{nan, nan, head.delta_bias(), head.query_norm, share(c.tied_rows, c.rows),
-                                              share(c.saturated, c.weights), share(c.underflowed, c.weights)};
+  const EnumArray<RunMeasure, double> numbers{nan,
+                                              nan,
+                                              head.delta_bias(),
+                                              head.query_norm,
+                                              share(c.tied_rows, c.rows),
+                                              share(c.saturated, c.weights),
+                                              share(c.underflowed, c.weights)};
   return numbers[measure];
 }
 

@@ -1,5 +1,5 @@
-/// Curves, ranges, colours, panels, sentences and tables made from a training record, for the window and for figures. Nothing is
-/// drawn here.
+/// Curves, ranges, colours, panels, sentences and tables made from a training record, for the window and for figures. Nothing
+/// is drawn here.
 #pragma once
 
 #include <array>

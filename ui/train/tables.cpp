@@ -269,8 +269,8 @@ void draw_train_heads(const TrainScene& s, float height) {
                     .chosen = s.look().layer == layer && s.look().head == head,
                     .mark = of_a ? colours().a : colours().b};
   };
-  if (const auto clicked = draw_titled(s, "heads", "Heads", height, table, {.row = row},
-                                       [&] { return heads_csv(r, s.look().step); })) {
+  if (const auto clicked =
+          draw_titled(s, "heads", "Heads", height, table, {.row = row}, [&] { return heads_csv(r, s.look().step); })) {
     std::tie(s.look().layer, s.look().head) = place(*clicked);
     s.look().worst = false;
   }

@@ -78,7 +78,6 @@ void choose_rounding(Rounding& r, const Format& main, std::string& typed) {
   choose_stochastic(r);
 }
 
-
 /// Arrow that opens a cell's popup, drawn while the cell is hovered. True if the mouse is over the arrow.
 bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
   if (!ImGui::IsItemHovered() || ImGui::GetIO().NavVisible) return false;  // with the keyboard, the key Menu opens it

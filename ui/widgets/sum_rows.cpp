@@ -67,7 +67,6 @@ SumRow row_of_exact(std::string label, double x, int kept_from) {
           .kept_from = kept_from};
 }
 
-
 /// The rows of a step that loses bits.
 void add_step(SumTable& table, const ChainPart& step, const Format& format, const SumPlaces& p) {
   const int kept = last_kept(step.after, format);

@@ -1,5 +1,3 @@
-#include "kernels/train/head/head.h"
-
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -11,6 +9,7 @@
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/lanes/arena.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/train/head/head.h"
 
 namespace attoscope {
 namespace {

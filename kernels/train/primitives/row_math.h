@@ -305,7 +305,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE V stored(const RounderPlan<T>& plan, V x, std::uint
   constexpr int lanes = WholeLanes<V>::lanes;
   const auto element = [&](T y, int lane) {
     if (plan.kind != RounderKind::stochastic) return rounded(plan, y);
-    return round_stochastic(plan.format, y, random_bits(seed, Step::input, static_cast<int>(which), static_cast<int>(i + lane), 0));
+    return round_stochastic(plan.format, y,
+                            random_bits(seed, Step::input, static_cast<int>(which), static_cast<int>(i + lane), 0));
   };
   if (!plan.rounds()) return x;
   if constexpr (lanes == 1) {

@@ -25,8 +25,8 @@ void embed(const float* embedding, const float* position, int width, float* x) {
 
 void word_sum(const int* rows, int count, int context, int width, const float* d_x, float* sum) {
   each_lanes<FloatV>(width, [&](auto at) {
-    at.put(sum,
-           token_total<FloatV>(rows, count, context, [&](std::int64_t r, FloatV chain) { return chain + at.of(d_x + r * width); }));
+    at.put(sum, token_total<FloatV>(rows, count, context,
+                                    [&](std::int64_t r, FloatV chain) { return chain + at.of(d_x + r * width); }));
   });
 }
 

@@ -140,7 +140,8 @@ CASE(gradients, csv_of_the_details) {
   hand.check(std::ranges::count(scatter, '\n') == keys * d_v + 1, "a line for each element");
   const std::string ulps = detail_csv({.detail = Detail::ulps}, input, shown);
   hand.check(ulps.starts_with("from_ulps,dV_a,dV_b"), ulps.substr(0, 30));
-  hand.check(ulps.substr(ulps.find('\n')) != detail_csv({.detail = Detail::ulps}, input, {.result = input.answer.result}).substr(ulps.find('\n')),
+  hand.check(ulps.substr(ulps.find('\n')) !=
+                 detail_csv({.detail = Detail::ulps}, input, {.result = input.answer.result}).substr(ulps.find('\n')),
              "other errors than O's");
 }
 

@@ -24,7 +24,7 @@ constexpr double drag_step = 0.25;
 /// The places of the picture's parts.
 struct RowBox {
   ImVec2 at;
-  float cell, top, base;  ///< width of a cell; y of the highest and of the lowest score
+  float cell, top, base;     ///< width of a cell; y of the highest and of the lowest score
   double low = 0, high = 0;  ///< the scores at `base` and `top`
 
   float y(double score) const { return base + (top - base) * static_cast<float>((score - low) / (high - low)); }

@@ -167,8 +167,7 @@ std::string draw_loop_plot(LessonScene& scene, float height) {
   draw_speed(scene);
   bool plays = scene.stepping.playing == scene.view.index;
   const bool played = plays;
-  if (draw_loop_transport(picture, at, plays, scene.width - px(speed_width + 8)))
-    change(scene, "at", std::to_string(at));
+  if (draw_loop_transport(picture, at, plays, scene.width - px(speed_width + 8))) change(scene, "at", std::to_string(at));
   if (plays != played) play_or_pause(scene, at, last);
   return "";
 }

@@ -1,5 +1,5 @@
-// Plots of a format's rounding as a staircase, of exp against the limits of formats, and of two heaps of weights, their sorted values
-// paired by lines: Wasserstein-1 is the mean length of the lines.
+// Plots of a format's rounding as a staircase, of exp against the limits of formats, and of two heaps of weights, their sorted
+// values paired by lines: Wasserstein-1 is the mean length of the lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -294,7 +294,7 @@ std::string draw_heaps_plot(LessonScene& scene, float height) {
   auto& state = own_state<HeapsState>(scene);
   refresh_heaps(state, scene.experiment.problem);
   draw_view_summary(scene, fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
-                                scientific(state.distance, 3)));
+                                       scientific(state.distance, 3)));
   draw_plot_header(scene, fmt::format("weights from seed {} above, from seed {} below", state.seed, state.seed + 1),
                    "sorted values are joined");
   const ImVec2 from = ImGui::GetCursorScreenPos();

@@ -29,7 +29,8 @@ std::string summary(const SweepTable& t, const SweepExtremes& e) {
   const auto where = [&](std::size_t cell) {
     const std::string second = t.axes.size() > 1 ? ", " + t.axes[1].key + " " + t.axes[1].names[cell % t.across()] : "";
     const double mean = t.cells[cell].mean;
-    const std::string number = std::abs(mean) >= 0.01 && std::abs(mean) < 9999.5 ? fmt::format("{:.3g}", mean) : scientific(mean);
+    const std::string number =
+        std::abs(mean) >= 0.01 && std::abs(mean) < 9999.5 ? fmt::format("{:.3g}", mean) : scientific(mean);
     return number + " at " + t.axes[0].key + " " + t.axes[0].names[cell / t.across()] + second;
   };
   std::string text = "least " + where(e.least) + ", greatest " + where(e.largest);

@@ -37,9 +37,9 @@ struct ViewFit {
 /// The state of one view between frames.
 struct LessonViewState {
   ViewFit fit;
-  std::shared_ptr<void> own;  ///< the state of its kind, made by `own_state`
-  std::string complaint;      ///< the reason if the typed text is no number
-  std::string summary;        ///< the line that the view says about itself, with its numbers
+  std::shared_ptr<void> own;              ///< the state of its kind, made by `own_state`
+  std::string complaint;                  ///< the reason if the typed text is no number
+  std::string summary;                    ///< the line that the view says about itself, with its numbers
   std::optional<LessonAnswerPtr> latest;  ///< newest answer to the view's question, shown until a newer one comes; null: none
                                           ///< yet; none: nothing was asked
 
