@@ -100,6 +100,8 @@ class Explorer {
     Format format;
   };
 
+  /// The problem with this input; numbers of the former input's heads go with it, `numbers` come.
+  Problem with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const;
   FileReader::Read reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside = {});
   FileReader::Read gradient_reading(const GradientSpecs& specs, const Problem& asked);
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);

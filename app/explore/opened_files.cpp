@@ -347,6 +347,14 @@ bool has_nameless_tensors(const std::string& files) try {
 }  // namespace
 
 /// Reads `spec`: an output or tensors, with dO and dL that are given or among them.
+Problem Explorer::with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const {
+  if (problem.input.file == choices_.tensors.file && loader_.numbers().of_head(problem, problem.input.index) == problem)
+    problem = loader_.numbers().without(std::move(problem));
+  problem = numbers.of_head(std::move(problem), input.index);
+  problem.input = input;
+  return input.tensors ? with_shape(problem, input.tensors->shape()) : problem;
+}
+
 FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside) {
   return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
     if (is_kernel_output(spec)) {
@@ -381,17 +389,8 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       tell(input.kind == InputKind::tensors ? "Q, K and V are those of " + ui::shown_file(input.file) + " now." : "");
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
-      Problem changed = shown.experiment.problem;
-      if (const int head = changed.input.index;
-          changed.input.file == choices_.tensors.file && loader_.numbers().of_head(changed, head) == changed)
-        changed = loader_.numbers().without(std::move(changed));
-      changed = numbers.of_head(std::move(changed), input.index);
-      changed.input = input;
-      if (input.tensors) {
-        changed = with_shape(changed, input.tensors->shape());
-        loader_.loaded(input);
-      }
-      shown.experiment.problem = changed;
+      shown.experiment.problem = with_input(shown.experiment.problem, input, numbers);
+      if (input.tensors) loader_.loaded(input);
       shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);

@@ -357,6 +357,35 @@ Figure train_plot(ui::Plot plot, const ui::Session& session, const ui::TrainView
 
 }  // namespace
 
+/// Trains the session's plan and its further seeds.
+void answer_training(PlotData& known, const ui::Session& session, const TrainOptions& options) {
+  Trained all = trained(session.train, options);
+  known.train.gap = weight_gap(all.record, {session.train_look.pair, session.train_look.tensor}, all.weights);
+  known.train.record = std::make_shared<const TrainRecord>(std::move(all.record));
+  known.train.seeds = trained_further(session.train, session.train_look.seeds, options);
+}
+
+/// The answers that a heat map of the session needs besides the result.
+void answer_map(PlotData& known, const ui::Session& session, const Options& options) {
+  const Experiment& e = session.experiment;
+  const ui::View& view = session.view;
+  known.file = file_of(e.problem.input);
+  if (shows_pairs(view, e)) {
+    const ScoreQuestion question = figure_scores(session);
+    if (!known.pairs || !(known.pairs->question == question))
+      known.pairs = std::make_shared<const GradientWindow>(gradient_window(question, options));
+  } else if (view.picture == ui::PictureKind::scores) {
+    const ScoreQuestion question = figure_scores(session);
+    if (!known.scores || !(known.scores->question == question))
+      known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
+  }
+  const bool counts = view.picture == ui::PictureKind::rescales && shows_counts(view.rescale_show);
+  if (counts && (!known.clipping || !ui::same_counts(known.clipping->experiment, e)))
+    known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
+  if (heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
+    known.slip_output = slip_output_of(*known.result, view.slip, options);
+}
+
 PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, const Options& options, int steps) {
   const Experiment& e = session.experiment;
   if (plot == ui::Plot::sweep) {
@@ -371,12 +400,8 @@ PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, con
     return known;
   }
   if (is_of_training(plot)) {
-    if (known.train.record) return known;
-    const TrainOptions as_asked{.cancelled = options.cancelled, .device = options.device, .steps = steps};
-    Trained all = trained(session.train, as_asked);
-    known.train.gap = weight_gap(all.record, {session.train_look.pair, session.train_look.tensor}, all.weights);
-    known.train.record = std::make_shared<const TrainRecord>(std::move(all.record));
-    known.train.seeds = trained_further(session.train, session.train_look.seeds, as_asked);
+    if (!known.train.record)
+      answer_training(known, session, {.cancelled = options.cancelled, .device = options.device, .steps = steps});
     return known;
   }
   if (!known.result) {
@@ -385,23 +410,7 @@ PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, con
   }
   if (needs_shares(plot, session) && !known.result->shares)
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
-  const ui::View& view = session.view;
-  const bool is_map = plot == ui::Plot::heat_map;
-  if (is_map) known.file = file_of(e.problem.input);
-  if (is_map && shows_pairs(view, e)) {
-    const ScoreQuestion question = figure_scores(session);
-    if (!known.pairs || !(known.pairs->question == question))
-      known.pairs = std::make_shared<const GradientWindow>(gradient_window(question, options));
-  } else if (is_map && view.picture == ui::PictureKind::scores) {
-    const ScoreQuestion question = figure_scores(session);
-    if (!known.scores || !(known.scores->question == question))
-      known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
-  }
-  const bool counts = is_map && view.picture == ui::PictureKind::rescales && shows_counts(view.rescale_show);
-  if (counts && (!known.clipping || !ui::same_counts(known.clipping->experiment, e)))
-    known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
-  if (is_map && heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
-    known.slip_output = slip_output_of(*known.result, view.slip, options);
+  if (plot == ui::Plot::heat_map) answer_map(known, session, options);
   if (needs_followed(plot, e) && !is_of_gradients(plot, session) &&
       (!known.followed || known.followed->answer->experiment != ui::followed_beside(e)))
     known.followed = std::make_shared<const ui::FollowedRow>(
@@ -417,7 +426,7 @@ PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, con
         .experiment = ui::verdict_question(e), .call = judge_experiment(ui::verdict_question(e), options), .shares = nullptr});
   if (plot != ui::Plot::why) return known;
   const Experiment explained = explained_experiment(session);
-  if (ui::attributed_gradient(view.tensor, e)) {
+  if (ui::attributed_gradient(session.view.tensor, e)) {
     if (!known.gradient_why || !ui::answers(known.gradient_why->experiment, explained))
       known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(explained, options));
   } else if (!known.why || !ui::answers(known.why->experiment, explained)) {

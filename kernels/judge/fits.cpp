@@ -236,8 +236,7 @@ class NumberFits {
     const Tensors& t = wrong_.tensors();
     if (right_.softcap != 0 || t.d < 2 || t.d % 8 != 0) return {};
     const int width = std::max(8, t.d / 32 / 8 * 8);
-    const auto groups = at((t.d + width - 1) / width);
-    std::vector<double> a(groups, 1);
+    std::vector<double> a(at((t.d + width - 1) / width), 1);
     const auto scaled = [&](const std::vector<double>& by) {
       std::vector<double> q = t.q;
       for (std::size_t i = 0; i < q.size(); ++i) q[i] *= by[i % at(t.d) / at(width)];
@@ -246,50 +245,63 @@ class NumberFits {
     const std::vector<int> rows = wrong_.some(t.n_k > 1024 ? 8 : 24);
     for (int step = 0; step < 12; ++step) {
       wrong_.check();
-      const MistakenKernel kernel = scaled(a);
-      std::vector<double> square(groups * groups), along(groups), out(at(t.d_v));
-      for (const int row : rows) {
-        const std::vector<double> P = weights(*kernel.head, right_, row);
-        attend(*kernel.head, right_, row, out.data());
-        if (!std::isfinite(out[0])) continue;
-        std::vector<double> slope(groups * at(t.d_v));
-        for (int j = 0; j < t.n_k; ++j) {
-          if (P[at(j)] == 0) continue;
-          for (std::size_t g = 0; g < groups; ++g) {
-            double s = 0;
-            for (int c = static_cast<int>(g) * width; c < std::min(t.d, (static_cast<int>(g) + 1) * width); ++c)
-              s += t.q[at(row * t.d + c)] * t.k[at(j * t.d + c)];
-            s *= right_.scale * P[at(j)];
-            for (int c = 0; c < t.d_v; ++c) slope[g * at(t.d_v) + at(c)] += s * (t.v[at(j * t.d_v + c)] - out[at(c)]);
-          }
-        }
-        for (std::size_t g = 0; g < groups; ++g)
-          for (int c = 0; c < t.d_v; ++c) {
-            const double x = slope[g * at(t.d_v) + at(c)];
-            along[g] += x * (wrong_.output(row)[c] - out[at(c)]);
-            for (std::size_t h = 0; h < groups; ++h) square[g * groups + h] += x * slope[h * at(t.d_v) + at(c)];
-          }
-      }
-      const std::vector<double> by = solved(square, along);
+      const std::vector<double> by = change_of_columns(scaled(a), width, rows);
       double most = 0;
-      for (std::size_t g = 0; g < groups; ++g) a[g] += std::clamp(by[g], -0.7, 0.7), most = std::max(most, std::abs(by[g]));
+      for (std::size_t g = 0; g < a.size(); ++g) a[g] += std::clamp(by[g], -0.7, 0.7), most = std::max(most, std::abs(by[g]));
       if (!(most < 10)) return {};
       if (most < 1e-4) break;
     }
-    std::string text;
     for (double& x : a)
       if (std::abs(x - std::round(x)) < 0.08) x = std::round(x);
-    for (std::size_t g = 0; g < groups;) {
-      std::size_t end = g + 1;
-      while (end < groups && a[end] == a[g]) ++end;
-      if (a[g] != 1)
-        text += (text.empty() ? "columns " : ", columns ") + std::to_string(g * at(width)) + " to " +
-                std::to_string(std::min(at(t.d), end * at(width)) - 1) + " of Q and K count " + four_digits(a[g]) +
-                " times in q.k";
-      g = end;
-    }
+    const std::string text = columns_text(a, width);
     if (text.empty() || text.size() > 200) return {};
     return wrong_.named(Kind::number, text, wrong_.rows_of(scaled(a)));
+  }
+
+  /// Change of the factors of groups of `width` columns in q.k that brings the kernel's rows nearest to the output, by least
+  /// squares.
+  std::vector<double> change_of_columns(const MistakenKernel& kernel, int width, const std::vector<int>& rows) const {
+    const Tensors& t = wrong_.tensors();
+    const std::size_t groups = at((t.d + width - 1) / width);
+    std::vector<double> square(groups * groups), along(groups), out(at(t.d_v));
+    for (const int row : rows) {
+      const std::vector<double> P = weights(*kernel.head, right_, row);
+      attend(*kernel.head, right_, row, out.data());
+      if (!std::isfinite(out[0])) continue;
+      std::vector<double> slope(groups * at(t.d_v));
+      for (int j = 0; j < t.n_k; ++j) {
+        if (P[at(j)] == 0) continue;
+        for (std::size_t g = 0; g < groups; ++g) {
+          double s = 0;
+          for (int c = static_cast<int>(g) * width; c < std::min(t.d, (static_cast<int>(g) + 1) * width); ++c)
+            s += t.q[at(row * t.d + c)] * t.k[at(j * t.d + c)];
+          s *= right_.scale * P[at(j)];
+          for (int c = 0; c < t.d_v; ++c) slope[g * at(t.d_v) + at(c)] += s * (t.v[at(j * t.d_v + c)] - out[at(c)]);
+        }
+      }
+      for (std::size_t g = 0; g < groups; ++g)
+        for (int c = 0; c < t.d_v; ++c) {
+          const double x = slope[g * at(t.d_v) + at(c)];
+          along[g] += x * (wrong_.output(row)[c] - out[at(c)]);
+          for (std::size_t h = 0; h < groups; ++h) square[g * groups + h] += x * slope[h * at(t.d_v) + at(c)];
+        }
+    }
+    return solved(square, along);
+  }
+
+  /// "columns 0 to 7 of Q and K count 2 times in q.k", of all groups whose factor is not 1.
+  std::string columns_text(const std::vector<double>& a, int width) const {
+    std::string text;
+    for (std::size_t g = 0; g < a.size();) {
+      std::size_t end = g + 1;
+      while (end < a.size() && a[end] == a[g]) ++end;
+      if (a[g] != 1)
+        text += (text.empty() ? "columns " : ", columns ") + std::to_string(g * at(width)) + " to " +
+                std::to_string(std::min(at(wrong_.tensors().d), end * at(width)) - 1) + " of Q and K count " +
+                four_digits(a[g]) + " times in q.k";
+      g = end;
+    }
+    return text;
   }
 
   /// The bound on one side of what `kernel` bounds, where the output is nearest.
@@ -298,11 +310,6 @@ class NumberFits {
     double least = 0, most = 0;
     for (const int row : rows)
       for (const double s : scores(*wrong_.head(), right_, row)) least = std::min(least, s), most = std::max(most, s);
-    struct Bound {
-      const char* text;
-      double from, to;
-      std::function<void(MistakenKernel&, double)> set;
-    };
     const std::array<Bound, 3> bounds{
         {{"scores are clamped to at most ", 0.02 * most, most,
           [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::min(s, x); }; }},
@@ -312,32 +319,7 @@ class NumberFits {
           [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::clamp(s, -x, x); }; }}}};
     for (const Bound& b : bounds) {
       wrong_.check();
-      const auto rest = [&](double x) {
-        MistakenKernel kernel = wrong_.right_kernel();
-        b.set(kernel, x);
-        const RoundedRow expected = wrong_.rows_of(std::move(kernel));
-        double square = 0;
-        std::vector<double> out(at(columns_));
-        for (const int row : rows) {
-          expected(row, out.data(), nullptr);
-          for (int c = 0; c < columns_; ++c) square += std::pow(wrong_.output(row)[c] - out[at(c)], 2);
-        }
-        return square;
-      };
-      constexpr int grid = 32;
-      int best = 0;
-      double nearest = infinity;
-      for (int i = 0; i <= grid; ++i)
-        if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < nearest) nearest = x, best = i;
-      double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
-      for (int i = 0; i < 24; ++i) {  // golden section
-        const double x = high - (high - low) / std::numbers::phi, y = low + (high - low) / std::numbers::phi;
-        if (rest(x) < rest(y))
-          high = y;
-        else
-          low = x;
-      }
-      for (const double x : rounder((low + high) / 2)) {
+      for (const double x : rounder(nearest(b, rows))) {
         MistakenKernel kernel = wrong_.right_kernel();
         b.set(kernel, x);
         if (NamedSlip slip = wrong_.named(Kind::number, b.text + four_digits(x), wrong_.rows_of(std::move(kernel))))
@@ -345,6 +327,43 @@ class NumberFits {
       }
     }
     return {};
+  }
+
+  /// A kernel that clamps its scores, and where the bound is looked for.
+  struct Bound {
+    const char* text;
+    double from, to;
+    std::function<void(MistakenKernel&, double)> set;
+  };
+
+  /// The bound whose output is nearest to the kernel's in these rows: the best of a grid, then golden section.
+  double nearest(const Bound& b, const std::vector<int>& rows) const {
+    const auto rest = [&](double x) {
+      MistakenKernel kernel = wrong_.right_kernel();
+      b.set(kernel, x);
+      const RoundedRow expected = wrong_.rows_of(std::move(kernel));
+      double square = 0;
+      std::vector<double> out(at(columns_));
+      for (const int row : rows) {
+        expected(row, out.data(), nullptr);
+        for (int c = 0; c < columns_; ++c) square += std::pow(wrong_.output(row)[c] - out[at(c)], 2);
+      }
+      return square;
+    };
+    constexpr int grid = 32;
+    int best = 0;
+    double least = infinity;
+    for (int i = 0; i <= grid; ++i)
+      if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < least) least = x, best = i;
+    double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
+    for (int i = 0; i < 24; ++i) {
+      const double x = high - (high - low) / std::numbers::phi, y = low + (high - low) / std::numbers::phi;
+      if (rest(x) < rest(y))
+        high = y;
+      else
+        low = x;
+    }
+    return (low + high) / 2;
   }
 
   const WrongOutput& wrong_;
