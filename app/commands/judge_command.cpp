@@ -29,7 +29,8 @@ struct JudgeArguments : ExperimentOptions, GradientSpecs {
   bool unsaved = false;      ///< the files will be gone: the page names none
 };
 
-/// An option that names a file, which no output may replace.
+/// An option that names a file, which no output may replace: Q, K, V and O, without which there is no verdict, and gradients,
+/// each of which is judged; `check_places` names other files that are read.
 struct FileOption {
   const char* option;
   std::string JudgeArguments::* file;

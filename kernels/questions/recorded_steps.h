@@ -106,12 +106,10 @@ class RecordedSteps {
       const int key = of_key ? x.i : is_product ? x.k : -1, column = x.of_column || is_product ? x.i : -1;
       if (column >= parts_.columns) continue;
       const int tile = x.of_column ? (x.k < 0 ? -1 - x.k : x.k) : x.i, place = key < 0 ? tile : key / job_.method.block_k;
-      const Rank rank = column >= 0             ? Rank{is_product ? 1
-                                                       : summed   ? 2
-                                                                  : 0,
-                                                       column, is_product ? key : 0}
-                        : x.step < Step::l_step ? Rank{0, key, 0}
-                                                : Rank{1, 0, 0};
+      const int among = is_product ? 1 : summed ? 2 : 0;
+      const Rank rank = column >= 0                        ? Rank{among, column, is_product ? key : 0}
+                        : of_key && x.step != Step::l_step ? Rank{0, key, 0}
+                                                           : Rank{1, 0, 0};
       const bool rounds = job_[x.step].rounds() || (x.step == Step::P && job_.method.scaling.P.is_on());
       const RoundedNumber made{
           .step = x.step, .key = key, .column = column, .before = x.before, .after = x.after, .exact = 0, .rounds = rounds};

@@ -35,17 +35,23 @@ ADDITIONS = [
     Addition(
         "a rounding step", "README.md",
         {"kernels/arithmetic/precision.h": [
-            ("  O,\n  output\n};", "  O,\n  output,\n  top\n};"),
+            ("  O,\n  output\n};", "  O,\n  output,\n  denominator\n};"),
             behind('     "out = round(O / l)   three passes: out = round(O)", "lines 12 and 14"},\n',
-                   '    {Step::top, "top", "max of a tile, before the running max", "The largest score of a tile.",\n'
-                   '     "top = round(max S)", "line 9"},\n')],
-         "kernels/lanes/tile_steps.h": [
-             behind("ATTOSCOPE_HOST_DEVICE void running_max() {\n",
-                    "    if (this->rounds(Step::top)) fill_rows(tile_max(), Step::top, [this](int r) { return vec(tile_max())[r]; });\n")],
-         "kernels/questions/recorded_steps.h": [before("      case Step::m:\n", "      case Step::top:\n")],
+                   '    {Step::denominator, "denominator", "l where it divides O at the end", "The row sum, once, before O / l.",\n'
+                   '     "l = round(l)", "within line 12"},\n')],
+         "kernels/lanes/attention_lanes.h": [
+             ("    const auto o = vec(state_.O), l = vec(state_.l);\n    this->enter(0, 0, rows_.any.first, rows_.any.end);\n    if (divides && !job_",
+              "    const bool rounds_l = divides && this->rounds(Step::denominator);\n"
+              "    const auto o = vec(state_.O), l = vec(rounds_l ? scratch_.m_tile : state_.l);\n"
+              "    this->enter(0, 0, rows_.any.first, rows_.any.end);\n"
+              "    if (rounds_l) fill_rows(scratch_.m_tile, Step::denominator, [this](int r) { return vec(state_.l)[r]; });\n"
+              "    if (divides && !job_")],
+         "kernels/questions/recorded_steps.h": [before("      case Step::output:\n        return", "      case Step::denominator:\n")],
          "tests/reference/plain.cpp": [
-             behind("Move move(State<T>& state, T top, Keys places, const Values& S) {\n",
-                    "    if (method_.algorithm != Algorithm::flash1) top = rounded(Step::top, top);\n")]},
+             ("    const T l = steps_.with_sink(state.l, state.m, merged);\n    std::vector<double> out;",
+              "    const T sum = steps_.with_sink(state.l, state.m, merged);\n"
+              "    const T l = method_.algorithm == Algorithm::flash1 ? sum : rounded(Step::denominator, sum);\n"
+              "    std::vector<double> out;")]},
         checks.rounding_step),
     Addition(
         "an algorithm", "README.md",
@@ -57,9 +63,7 @@ ADDITIONS = [
                    '     .name = "first_max",\n'
                    '     .what = "flash2 that keeps the max of the first tile.",\n'
                    '     .formula = "m = max S of the first tile\\nl = l + sum e; O = O + P V",\n'
-                   "     .divides_at_the_end = true,\n"
-                   '     .title = "first_max: one pass, nothing is rescaled",\n'
-                   "     .code = algorithm_code::flash2},\n")],
+                   "     .divides_at_the_end = true},\n")],
          "kernels/lanes/attention_lanes.h": [
              ("      case Algorithm::flash4:\n", "      case Algorithm::flash4:\n      case Algorithm::first_max:\n"),
              behind("      this->running_max();\n",
@@ -95,7 +99,9 @@ ADDITIONS = [
         {"ui/explore.cpp": [
             before("namespace {\n\nBox rest_of_panel()", "void draw_swatch(const Frame& frame);\n\n"),
             before('    Panel{\n        .name = "Controls"',
-                   '    Panel{.name = "Swatch", .dock = Dock::bottom, .draw = draw_swatch, .comes_to_front = [](const Frame&) { return true; }},\n')]},
+                   '    Panel{.name = "Swatch", .dock = Dock::pins, .least = 820, .draw = draw_swatch, .shown = &View::show_swatch},\n')],
+         "ui/session/session.h": [behind("  bool show_pins = false;         ///< the list of pins beside the controls\n", "  bool show_swatch = false;\n")],
+         "ui/session/session_settings.cpp": [behind('          {"show_pins", &view.show_pins},\n', '          {"show_swatch", &view.show_swatch},\n')]},
         checks.panel,
         {"ui/statistics/swatch.cpp":
          "// A panel of one colour.\n"
@@ -124,11 +130,15 @@ ADDITIONS = [
         checks.reader,
         {"app/tensors/floats.cpp":
          "// Numbers of 32 bits without a header, 16 in a row.\n"
+         "#include <stdexcept>\n\n"
          '#include "app/tensors/readers.h"\n\n'
          "namespace attoscope::app {\n"
          "namespace {\n\n"
          "TensorSet list_floats(const std::shared_ptr<const InputFile>& file) {\n"
-         "  StoredTensor tensor{.label = file->path(), .shape = {file->size() / 64, 16}};\n"
+         "  constexpr std::uint64_t row = 16 * sizeof(float);\n"
+         "  if (file->size() == 0 || file->size() % row != 0)\n"
+         '    throw std::runtime_error(file->path() + ": " + std::to_string(file->size()) + " bytes, expected rows of 64");\n'
+         "  StoredTensor tensor{.label = file->path(), .shape = {file->size() / row, 16}, .tells_format = false};\n"
          "  TensorSet set;\n"
          '  set.tensors.push_back({"", "F32", "", file, std::move(tensor)});\n'
          "  return set;\n"

@@ -42,8 +42,8 @@ def named_format(program):
 
 
 def rounding_step(program):
-    digests = [program.answer("--set", f"a.top={rounding}", "--block-k", "16")["digests"]["a"] for rounding in ("exact", "e4m1")]
-    assert digests[0] != digests[1], "a rounded max of a tile changes no bit"
+    digests = [program.answer("--set", f"a.denominator={rounding}")["digests"]["a"] for rounding in ("exact", "e4m1")]
+    assert digests[0] != digests[1], "a rounded l before the division changes no bit"
     program.call("tests/kernels_tests", "--gtest_filter=Compute.AnswersHundreds*")  # and every bit is the plain transcription's
 
 
@@ -97,7 +97,9 @@ def option(program):
 
 
 def panel(program):
-    assert bytes((18, 171, 52)) in program.colours({}), "the window does not draw the panel"
+    swatch = bytes((18, 171, 52))
+    assert swatch in program.colours({"view": {"show_swatch": True}}), "the window does not draw the panel"
+    assert swatch not in program.colours({"view": {"show_swatch": False}}), "the panel's switch does nothing"
 
 
 def lesson_view(program):
@@ -118,3 +120,5 @@ def reader(program):
     digests = [json.loads(program.run("run", "--input", ",".join(f"{name}.{ending}" for name in "qkv"), "--json", "-"))["digests"]
                for ending in ("floats", "npy")]
     assert digests[0] == digests[1], digests
+    (program.folder / "cut.floats").write_bytes(bytes(100))
+    program.run("run", "--input", "cut.floats,cut.floats,cut.floats", code=1)

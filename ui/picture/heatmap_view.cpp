@@ -124,6 +124,7 @@ std::shared_ptr<const Result> answer_of(const GradientWindow& window, PairTensor
 
 const ShownTensor& shown_pairs(SeenPairs& seen, const std::shared_ptr<const GradientWindow>& window, PairShow pair) {
   if (seen.shown.window == window && seen.pair == pair) return seen.shown;
+  static_assert(pair_show_names.size() == pair_tensor_names.size() + 1, "PairShow is none, and each PairTensor");
   const auto of = static_cast<PairTensor>(static_cast<int>(pair) - 1);
   seen = {pair, {window ? answer_of(*window, of) : nullptr, pair_tensor_names[of], false, window}};
   return seen.shown;

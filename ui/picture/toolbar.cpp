@@ -162,7 +162,9 @@ void rescale_combo(View& view) {
 /// The forward pass's S and P, and with a backward pass its P, dP and dS.
 void score_combo(View& view, bool backward) {
   static constexpr std::size_t forward = score_names.size();
-  static constexpr std::array<std::string_view, forward + 3> names{"S", "P", "P_error", "backward_P", "dP", "dS"};
+  static constexpr std::array<std::string_view, forward + pair_show_names.size() - 1> names{"S",          "P",  "P_error",
+                                                                                            "backward_P", "dP", "dS"};
+  static_assert(!names.back().empty(), "each PairShow but none has a name");
   static constexpr std::array<Choice, names.size()> choices{
       Choice{"S", "The scores S = scale * q.k as a rounds them, before the max is subtracted."},
       Choice{"P", "The factor of V in the end: a's rounded P times all later alphas, over its final row sum l."},

@@ -261,11 +261,8 @@ class StepContext {
       return {"O = (α·l'·O + β·P·V) / l",
               "= (" + scaled + " + " + number(step_.share) + "·" + added + ") / " + number(step_.state.l), result};
     }
-    const Algorithm algorithm = row_.question.algorithm;
-    if (algorithm == Algorithm::flash2 || algorithm == Algorithm::flash4)
-      return {"O = α·O + P·V", "= " + number(step_.alpha) + "·" + earlier + " + " + added, result};
-    const bool by_keys = algorithm == Algorithm::three_pass;
-    return {by_keys ? "O = O + P_j·V_j" : "O = O + P·V", "= " + earlier + " + " + added, result};
+    if (divides_at_the_end()) return {"O = α·O + P·V", "= " + number(step_.alpha) + "·" + earlier + " + " + added, result};
+    return {whole_tiles() ? "O = O + P·V" : "O = O + P_j·V_j", "= " + earlier + " + " + added, result};
   }
 
   const Steps& row_;
