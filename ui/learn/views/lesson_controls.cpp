@@ -28,8 +28,8 @@ struct Control {
 };
 
 /// The named formats but fp64, whose errors are too small to show.
-constexpr std::array<Choice, 6> narrow_formats = [] {
-  std::array<Choice, 6> words{};
+constexpr std::array narrow_formats = [] {
+  std::array<Choice, named_formats.size() - 1> words{};
   std::size_t count = 0;
   for (const NamedFormat& f : named_formats)
     if (f.format != fp64) words[count++] = {f.name, f.what};
