@@ -24,7 +24,7 @@ HardwareLaunch question(int n, int d, int count, bool causal, const Format& form
   problem.mask.kind = causal ? Mask::Kind::causal : Mask::Kind::none;
   std::vector<int> rows;
   for (int i = 0; i < count; ++i) rows.push_back(static_cast<int>(static_cast<std::int64_t>(n - 1) * i / (count - 1)));
-  const HardwareTile tile;
+  const HardwareTile tile = hardware_tiles().front();
   return hardware_launch(problem, format,
                          Method{.algorithm = Algorithm::hardware, .block_q = tile.block_q, .block_k = tile.block_k},
                          *raw_inputs(problem), rows, StopSign{});
