@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "app/json/json.h"
 #include "app/session/session.h"

@@ -1,7 +1,6 @@
 #include "app/words/devices.h"
 
 #include <algorithm>
-#include <ranges>
 #include <stdexcept>
 
 #include "app/words/field_setter.h"
@@ -46,7 +45,7 @@ void check_device(std::string_view option, std::string_view spec) {
   for (const int gpu : gpus)
     if (std::ranges::find(devices, gpu, &DeviceInfo::index) == devices.end())
       throw std::runtime_error(what + "there is no cuda:" + std::to_string(gpu) + " here, expected " +
-                               listed(devices | std::views::transform(name_of), " and "));
+                               listed(devices, " and ", name_of));
 }
 
 UsableDevice usable_device(const std::string& spec) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "ui/widgets/progress.h"
@@ -119,9 +118,12 @@ int StripSteps::place(int i) const { return of_ != nullptr ? of_->trace.tiles[st
 
 int scrubbed(const StripSteps& steps, const View& view) {
   if (view.scrubbed_tile < 0) return steps.count() - 1;
-  const auto all = std::views::iota(0, steps.count());
-  const auto at = std::ranges::lower_bound(all, view.scrubbed_tile, {}, [&](int i) { return steps.place(i); });
-  return std::min(static_cast<int>(at - all.begin()), steps.count() - 1);
+  int at = 0;
+  for (int end = steps.count(); at < end;) {
+    const int middle = at + (end - at) / 2;
+    steps.place(middle) < view.scrubbed_tile ? at = middle + 1 : end = middle;
+  }
+  return std::min(at, steps.count() - 1);
 }
 
 void scrub(View& view, const StripSteps& steps, int by) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/text.h"
 #include "ui/widgets/widgets.h"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"

@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/format.h"
 #include "ui/widgets/widgets.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/learn/views/view_parts.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/presets.h"
