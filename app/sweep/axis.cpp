@@ -122,16 +122,6 @@ void refuse_key(std::string_view key) {
   throw std::invalid_argument("vary: " + in_quotes(key) + " is unknown, expected " + known + "a.NAME or b.NAME");
 }
 
-std::vector<std::string> parts(std::string_view text, char between) {
-  std::vector<std::string> result;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(between, at), text.size());
-    result.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return result;
-}
-
 [[noreturn]] void refuse_range(std::string_view key, std::string_view text) {
   throw std::invalid_argument(
       label_of(key) + " is " + in_quotes(text) +
@@ -141,7 +131,7 @@ std::vector<std::string> parts(std::string_view text, char between) {
 
 /// Numbers of FIRST:LAST[:STEP|:xFACTOR].
 std::vector<std::string> range_values(std::string_view key, const std::string& text) {
-  const std::vector<std::string> ends = parts(text, ':');
+  const std::vector<std::string> ends = split(text, ':');
   const bool stepped = ends.size() == 3, grows = stepped && ends[2].starts_with('x');
   if (ends.size() < 2 || ends.size() > 3) refuse_range(key, text);
   const auto first = to_number<double>(ends[0]), last = to_number<double>(ends[1]),
@@ -185,7 +175,7 @@ Axis parse_axis(std::string_view text) {
   const bool numeric = axis_key(axis.key).numeric;
   axis.values = numeric && values.find(':') != std::string::npos
                     ? range_values(axis.key, values)
-                    : parts(values, values.find(';') == std::string::npos ? ',' : ';');
+                    : split(values, values.find(';') == std::string::npos ? ',' : ';');
   if (axis.values.size() > max_axis_values) refuse_range(axis.key, values);
   std::set<std::string_view> seen;
   for (const std::string& value : axis.values)

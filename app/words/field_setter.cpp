@@ -3,13 +3,8 @@
 namespace attoscope::app {
 
 std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text)
-    if (c == at)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
+  const std::vector<std::string_view> parts = attoscope::split(text, {&at, 1});
+  return {parts.begin(), parts.end()};
 }
 
 void set_field(const std::string& label, const Settings& settings, std::string_view path, const std::string& value) {

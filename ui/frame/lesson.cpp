@@ -214,14 +214,8 @@ LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& qu
 }
 
 std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at)
-      parts.emplace_back();
-    else
-      parts.back().push_back(c);
-  }
-  return parts;
+  const std::vector<std::string_view> parts = attoscope::split(text, {&at, 1});
+  return {parts.begin(), parts.end()};
 }
 
 std::vector<std::string> listed_words(std::string_view text) {
