@@ -55,6 +55,7 @@ struct StepInfo {
   std::string_view effect, formula;  ///< of the rounding, and its formula
   std::string_view line;             ///< in Algorithm 1 of FlashAttention-2 (arXiv 2307.08691)
   bool rescales = false;             ///< only where there are several tiles
+  bool is_score = false;             ///< a score, or a max of scores: in their unit and within their limits
 };
 inline constexpr std::array<StepInfo, step_count> step_infos{{
     {Step::input, "input", "Q, K, V, before anything; the golden value sees the same rounded inputs",
@@ -67,10 +68,10 @@ inline constexpr std::array<StepInfo, step_count> step_infos{{
     {Step::S, "S", "scale * (q.k), one multiplication",
      "The finished score, one multiplication. Its absolute error becomes a relative one of e: from 8 to 16 half an ulp of bf16 "
      "is 3 %.",
-     "S = round(scale * q.k)", "line 8"},
+     "S = round(scale * q.k)", "line 8", false, true},
     {Step::m, "m", "running max, as stored",
      "The running max as it is stored. Any m cancels in O / l as long as e, l and O use the same one.",
-     "m = round(max(m_old, max S))", "line 9"},
+     "m = round(max(m_old, max S))", "line 9", false, true},
     {Step::shifted, "shifted", "S - m",
      "The argument of exp. It is small near the max, where P is large; far from the max its error is large but P is small.",
      "x = round(S - m)", "within line 9"},

@@ -1,6 +1,7 @@
 /// One emulated kernel: algorithm, tiles, options, and roundings.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -82,8 +83,9 @@ inline constexpr double max_tau = 64, max_tie_beta = 64;
 /// The least term of a mask tensor that a method adds: where scores or log-sum-exps are multiplied by log2 e, or rounded, the
 /// lowest number of fp32 would become an infinity.
 inline double lowest_term(const Method& m) {
-  const bool grows = m.exponential == ExponentialKind::exp2 || m.lse_base != StoredBase::e || m.precision[Step::S] != exact ||
-                     m.precision[Step::m] != exact;
+  const bool grows =
+      m.exponential == ExponentialKind::exp2 || m.lse_base != StoredBase::e ||
+      std::ranges::any_of(step_infos, [&m](const StepInfo& s) { return s.is_score && m.precision[s.step] != exact; });
   return grows ? -0x1p127 : -0x1.fffffep127;
 }
 

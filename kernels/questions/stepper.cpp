@@ -180,7 +180,7 @@ class ScaledUnits {
   }
   double number(const RoundedNumber& made) const {
     const double x = made.after;
-    if (made.step == Step::m || made.step == Step::S) return x * score_;
+    if (info(made.step).is_score) return x * score_;
     if (made.step == Step::shifted) return x + shift_;
     if (made.step == Step::alpha || made.step == Step::output) return x;
     if (made.step == Step::P) return P(x);

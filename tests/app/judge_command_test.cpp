@@ -81,7 +81,8 @@ TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
         const char* const name = own == "none"     ? "a missing causal mask"
                                  : own == "causal" ? "a causal mask where none is wanted"
                                                    : "";  // a window in place of another mask has no name
-        for (const json& head : json::parse(outcome.out)["table"])
+        const json answer = json::parse(outcome.out);
+        for (const json& head : answer["table"])
           if (*name != '\0') {
             EXPECT_EQ(head["slip"]["text"], name);
           }

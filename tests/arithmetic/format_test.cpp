@@ -100,36 +100,63 @@ TEST(Exhaustive, EveryFloatRoundsToTheNearestTf32) { expect_nearest_numbers_of_t
 TEST(Exhaustive, EveryFloatRoundsToTheNearestE4m3) { expect_nearest_numbers_of_the_table<e4m3>(); }
 TEST(Exhaustive, EveryFloatRoundsToTheNearestE5m2) { expect_nearest_numbers_of_the_table<e5m2>(); }
 
-[[gnu::target("f16c")]] std::uint64_t wrong_against_f16c(std::uint64_t begin, std::uint64_t end) {
+/// 16 floats, and what an instruction makes of them.
+struct Instructed {
+  static constexpr std::uint64_t count = 16;
+  alignas(64) float x[count], y[count];
+
+  /// The floats whose bit patterns begin with `first`.
+  [[gnu::always_inline]] void take(std::uint64_t first) {
+#pragma omp simd
+    for (std::uint64_t i = 0; i < count; ++i)
+      x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * exhaustive_step));
+  }
+  /// Number of them that `round` takes elsewhere; bit patterns from `end` on, and subnormals if asked, do not count.
+  template <Format f>
+  [[gnu::always_inline]] std::uint64_t wrong(std::uint64_t first, std::uint64_t end, bool normal) const {
+    std::uint64_t wrong = 0;
+#pragma omp simd reduction(+ : wrong)
+    for (std::uint64_t i = 0; i < count; ++i)
+      wrong += first + i * exhaustive_step < end && (!normal || std::isnormal(x[i])) && !same(round(f, x[i]), y[i]);
+    return wrong;
+  }
+};
+
+[[gnu::target("avx2,f16c")]] std::uint64_t wrong_against_f16c(std::uint64_t begin, std::uint64_t end) {
   std::uint64_t wrong = 0;
-  for (std::uint64_t u = begin; u < end; u += exhaustive_step) {
-    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(u));
-    wrong += !same(round(fp16, x), _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT))));
+  Instructed all;
+  for (std::uint64_t u = begin; u < end; u += all.count * exhaustive_step) {
+    all.take(u);
+    for (std::uint64_t i = 0; i < all.count; i += 8)
+      _mm256_store_ps(all.y + i, _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_load_ps(all.x + i), _MM_FROUND_TO_NEAREST_INT)));
+    wrong += all.wrong<fp16>(u, end, false);
   }
   return wrong;
 }
 
-/// True if the processor says that it has f16c; not every compiler's __builtin_cpu_supports knows it.
+/// True if the processor says that it has f16c and AVX2; not every compiler's __builtin_cpu_supports knows the first.
 bool has_f16c() {
+  if (!__builtin_cpu_supports("avx2")) return false;
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
 TEST(Round, EveryFloatBecomesTheFp16ThatTheProcessorMakesOfIt) {
-  if (!has_f16c()) GTEST_SKIP() << "this processor has no F16C";
+  if (!has_f16c()) GTEST_SKIP() << "this processor has no F16C or no AVX2";
   std::atomic<std::uint64_t> wrong = 0;
   testing::in_parallel(std::uint64_t{1} << 32,
                        [&](std::uint64_t begin, std::uint64_t end) { wrong += wrong_against_f16c(begin, end); });
   EXPECT_EQ(wrong, 0u);
 }
 
-[[gnu::target("avx512bf16,avx512vl")]] std::uint64_t wrong_against_avx512(std::uint64_t begin, std::uint64_t end) {
+[[gnu::target("avx512bf16,avx512vl,avx512cd")]] std::uint64_t wrong_against_avx512(std::uint64_t begin, std::uint64_t end) {
   std::uint64_t wrong = 0;
-  for (std::uint64_t u = begin; u < end; u += exhaustive_step) {
-    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(u));
-    if (!std::isnormal(x)) continue;  // the instruction takes subnormals for 0
-    const auto halves = std::bit_cast<std::array<std::uint16_t, 8>>(_mm_cvtneps_pbh(_mm_set1_ps(x)));
-    wrong += !same(round(bf16, x), std::bit_cast<float>(static_cast<std::uint32_t>(halves[0]) << 16));
+  Instructed all;
+  for (std::uint64_t u = begin; u < end; u += all.count * exhaustive_step) {
+    all.take(u);
+    const auto halves = std::bit_cast<std::array<std::uint16_t, all.count>>(_mm512_cvtneps_pbh(_mm512_load_ps(all.x)));
+    for (std::uint64_t i = 0; i < all.count; ++i) all.y[i] = std::bit_cast<float>(static_cast<std::uint32_t>(halves[i]) << 16);
+    wrong += all.wrong<bf16>(u, end, true);  // the instruction takes subnormals for 0
   }
   return wrong;
 }

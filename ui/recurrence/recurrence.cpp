@@ -227,7 +227,9 @@ void show_tiles(View& view, const StripSteps& steps, TileRange wanted) {
 }
 
 bool meets_limit(const Experiment& e, const TraceTile& t) {
-  const double of_m = std::min(limit_of(e, Step::m), limit_of(e, Step::S));
+  double of_m = std::numeric_limits<double>::infinity();
+  for (const StepInfo& s : step_infos)
+    if (s.is_score) of_m = std::min(of_m, limit_of(e, s.step));
   return t.saturated > 0 || !is_within(t.max_used, of_m) || !is_within(t.l, limit_of(e, Step::l)) || std::isinf(t.o_norm);
 }
 
