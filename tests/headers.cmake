@@ -1,5 +1,6 @@
 # Every header compiles alone. Where a source of its folder includes it first, as NAME.cpp does NAME.h, that source shows it, but for
-# what is precompiled, and the first of our headers that it includes, but for headers of others; the rest have a small source each.
+# what is precompiled, and the first of our headers that it includes, but for headers of others; the rest have a small source each:
+# ninja attoscope_headers
 if(ATTOSCOPE_SANITIZE)
   return()
 endif()
@@ -45,9 +46,8 @@ if(NOT ATTOSCOPE_HAS_CUDA)
   list(FILTER header_users EXCLUDE REGEX "\\.cu$")
 endif()
 headers_of_cuda("${headers}" with_cuda)
-if(NOT ATTOSCOPE_HAS_CUDA)
-  list(REMOVE_ITEM headers ${with_cuda})
-endif()
+list(FILTER with_cuda EXCLUDE REGEX "\\.cuh$")
+list(REMOVE_ITEM headers ${with_cuda})
 
 # The headers that a source of the same folder includes before anything else.
 foreach(user ${header_users})
@@ -89,14 +89,11 @@ foreach(header ${headers})
   endif()
   file(CONFIGURE OUTPUT ${source} CONTENT "${lanes}#include \"${header}\"\n")
   list(APPEND sources ${source})
-  if(header IN_LIST with_cuda)  # these alone, so that the compiler's cache knows the others in a build without CUDA
-    list(TRANSFORM CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES PREPEND -isystem OUTPUT_VARIABLE cuda_headers)
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${cuda_headers}")
-  endif()
 endforeach()
 
-add_library(attoscope_headers OBJECT ${sources})
+add_library(attoscope_headers OBJECT EXCLUDE_FROM_ALL ${sources})
 target_compile_options(attoscope_headers PRIVATE -O0)
+target_precompile_headers(attoscope_headers PRIVATE ${common_headers} <filesystem> <gtest/gtest.h>)
 foreach(target attoscope_kernels attoscope_ui attoscope_app attoscope_warnings GTest::gtest)
   if(TARGET ${target})
     target_link_libraries(attoscope_headers PRIVATE ${target})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the layering: which room (folder) includes which, by tests/rooms.txt; that types of ui and app are in their namespaces;
-and that no two types share a name, which the linker does not see.
+that no two types share a name, which the linker does not see; and that a source includes the precompiled headers that it needs.
 
   tests/rooms_test.py          says what breaks the rules; exit code 1 where something does
   tests/rooms_test.py --used   prints every room with the rooms that it includes today, as rooms.txt would say it
@@ -17,6 +17,16 @@ SOURCES = (".h", ".cpp", ".cu", ".cuh")
 NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"(?:struct|class|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
+# Names by the header that has them, of the headers that are precompiled (`common_headers` and those of single libraries).
+PRECOMPILED = {header: re.compile(rf"\b(?:{names})") for header, names in {
+    "algorithm": r"std::(?:ranges::\w+|min|max|clamp|sort)\b", "array": r"std::array\b",
+    "cmath": r"std::(?:abs|sqrt|exp|isnan|isinf|isfinite|ldexp|pow|fabs|floor|round)\b", "cstdint": r"std::u?int(?:8|16|32|64)_t\b",
+    "filesystem": r"std::filesystem\b", "functional": r"std::function\b", "limits": r"std::numeric_limits\b", "map": r"std::map\b",
+    "memory": r"std::(?:make_)?(?:unique|shared|weak)(?:_ptr)?\b", "optional": r"std::(?:optional|nullopt)\b", "span": r"std::span\b",
+    "stdexcept": r"std::(?:invalid_argument|runtime_error|logic_error|out_of_range)\b", "string": r"std::(?:string|to_string)\b",
+    "string_view": r"std::string_view\b", "vector": r"std::vector\b",
+    "fmt/format.h": r"fmt::format\b", "nlohmann/json.hpp": r"nlohmann::json\(", "imgui.h": r"ImGui::"}.items()}
 
 
 def read_rules(text):
@@ -102,9 +112,27 @@ def misplaced(files):
                 yield f"{file}: the type {name} is in another namespace, expected attoscope::{room}"
 
 
+def reached(file, files, seen):
+    """All headers that a file includes, itself or by one of ours."""
+    for name in ANY_INCLUDE.findall(files.get(file, "")):
+        if name not in seen:
+            seen.add(name)
+            reached(name, files, seen)
+    return seen
+
+
+def unincluded(files):
+    """One sentence for each name of a precompiled header that a file uses without it: nothing else would fail without precompiling."""
+    for file, text in sorted(files.items()):
+        code, headers = re.sub(r"//.*", "", text), reached(file, files, set())
+        for header, names in PRECOMPILED.items():
+            if header not in headers and (used_name := names.search(code)):
+                yield f"{file} uses {used_name[0]} and does not include <{header}>"
+
+
 def problems(text, files):
     rules, wrong = read_rules(text)
-    return wrong + list(broken(rules, files)) + list(misplaced(files)) + list(shared_names(files))
+    return wrong + list(broken(rules, files)) + list(misplaced(files)) + list(shared_names(files)) + list(unincluded(files))
 
 
 def sources():
@@ -143,6 +171,8 @@ def check_the_check():
     assert list(misplaced({"app/a.h": in_ui["ui/a.h"]})) == [
         "app/a.h: the type attoscope::ui::X is in another namespace, expected attoscope::app"]
     assert list(used(read_rules("low:\nhigh:\n")[0], good)) == ["low:", "high: low"]
+    user = good | {"high/c.cpp": '#include "high/b.h"\nstd::vector<std::string> x;  // std::map\n'}
+    assert problems(rules, user) == ["high/c.cpp uses std::string and does not include <string>"]
 
 
 def main():

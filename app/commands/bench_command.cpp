@@ -1,5 +1,6 @@
 /// `attoscope bench`: every stage against the machine's or a GPU's own limit, measured in the same run.
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>

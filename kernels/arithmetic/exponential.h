@@ -2,6 +2,8 @@
 /// that every machine gives the same bits. V is float, double or a vector of either.
 #pragma once
 
+#include <limits>
+
 #include "kernels/arithmetic/format.h"
 
 namespace attoscope {

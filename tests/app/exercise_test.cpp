@@ -2,6 +2,7 @@
 #include "ui/frame/exercise.h"
 
 #include <cmath>
+#include <stdexcept>
 
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"

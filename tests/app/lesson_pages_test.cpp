@@ -76,6 +76,21 @@ LessonAnswerPtr half(const LessonQuestion& question) {
 
 std::string says_nothing(const PageView&) { return ""; }
 
+/// A shipped lesson, and its page with made-up numbers.
+struct ShippedPage {
+  Lesson lesson;
+  std::string html;
+};
+const std::vector<ShippedPage>& shipped_pages() {
+  static const std::vector<ShippedPage> all = [] {
+    std::vector<ShippedPage> pages;
+    const Lessons lessons = read_lessons(lessons_directory());
+    for (std::size_t i = 0; i < lessons.size(); ++i) pages.push_back({lessons[i], lesson_page(lessons, i, half, says_nothing)});
+    return pages;
+  }();
+  return all;
+}
+
 /// All that a pattern's first group matches.
 std::vector<std::string> all_of(const std::string& text, const std::string& pattern) {
   const std::regex expression(pattern);
@@ -123,26 +138,25 @@ TEST(LessonPages, HoldTextNumbersQuestionsAndPictures) {
 }
 
 TEST(LessonPages, OfTheShippedLessonsNeedNoNetwork) {
-  const Lessons lessons = read_lessons(lessons_directory());
+  const std::string index = lessons_index(read_lessons(lessons_directory()));
   std::set<std::string> pictures;
-  for (std::size_t i = 0; i < lessons.size(); ++i) {
-    const std::string html = lesson_page(lessons, i, half, says_nothing);
+  for (const auto& [lesson, html] : shipped_pages()) {
     for (const char* const outside : {"<script src", "src=\"http", "srcset=\"http", "@import", "url("})
-      EXPECT_THAT(html, Not(HasSubstr(outside))) << lessons[i].name;
-    EXPECT_THAT(html, Not(HasSubstr("$"))) << lessons[i].name << ": a formula is left";
-    EXPECT_THAT(html, Not(HasSubstr("live:"))) << lessons[i].name;
-    for (const LessonStep& step : lessons[i].steps)
+      EXPECT_THAT(html, Not(HasSubstr(outside))) << lesson.name;
+    EXPECT_THAT(html, Not(HasSubstr("$"))) << lesson.name << ": a formula is left";
+    EXPECT_THAT(html, Not(HasSubstr("live:"))) << lesson.name;
+    for (const LessonStep& step : lesson.steps)
       for (const LessonBlock& block : step.blocks)
         for (const LessonView& view : block.view)
           for (const PageView& picture : pictures_of(view))
             for (const Theme theme : {Theme::light, Theme::dark}) {
-              const std::string name = view_picture_name(lessons[i], picture, theme);
+              const std::string name = view_picture_name(lesson, picture, theme);
               EXPECT_TRUE(pictures.insert(name).second) << name;
               EXPECT_THAT(html, HasSubstr(name));
             }
     const std::regex steps("<section data-session=\"[-_A-Za-z0-9]+\">");
-    EXPECT_EQ(std::distance(std::sregex_iterator(html.begin(), html.end(), steps), {}), std::ssize(lessons[i].steps));
-    EXPECT_THAT(lessons_index(lessons), HasSubstr(lessons[i].name + ".html"));
+    EXPECT_EQ(std::distance(std::sregex_iterator(html.begin(), html.end(), steps), {}), std::ssize(lesson.steps));
+    EXPECT_THAT(index, HasSubstr(lesson.name + ".html"));
   }
 }
 
@@ -150,12 +164,10 @@ TEST(LessonPages, OfTheShippedLessonsNeedNoNetwork) {
 TEST(LessonPages, SpeakOfNoControls) {
   const std::regex controls(
       "[^.]*\\b(Move|Drag|drag|Click|click|Choose|Type|Step through|Step to|Set the|Use the|Change N|slider)\\b[^.]*[.]");
-  const Lessons lessons = read_lessons(lessons_directory());
-  for (std::size_t i = 0; i < lessons.size(); ++i) {
-    const std::string html = lesson_page(lessons, i, half, says_nothing);
+  for (const auto& [lesson, html] : shipped_pages()) {
     const std::string text = std::regex_replace(html.substr(html.find("<h1>")), std::regex("<[^>]*>"), "");
     std::smatch found;
-    EXPECT_FALSE(std::regex_search(text, found, controls)) << lessons[i].name << ": " << found.str();
+    EXPECT_FALSE(std::regex_search(text, found, controls)) << lesson.name << ": " << found.str();
   }
 }
 
@@ -178,12 +190,10 @@ TEST(LessonPages, SpeakInSentencesAndFitAPhone) {
 }
 
 TEST(LessonPages, EachNumberLinksToItsSetting) {
-  const Lessons lessons = read_lessons(lessons_directory());
-  for (std::size_t i = 0; i < lessons.size(); ++i) {
-    const std::vector<LessonQuestion> questions = questions_of(lessons[i]);
-    const std::string html = lesson_page(lessons, i, half, says_nothing);
+  for (const auto& [lesson, html] : shipped_pages()) {
+    const std::vector<LessonQuestion> questions = questions_of(lesson);
     const std::vector<std::string> links = all_of(html, "<a class=\"live[^\"]*\" href=\"([^\"]*)\"");
-    EXPECT_GE(links.size(), questions.size()) << lessons[i].name;
+    EXPECT_GE(links.size(), questions.size()) << lesson.name;
     const std::set<std::string> known(links.begin(), links.end());
     for (const LessonQuestion& q : questions) {
       const Session session = session_of(q);
@@ -192,7 +202,7 @@ TEST(LessonPages, EachNumberLinksToItsSetting) {
       EXPECT_LT(link.size(), 1200u) << q.measure;
       std::vector<std::string> remarks;
       const Session read = parse_session(parse_link_url(link).session, remarks);
-      EXPECT_TRUE(read == session) << lessons[i].name << ": " << q.measure << ": " << parse_link_url(link).session;
+      EXPECT_TRUE(read == session) << lesson.name << ": " << q.measure << ": " << parse_link_url(link).session;
       EXPECT_TRUE(remarks.empty()) << remarks.front();
     }
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "tests/reference/plain_scaling.h"
 #include "tests/support/support.h"

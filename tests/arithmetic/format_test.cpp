@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <vector>
 
 #include "tests/reference/plain.h"

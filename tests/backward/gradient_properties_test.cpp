@@ -1,5 +1,7 @@
 // Relations of backward passes to one another and to golden, and properties of the named kernels, independent of plain.
 
+#include <stdexcept>
+
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "tests/backward/backward_dice.h"

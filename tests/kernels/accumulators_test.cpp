@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/kernel_presets.h"

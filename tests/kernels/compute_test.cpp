@@ -2,6 +2,7 @@
 #include "kernels/compute.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"

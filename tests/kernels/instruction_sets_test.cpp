@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/compute.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <stdexcept>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"

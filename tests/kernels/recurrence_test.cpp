@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 #include "kernels/compute.h"
 #include "kernels/cpu/scaled_operands.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"

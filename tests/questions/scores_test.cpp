@@ -2,6 +2,7 @@
 #include "kernels/questions/scores.h"
 
 #include <cmath>
+#include <stdexcept>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "kernels/parallel/parallel.h"
 #include "kernels/train/measures.h"

@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <stdexcept>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"

@@ -1,6 +1,7 @@
 /// Ranges and ticks of a plot's axes, for the window and for print.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>

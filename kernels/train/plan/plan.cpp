@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
