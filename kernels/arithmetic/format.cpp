@@ -12,7 +12,7 @@ namespace {
 
 constexpr EnumArray<Overflow> overflow_names{"infinity", "saturate", "nan"};
 
-[[noreturn]] void refuse(std::string_view text, const char* expected) {
+[[noreturn]] void refuse(std::string_view text, const std::string& expected) {
   throw std::invalid_argument("format " + in_quotes(text) + " is unknown: expected " + expected);
 }
 
@@ -28,7 +28,9 @@ int take_number(std::string_view& text) {
 Format parse_base(std::string_view base, std::string_view whole) {
   for (const NamedFormat& n : named_formats)
     if (n.name == base) return n.format;
-  const char* expected = "fp64, fp32, tf32, bf16, fp16, e4m3, e5m2 or eXmY with X 2..11 and Y 0..52";
+  std::string expected;
+  for (const NamedFormat& n : named_formats) expected.append(expected.empty() ? "" : ", ").append(n.name);
+  expected += " or eXmY with X 2..11 and Y 0..52";
   std::string_view rest = base;
   if (rest.empty() || rest.front() != 'e') refuse(whole, expected);
   rest.remove_prefix(1);

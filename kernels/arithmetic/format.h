@@ -212,7 +212,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr double ulp(const Format& f, double x) {
 
 /// "bf16", "e5m7", "e4m3/ieee/infinity": the text that `parse_format` reads back.
 std::string name(const Format& f);
-/// The format called fp64, fp32, tf32, bf16, fp16, e4m3, e5m2 or eXmY (X 2..11, Y 0..52), each followed by any of
+/// The format of a name of `named_formats`, or eXmY (X 2..11, Y 0..52), each followed by any of
 /// /infinity /saturate /nan (overflow) and /fn /ieee (top code). Throws std::invalid_argument with one sentence.
 Format parse_format(std::string_view text);
 

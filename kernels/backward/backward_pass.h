@@ -21,7 +21,7 @@ namespace attoscope {
 
 template <class T>
 GradientLanes<T> lanes_of(std::string_view isa, bool precise) {
-  const std::string_view name = instruction_set(isa).name;
+  [[maybe_unused]] const std::string_view name = instruction_set(isa).name;
   GradientCode code = sse2::gradient_code();
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
   if (name == "avx2") code = avx2::gradient_code();
