@@ -50,8 +50,8 @@ CASE(tensors, letters_take_tensors) {
   hand.open(small_session());
   const std::string file = file_of(folder, {"a.x", "a.y", "b.z", "b.w"});
   hand.open_files({file});
-  hand.frames(4);
-  hand.check(hand.view().show_tensors && hand.view().listed_file == file, "a file without names shows its tensors");
+  hand.await("a file without names shows its tensors", [&] { return hand.exists(row + "###Q a.x"); });
+  hand.check(hand.view().show_tensors && hand.view().listed_file == file, "they are this file's");
   hand.expect_error("has no three tensors");
   hand.check(hand.experiment().problem.input.kind == InputKind::normal, "the question stays");
   hand.leaves("Q alone", [&] { hand.click(row + "###Q a.x"); });
@@ -61,7 +61,7 @@ CASE(tensors, letters_take_tensors) {
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 3 &&
                  shown(hand).v[0] == 2,
              "the third letter opens the call");
-  hand.frames(4);
+  hand.await("the list has V b.w", [&] { return hand.exists(row + "###V b.w"); });
   hand.click(row + "###V b.w");
   hand.settle();
   hand.check(shown(hand).q[0] == 1 && shown(hand).k[0] == 3 && shown(hand).v[0] == 4, "one click takes another V");
