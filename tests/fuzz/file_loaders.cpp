@@ -1,5 +1,7 @@
 // Loaders of files: tensors, archives, checkpoints. The files lie in memory.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "app/files/files.h"
 #include "app/files/zip.h"
@@ -32,7 +34,11 @@ namespace {
 
 /// The same bytes under every name whose ending selects a reader.
 const MemoryFile& file() {
-  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.pt", "x.gguf", "x.zip", "x.attoscope.zip", "x"});
+  static const MemoryFile only([] {
+    std::vector<std::string> names{"x", "x.zip", "x.attoscope.zip"};
+    for (const std::string& ending : tensor_endings()) names.push_back("x" + ending);
+    return names;
+  }());
   return only;
 }
 
