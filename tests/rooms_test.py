@@ -121,6 +121,13 @@ def reached(file, files, seen):
     return seen
 
 
+def unnamed(cmake):
+    """One sentence for each header of `common_headers` whose names are not known; all others have those of <utility>."""
+    common = re.search(r"set\(common_headers ([^)]*)\)", cmake)[1]
+    for header in set(re.findall(r"<([^>]+)>", common)) - PRECOMPILED.keys() - {"utility"}:
+        yield f"CMakeLists.txt precompiles <{header}>: expected its names in PRECOMPILED of tests/rooms_test.py"
+
+
 def unincluded(files):
     """One sentence for each name of a precompiled header that a file uses without it: nothing else would fail without precompiling."""
     for file, text in sorted(files.items()):
@@ -171,6 +178,7 @@ def check_the_check():
     assert list(misplaced({"app/a.h": in_ui["ui/a.h"]})) == [
         "app/a.h: the type attoscope::ui::X is in another namespace, expected attoscope::app"]
     assert list(used(read_rules("low:\nhigh:\n")[0], good)) == ["low:", "high: low"]
+    assert len(list(unnamed("set(common_headers <bit> <utility>\n  <vector>)"))) == 1
     user = good | {"high/c.cpp": '#include "high/b.h"\nstd::vector<std::string> x;  // std::map\n'}
     assert problems(rules, user) == ["high/c.cpp uses std::string and does not include <string>"]
 
@@ -181,7 +189,7 @@ def main():
     if "--used" in sys.argv:
         print("\n".join(used(read_rules(rules)[0], files)))
         return 0
-    found = problems(rules, files)
+    found = problems(rules, files) + list(unnamed((ROOT / "CMakeLists.txt").read_text(encoding="utf-8")))
     print("\n".join(found + [f"{len(files)} files, {len(found)} against the rules"]))
     return 1 if found else 0
 
