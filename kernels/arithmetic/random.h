@@ -55,9 +55,22 @@ ATTOSCOPE_HOST_DEVICE_INLINE V unit_interval(U high, U low) {
   return bit_as<V>(bits) - 1.0;
 }
 
+/// The step of `random_bits` for rounding `i` of those that are no `Step`: the backward pass's, and of partial outputs. Every
+/// Step is below the first of them.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step other_step(int i) { return static_cast<Step>(128 + i); }
+static_assert(static_cast<Step>(step_count) < other_step(0));
+
+/// The number of a step in its random stream, another for each. Results that were recorded hold the first 16 steps at 0 to 15
+/// and the others behind them: a Step that is added comes behind those.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr std::uint32_t random_number(Step step) {
+  const auto i = static_cast<std::uint32_t>(step);
+  const std::uint32_t recorded = 16, others = 128;
+  return i < recorded ? i : i < others ? i + others : i - others + recorded;
+}
+
 /// 64 random bits for one rounding: a Philox block whose counter is (i, k), stream (row, step).
 ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t random_bits(std::uint64_t seed, Step step, int row, int i, int k) {
-  const std::uint64_t stream = (static_cast<std::uint64_t>(row) << 32) | (0x80000000u + static_cast<std::uint32_t>(step));
+  const std::uint64_t stream = (static_cast<std::uint64_t>(row) << 32) | (0x80000000u + random_number(step));
   const Philox<std::uint64_t> p =
       philox<std::uint64_t>(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k), stream, seed);
   return (p.x[0] << 32) | p.x[1];

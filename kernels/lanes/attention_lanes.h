@@ -517,9 +517,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
     }
   }
 
-  static constexpr Step partial_step = static_cast<Step>(34);  ///< of random bits; behind those of the backward pass
-  static constexpr int pending_key = -(1 << 24);               ///< key of the roundings of pending sums, beside those of O
-  int runs_ = 0, run_first_ = 0;                               ///< run_first_: the tile that the run begins with
+  static constexpr Step partial_step = other_step(18);  ///< of random bits; behind those of the backward pass
+  static constexpr int pending_key = -(1 << 24);        ///< key of the roundings of pending sums, beside those of O
+  int runs_ = 0, run_first_ = 0;                        ///< run_first_: the tile that the run begins with
   bool rescale_by_1_is_free_ = true;
   Array run_state_, run_o_, runs_of_;
 };
