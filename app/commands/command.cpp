@@ -113,12 +113,12 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
   for (std::size_t i = 0; i < parts; ++i)
     add(scale_options[i], x.scales[i],
-        std::string("what ") + called[i] + " is multiplied by: " + std::string(tensor_specs) + ", behind it [" +
+        std::string("what ") + called[i] + " is multiplied by: " + tensor_specs() + ", behind it [" +
             std::string(scale_groups) + "] where its shape fits several (for 8 bits, " + letters[i] +
             "_scale or the like beside " + called[i] + ")");
   group("Mask tensors, which --mask joins");
   add(scale_options[mask_part], x.scales[mask_part],
-      std::string(mask_specs) +
+      mask_specs() +
           ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and whole numbers keep, others "
           "are added");
   add(scale_options[documents_part], x.scales[documents_part],
@@ -149,7 +149,7 @@ OptionList& OptionList::packed(ExperimentOptions& x) {
 OptionList& OptionList::problem(ExperimentOptions& x) {
   group("Input");
   add("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
-  parameter(x, *find_parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
+  parameter(x, *find_parameter("input"), "Q, K, V: " + input_specs() + " (normal)");
   add("--layout", x.layout, layout_help() + " (told by the shapes)");
   parameters(x,
              {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "empty_rows", "rows", "traced_row"});
@@ -193,7 +193,7 @@ OptionList& OptionList::backward(ExperimentOptions& x) {
 
 OptionList& OptionList::kernel(ExperimentOptions& x) {
   group("Your own kernel");
-  add("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
+  add("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + kernel_output_specs());
   return add("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b");
 }
 

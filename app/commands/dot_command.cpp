@@ -12,6 +12,7 @@
 #include "app/json/json.h"
 #include "app/session/result_json.h"
 #include "app/tensors/npy.h"
+#include "app/tensors/tensor_set.h"
 #include "app/words/field_setter.h"
 #include "kernels/arithmetic/accumulator.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
@@ -19,7 +20,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The options as typed; files are .npy, "" is none.
+/// The options as typed; "" is no file.
 struct DotArguments {
   std::string gpu, format, result = "f32";
   std::string a, b, c;
@@ -67,17 +68,18 @@ struct Operands {
 }
 
 Operands operands(const DotArguments& x, const Asked& q) {
-  const NpyNumbers a = read_npy_matrix(x.a);
-  Operands o{.rows = a.rows, .k = a.cols, .a = rounded(q.rule.factors, a.values), .b = {}, .c = {}};
-  const NpyNumbers b = read_npy_matrix(x.b);
-  if (b.rows != a.rows || b.cols != a.cols)
-    refuse_sizes(x.b, fmt::format("shape [{}, {}]", b.rows, b.cols), fmt::format("that of --a, [{}, {}]", a.rows, a.cols));
+  const MatrixNumbers a = read_numbers("--a", x.a, 2);
+  Operands o{.rows = a.rows, .k = a.columns, .a = rounded(q.rule.factors, a.values), .b = {}, .c = {}};
+  const MatrixNumbers b = read_numbers("--b", x.b, 2);
+  if (b.rows != a.rows || b.columns != a.columns)
+    refuse_sizes(x.b, fmt::format("shape [{}, {}]", b.rows, b.columns),
+                 fmt::format("that of --a, [{}, {}]", a.rows, a.columns));
   o.b = rounded(q.rule.factors, b.values);
   if (x.c.empty()) {
     o.c.values.assign(static_cast<std::size_t>(a.rows), 0.0F);
     return o;
   }
-  const NpyNumbers c = read_npy_vector(x.c);
+  const MatrixNumbers c = read_numbers("--c", x.c, 1);
   if (c.rows != a.rows) refuse_sizes(x.c, fmt::format("{} numbers", c.rows), fmt::format("{}, one for each row", a.rows));
   o.c = rounded(q.sums == SumType::f16 ? fp16 : fp32, c.values);
   return o;
@@ -132,7 +134,8 @@ std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
 /// Reads a and b (rows x K) and c (rows), rounds them to the format, and writes one sum a row.
 void dot(const DotArguments& x, const Streams& streams) {
   const Asked q = asked(x);
-  check_outputs({{"--out", x.out}, {"--json", x.json}}, {{"--a", x.a}, {"--b", x.b}, {"--c", x.c}});
+  check_outputs({{"--out", x.out}, {"--json", x.json}},
+                {{"--a", tensor_ref(x.a).file}, {"--b", tensor_ref(x.b).file}, {"--c", tensor_ref(x.c).file}});
   const Operands o = operands(x, q);
   const std::vector<float> d = dot_products(q.rule, o);
   const auto nonfinite = static_cast<std::size_t>(std::ranges::count_if(d, [](float value) { return !std::isfinite(value); }));
@@ -149,9 +152,9 @@ void declare(OptionList& c, DotArguments& x) {
   c.add("GPU", x.gpu, gpus).required();
   c.group("Input");
   c.add("--format", x.format, "of a and b, which are rounded to it first: fp16, bf16, tf32, e4m3 or e5m2").required();
-  c.add("--a", x.a, ".npy file of rows x K numbers").required();
-  c.add("--b", x.b, ".npy file of as many").required();
-  c.add("--c", x.c, ".npy file of one number a row, to start from (0)");
+  c.add("--a", x.a, "rows x K numbers: " + tensor_specs()).required();
+  c.add("--b", x.b, "as many").required();
+  c.add("--c", x.c, "one number a row, to start from (0)");
   c.add("--result", x.result, "type of sums and of c: f32 or f16");
   c.group("Output");
   c.add("--out", x.out, ".npy file for the sums, one a row, in float32").required();

@@ -51,7 +51,7 @@ Experiment base_of(const HeadsArguments& x) {
   ExperimentOptions options = x;
   if (x.find("input") != nullptr) throw std::invalid_argument("--input was not expected beside the file");
   if (of_option("the file", [&] { return parse_input(x.file); }).kind != InputKind::tensors)
-    throw std::invalid_argument("the file is " + in_quotes(x.file) + ", expected " + std::string(tensor_file_specs));
+    throw std::invalid_argument("the file is " + in_quotes(x.file) + ", expected " + tensor_file_specs());
   options.typed["input"] = x.file;
   return experiment_of(options);
 }
@@ -124,7 +124,7 @@ void tell_kv(const KvArguments& x, const Streams& streams) {
 /// The options that both begin with; `measures` are what they sort by.
 template <class Measures>
 void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
-  c.add("file", x.file, "Q, K and V of many heads: " + std::string(tensor_file_specs)).required();
+  c.add("file", x.file, "Q, K and V of many heads: " + tensor_file_specs()).required();
   c.group("Heads");
   c.add("--layer", x.layer, "only the heads of this layer, by its name or number");
   c.add("--sort", x.sort, "by what they are ordered: " + listed(keys_of(measures), ", "));

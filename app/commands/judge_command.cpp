@@ -215,7 +215,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
 
 void declare(OptionList& c, JudgeArguments& x) {
   c.group("Tensors");
-  const std::string one = " of the call, all heads: " + std::string(tensor_specs);
+  const std::string one = " of the call, all heads: " + tensor_specs();
   for (const FileOption& o : tensor_options) c.add(o.option, x.*o.file, o.about + one);
   c.add("--input,file", x.input, "FILE.safetensors or FILE.pt with those of q, k, v and o that are not named; may stand alone");
   c.add("--layout", x.layout, layout_help() + " (told by the shapes, else b h n d)");

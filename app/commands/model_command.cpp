@@ -51,10 +51,10 @@ void check_places(const ModelArguments& x) {
   if (!x.save.empty())
     for (const char* const name : saved_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
   if (x.tokens.empty() == x.text.empty())
-    throw std::invalid_argument("expected one of --tokens FILE.npy and --text FILE, whose tokens the model reads");
+    throw std::invalid_argument("expected one of --tokens FILE and --text FILE, whose tokens the model reads");
   const bool is_shipped = std::ranges::find(shipped_text_names, x.text) != shipped_text_names.end();
   check_outputs({{"--json", x.json}, {"--capture", x.capture}},
-                {{"--tokens", x.tokens}, {"--text", is_shipped ? "" : x.text}, {"--against", x.against}});
+                {{"--tokens", tensor_ref(x.tokens).file}, {"--text", is_shipped ? "" : x.text}, {"--against", x.against}});
   if (!x.capture.empty()) all.push_back({"--capture", x.capture});
   check_distinct(all);
 }
@@ -204,7 +204,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
 void declare(OptionList& c, ModelArguments& x) {
   c.add("checkpoint", x.checkpoint, std::string(checkpoint_specs)).required();
   c.group("Tokens");
-  c.add("--tokens", x.tokens, "whole numbers [n], int32 or int64, in FILE.npy; nothing is put in front");
+  c.add("--tokens", x.tokens, "whole numbers [n], int32 or int64; nothing is put in front: " + tensor_specs());
   c.add("--text", x.text,
         listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
   c.add("--limit", x.limit, "only so many of them; 0 is all");

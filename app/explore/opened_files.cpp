@@ -480,10 +480,10 @@ void Explorer::open_dropped(ui::Session& session, const std::vector<std::string>
   std::ranges::sort(sorted);
   const std::string all = fmt::format("{}", fmt::join(sorted, ","));
   if (files.size() > 1 && !names_tensor_files(all))
-    return show_error(
-        "Drop one .safetensors, .npz, .npy or session file, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
-        "these are " +
-        std::to_string(files.size()) + " files.");
+    return show_error("Drop one file (" + reader_endings() +
+                      ") or session, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
+                      "these are " +
+                      std::to_string(files.size()) + " files.");
   if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format, gradients);
   open(session, all, gradients);
 }

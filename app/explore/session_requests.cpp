@@ -132,7 +132,7 @@ void open_model(const std::string& file, const SessionContext& context) {
 bool drop_on_model(const std::string& file, const SessionContext& context) {
   const bool shown = context.session.view.workspace == ui::Workspace::model;
   if (!checkpoint_at(file).empty()) return open_model(file, context), true;
-  if (!shown || !(file.ends_with(".txt") || file.ends_with(".md") || file.ends_with(".npy"))) return false;
+  if (!shown || !(file.ends_with(".txt") || file.ends_with(".md") || is_tensor_file(file))) return false;
   context.session.model.text = ui::ModelText::file;
   context.session.model.file = file;
   return true;

@@ -13,10 +13,7 @@
 namespace attoscope::app {
 
 CallPart tensor_of_option(const std::string& spec, const char* option, std::span<const std::string_view> usual_names) {
-  if (!is_tensor_file(tensor_ref(spec).file))
-    throw std::runtime_error(std::string(option) + " " + in_quotes(spec) + " is not understood, expected " +
-                             std::string(tensor_specs));
-  return part_of_text(spec, usual_names, 3);
+  return part_in_file(ref_of_option(option, spec), usual_names, 3);
 }
 
 Format format_of_elements(ElementType t) {

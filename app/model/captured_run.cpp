@@ -43,10 +43,9 @@ std::vector<double> all_numbers(const NamedTensor& t) {
   const std::uint64_t count = product_of(t.tensor.shape, t.tensor.shape.size());
   if (count > (std::uint64_t{1} << 31))
     throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected at most 2^31");
-  StoredTensor flat = is_index_type(t.tensor.type) ? t.tensor : readable(t).tensor;
-  flat.shape = {1, count};
-  if (flat.fortran_order) throw std::runtime_error(flat.label + " is in Fortran order, expected C order");
-  return read_matrix(*t.file, flat, {1, 1, static_cast<int>(count)}, 0);
+  const StoredTensor& stored = numeric(t).tensor;
+  if (stored.fortran_order) throw std::runtime_error(stored.label + " is in Fortran order, expected C order");
+  return read_flat(*t.file, stored, 0, static_cast<int>(count));
 }
 
 /// [.., heads, rows, d] as [.., rows, heads, d].

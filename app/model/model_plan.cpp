@@ -52,9 +52,9 @@ std::optional<std::string> text_of(const ui::ModelPlan& plan) {
   constexpr std::uint64_t longest_text = 1 << 22;
   if (plan.text < ui::ModelText::typed) return shipped_text(ui::model_text_names[plan.text]);
   if (plan.text == ui::ModelText::typed) return plan.typed;
-  if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a .npy");
+  if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a file of tensors");
   const std::string file = with_home(plan.file);
-  if (file.ends_with(".npy")) return std::nullopt;
+  if (is_tensor_file(tensor_ref(file).file)) return std::nullopt;
   return read_file(file, longest_text);
 }
 

@@ -1,5 +1,6 @@
 // Tokenizers of checkpoints: tokenizer.json of Hugging Face, and the lists of a .gguf; and tokens in files.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,8 +11,8 @@
 #include "app/json/json.h"
 #include "app/json/json_place.h"
 #include "app/model/tokenizer.h"
-#include "app/tensors/npy.h"
 #include "app/tensors/readers.h"
+#include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
 #include "kernels/train/plan/corpus.h"
 
@@ -144,17 +145,17 @@ std::optional<std::string> shipped_text(std::string_view name) {
 
 std::vector<int> read_tokens(const std::string& path, int limit) {
   constexpr std::uint64_t most_tokens = 1 << 20;
-  const InputFile file(path);
-  StoredTensor t = read_npy(file);
+  constexpr std::array<std::string_view, 3> usual{"tokens", "input_ids", "token_ids"};
+  const NamedTensor found = open_tensor(ref_of_option("--tokens", path), usual);
+  const StoredTensor& t = found.tensor;
   const bool is_whole = t.type == ElementType::I32 || t.type == ElementType::I64;
   if (!is_whole || t.shape.size() != 1 || t.shape[0] > most_tokens)
     throw std::runtime_error(t.label + " has " + std::string(type_name(t.type)) + " of shape " + shape_text(t.shape) +
                              ", expected I32 or I64 of shape [n], at most " + std::to_string(most_tokens) + " tokens");
   const auto count =
       static_cast<int>(limit > 0 ? std::min<std::uint64_t>(t.shape[0], static_cast<std::uint64_t>(limit)) : t.shape[0]);
-  t.shape = {1, static_cast<std::uint64_t>(count)};
   std::vector<int> tokens;
-  for (const double x : read_matrix(file, t, {1, 1, count}, 0)) {
+  for (const double x : read_flat(*found.file, t, 0, count)) {
     if (!(x >= 0 && x <= std::numeric_limits<int>::max()))
       throw std::runtime_error(t.label + " has token " + shortest(x) + " at place " + std::to_string(tokens.size()) +
                                ", expected a place in the vocabulary");

@@ -75,10 +75,8 @@ std::string spoken(std::string_view name) {
 
 /// The tensor of `--q`, `--k`, `--v` or `--o`.
 CallPart open_named(const std::string& spec, std::size_t part) {
-  if (!is_tensor_file(tensor_ref(spec).file))
-    throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) + " is not understood, expected " +
-                             std::string(tensor_specs));
-  return part_of_text(spec, usual_names(part), static_cast<int>(part));
+  const TensorRef ref = ref_of_option("--" + std::string(part_names[part]), spec);
+  return part_in_file(ref, usual_names(part), static_cast<int>(part));
 }
 
 bool is_single(const std::string& files) { return holds(FileKind::named, files) && files_in_list(files).size() == 1; }
@@ -86,17 +84,13 @@ bool is_single(const std::string& files) { return holds(FileKind::named, files) 
 /// The tensor of a file with a usual name of this part.
 CallPart usual_tensor(const std::string& path, std::size_t part) {
   if (!is_single(path)) throw std::runtime_error(path + ": holds no " + std::string(part_names[part]));
-  return part_in_file(path, usual_names(part), false, static_cast<int>(part));
+  return part_in_file({path, ""}, usual_names(part), static_cast<int>(part), false);
 }
 
 /// K and V of `--kv`.
 std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& packed) {
-  const TensorRef ref = tensor_ref(text);
-  const std::array<std::string_view, 3> usual{"kv", "kv_cache", "paged_kv_cache"};
-  const std::array<std::string_view, 1> wanted{ref.tensor};
-  if (!is_tensor_file(ref.file))
-    throw std::runtime_error("--kv " + in_quotes(text) + " is not understood, expected " + std::string(tensor_specs));
-  const CallPart both = ref.tensor.empty() ? part_in_file(ref.file, usual, true, 1) : part_in_file(ref.file, wanted, false, 1);
+  constexpr std::array<std::string_view, 3> usual{"kv", "kv_cache", "paged_kv_cache"};
+  const CallPart both = part_in_file(ref_of_option("--kv", text), usual, 1);
   auto [k, v] = split_kv(both.tensor, !packed[PackedPart::kv_indices].empty());
   return {CallPart{std::move(k), both.beside}, CallPart{std::move(v), both.beside}};
 }
@@ -230,8 +224,7 @@ TensorSet CallFiles::opened(const TensorSpec& files) {
 void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
   const std::string& files = x.input.files();
   if (!names_tensor_files(x.input))
-    throw std::runtime_error("--input " + in_quotes(x.input.text()) + " is not understood, expected " +
-                             std::string(tensor_file_specs));
+    throw std::runtime_error("--input " + in_quotes(x.input.text()) + " is not understood, expected " + tensor_file_specs());
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
   const TensorSet set = opened(x.input);
   if (set.is_dump || is_flash_attentions(set)) hints.likely = HeadOrder::tokens_first;

@@ -64,24 +64,11 @@ std::vector<int> found_in(const auto& map, const auto& key) {
 
 constexpr std::array<std::string_view, 4> letters{"q", "k", "v", "o"};
 
-/// Tensor of a file's set with the first of these names, or with `or_only` its only one.
-const NamedTensor& tensor_in(const TensorSet& set, const std::string& path, std::span<const std::string_view> names,
-                             bool or_only) {
-  for (const std::string_view name : names)
-    if (const auto t = std::ranges::find(set.tensors, name, &NamedTensor::name); t != set.tensors.end()) return readable(*t);
-  if (or_only && set.tensors.size() == 1) return readable(set.tensors.front());
-  std::string wanted;
-  for (const std::string_view name : names) wanted += (wanted.empty() ? "" : ", ") + in_quotes(name);
-  throw std::runtime_error(path + ": has no tensor " + wanted + ", only " + tensor_list(set));
-}
-
 /// The tensor of `k_scale=` or `--scale-k`.
 NamedTensor open_scale(const TensorRef& named, int part) {
   const std::string letter(letters[static_cast<std::size_t>(part)]), own = letter + "_scale", inverse = letter + "_descale";
   const std::array<std::string_view, 2> usual{own, inverse};
-  const std::array<std::string_view, 1> asked{named.tensor};
-  const TensorSet set = list_file(named.file);
-  return named.tensor.empty() ? tensor_in(set, named.file, usual, true) : tensor_in(set, named.file, asked, false);
+  return readable(open_tensor(named, usual));
 }
 
 [[noreturn]] void refuse_several(const CallPart& part, const std::string& letter) {
@@ -138,17 +125,10 @@ std::vector<NamedTensor> SetScales::of(const std::string& tensor, int part, cons
   return scales;
 }
 
-CallPart part_in_file(const std::string& path, std::span<const std::string_view> names, bool or_only, int part) {
-  const TensorSet set = list_file(path);
-  const NamedTensor& t = tensor_in(set, path, names, or_only);
+CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, bool or_only) {
+  const TensorSet set = list_file(ref.file);
+  const NamedTensor& t = readable(tensor_in(set, ref, usual, or_only));
   return {t, SetScales(set, false).of(t.name, part, t.name)};
-}
-
-CallPart part_of_text(const std::string& text, std::span<const std::string_view> usual_names, int part) {
-  const TensorRef ref = tensor_ref(text);
-  const std::array<std::string_view, 1> asked{ref.tensor};
-  const bool named = ref.file != text;
-  return part_in_file(ref.file, named ? asked : usual_names, !named, part);
 }
 
 void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target) {

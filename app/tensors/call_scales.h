@@ -67,12 +67,9 @@ class SetScales {
   bool has_one_call_;
 };
 
-/// Tensor of a file with the first of these names, or with `or_only` its only one, as part 0 q .. 3 o of a call, with
-/// candidates for its scale. Throws std::runtime_error with one sentence if there is none.
-CallPart part_in_file(const std::string& path, std::span<const std::string_view> names, bool or_only, int part);
-
-/// The same of a text FILE or FILE:TENSOR, of which the first needs one of these names, or a single tensor.
-CallPart part_of_text(const std::string& text, std::span<const std::string_view> usual_names, int part);
+/// The tensor of `tensor_in` as part 0 q .. 3 o of a call, with candidates for its scale. Throws std::runtime_error with one
+/// sentence if there is none.
+CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, bool or_only = true);
 
 /// Target of a scale: a part of a call, 0 q .. 3 o, its shape, and the order of dimensions if given.
 struct ScaleTarget {

@@ -45,19 +45,14 @@ std::uint64_t count_of(const StoredTensor& t) {
   return count;
 }
 
-/// True if the numbers can be read: those of tensors, and whole ones and booleans.
-bool holds_numbers(const NamedTensor& t) { return t.refusal.empty() || is_index_type(t.tensor.type); }
-
 /// All numbers of a tensor of any shape, as texts that are read back with the same bits.
 Numbers numbers_of(const NamedTensor& tensor) {
-  StoredTensor t = holds_numbers(tensor) ? tensor.tensor : readable(tensor).tensor;
+  const StoredTensor& t = numeric(tensor).tensor;
   const std::uint64_t count = count_of(t);
   if (count == 0 || count > most_numbers)
     throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected a number for each head");
-  t.shape = {1, count};
   Numbers texts;
-  for (const double x : read_head(*tensor.file, t, {HeadOrder::heads_first, 1, 1, 1, static_cast<int>(count)}, 0))
-    texts.push_back(fmt::format("{}", x));
+  for (const double x : read_flat(*tensor.file, t, 0, static_cast<int>(count))) texts.push_back(fmt::format("{}", x));
   return texts;
 }
 
@@ -111,7 +106,7 @@ class Sets {
       all.push_back(std::move(found));
     };
     for (const NamedTensor& t : set->tensors)
-      if (holds_numbers(t)) take(t.name, {t.tensor.label, count_of(t.tensor), &t, nullptr});
+      if (has_numbers(t)) take(t.name, {t.tensor.label, count_of(t.tensor), &t, nullptr});
     for (const StoredValue& v : set->values)
       take(v.name, {files_.file_of(layer) + ": value " + in_quotes(v.name), v.texts.size(), nullptr, &v});
     if (!here.empty()) return *std::ranges::min_element(here, {}, [&](const Beside& x) { return x.rank; });
@@ -270,7 +265,8 @@ HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
     Numbers all;
     if (const auto list = lists.find(key); list != lists.end()) {
       const std::string& text = list->second;
-      all = of_all_heads(option, names_file(text) ? numbers_of(part_of_text(text, of.names, 3).tensor) : split(text), files);
+      all = of_all_heads(option, names_file(text) ? numbers_of(readable(open_tensor(tensor_ref(text), of.names))) : split(text),
+                         files);
       check(option, key, all);
     } else if (!typed.contains(key)) {
       std::string misfit;

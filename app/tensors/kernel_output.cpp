@@ -125,7 +125,7 @@ Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
 KernelOutput parse_spec(const std::string& called, const std::string& text, bool (*names)(const TensorSpec&)) {
   const std::string subject = called + " " + in_quotes(text);
   const std::optional<HeadSpec> spec = head_spec(text, names);
-  if (!spec) throw std::invalid_argument(subject + " is not understood, expected " + std::string(kernel_output_specs));
+  if (!spec) throw std::invalid_argument(subject + " is not understood, expected " + kernel_output_specs());
   KernelOutput output;
   output.file = spec->file.text();
   output.index = spec->index(subject);
@@ -175,10 +175,7 @@ GradientKind computed(const Problem& p, AnswerTensor tensor) {
 
 /// The tensor of a gradient in a file.
 CallPart gradient_part(const std::string& file, const GradientKind& kind) {
-  const TensorRef ref = names_one_tensor(file) ? tensor_ref(file) : TensorRef{file, ""};
-  const std::array<std::string_view, 1> asked{ref.tensor};
-  const bool named = !ref.tensor.empty();
-  return part_in_file(ref.file, named ? asked : kind.names, !named, 3);
+  return part_in_file(names_one_tensor(file) ? tensor_ref(file) : TensorRef{file, ""}, kind.names, 3);
 }
 
 /// The same for each sequence of a packed call; empty if the problem's input is none.
@@ -239,8 +236,8 @@ std::string kernel_output_spec(const KernelOutput& output) {
 void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
   if (output.file.empty() || output.values) return;
   if (!names_output(output.file))
-    throw std::runtime_error("kernel output " + in_quotes(output.file) +
-                             " is not understood, expected a .npy or .safetensors file");
+    throw std::runtime_error("kernel output " + in_quotes(output.file) + " is not understood, expected " +
+                             kernel_output_specs());
   take_head(output, outputs_of(output.file, n, d), n, d, watch);
 }
 

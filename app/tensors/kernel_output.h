@@ -14,7 +14,7 @@
 namespace attoscope::app {
 
 /// Texts that `parse_kernel_output` accepts, for messages and help.
-inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX], FILE.safetensors[:INDEX] or FILE.pt[:INDEX]";
+inline std::string kernel_output_specs() { return file_specs({FileKind::one, FileKind::named}, "[:INDEX]"); }
 
 /// Parses an output's name; the file is not opened. Throws std::invalid_argument with one sentence.
 KernelOutput parse_kernel_output(const std::string& spec);

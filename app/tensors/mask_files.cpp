@@ -20,27 +20,8 @@ constexpr std::array<std::string_view, 6> mask_names_in_files{"mask",        "at
                                                               "custom_mask", "attn_bias", drop_name};
 constexpr std::array<std::string_view, 5> document_names{"document_ids", "document_id", "doc_ids", "segment_ids", "seq_idx"};
 
-/// The tensor of that name, or with a usual one, or the only one of its file; any type.
-template <class Names>
-NamedTensor opened(const TensorRef& ref, const Names& usual) {
-  const TensorSet set = list_file(ref.file);
-  const auto named = [&](std::string_view name) { return std::ranges::find(set.tensors, name, &NamedTensor::name); };
-  auto found = set.tensors.end();
-  if (!ref.tensor.empty()) found = named(ref.tensor);
-  for (std::size_t i = 0; ref.tensor.empty() && found == set.tensors.end() && i < usual.size(); ++i) found = named(usual[i]);
-  if (found == set.tensors.end() && ref.tensor.empty() && set.tensors.size() == 1) found = set.tensors.begin();
-  if (found != set.tensors.end()) return *found;
-  throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor.empty() ? std::string(usual[0]) : ref.tensor) +
-                           ", only " + tensor_list(set));
-}
-
 /// Whole numbers say which keys are kept, as booleans do.
 bool is_whole(const NamedTensor& t) { return t.tensor.type == ElementType::U8 || is_index_type(t.tensor.type); }
-
-/// Refuses types that are read as no numbers.
-void check_type(const NamedTensor& t) {
-  if (!t.refusal.empty() && !is_index_type(t.tensor.type)) throw std::runtime_error(t.refusal);
-}
 
 /// The four axes [b, h, n_q, n_k] of a mask of this shape, each of the first three its size or 1; none: it does not fit.
 std::optional<std::vector<std::uint64_t>> axes_of(std::vector<std::uint64_t> s, const MaskedCall& call) {
@@ -74,7 +55,7 @@ MaskSpec mask_spec(const std::string& text) {
     }
   spec.ref = tensor_ref(rest);
   if (is_tensor_file(spec.ref.file)) return spec;
-  throw std::invalid_argument("mask " + in_quotes(text) + " is not understood, expected " + std::string(mask_specs));
+  throw std::invalid_argument("mask " + in_quotes(text) + " is not understood, expected " + mask_specs());
 }
 
 std::vector<NamedTensor> masks_beside(const TensorSet& set) {
@@ -87,7 +68,7 @@ std::vector<NamedTensor> masks_beside(const TensorSet& set) {
 }
 
 bool is_mask_of(const NamedTensor& tensor, const MaskedCall& call) {
-  return (tensor.refusal.empty() || is_index_type(tensor.tensor.type)) && axes_of(tensor.tensor.shape, call).has_value();
+  return has_numbers(tensor) && axes_of(tensor.tensor.shape, call).has_value();
 }
 
 MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call), rule_(x.rule) {
@@ -101,15 +82,14 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
                              " scores, expected at most " + std::to_string(most_places));
   if (!x.mask.empty()) {
     const MaskSpec spec = mask_spec(x.mask);
-    mask_ = opened(spec.ref, mask_names_in_files);
+    mask_ = open_tensor(spec.ref, mask_names_in_files);
     take_mask(spec.use);
   } else if (x.beside) {
     mask_ = *x.beside;
     take_mask(is_whole(mask_) && mask_.name.ends_with(drop_name) ? std::optional(MaskUse::drop) : std::nullopt);
   }
   if (!has_documents) return;
-  documents_ = opened(mask_spec(x.documents).ref, document_names);
-  check_type(documents_);
+  documents_ = numeric(open_tensor(mask_spec(x.documents).ref, document_names));
   const std::vector<std::uint64_t>& s = documents_.tensor.shape;
   const auto keys = static_cast<std::uint64_t>(call.n_k), batch = static_cast<std::uint64_t>(call.batch);
   if (s.empty() || s.size() > 2 || s.back() != keys || (s.size() == 2 && s[0] != batch && s[0] != 1) || call.n > call.n_k)
@@ -119,7 +99,7 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
 
 /// Finds the use and the axes of the mask.
 void MaskFiles::take_mask(std::optional<MaskUse> use) {
-  check_type(mask_);
+  numeric(mask_);
   use_ = use.value_or(is_whole(mask_) ? MaskUse::keep : MaskUse::add);
   const auto b = static_cast<std::uint64_t>(call_.batch), h = static_cast<std::uint64_t>(call_.heads),
              n = static_cast<std::uint64_t>(call_.n), n_k = static_cast<std::uint64_t>(call_.n_k);

@@ -15,8 +15,7 @@
 namespace attoscope::app {
 
 /// Texts that name a mask tensor, for messages and help.
-inline constexpr std::string_view mask_specs =
-    "FILE.npy, FILE.safetensors, FILE.safetensors:TENSOR or FILE.pt:TENSOR, with :keep, :drop or :add behind it or not";
+inline std::string mask_specs() { return tensor_specs() + ", with :keep, :drop or :add behind it or not"; }
 
 /// Meaning of a mask tensor's elements: 1 keeps the key, 1 drops it, or they are added to the scores.
 enum class MaskUse : std::uint8_t { keep, drop, add };

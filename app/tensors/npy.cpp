@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -232,22 +231,6 @@ std::uint64_t effort_of_npz(const InputFile& archive) {
   return largest_growth * archive.size();
 }
 
-int checked_size(const StoredTensor& t, std::uint64_t size) {
-  if (size >= 1 && size <= std::numeric_limits<int>::max()) return static_cast<int>(size);
-  refuse_shape(t, "sizes from 1 to 2147483647");
-}
-
-NpyNumbers read(const std::string& path, std::size_t rank, const char* expected) {
-  const InputFile file(path);
-  StoredTensor t = read_npy(file);
-  if (t.shape.size() != rank) refuse_shape(t, expected);
-  if (rank == 1) t.shape.push_back(1);
-  NpyNumbers x{checked_size(t, t.shape[0]), checked_size(t, t.shape[1]), {}};
-  check_memory(path, 2, x.rows, x.cols);
-  x.values = read_matrix(file, t, {1, x.rows, x.cols}, 0);
-  return x;
-}
-
 }  // namespace
 
 Reader npy_reader() {
@@ -307,8 +290,5 @@ std::string field_npy(const Result& result, Field field) {
     for (int col = 0; col < golden.cols; ++col) values.push_back(field_value(result, field, row, col));
   return npy_bytes(golden.rows, golden.cols, values.data());
 }
-
-NpyNumbers read_npy_matrix(const std::string& path) { return read(path, 2, "[rows, K]"); }
-NpyNumbers read_npy_vector(const std::string& path) { return read(path, 1, "[rows]"); }
 
 }  // namespace attoscope::app

@@ -38,15 +38,4 @@ Field field_named(std::string_view name);
 /// All values of a field of a result as a .npy file of doubles (f8, rows x d_v).
 std::string field_npy(const Result& result, Field field);
 
-/// Numbers of a file, row-major; a vector has one column.
-struct NpyNumbers {
-  int rows = 0, cols = 0;
-  std::vector<double> values;
-};
-
-/// Reads a matrix or a vector; NaN and infinity are allowed. Throws std::runtime_error with one sentence that names the file,
-/// its content and what was expected, also for an empty one, or one that needs more than half of the machine's memory.
-NpyNumbers read_npy_matrix(const std::string& path);
-NpyNumbers read_npy_vector(const std::string& path);
-
 }  // namespace attoscope::app

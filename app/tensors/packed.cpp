@@ -1,6 +1,7 @@
 #include "app/tensors/packed.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 
@@ -82,14 +83,11 @@ std::vector<std::uint64_t> bounds_of(const NamedTensor& t, std::uint64_t most) {
 NamedTensor open_table(PackedPart part, const std::string& text) {
   const TensorRef ref = tensor_ref(text);
   if (!is_tensor_file(ref.file))
-    throw std::invalid_argument(std::string(name_of(part)) + " is " + in_quotes(text) + ", expected " +
-                                std::string(tensor_specs));
+    throw std::invalid_argument(std::string(name_of(part)) + " is " + in_quotes(text) + ", expected " + tensor_specs());
+  const std::array<std::string_view, 1> usual{name_of(part)};
   const TensorSet set = list_file(ref.file);
-  for (const NamedTensor& t : set.tensors)
-    if (ref.tensor.empty() ? packed_part_of(t.name) == part || set.tensors.size() == 1 : t.name == ref.tensor) return t;
-  throw std::runtime_error(ref.file + ": has no tensor " +
-                           in_quotes(ref.tensor.empty() ? std::string(name_of(part)) : ref.tensor) + ", only " +
-                           tensor_list(set));
+  const auto found = std::ranges::find(set.tensors, part, [](const NamedTensor& t) { return packed_part_of(t.name); });
+  return ref.tensor.empty() && found != set.tensors.end() ? *found : tensor_in(set, ref, usual);
 }
 
 /// The table of a call among the tensors of its files.

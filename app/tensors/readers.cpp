@@ -44,6 +44,16 @@ std::vector<std::string> tensor_endings() {
 
 std::string reader_endings() { return listed(tensor_endings()); }
 
+std::string file_specs(std::initializer_list<FileKind> kinds, std::string_view behind) {
+  std::string text;
+  for (const Reader& reader : readers())
+    if (std::ranges::find(kinds, reader.kind) != kinds.end())
+      text.append(text.empty() ? "" : ", ").append("FILE").append(reader.endings.front()).append(behind);
+  return text;
+}
+
+std::string tensor_specs() { return file_specs({FileKind::one, FileKind::named}) + ", or FILE:TENSOR of a file with several"; }
+
 TensorSet list_file(const std::string& path) {
   const auto file = std::make_shared<const InputFile>(path);
   return reader_of(path)->list(file);
@@ -76,5 +86,7 @@ const NamedTensor& readable(const NamedTensor& tensor) {
   if (!tensor.refusal.empty()) throw std::runtime_error(tensor.refusal);
   return tensor;
 }
+
+const NamedTensor& numeric(const NamedTensor& tensor) { return has_numbers(tensor) ? tensor : readable(tensor); }
 
 }  // namespace attoscope::app

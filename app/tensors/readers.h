@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -71,9 +72,10 @@ using GgufLists = std::map<std::string, std::vector<std::string>>;
 /// The metadata of a .gguf without its lists; those whose keys `lists` has are read into it. Throws as its reader.
 std::map<std::string, std::string> read_gguf_metadata(const std::string& path, GgufLists& lists);
 
+/// "FILE.safetensors[:INDEX], FILE.npz[:INDEX]": names of files of these kinds, for messages and help, with a text behind each.
+std::string file_specs(std::initializer_list<FileKind> kinds, std::string_view behind = "");
 /// Texts that name one tensor, for messages and help.
-inline constexpr std::string_view tensor_specs =
-    "FILE.npy, FILE.safetensors, FILE.pt, FILE.safetensors:TENSOR or FILE.pt:TENSOR";
+std::string tensor_specs();
 
 /// FILE, or FILE:TENSOR of kind `named` or `archive`.
 struct TensorRef {
@@ -88,5 +90,9 @@ void set_type(NamedTensor& tensor);
 
 /// The tensor itself. Throws its `refusal` if it cannot be read.
 const NamedTensor& readable(const NamedTensor& tensor);
+/// True if its numbers can be read where whole numbers and booleans are read, too.
+inline bool has_numbers(const NamedTensor& t) { return t.refusal.empty() || is_index_type(t.tensor.type); }
+/// As `readable` where these are read.
+const NamedTensor& numeric(const NamedTensor& tensor);
 
 }  // namespace attoscope::app

@@ -178,4 +178,11 @@ std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tenso
   return matrix;
 }
 
+std::vector<double> read_flat(const InputFile& file, StoredTensor tensor, std::uint64_t first, int count) {
+  tensor.offset += first * static_cast<std::uint64_t>(bytes_of(tensor.type));
+  tensor.shape = {1, static_cast<std::uint64_t>(count)};
+  tensor.fortran_order = false;
+  return read_matrix(file, tensor, {1, 1, count}, 0);
+}
+
 }  // namespace attoscope::app

@@ -85,6 +85,9 @@ void tell(const ReadWatch& watch, double share, const std::string& label);
 std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head,
                                 const ReadWatch& watch = {});
 
+/// `count` numbers of a tensor of any shape from its number `first` on, in the order of the file.
+std::vector<double> read_flat(const InputFile& file, StoredTensor tensor, std::uint64_t first, int count);
+
 /// "[4, 1024, 64]"
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 /// Throws std::runtime_error that names the tensor, its shape and what was expected.

@@ -142,22 +142,16 @@ bool is_worth_a_look(const ui::TensorList& list) {
 ui::TensorStatistics statistics_of(const std::string& spec, const ReadWatch& watch) {
   constexpr std::uint64_t most = 1 << 20;
   const TensorRef ref = holds(FileKind::one, spec) ? TensorRef{spec, ""} : tensor_ref(spec);
-  const TensorSet set = list_file(ref.file);
-  const auto found = std::ranges::find(set.tensors, ref.tensor, &NamedTensor::name);
-  if (found == set.tensors.end()) throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor));
-  const StoredTensor& t = readable(*found).tensor;
+  const NamedTensor found = readable(open_tensor(ref));
+  const StoredTensor& t = found.tensor;
   const int bytes = bytes_of(t.type);
   ui::TensorStatistics s{.spec = spec, .count = byte_count(t.shape, bytes, t.label) / static_cast<std::uint64_t>(bytes)};
   s.least = std::numeric_limits<double>::infinity(), s.most = -s.least;
   double sum = 0, squares = 0;
   for (std::uint64_t begin = 0; begin < s.count; begin += most) {
     const int length = static_cast<int>(std::min(most, s.count - begin));
-    StoredTensor part = t;  // in the order of the file, whatever its dimensions are
-    part.fortran_order = false;
-    part.shape = {1, static_cast<std::uint64_t>(length)};
-    part.offset = t.offset + begin * static_cast<std::uint64_t>(bytes);
     tell(watch, static_cast<double>(begin) / static_cast<double>(s.count), t.label);
-    for (const double x : read_matrix(*found->file, part, {1, 1, length}, 0)) {
+    for (const double x : read_flat(*found.file, t, begin, length)) {
       s.zeros += x == 0;
       if (!std::isfinite(x)) {
         ++s.nonfinite;

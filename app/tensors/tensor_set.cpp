@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <stdexcept>
 
@@ -133,13 +134,9 @@ bool are_of_one_tensor(const std::vector<std::string>& files) {
 /// Adds the tensor of FILE:TENSOR, or that of a file of one, under another name.
 void add_tensor(TensorSet& set, const std::string& text, const char* name) {
   const TensorRef ref = tensor_ref(text);
-  TensorSet of_file = list_file(ref.file);
-  const auto found =
-      ref.tensor.empty() ? of_file.tensors.begin() : std::ranges::find(of_file.tensors, ref.tensor, &NamedTensor::name);
-  if (found == of_file.tensors.end())
-    throw std::runtime_error(ref.file + ": has no tensor " + in_quotes(ref.tensor) + ", only " + tensor_list(of_file));
-  found->name = name;
-  set.tensors.push_back(std::move(*found));
+  const TensorSet of_file = list_file(ref.file);
+  set.tensors.push_back(tensor_in(of_file, ref));
+  set.tensors.back().name = name;
 }
 
 TensorSet set_of_list(const std::vector<std::string>& files) {
@@ -192,8 +189,8 @@ std::string without_head(const std::string& text) {
 TensorRef scale_file(const ScaleSpec& scale) {
   TensorRef ref = tensor_ref(scale.tensor);
   if (is_tensor_file(ref.file)) return ref;
-  throw std::invalid_argument("scale " + in_quotes(scale_spec_text(scale)) + " is not understood, expected " +
-                              std::string(tensor_specs) + ", with [" + std::string(scale_groups) + "] behind it or not");
+  throw std::invalid_argument("scale " + in_quotes(scale_spec_text(scale)) + " is not understood, expected " + tensor_specs() +
+                              ", with [" + std::string(scale_groups) + "] behind it or not");
 }
 
 std::string file_of_part(const ScaleSpec& spec, std::size_t part) {
@@ -289,8 +286,7 @@ TensorSet open_tensor_set(const std::string& files) {
   const Reader* const last = reader_of(list.back());
   if (is_folder(files) && reader_of(files) == nullptr) return set_of_folder(files);
   if (last == nullptr || (list.size() > 1 && !names_tensor_files({files, std::nullopt})))
-    throw std::runtime_error("input file " + in_quotes(files) + " is not understood, expected " +
-                             std::string(tensor_file_specs));
+    throw std::runtime_error("input file " + in_quotes(files) + " is not understood, expected " + tensor_file_specs());
   if (list.size() > 1) return set_of_list(list);
   TensorSet set;
   add(set, list_file(files), last->kind == FileKind::one ? stem_of(file_name(files)) : "");
@@ -308,6 +304,43 @@ std::string tensor_list(const TensorSet& set) {
   for (const NamedTensor& t : std::span(set.tensors).first(std::min<std::size_t>(set.tensors.size(), 12)))
     held += (held.empty() ? "" : ", ") + in_quotes(t.name);
   return held.empty() ? "other objects" : held + (set.tensors.size() > 12 ? ", ..." : "");
+}
+
+const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::span<const std::string_view> usual,
+                             bool or_only) {
+  const std::array<std::string_view, 1> asked{ref.tensor};
+  const bool named = !ref.tensor.empty();
+  std::string wanted;
+  for (const std::string_view name : named ? asked : usual) {
+    if (const auto t = std::ranges::find(set.tensors, name, &NamedTensor::name); t != set.tensors.end()) return *t;
+    wanted += (wanted.empty() ? " " : ", ") + in_quotes(name);
+  }
+  if (!named && or_only && set.tensors.size() == 1) return set.tensors.front();
+  throw std::runtime_error(ref.file + (wanted.empty() ? ": names no single tensor" : ": has no tensor" + wanted) + ", only " +
+                           tensor_list(set));
+}
+
+NamedTensor open_tensor(const TensorRef& ref, std::span<const std::string_view> usual) {
+  return tensor_in(list_file(ref.file), ref, usual);
+}
+
+TensorRef ref_of_option(const std::string& option, const std::string& text) {
+  TensorRef ref = tensor_ref(text);
+  if (is_tensor_file(ref.file)) return ref;
+  throw std::runtime_error(option + " " + in_quotes(text) + " is not understood, expected " + tensor_specs());
+}
+
+MatrixNumbers read_numbers(const std::string& option, const std::string& text, std::size_t rank) {
+  const NamedTensor found = numeric(open_tensor(ref_of_option(option, text)));
+  StoredTensor t = found.tensor;
+  const auto fits = [](std::uint64_t size) { return size >= 1 && size <= std::numeric_limits<int>::max(); };
+  if (t.shape.size() != rank) refuse_shape(t, rank == 2 ? "[rows, K]" : "[rows]");
+  if (!std::ranges::all_of(t.shape, fits)) refuse_shape(t, "sizes from 1 to 2147483647");
+  t.shape.resize(2, 1);
+  MatrixNumbers x{static_cast<int>(t.shape[0]), static_cast<int>(t.shape[1]), {}};
+  check_memory(found.file->path(), 2, x.rows, x.columns);
+  x.values = read_matrix(*found.file, t, {1, x.rows, x.columns}, 0);
+  return x;
 }
 
 }  // namespace attoscope::app

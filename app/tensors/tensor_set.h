@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,10 @@
 namespace attoscope::app {
 
 /// Texts that name tensor files, for messages and help.
-inline constexpr std::string_view tensor_file_specs =
-    "FILE.safetensors, FILE.pt, FILE.npz, a folder of such files or of .npy files, q.npy,k.npy,v.npy or several files with "
-    "commas between";
+inline std::string tensor_file_specs() {
+  return file_specs({FileKind::named, FileKind::archive}) +
+         ", a folder of such files or of .npy files, q.npy,k.npy,v.npy or several files with commas between";
+}
 
 /// FILE or FILE:HEAD with layout and scales, as typed.
 struct HeadSpec {
@@ -72,6 +74,25 @@ TensorSet open_tensor_set(const std::string& files);
 
 /// "'q', 'k', ...", for messages.
 std::string tensor_list(const TensorSet& set);
+
+/// The tensor of FILE or FILE:TENSOR in `set`, those of the file: without TENSOR the first with one of the `usual` names, or
+/// with `or_only` the only one. It may have a refusal. Throws std::runtime_error with one sentence that lists the tensors.
+const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::span<const std::string_view> usual = {},
+                             bool or_only = true);
+/// The same of a file that is opened.
+NamedTensor open_tensor(const TensorRef& ref, std::span<const std::string_view> usual = {});
+/// FILE or FILE:TENSOR, typed behind an option. Throws std::runtime_error with one sentence unless it may be one.
+TensorRef ref_of_option(const std::string& option, const std::string& text);
+
+/// A matrix of numbers, row-major; a vector has one column.
+struct MatrixNumbers {
+  int rows = 0, columns = 0;
+  std::vector<double> values;
+};
+/// Reads a matrix (`rank` 2) or a vector (1) of any type, NaN and infinity included, from what is typed behind an option.
+/// Throws std::runtime_error with one sentence that names the file, its content and what was expected, also for an empty one,
+/// or one that needs more than half of the machine's memory.
+MatrixNumbers read_numbers(const std::string& option, const std::string& text, std::size_t rank);
 
 /// Names of the tensors, for `calls_in`.
 std::vector<TensorName> names_of(const TensorSet& set);

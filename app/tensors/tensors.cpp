@@ -39,7 +39,7 @@ std::vector<std::string> tensors_in(const TensorSpec& spec) {
   else if (names_tensor_files(spec))
     add(open_tensor_set(spec.files()), "");
   else
-    throw std::runtime_error(in_quotes(spec.files()) + " is not understood, expected a .npy or .safetensors file");
+    throw std::runtime_error(in_quotes(spec.files()) + " is not understood, expected " + input_specs());
   return texts;
 }
 
@@ -62,7 +62,7 @@ Input parse_input(const std::string& spec) {
     if (spec == input_names[i] && input.kind != InputKind::tensors && !has_value(input.kind)) return input;
   }
   const std::optional<HeadSpec> files = head_spec(spec, names_tensor_files);
-  if (!files) throw std::invalid_argument("input " + in_quotes(spec) + " is unknown, expected " + std::string(input_specs));
+  if (!files) throw std::invalid_argument("input " + in_quotes(spec) + " is unknown, expected " + input_specs());
   input.kind = InputKind::tensors;
   input.file = files->file.text();
   input.index = files->index("input " + in_quotes(spec));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/tensors/head_layout.h"
+#include "app/tensors/readers.h"
 #include "app/tensors/stored_tensor.h"
 #include "kernels/experiment/input.h"
 #include "ui/frame/entries.h"
@@ -13,9 +14,10 @@
 namespace attoscope::app {
 
 /// Texts that `parse_input` accepts, for messages and help.
-inline constexpr std::string_view input_specs =
-    "normal, uniform, outliers, ones, constant:V, ties, ascending, descending, shuffled, biased:MEAN, "
-    "FILE.safetensors[:INDEX], FILE.pt[:INDEX], FILE.npz, q.npy,k.npy,v.npy or a folder of such files";
+inline std::string input_specs() {
+  return "normal, uniform, outliers, ones, constant:V, ties, ascending, descending, shuffled, biased:MEAN, " +
+         file_specs({FileKind::named, FileKind::archive}, "[:INDEX]") + ", q.npy,k.npy,v.npy or a folder of such files";
+}
 
 /// Parses an input; files are not opened. Throws std::invalid_argument with one sentence.
 Input parse_input(const std::string& spec);

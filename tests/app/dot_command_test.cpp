@@ -54,6 +54,26 @@ TEST(Dot, AddsByHand) {
   EXPECT_EQ(vector_in(files.d, 2), (std::vector<float>{102.75F, 0}));
 }
 
+TEST(Dot, ReadsAnyFileOfTensors) {
+  Files files;
+  const std::string a = raw(std::vector<float>{1, 2, 3, 4, 5, 6});
+  const std::string both = files.scratch.write(
+      "x.safetensors",
+      safetensors(std::vector<FileTensor>{{"a", "F32", "[2,3]", a}, {"b", "I8", "[2,3]", {1, 0, 0, 2, 1, 0}}}));
+  const std::string alone =
+      files.scratch.write("y.safetensors", safetensors(std::vector<FileTensor>{{"a", "F32", "[2,3]", a}}));
+  files.a = both + ":a", files.b = both + ":b";
+  ASSERT_EQ(attoscope(files.command()).code, 0);
+  EXPECT_EQ(vector_in(files.d, 2), (std::vector<float>{1, 13}));
+  files.a = alone;
+  ASSERT_EQ(attoscope(files.command()).code, 0);
+  EXPECT_EQ(vector_in(files.d, 2), (std::vector<float>{1, 13}));
+  files.a = both;
+  expect_refused(files.command(), 1, "x.safetensors: names no single tensor, only 'a', 'b'");
+  files.a = "a.txt";
+  expect_refused(files.command(), 1, "--a 'a.txt' is not understood, expected FILE.npy, FILE.safetensors, FILE.pt, ");
+}
+
 TEST(Dot, TellsTheRuleAsJson) {
   const Files files;
   const Outcome outcome = attoscope(files.command({"--c", files.c, "--json", "-"}, "h100", "e4m3"));

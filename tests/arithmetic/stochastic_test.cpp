@@ -1,11 +1,9 @@
 /// Stochastic rounding: one of the two neighbours, right on average, and reproducible.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <set>
 
 #include "kernels/arithmetic/random.h"
-#include "kernels/backward/gradient_rule.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -122,20 +120,6 @@ TEST(DiceRoll, DependsOnEverythingThatTellsRoundingsApart) {
             ++count;
           }
   EXPECT_EQ(rolls.size(), static_cast<std::size_t>(count));
-}
-
-TEST(DiceRoll, HasANumberOfItsOwnForEachStep) {
-  std::set<std::uint32_t> numbers;
-  for (int i = 0; i < 256; ++i) numbers.insert(random_number(static_cast<Step>(i)));
-  EXPECT_EQ(numbers.size(), 256U);
-  // Results that were recorded have these.
-  for (int i = 0; i < 16; ++i) EXPECT_EQ(random_number(static_cast<Step>(i)), static_cast<std::uint32_t>(i));
-  constexpr std::array of_gradient{30, 31, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 32, 33, 29};
-  for (std::size_t i = 0; i < of_gradient.size(); ++i)
-    EXPECT_EQ(random_number(random_step(static_cast<GradStep>(i))), static_cast<std::uint32_t>(of_gradient[i])) << i;
-  EXPECT_EQ(random_number(other_step(18)), 34U) << "that of partial outputs";
-  std::set<Step> steps{other_step(18)};
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(steps.insert(random_step(static_cast<GradStep>(i))).second) << i;
 }
 
 /// A policy all of whose roundings are stochastic.

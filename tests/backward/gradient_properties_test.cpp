@@ -1,7 +1,10 @@
 // Relations of backward passes to one another and to golden, and properties of the named kernels, independent of plain.
 
+#include <array>
+#include <set>
 #include <stdexcept>
 
+#include "kernels/backward/gradient_rule.h"
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "tests/backward/backward_dice.h"
@@ -238,6 +241,20 @@ TEST(GradKernels, OfTrainingRoundItsOwnStepsAlone) {
     for (const GradStepInfo& s : grad_step_infos)
       EXPECT_TRUE(is_of_training(s.step) || p.precision[s.step] == exact) << p.name << ' ' << s.name;
   EXPECT_EQ(grad_method("grad_all", 64, {}).precision[GradStep::dq_sum], to_main);
+}
+
+TEST(RandomBits, HaveANumberForEachStep) {
+  std::set<std::uint32_t> numbers;
+  for (int i = 0; i < 256; ++i) numbers.insert(random_number(static_cast<Step>(i)));
+  EXPECT_EQ(numbers.size(), 256U);
+  // Results that were recorded have these.
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(random_number(static_cast<Step>(i)), static_cast<std::uint32_t>(i));
+  constexpr std::array of_gradient{30, 31, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 32, 33, 29};
+  for (std::size_t i = 0; i < of_gradient.size(); ++i)
+    EXPECT_EQ(random_number(random_step(static_cast<GradStep>(i))), static_cast<std::uint32_t>(of_gradient[i])) << i;
+  EXPECT_EQ(random_number(other_step(18)), 34U) << "that of partial outputs";
+  std::set<Step> steps{other_step(18)};
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(steps.insert(random_step(static_cast<GradStep>(i))).second) << i;
 }
 
 }  // namespace

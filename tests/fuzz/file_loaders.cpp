@@ -310,8 +310,8 @@ std::vector<std::string> folders() {
 void load_npy_numbers(std::string_view bytes) {
   if (bytes.empty()) return;
   const std::string path = file().holding(bytes.substr(1), "x.npy");
-  const NpyNumbers x = bytes[0] == 'v' ? read_npy_vector(path) : read_npy_matrix(path);
-  expect_that(x.values.size() == static_cast<std::size_t>(x.rows) * static_cast<std::size_t>(x.cols),
+  const MatrixNumbers x = read_numbers("--a", path, bytes[0] == 'v' ? 1 : 2);
+  expect_that(x.values.size() == static_cast<std::size_t>(x.rows) * static_cast<std::size_t>(x.columns),
               "numbers of another size than the file says");
 }
 

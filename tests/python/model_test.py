@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -305,6 +306,16 @@ class Texts(Model):
                 checkpoint = TinyModel("llama", 1, vocab_size=360).write(folder)
                 (pathlib.Path(folder) / "tokenizer.json").write_bytes((data / f"{name}.json").read_bytes())
                 self.assert_same_tokens(checkpoint, str(data / "text.txt"), expected)
+
+    def test_tokens_lie_in_any_file_of_tensors(self):
+        model, folder = TinyModel("llama", 1), pathlib.Path(self.made_folder())
+        header = json.dumps({"mask": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+                             "input_ids": {"dtype": "I64", "shape": [len(TOKENS)], "data_offsets": [1, 1 + 8 * len(TOKENS)]}}).encode()
+        (folder / "t.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\1" + struct.pack(f"<{len(TOKENS)}q", *TOKENS))
+        expected = self.run_model(model)[0]
+        for name in "t.safetensors", "t.safetensors:input_ids":
+            self.assertEqual(self.run_model(model, read=["--tokens", str(folder / name)])[0], expected)
+        self.assertIn("U8 of shape [1], expected I32 or I64", self.run_model(model, code=1, read=["--tokens", str(folder / "t.safetensors:mask")])[1])
 
     def assert_same_tokens(self, checkpoint, text, expected):
         of_text, _, of_text_files = self.run_model(checkpoint, tokens=text)
