@@ -146,12 +146,11 @@ class BackwardComputation {
     return d;
   }
 
-  static std::array<TensorNumbers, 4> tensor_numbers(const KnownGoldenGradients& t, const MeasuredGradients& a,
-                                                     const MeasuredGradients& b) {
+  static auto tensor_numbers(const KnownGoldenGradients& t, const MeasuredGradients& a, const MeasuredGradients& b) {
     const auto of = [](const Measured& golden, const Measured& x, const Measured& y) {
       return TensorNumbers{golden.rms, golden.nonfinite, {golden.digest, x.digest, y.digest}};
     };
-    std::array<TensorNumbers, 4> all{of(t.measured_d_o, t.measured_d_o, t.measured_d_o)};
+    decltype(BackwardResult::tensors) all{of(t.measured_d_o, t.measured_d_o, t.measured_d_o)};
     for (std::size_t i = 0; i < t.measured.of.size(); ++i) all[1 + i] = of(t.measured.of[i], a.of[i], b.of[i]);
     return all;
   }

@@ -249,7 +249,7 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
   if (plot == ui::Plot::why && gradient)
     return {
         fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
-        {ui::why_panel(data.gradient_why->total[ui::gradient_place(*gradient)].mean_abs,
+        {ui::why_panel(data.gradient_why->total[gradient_place(*gradient)].mean_abs,
                        ui::named_shares(ui::sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
   if (plot == ui::Plot::why)
     return {"Change of the mean error of " + explained + " if one step were exact",

@@ -192,6 +192,7 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .no_recurrence = "A loaded output has no recurrence: only a method computed here can be followed tile by tile."},
 }};
 static_assert(is_in_order(algorithm_infos, &AlgorithmInfo::algorithm));
+static_assert(std::ranges::is_partitioned(algorithm_infos, &AlgorithmInfo::is_emulated), "emulated algorithms come first");
 
 constexpr const AlgorithmInfo& info(Algorithm a) { return algorithm_infos[static_cast<std::size_t>(a)]; }
 constexpr std::string_view name(Algorithm a) { return info(a).name; }
@@ -210,6 +211,8 @@ constexpr bool is_emulated(Algorithm a) { return has<&AlgorithmInfo::is_emulated
 constexpr bool has_tiles(Algorithm a) { return has<&AlgorithmInfo::has_tiles>(a); }
 constexpr bool normalises_P(Algorithm a) { return has<&AlgorithmInfo::normalises_P>(a); }
 constexpr bool divides_at_the_end(Algorithm a) { return has<&AlgorithmInfo::divides_at_the_end>(a); }
+/// True if the algorithm is emulated and has the rounding step.
+constexpr bool has_step(Algorithm a, Step s) { return is_emulated(a) && (has_tiles(a) || !info(s).rescales); }
 /// True if the stepper follows it.
 constexpr bool is_stepped(Algorithm a) { return !info(a).code.empty(); }
 

@@ -54,9 +54,9 @@ struct GradientMembers {
   Matrix Gradients::* matrix;
   Deviation GradientDeviations::* deviation;
 };
-constexpr std::array<GradientMembers, 3> gradient_members{{{&Gradients::dq, &GradientDeviations::dq},
-                                                           {&Gradients::dk, &GradientDeviations::dk},
-                                                           {&Gradients::dv, &GradientDeviations::dv}}};
+constexpr std::array<GradientMembers, gradient_tensors.size()> gradient_members{{{&Gradients::dq, &GradientDeviations::dq},
+                                                                                 {&Gradients::dk, &GradientDeviations::dk},
+                                                                                 {&Gradients::dv, &GradientDeviations::dv}}};
 
 void take_incoming(Result& r) {
   r.golden = r.backward->d_o;
@@ -66,7 +66,7 @@ void take_incoming(Result& r) {
 
 void take_gradient(Result& r, AnswerTensor t) {
   const BackwardResult& b = *r.backward;
-  const GradientMembers& of = gradient_members[static_cast<std::size_t>(t) - static_cast<std::size_t>(AnswerTensor::dQ)];
+  const GradientMembers& of = gradient_members[gradient_place(t)];
   r.golden = {b.golden, &((*b.golden).*of.matrix)};
   r.a = b.a.*of.matrix;
   r.b = b.b.*of.matrix;

@@ -1,7 +1,9 @@
 /// The tensors of an answer, each of which can be shown as its output is.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -16,6 +18,15 @@ struct Result;
 enum class AnswerTensor : std::uint8_t { O, dO, dQ, dK, dV };
 inline constexpr EnumArray<AnswerTensor> answer_tensor_names{"O", "dO", "dQ", "dK", "dV"};
 constexpr std::string_view name(AnswerTensor t) { return answer_tensor_names[t]; }
+
+/// The gradients, in the order of arrays that have an element for each.
+inline constexpr std::array gradient_tensors{AnswerTensor::dQ, AnswerTensor::dK, AnswerTensor::dV};
+/// A gradient's place there; beyond them: the tensor is none.
+constexpr std::size_t gradient_place(AnswerTensor t) {
+  return static_cast<std::size_t>(std::ranges::find(gradient_tensors, t) - gradient_tensors.begin());
+}
+constexpr bool is_gradient(AnswerTensor t) { return gradient_place(t) < gradient_tensors.size(); }
+static_assert(2 + gradient_tensors.size() == answer_tensor_names.size(), "others than O and dO are gradients");
 
 /// True if the rows of the tensor are keys.
 constexpr bool has_keys_as_rows(AnswerTensor t) { return t == AnswerTensor::dK || t == AnswerTensor::dV; }

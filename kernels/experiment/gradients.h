@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/matrix.h"
 #include "kernels/experiment/measures.h"
 
@@ -54,8 +55,8 @@ struct BackwardResult {
   Gradients a, b;
   GradientDeviations a_error, b_error, a_minus_b;
   DeltaDeviation a_delta, b_delta;
-  std::array<TensorNumbers, 4> tensors;                         ///< of dO, dQ, dK and dV
-  std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;  ///< of dQ, dK and dV in turn
+  std::array<TensorNumbers, 1 + gradient_tensors.size()> tensors;  ///< of dO, dQ, dK and dV
+  std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;     ///< of dQ, dK and dV in turn
 };
 
 }  // namespace attoscope

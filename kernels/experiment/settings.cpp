@@ -231,13 +231,17 @@ Settings settings(KernelOutput& o) {
 }
 
 Settings settings(Experiment& e) {
+  static const std::string formats_in_words = [] {
+    std::string text = "main format:";
+    for (const NamedFormat& f : named_formats) text.append(" ").append(f.name);
+    return text + " eXmY";
+  }();
   const bool backward = e.backward != Backward{};
   return {
       {"problem", settings(e.problem)},
       Setting{"format", &e.format}
-          .explained("main format", "main format: fp64 fp32 tf32 bf16 fp16 e4m3 e5m2 eXmY",
-                     "The main format D: everything that rounds to D rounds to it.", "x <- round(D, x)",
-                     "main format D, exponent and mantissa bits")
+          .explained("main format", formats_in_words, "The main format D: everything that rounds to D rounds to it.",
+                     "x <- round(D, x)", "main format D, exponent and mantissa bits")
           .with_option("--format", "bf16")
           .swept(1, "numbers", "bf16,fp16,tf32,fp32", false, true),
       {"a", with_gradient(settings(e.a), e.backward.a, e.problem, backward)},

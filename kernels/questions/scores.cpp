@@ -51,7 +51,7 @@ std::vector<const RowTile<T>*> run_ends(const std::vector<RowTile<T>>& tiles) {
 /// Final factor of each run's O: 1/l, or its part of the merge by log-sum-exp.
 template <class T>
 std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<const RowTile<T>*>& ends) {
-  if (ends.size() == 1) return {1 / static_cast<double>(steps.with_sink(ends[0]->l, ends[0]->m))};
+  if (ends.size() == 1) return {1 / static_cast<double>(steps.divisor(ends[0]->l, ends[0]->m))};
   const int per_run = tiles_of_a_run(job.method, job.n), last_run = ((job.n - 1) / job.method.block_k) / per_run;
   const bool one_by_one = job.method.merge == MergeRule::sigmoid, base_2 = job.method.lse_base == StoredBase::two;
   T lowest = -std::numeric_limits<T>::infinity();  // in rows of a mask tensor's lowest numbers alone, as the lanes have it
@@ -77,7 +77,7 @@ std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, cons
     }
     shares.push_back(static_cast<double>(w) / static_cast<double>(end->l));
   }
-  l = steps.with_sink(l, (base_2 ? m * static_cast<T>(0x1.62e42fefa39efp-1) : m) + lowest * job.exp2.score_unit, true);
+  l = steps.divisor(l, (base_2 ? m * static_cast<T>(0x1.62e42fefa39efp-1) : m) + lowest * job.exp2.score_unit, true);
   for (double& share : shares) share /= static_cast<double>(l);
   return shares;
 }

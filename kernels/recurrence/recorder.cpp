@@ -162,7 +162,7 @@ class RunRecorder<T>::Tracer {
     }
     const T l_lane = view.l[lane * view.lane_stride], m = view.m[lane * view.lane_stride];
     // in three_pass, l contains the sink already
-    const T l = has_tiles(job_.method.algorithm) ? steps_.with_sink(l_lane, m) : l_lane;
+    const T l = has_tiles(job_.method.algorithm) ? steps_.divisor(l_lane, m) : l_lane;
     double square = 0;
     for (int c = 0; c < job_.d_v; ++c) {
       const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane * view.lane_stride];

@@ -41,6 +41,9 @@ class RowSteps {
     return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
   }
 
+  /// The row sum as O is divided by it at the end. A step that rounds there rounds here, too.
+  T divisor(T l, T m, bool merged = false) const { return with_sink(l, m, merged); }
+
   /// The log-sum-exp of a run of split_kv as it is stored; `is_last`: no run comes behind it.
   T log_sum_exp(T m, T l, bool is_last) const {
     const StoredBase base = job_.method.lse_base;

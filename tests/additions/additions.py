@@ -33,7 +33,7 @@ ADDITIONS = [
             before("}};\n\n/// Limits of the bit sliders", '    {"fp24", Format{7, 16}, "24 bits: 7 exponent bits, 16 mantissa bits."},\n')]},
         checks.named_format),
     Addition(
-        "a rounding step", "README.md",
+        "a rounding step", "kernels/README.md",
         {"kernels/arithmetic/precision.h": [
             ("  O,\n  output\n};", "  O,\n  output,\n  denominator\n};"),
             behind('     "out = round(O / l)   three passes: out = round(O)", "lines 12 and 14"},\n',
@@ -46,6 +46,10 @@ ADDITIONS = [
               "    this->enter(0, 0, rows_.any.first, rows_.any.end);\n"
               "    if (rounds_l) fill_rows(scratch_.m_tile, Step::denominator, [this](int r) { return vec(state_.l)[r]; });\n"
               "    if (divides && !job_")],
+         "kernels/recurrence/row_steps.h": [
+             ("return with_sink(l, m, merged); }",
+              "\n    const T sum = with_sink(l, m, merged);\n"
+              "    return divides_at_the_end(job_.method.algorithm) ? rounded(Step::denominator, sum, 0, 0) : sum;\n  }")],
          "kernels/questions/recorded_steps.h": [before("      case Step::output:\n        return", "      case Step::denominator:\n")],
          "tests/reference/plain.cpp": [
              ("    const T l = steps_.with_sink(state.l, state.m, merged);\n    std::vector<double> out;",
@@ -56,9 +60,9 @@ ADDITIONS = [
     Addition(
         "an algorithm", "README.md",
         {"kernels/experiment/algorithm.h": [
-            ("hardware, loaded };", "hardware, loaded, first_max };"),
+            ("hardware, loaded };", "first_max, hardware, loaded };"),
             ("std::array<AlgorithmInfo, 8>", "std::array<AlgorithmInfo, 9>"),
-            before("}};\nstatic_assert(is_in_order(algorithm_infos",
+            before("    {.algorithm = Algorithm::hardware,\n",
                    "    {.algorithm = Algorithm::first_max,\n"
                    '     .name = "first_max",\n'
                    '     .what = "flash2 that keeps the max of the first tile.",\n'
@@ -120,7 +124,7 @@ ADDITIONS = [
                    '    {"name": "two-tiles", "title": "two tiles", "what": "The error with tiles of two sizes.",\n'
                    '     "x": "keys a tile", "vary": ["block_k=16:32:x2"],\n'
                    '     "panels": [{"y": "mean error", "lines": [{"measure": "a.mean_abs", "label": "a"}]}],\n'
-                   '     "caption": "With tiles of 16 keys the error is {y0_0_first:.2g}."},\n')]},
+                   '     "caption": "With tiles of 16 keys the error is {y0_0_first:.2g}; d = {d}, {version}."},\n')]},
         checks.named_figure),
     Addition(
         "a file format for tensors", "README.md",

@@ -44,7 +44,8 @@ def named_format(program):
 def rounding_step(program):
     digests = [program.answer("--set", f"a.denominator={rounding}")["digests"]["a"] for rounding in ("exact", "e4m1")]
     assert digests[0] != digests[1], "a rounded l before the division changes no bit"
-    program.call("tests/kernels_tests", "--gtest_filter=Compute.AnswersHundreds*")  # and every bit is the plain transcription's
+    # Every bit is the plain transcription's, of the recorded tiles too, and policies of all steps have it.
+    program.call("tests/kernels_tests", "--gtest_filter=Compute.AnswersHundreds*:Trace*:Policies.*")
 
 
 def algorithm(program):

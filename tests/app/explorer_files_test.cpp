@@ -252,7 +252,8 @@ TEST_F(ExplorerFiles, FilesOfTwoLayersAreDroppedTogether) {
   ASSERT_EQ(input.choices.tensors.layers.size(), 2U);
   EXPECT_EQ(input.choices.tensors.head_names[1], "layer 11, head 0");
   explorer_.open_dropped(session, {files[0], files[1]});
-  EXPECT_THAT(settled(session).messages.error, StartsWith("Drop one .safetensors, .npz, .npy or session file, a folder, or"));
+  EXPECT_THAT(settled(session).messages.error,
+              StartsWith("Drop one file (.npy, .safetensors, .npz, .pt, .pth, .bin or .gguf) or session, a folder, or"));
 }
 
 TEST_F(ExplorerFiles, ALayerThatCannotBeShownIsNamed) {

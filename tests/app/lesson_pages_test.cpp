@@ -285,6 +285,10 @@ TEST(LessonPages, PaintNoControls) {
   resolve(lesson);
   const std::vector<PageView> views = pictures_of(lesson);
   ASSERT_EQ(views.size(), 2 * 4 + 11 * 2u);
+  for (const LessonViewInfo& info : lesson_views) {
+    const auto is_of_it = [&](const PageView& v) { return v.view.kind == info.kind; };
+    EXPECT_TRUE(is_question(info.kind) || std::ranges::any_of(views, is_of_it)) << "every_view lacks " << info.name;
+  }
   const int before = controls_drawn();
   const std::vector<PagePicture> pictures = render_views(views, Theme::light, computed);
   EXPECT_EQ(controls_drawn(), before);

@@ -158,8 +158,7 @@ TEST(GradientProperties, OfOneKeyWithASinkAreNotZero) {
   Tensors x = Tensors::shaped(AttentionShape::square(1, 1));
   x.q = x.k = {1}, x.v = {2};
   e.problem.input = testing::given(x);
-  for (const auto algorithm : {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2,
-                               Algorithm::flash4, Algorithm::split_kv}) {
+  for (const Algorithm algorithm : emulated_algorithms) {
     e.a.algorithm = algorithm;
     e.a.precision = {};
     const Gradients g = answer(e, {}, {.d_o = {1}, .d_lse = {}});

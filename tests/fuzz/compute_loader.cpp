@@ -43,9 +43,8 @@ void fill(Bytes& bytes, double& x, const RealRange& range) {
   if (const double read = bytes.number(); contains(range, read)) x = read;
 }
 void fill(Bytes& bytes, Format& x) {
-  constexpr Format usual[] = {fp64, fp32, tf32, bf16, fp16, e4m3, e5m2};
   const auto kind = static_cast<std::size_t>(bytes.bits(1));
-  x = kind % 2 == 0 ? usual[kind / 2 % std::size(usual)]
+  x = kind % 2 == 0 ? named_formats[kind / 2 % named_formats.size()].format
                     : Format{bytes.between(min_exponent_bits, max_exponent_bits), bytes.between(0, max_mantissa_bits),
                              static_cast<Overflow>(bytes.bits(1) % 3), bytes.flag()};
 }

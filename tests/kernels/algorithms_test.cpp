@@ -14,9 +14,6 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-constexpr Algorithm algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1,
-                                    Algorithm::flash2,     Algorithm::flash4,   Algorithm::split_kv};
-
 // --- exact steps give the golden value --------------------------------------------------------------------------------
 
 /// A change of the problem or the method that a correct algorithm follows.
@@ -71,7 +68,7 @@ const Change changes[] = {
 TEST(Algorithms, WithExactStepsAreTheTruthToTheWorkingTypesRounding) {
   double worst = 0;
   for (const Format& f : {fp32, fp64})
-    for (const Algorithm algorithm : algorithms)
+    for (const Algorithm algorithm : emulated_algorithms)
       for (const auto mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window})
         for (const Change& change : changes) {
           Experiment e = small_experiment(f);

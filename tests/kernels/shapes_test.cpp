@@ -35,9 +35,6 @@ Experiment on(Tensors t, Algorithm algorithm, Mask::Kind mask) {
   return e;
 }
 
-constexpr std::array emulated{Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1,
-                              Algorithm::flash2,     Algorithm::flash4,   Algorithm::split_kv};
-
 /// The last rows of Q alone.
 Tensors last_rows(const Tensors& t, int rows) {
   Tensors few = t;
@@ -48,7 +45,7 @@ Tensors last_rows(const Tensors& t, int rows) {
 
 TEST(Shapes, TheLastQueriesSeeWhatTheySawAmongAll) {
   const Tensors whole = normal_tensors(AttentionShape::square(90, 16), 1);
-  for (const Algorithm algorithm : emulated)
+  for (const Algorithm algorithm : emulated_algorithms)
     for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window, Mask::Kind::padding})
       for (const int rows : {1, 7}) {
         const Result all = compute(on(whole, algorithm, mask)), few = compute(on(last_rows(whole, rows), algorithm, mask));
@@ -111,7 +108,7 @@ Tensors first_columns(const Tensors& t, int columns) {
 
 TEST(Shapes, ColumnsOfVDoNotKnowEachOther) {
   const Tensors wide = normal_tensors({30, 50, 12, 40}, 4);
-  for (const Algorithm algorithm : emulated) {
+  for (const Algorithm algorithm : emulated_algorithms) {
     const Result all = compute(on(wide, algorithm, Mask::Kind::causal)),
                  some = compute(on(first_columns(wide, 9), algorithm, Mask::Kind::causal));
     ASSERT_EQ(all.a.cols, 40);

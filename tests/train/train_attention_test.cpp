@@ -36,7 +36,7 @@ GradPrecision random_gradient(Dice& dice, bool stochastic) {
 /// Any method with any gradient policy; `in_double` becomes true if it works in double.
 TrainMethod random_train_method(Dice& dice, bool stochastic_gradient, bool& in_double) {
   Experiment e = testing::random_experiment(dice);
-  while (e.a.algorithm >= Algorithm::hardware) e = testing::random_experiment(dice);
+  while (!is_emulated(e.a.algorithm)) e = testing::random_experiment(dice);
   e.a.scaling = {};  // trainings refuse it
   e.b = {};
   e.a.accumulator = {};  // backward adds by fma, forward by the accumulator

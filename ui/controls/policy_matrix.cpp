@@ -26,7 +26,7 @@ struct Column {
 bool has_step(const Column& c, Step s) {
   const Algorithm a = c.method.algorithm;
   if (!is_emulated(a)) return s == Step::input && (a == Algorithm::hardware || c.id[0] == 'a');
-  return has_tiles(a) || !info(s).rescales;
+  return attoscope::has_step(a, s);
 }
 
 /// True if the flush interval applies to P.V of the method.

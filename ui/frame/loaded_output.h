@@ -47,7 +47,7 @@ inline std::optional<std::size_t> place_of_kernels(const KernelGradientsAnswer* 
   if (found == nullptr) return {};
   const KernelGradients& files = found->question.files;
   const std::array named{!files.dq.empty(), !files.dk.empty(), !files.dv.empty()};
-  const auto place = static_cast<std::size_t>(tensor) - static_cast<std::size_t>(AnswerTensor::dQ);
+  const auto place = gradient_place(tensor);
   return place < named.size() && named[place] && !found->sums[place] ? std::optional(place) : std::nullopt;
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 /// The verdict on a kernel's gradient.
 Verdict verdict_of(const KernelGradientsAnswer& found, std::size_t place) {
-  const std::string tensor(name(static_cast<AnswerTensor>(place + static_cast<std::size_t>(AnswerTensor::dQ))));
+  const std::string tensor(name(gradient_tensors[place]));
   const std::optional<bool> rounded = found.rounded[place];
   if (!rounded) {
     const bool computing = found.sentences[0].empty();

@@ -186,10 +186,6 @@ bool has_points(const ScatterPoints& scatter);
 
 /// The gradient whose error *why* attributes: the tensor on show; none: it is O.
 std::optional<AnswerTensor> attributed_gradient(AnswerTensor shown, const Experiment& experiment);
-/// Place of a gradient in `GradErrors`.
-constexpr std::size_t gradient_place(AnswerTensor t) {
-  return static_cast<std::size_t>(t) - static_cast<std::size_t>(AnswerTensor::dQ);
-}
 /// The shares by their relief of this tensor, largest first; and their numbers of it.
 std::vector<GradShare> sorted_shares(const GradAttribution& attribution, AnswerTensor tensor);
 std::vector<NamedShare> named_shares(const std::vector<GradShare>& shares, AnswerTensor tensor);

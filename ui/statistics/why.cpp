@@ -257,7 +257,7 @@ void draw_why(Session& session, const PanelInput& input, Requests& requests) {
 }
 
 std::optional<AnswerTensor> attributed_gradient(AnswerTensor t, const Experiment& e) {
-  return e.backward.on && t >= AnswerTensor::dQ ? std::optional(t) : std::nullopt;
+  return e.backward.on && is_gradient(t) ? std::optional(t) : std::nullopt;
 }
 
 std::vector<GradShare> sorted_shares(const GradAttribution& all, AnswerTensor tensor) {

@@ -202,13 +202,11 @@ void edit_format(Session& s, Edit edit) {
 
 CASE(format, named_formats) {
   const auto becomes = [](Format f) { return [f](Session& s) { s.experiment = with_format(s.experiment, f); }; };
-  hand.each({{editor + "format/fp16", becomes(fp16)},
-             {editor + "format/tf32", becomes(tf32)},
-             {editor + "format/fp32", becomes(fp32)},
-             {editor + "format/fp64", becomes(fp64)},
-             {editor + "format/e4m3", becomes(e4m3)},
-             {editor + "format/e5m2", becomes(e5m2)},
-             {editor + "format/bf16", becomes(bf16)}});
+  std::vector<Hand::Control> buttons;
+  for (const NamedFormat& f : attoscope::named_formats)
+    buttons.push_back({editor + "format/" + std::string(f.name), becomes(f.format)});
+  std::ranges::rotate(buttons, buttons.begin() + 1);  // bf16, which is chosen at first, comes last
+  hand.each(buttons);
 }
 
 CASE(format, overflow_and_top_code) {

@@ -125,8 +125,6 @@ class Anybody {
 
   void change_experiment() {
     constexpr std::array sizes{1, 2, 7, 96, 96, 257, 1000, 4096, 65536};
-    constexpr std::array algorithms{Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1,
-                                    Algorithm::flash2,     Algorithm::flash4,   Algorithm::split_kv};
     constexpr std::array formats{bf16, fp16, fp32, e4m3};
     constexpr std::array masks{Mask::Kind::none, Mask::Kind::causal};
     Experiment& e = hand_.experiment();
@@ -138,7 +136,7 @@ class Anybody {
     e.problem.mask.kind = dice_.any(masks);
     e.problem.traced_row = -1;
     e.format = dice_.any(formats);
-    e.a.algorithm = dice_.any(algorithms);
+    e.a.algorithm = dice_.any(emulated_algorithms);
     e.a.block_k = dice_.between(1, 128);
   }
 

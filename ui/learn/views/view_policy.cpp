@@ -83,7 +83,7 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
 
 /// A step's rounding in a word; empty where the method has no such step.
 std::string rounding_of(const Experiment& e, const Method& m, Step step) {
-  if (!has_tiles(m.algorithm) && info(step).rescales) return "";
+  if (!has_step(m.algorithm, step)) return "";
   const Rounding& r = m.precision[step];
   return r == to_main ? name(e.format) : rounding_text(r);
 }
