@@ -278,7 +278,7 @@ BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
 }
 
 void run_bench(const BenchArguments& arguments, const Streams& streams) {
-  check_outputs({{"--json", arguments.json}});
+  check_outputs({{"--json", arguments.json}}, streams.files);
   const BenchReport r = bench(arguments, streams);
   if (arguments.json == "-") {
     streams.out << bench_json(r);

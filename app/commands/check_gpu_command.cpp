@@ -149,7 +149,7 @@ void declare(OptionList& c, CheckGpuArguments& x) {
 bool check_named_gpu(const CheckGpuArguments& x, const Streams& streams) {
   question_of(x);
   check_one_gpu(x.device);
-  check_outputs({{"--json", x.json}});
+  check_outputs({{"--json", x.json}}, streams.files);
   prepare_gpus(x.device, streams);
   return check_gpu(x, checked_gpu(x.device), streams);
 }
@@ -158,7 +158,7 @@ bool check_named_gpu(const CheckGpuArguments& x, const Streams& streams) {
 
 bool check_gpu(const CheckGpuArguments& x, const CheckedGpu& gpu, const Streams& streams) {
   const GpuCheckQuestion question = question_of(x);
-  check_outputs({{"--json", x.json}});
+  check_outputs({{"--json", x.json}}, streams.files);
   const GpuCheck check = answer(question, gpu, streams, x.json != "-");
   const auto json = [&] { return json_text(gpu_check_json(check, cuda_of_driver())); };
   write_outputs({{x.json, json}}, [&] { return gpu_check_sentence(check) + "\n"; }, streams.out);

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -227,6 +229,34 @@ std::string OptionList::typed() const {
   return text;
 }
 
+namespace {
+
+/// The files that are there among the text, its parts between commas, what stands behind a "=" in them, and each of these up to
+/// a format's ending: "a.npy,k_scale=b.npy[head]:3".
+std::vector<std::string> files_in(const std::string& text) {
+  std::vector<std::string> found{text}, files;
+  for (const std::string& part : split(text)) {
+    found.push_back(part.substr(part.find('=') + 1));  // the whole part without one
+    for (const std::string& ending : tensor_endings())
+      if (const std::size_t at = found.back().find(ending); at != part.npos)
+        found.push_back(found.back().substr(0, at + ending.size()));
+  }
+  std::error_code error;
+  for (const std::string& file : found)
+    if (std::filesystem::is_regular_file(file, error)) files.push_back(file);
+  return files;
+}
+
+}  // namespace
+
+std::vector<OutputPlace> OptionList::files() const {
+  std::vector<OutputPlace> all;
+  for (const CLI::Option* const option : app_->get_options())
+    for (const std::string& value : option->results())
+      for (const std::string& file : files_in(value)) all.push_back({option->get_name(), file});
+  return all;
+}
+
 OptionList& OptionList::session(ExperimentOptions& x, bool& is_strict) {
   group("Session");
   add("--session", x.session, "begin with the experiment of this session or packed session; the other options then change it");
@@ -272,19 +302,24 @@ void prepare_gpus(const std::string& device, const Streams& streams, const std::
 
 int thread_option(const std::string& typed) { return whole_number("--threads", typed, 0, 4096); }
 
-void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read) {
+void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named) {
   for (const OutputPlace& place : written)
     if (!place.file.empty() && place.file != "-") check_place(place.option, place.file);
+  check_apart(written, named);
+}
+
+void check_apart(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named) {
   check_distinct(written);
-  for (const OutputPlace& place : read) {
+  for (const OutputPlace& place : named) {
+    if (std::ranges::find(written, place.option, &OutputPlace::option) != written.end()) continue;
     std::vector<OutputPlace> all = written;
     all.push_back(place);
     check_distinct(all);
   }
 }
 
-void check_tables(const TableFiles& x) {
-  check_outputs({{"--csv", x.csv}, {"--json", x.json}});
+void check_tables(const TableFiles& x, const std::vector<OutputPlace>& named) {
+  check_outputs({{"--csv", x.csv}, {"--json", x.json}}, named);
   if (x.csv == "-" && x.json == "-") throw std::invalid_argument("--csv and --json are both -, expected one of them");
 }
 

@@ -37,6 +37,7 @@ struct Streams {
   std::ostream& warnings;            ///< failures that stop nothing
   std::ostream* terminal = nullptr;  ///< progress; null: nowhere
   std::string typed{};               ///< the command line of the same question, without its device and its outputs
+  std::vector<OutputPlace> files{};  ///< files that are there and that options name
 };
 
 /// The options of a command, each declared once: its name, the place of its text, its line in the help. A place of type Typed
@@ -101,6 +102,8 @@ class OptionList {
   bool was_given(const std::string& option) const;
   /// The typed options, as a shell reads them back, without the groups Device and Output.
   std::string typed() const;
+  /// The files that are there and that the typed options may name, each with its option.
+  std::vector<OutputPlace> files() const;
 
  private:
   OptionList& added(CLI::Option* option);
@@ -156,16 +159,18 @@ void prepare_gpus(const std::string& device, const Streams& streams, const std::
 /// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
 int thread_option(const std::string& typed);
 
-/// Before anything is computed: throws in a sentence where one of the files cannot be written ("" and "-" are none), where two
-/// are the same, or where one is also read.
-void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read = {});
+/// Throws std::invalid_argument with one sentence where two of the written files are the same ("" and "-" are none), or where
+/// another option names one of them.
+void check_apart(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named);
+/// Before anything is computed: the same, also where one of the files cannot be written.
+void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named);
 
 /// Places of a command's tables; "" nowhere, "-" standard output.
 struct TableFiles {
   std::string csv, json;
 };
 /// The same for these, of which one alone may be standard output.
-void check_tables(const TableFiles& files);
+void check_tables(const TableFiles& files, const std::vector<OutputPlace>& named);
 
 /// A text and its place, "" nowhere, "-" standard output; made where it is wanted.
 struct OutputText {

@@ -63,7 +63,7 @@ ExitCode parse_and_run(CLI::App& app, const std::vector<std::string>& arguments,
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   const bool has_command = !app.get_subcommands().empty();
   has_command ? check_before_command(app) : check_without_command(app, all);
-  const ExitCode code = run({out, err, chosen.was_given("--quiet") ? nullptr : terminal(), chosen.typed()});
+  const ExitCode code = run({out, err, chosen.was_given("--quiet") ? nullptr : terminal(), chosen.typed(), chosen.files()});
   if (has_command) check_written(out);
   return code;
 }

@@ -134,8 +134,7 @@ std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
 /// Reads a and b (rows x K) and c (rows), rounds them to the format, and writes one sum a row.
 void dot(const DotArguments& x, const Streams& streams) {
   const Asked q = asked(x);
-  check_outputs({{"--out", x.out}, {"--json", x.json}},
-                {{"--a", tensor_ref(x.a).file}, {"--b", tensor_ref(x.b).file}, {"--c", tensor_ref(x.c).file}});
+  check_outputs({{"--out", x.out}, {"--json", x.json}}, streams.files);
   const Operands o = operands(x, q);
   const std::vector<float> d = dot_products(q.rule, o);
   const auto nonfinite = static_cast<std::size_t>(std::ranges::count_if(d, [](float value) { return !std::isfinite(value); }));

@@ -58,11 +58,11 @@ Experiment base_of(const HeadsArguments& x) {
 
 /// The checked arguments.
 struct HeadsJob {
-  explicit HeadsJob(const HeadsArguments& x)
+  HeadsJob(const HeadsArguments& x, const Streams& streams)
       : top(whole_number("--top", x.top, std::size_t{0}, std::size_t{1} << 20)),
         options{.threads = thread_option(x.threads), .device = x.device} {
     check_device("--device", x.device);
-    check_tables(x);
+    check_tables(x, streams.files);
     base = base_of(x);
     files = std::make_unique<CallFiles>(base.problem.input.file);
     kept = std::make_unique<KeptHeads>(x.no_cache ? "" : default_point_cache());
@@ -100,7 +100,7 @@ std::vector<Row> rows_of(HeadsJob& job, const Streams& streams, Compute compute)
 
 void tell_heads(const HeadsArguments& x, const Streams& streams) {
   const ui::HeadMeasure& by = ui::head_measures[sorted_by(ui::head_measures, x.sort)];
-  HeadsJob job(x);
+  HeadsJob job(x, streams);
   std::vector<ui::HeadRow> rows = rows_of<ui::HeadRow>(job, streams, compute_heads);
   mark_unusual(rows);
   sort_worst_first(rows, by);
@@ -112,7 +112,7 @@ void tell_heads(const HeadsArguments& x, const Streams& streams) {
 
 void tell_kv(const KvArguments& x, const Streams& streams) {
   const std::size_t by = sorted_by(kv_storages, x.sort);
-  HeadsJob job(x);
+  HeadsJob job(x, streams);
   std::vector<KvRow> rows = rows_of<KvRow>(job, streams, compute_kv_heads);
   sort_worst_first(rows, by);
   write_outputs(

@@ -127,7 +127,7 @@ Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const 
 void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_device("--device", x.device);
-  check_tables(x);
+  check_tables(x, streams.files);
   const ScheduleLists lists = lists_of(x);
   Experiment e = experiment_of(x);
   const std::vector<Schedule> list = schedules(e, lists);

@@ -29,8 +29,7 @@ struct JudgeArguments : ExperimentOptions, GradientSpecs {
   bool unsaved = false;      ///< the files will be gone: the page names none
 };
 
-/// An option that names a file, which no output may replace: Q, K, V and O, without which there is no verdict, and gradients,
-/// each of which is judged; `check_places` names other files that are read.
+/// An option that names a file: Q, K, V and O, without which there is no verdict, and gradients, each of which is judged.
 struct FileOption {
   const char* option;
   std::string JudgeArguments::* file;
@@ -63,18 +62,6 @@ CallSources sources_of(const JudgeArguments& x) {
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) sources.scales[part] = scale_of_option(part, *x.scales[part]);
   return sources;
-}
-
-/// Before anything is read: could the files be written at all, and is none of them read?
-void check_places(const JudgeArguments& x) {
-  std::vector<OutputPlace> read{{"--input", x.input}};
-  for (const std::span<const FileOption> options : {std::span<const FileOption>(tensor_options), {gradient_options}})
-    for (const FileOption& o : options) read.push_back({o.option, x.*o.file});
-  for (const auto& [key, numbers] : head_number_texts(x.typed)) read.push_back({"--" + key, tensor_ref(numbers).file});
-  for (std::size_t part = 0; part < x.scales.size(); ++part)
-    if (x.scales[part]) read.push_back({scale_options[part], file_of_part(scale_spec(*x.scales[part]), part)});
-  for (const PackedPart part : packed_tensors) read.push_back({option_of(part), tensor_ref(x.packed[part]).file});
-  check_outputs({{"--report", x.report}, {"--json", x.json}}, read);
 }
 
 JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
@@ -186,7 +173,7 @@ bool is_unexplained(const CallJudgement& call) {
 bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   const CallSources sources = sources_of(x);
-  check_places(x);
+  check_outputs({{"--report", x.report}, {"--json", x.json}}, streams.files);
   const JudgedFiles files(sources);
   const std::optional<GradientFiles> given = gradient_files(x, files);
   const std::optional<RowNumbers> given_lse = open_lse(x.lse, sources.input, files.files());

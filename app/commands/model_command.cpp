@@ -45,18 +45,16 @@ ModelPart part_of(const std::string& text) {
 }
 
 /// Before anything is read or computed.
-void check_places(const ModelArguments& x) {
+void check_places(const ModelArguments& x, const Streams& streams) {
   if (!x.save.empty()) check_directory_place("--save", x.save);
   std::vector<OutputPlace> all{{"--json", x.json}};
   if (!x.save.empty())
     for (const char* const name : saved_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
   if (x.tokens.empty() == x.text.empty())
     throw std::invalid_argument("expected one of --tokens FILE and --text FILE, whose tokens the model reads");
-  const bool is_shipped = std::ranges::find(shipped_text_names, x.text) != shipped_text_names.end();
-  check_outputs({{"--json", x.json}, {"--capture", x.capture}},
-                {{"--tokens", tensor_ref(x.tokens).file}, {"--text", is_shipped ? "" : x.text}, {"--against", x.against}});
+  check_outputs({{"--json", x.json}, {"--capture", x.capture}}, {});
   if (!x.capture.empty()) all.push_back({"--capture", x.capture});
-  check_distinct(all);
+  check_apart(all, streams.files);
 }
 
 /// The question, still without its model.
@@ -174,7 +172,7 @@ ModelAnswer answer_of(const ModelQuestion& q, const Streams& streams, int thread
 
 void tell_model(const ModelArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
-  check_places(x);
+  check_places(x, streams);
   ModelQuestion q = question_of(x);
   const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;

@@ -83,16 +83,16 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
 }
 
 /// Before anything is computed: could the files be written at all?
-void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, bool backward) {
+void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, bool backward, const Streams& streams) {
   for (const FieldFile& f : fields) check_place("--save-field", f.file);
   if (!x.save.empty()) check_directory_place("--save", x.save);
-  check_outputs({{"--json", x.json}});
+  check_outputs({{"--json", x.json}}, {});
   std::vector<OutputPlace> all{{"--json", x.json}};
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
   const auto add = [&](const char* name) { all.push_back({"--save", (std::filesystem::path(x.save) / name).string()}); };
   if (!x.save.empty()) std::ranges::for_each(matrix_files, add), std::ranges::for_each(saved_lse_files, add);
   if (!x.save.empty() && backward) std::ranges::for_each(saved_gradient_files, add);
-  check_distinct(all);
+  check_apart(all, streams.files);
 }
 
 struct Answer {
@@ -133,7 +133,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   if (changed.empty()) changed = changed_since(x.json, experiment);
   tell_changed(changed, x.strict, streams);
   const std::vector<FieldFile> fields = field_files(x);
-  check_places(x, fields, experiment.backward.on);
+  check_places(x, fields, experiment.backward.on, streams);
   std::vector<LoadCode*> codes{attention_code};
   if (has_hardware(experiment)) codes.push_back(hardware_code(experiment.format));
   prepare_gpus(x.device, streams, codes);

@@ -293,23 +293,23 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
 }
 
 /// Before anything is computed: could the files be written at all?
-void check_places(const SweepArguments& x) {
+void check_places(const SweepArguments& x, const Streams& streams) {
   std::vector<OutputPlace> all{{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}};
-  check_outputs(all);
+  check_outputs(all, {});
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   if (!x.out.empty()) {
     check_directory_place("--out", x.out);
     for (const char* const file : {sweep_file, points_file}) all.push_back({"--out", (fs::path(x.out) / file).string()});
   }
-  check_distinct(all);
+  check_apart(all, streams.files);
 }
 
 /// Computes what is not known yet and writes what was asked for. Points finished before a signal are kept: the same command
 /// continues there.
 void run_sweep(const SweepArguments& x, const Streams& streams) {
   spread_of(x), typed_style(x.style);
-  check_places(x);
+  check_places(x, streams);
   if (!x.merge.empty()) return write(x, merged(x.merge), streams.out);
   Ranks ranks;
   if (const std::optional<Answered> answered = computed(x, streams, ranks)) write(x, *answered, streams.out);

@@ -150,7 +150,7 @@ struct Task {
 /// Could the files be written at all?
 void check_places(const TrainArguments& x, const Task& task) {
   std::vector<OutputPlace> all{{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}};
-  check_outputs(all);
+  check_outputs(all, {});  // --resume may name the file of --checkpoint
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   for (const QkvFile& q : task.qkv) all.push_back({"--save-qkv", q.file});
   check_distinct(all);

@@ -147,7 +147,8 @@ std::vector<int> read_tokens(const std::string& path, int limit) {
   constexpr std::uint64_t most_tokens = 1 << 20;
   constexpr std::array<std::string_view, 3> usual{"tokens", "input_ids", "token_ids"};
   const NamedTensor found = open_tensor(ref_of_option("--tokens", path), usual);
-  const StoredTensor& t = found.tensor;
+  StoredTensor t = found.tensor;
+  while (t.shape.size() > 1 && t.shape.front() == 1) t.shape.erase(t.shape.begin());  // a batch of one, as capture() writes it
   const bool is_whole = t.type == ElementType::I32 || t.type == ElementType::I64;
   if (!is_whole || t.shape.size() != 1 || t.shape[0] > most_tokens)
     throw std::runtime_error(t.label + " has " + std::string(type_name(t.type)) + " of shape " + shape_text(t.shape) +

@@ -165,6 +165,28 @@ TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
   expect_refused({"run", "--n", "8", "--json", "/dev/full"}, 1, "/dev/full: cannot be written");
 }
 
+/// No output replaces a file that another option names, however it names it.
+TEST(CommandLine, InputsAreKept) {
+  const TemporaryDirectory scratch;
+  const std::string bytes = npy(npy_header("<f4", "(4, 2)"), raw(std::vector<float>(8, 0.5F)));
+  const std::string q = scratch.write("q.npy", bytes), k = scratch.write("k.npy", bytes), v = scratch.write("v.npy", bytes),
+                    s = scratch.write("s.npy", npy(npy_header("<f4", "(1,)"), raw(std::vector<float>{1})));
+  const auto keeps = [&](const std::vector<std::string>& command, const std::string& sentence) {
+    expect_refused(command, 2, sentence);
+    EXPECT_EQ(scratch.count(), 4) << sentence;
+    EXPECT_EQ(bytes_of_file(q), bytes) << sentence;
+  };
+  const std::string qkv = q + "," + k + "," + v;
+  keeps({"run", "--input", qkv, "--json", q}, "--input " + q + ": --json writes this file, too, expected another");
+  keeps({"run", "--input", qkv + ",k_scale=" + s + ":0", "--json", s}, "--json writes this file, too");
+  keeps({"run", "--input", qkv, "--save", scratch / "."}, "--save writes this file, too");
+  keeps({"run", "--input", qkv, "--scale-k", s + "[head]", "--json", scratch / "./s.npy"}, "--json writes this file, too");
+  keeps({"run", "--input", qkv, "--do", q, "--save-field", "a_error=" + q}, "writes this file, too");
+  keeps({"heads", qkv, "--csv", q}, "--csv writes this file, too");
+  keeps({"sweep", "--input", qkv, "--vary", "block_k=2,4", "--latex", v}, "--latex writes this file, too");
+  keeps({"dot", "h100", "--format", "fp16", "--a", q, "--b", k, "--out", q}, "--out writes this file, too");
+}
+
 TEST(CommandLine, ASessionComesAlone) {
   expect_refused({"nothing.json", "run"}, 2, "'nothing.json'");
 #ifndef ATTOSCOPE_GUI

@@ -310,7 +310,7 @@ class Texts(Model):
     def test_tokens_lie_in_any_file_of_tensors(self):
         model, folder = TinyModel("llama", 1), pathlib.Path(self.made_folder())
         header = json.dumps({"mask": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
-                             "input_ids": {"dtype": "I64", "shape": [len(TOKENS)], "data_offsets": [1, 1 + 8 * len(TOKENS)]}}).encode()
+                             "input_ids": {"dtype": "I64", "shape": [1, len(TOKENS)], "data_offsets": [1, 1 + 8 * len(TOKENS)]}}).encode()
         (folder / "t.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\1" + struct.pack(f"<{len(TOKENS)}q", *TOKENS))
         expected = self.run_model(model)[0]
         for name in "t.safetensors", "t.safetensors:input_ids":

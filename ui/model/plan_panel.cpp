@@ -27,7 +27,9 @@ constexpr EnumArray<ModelText, Choice> model_texts{{
     {"chronicle", "The text that trainings learn: the chronicle of an invented country."},
     {"licence", "The licence of this program, ordinary English."},
     {"own", "A text that is typed below."},
-    {"file", "A UTF-8 text, cut by the checkpoint's own tokenizer, or tokens in a .npy: whole numbers [n]."},
+    {"file",
+     "A UTF-8 text, cut by the checkpoint's own tokenizer, or tokens in a file of tensors (.npy, .safetensors, .pt): whole "
+     "numbers [n]."},
 }};
 constexpr std::array<Choice, around_preset_names.size()> presets{{
     {"exact", "Everything around attention in double, rounded nowhere: what moves comes from attention alone."},

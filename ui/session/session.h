@@ -153,7 +153,7 @@ struct TrainLook {
 };
 
 /// The text that a language model reads. chronicle: the one that trainings learn; licence: that of this program; typed: the
-/// plan's own; file: of a file, also tokens in a .npy.
+/// plan's own; file: of a file, also tokens in a file of tensors.
 enum class ModelText : std::uint8_t { chronicle, licence, typed, file };
 inline constexpr EnumArray<ModelText> model_text_names{"chronicle", "licence", "typed", "file"};
 
