@@ -205,7 +205,7 @@ CASE(format, named_formats) {
   std::vector<Hand::Control> buttons;
   for (const NamedFormat& f : attoscope::named_formats)
     buttons.push_back({editor + "format/" + std::string(f.name), becomes(f.format)});
-  std::ranges::rotate(buttons, buttons.begin() + 1);  // bf16, which is chosen at first, comes last
+  std::rotate(buttons.begin(), buttons.begin() + 1, buttons.end());  // bf16, which is chosen at first, comes last
   hand.each(buttons);
 }
 
