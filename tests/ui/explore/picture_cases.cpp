@@ -375,6 +375,7 @@ CASE(steady, a_verdict_moves_nothing) {
   const auto before = places();
   const auto stands = [&](const std::string& what) {
     hand.frames(3);
+    hand.await(what + ", and the strip is drawn", [&] { return hand.exists(plot); });  // b's row is followed beside the window
     hand.check(places() == before, what + ": strip, picture and table stay");
   };
   Result r = compute(s.experiment);
