@@ -41,7 +41,7 @@ class Tokenizer {
 /// sentence, also where it is of another kind, with --tokens as the way out.
 Tokenizer read_tokenizer(const std::string& checkpoint);
 
-/// Whole numbers [n] or [1, n] of FILE or FILE:TENSOR, int32 or int64; the first `limit` of them, 0: all. Throws
+/// Whole numbers [n] or [1, n] of FILE or FILE:TENSOR, of any type; the first `limit` of them, 0: all. Throws
 /// std::runtime_error with one sentence.
 std::vector<int> read_tokens(const std::string& path, int limit);
 

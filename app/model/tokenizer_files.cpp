@@ -1,6 +1,7 @@
 // Tokenizers of checkpoints: tokenizer.json of Hugging Face, and the lists of a .gguf; and tokens in files.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -146,20 +147,18 @@ std::optional<std::string> shipped_text(std::string_view name) {
 std::vector<int> read_tokens(const std::string& path, int limit) {
   constexpr std::uint64_t most_tokens = 1 << 20;
   constexpr std::array<std::string_view, 3> usual{"tokens", "input_ids", "token_ids"};
-  const NamedTensor found = open_tensor(ref_of_option("--tokens", path), usual);
+  const NamedTensor found = numeric(open_tensor(ref_of_option("--tokens", path), usual));  // floats, too: of `--capture`
   StoredTensor t = found.tensor;
-  while (t.shape.size() > 1 && t.shape.front() == 1) t.shape.erase(t.shape.begin());  // a batch of one, as capture() writes it
-  const bool is_whole = t.type == ElementType::I32 || t.type == ElementType::I64;
-  if (!is_whole || t.shape.size() != 1 || t.shape[0] > most_tokens)
-    throw std::runtime_error(t.label + " has " + std::string(type_name(t.type)) + " of shape " + shape_text(t.shape) +
-                             ", expected I32 or I64 of shape [n], at most " + std::to_string(most_tokens) + " tokens");
+  while (t.shape.size() > 1 && t.shape.front() == 1) t.shape.erase(t.shape.begin());  // a batch of one
+  if (t.shape.size() != 1 || t.shape[0] > most_tokens)
+    refuse_shape(t, "[n], at most " + std::to_string(most_tokens) + " tokens");
   const auto count =
       static_cast<int>(limit > 0 ? std::min<std::uint64_t>(t.shape[0], static_cast<std::uint64_t>(limit)) : t.shape[0]);
   std::vector<int> tokens;
   for (const double x : read_flat(*found.file, t, 0, count)) {
-    if (!(x >= 0 && x <= std::numeric_limits<int>::max()))
+    if (!(x >= 0 && x <= std::numeric_limits<int>::max() && x == std::floor(x)))
       throw std::runtime_error(t.label + " has token " + shortest(x) + " at place " + std::to_string(tokens.size()) +
-                               ", expected a place in the vocabulary");
+                               ", expected a whole number, a place in the vocabulary");
     tokens.push_back(static_cast<int>(x));
   }
   return tokens;

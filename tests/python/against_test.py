@@ -58,6 +58,15 @@ class Against(Case):
 
 class OwnRuns(Against):
     """Runs of this program, with a step changed."""
+    def test_a_run_holds_its_tokens(self):
+        checkpoint = self.checkpoint("llama")[1]
+        file = self.captured(checkpoint, TOKENS[:40], "hf_bf16")
+        done = subprocess.run([program.program(), "model", checkpoint, "--tokens", file, "--against", file, "--json", "-"],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_clean(json.loads(done.stdout), "hf_bf16")
+        self.assertEqual(json.loads(done.stdout), self.against(checkpoint, TOKENS[:40], file))
+
 
     def test_correct_runs_of_every_layout(self):
         for seed, kind in enumerate(KINDS):

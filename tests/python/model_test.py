@@ -309,13 +309,13 @@ class Texts(Model):
 
     def test_tokens_lie_in_any_file_of_tensors(self):
         model, folder = TinyModel("llama", 1), pathlib.Path(self.made_folder())
-        header = json.dumps({"mask": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
-                             "input_ids": {"dtype": "I64", "shape": [1, len(TOKENS)], "data_offsets": [1, 1 + 8 * len(TOKENS)]}}).encode()
-        (folder / "t.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\1" + struct.pack(f"<{len(TOKENS)}q", *TOKENS))
+        header = json.dumps({"weights": {"dtype": "F16", "shape": [2], "data_offsets": [0, 4]},
+                             "input_ids": {"dtype": "I64", "shape": [1, len(TOKENS)], "data_offsets": [4, 4 + 8 * len(TOKENS)]}}).encode()
+        (folder / "t.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<2e", 1, 1.5) + struct.pack(f"<{len(TOKENS)}q", *TOKENS))
         expected = self.run_model(model)[0]
         for name in "t.safetensors", "t.safetensors:input_ids":
             self.assertEqual(self.run_model(model, read=["--tokens", str(folder / name)])[0], expected)
-        self.assertIn("U8 of shape [1], expected I32 or I64", self.run_model(model, code=1, read=["--tokens", str(folder / "t.safetensors:mask")])[1])
+        self.assertIn("token 1.5 at place 1, expected a whole number", self.run_model(model, code=1, read=["--tokens", str(folder / "t.safetensors:weights")])[1])
 
     def assert_same_tokens(self, checkpoint, text, expected):
         of_text, _, of_text_files = self.run_model(checkpoint, tokens=text)
