@@ -302,19 +302,18 @@ void prepare_gpus(const std::string& device, const Streams& streams, const std::
 
 int thread_option(const std::string& typed) { return whole_number("--threads", typed, 0, 4096); }
 
-void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named) {
+void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
+                   const std::vector<OutputPlace>& others) {
   for (const OutputPlace& place : written)
     if (!place.file.empty() && place.file != "-") check_place(place.option, place.file);
-  check_apart(written, named);
-}
-
-void check_apart(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named) {
-  check_distinct(written);
+  std::vector<OutputPlace> all = written;
+  all.insert(all.end(), others.begin(), others.end());
+  check_distinct(all);
   for (const OutputPlace& place : named) {
-    if (std::ranges::find(written, place.option, &OutputPlace::option) != written.end()) continue;
-    std::vector<OutputPlace> all = written;
-    all.push_back(place);
-    check_distinct(all);
+    if (std::ranges::find(all, place.option, &OutputPlace::option) != all.end()) continue;
+    std::vector<OutputPlace> with_it = all;
+    with_it.push_back(place);
+    check_distinct(with_it);
   }
 }
 

@@ -159,11 +159,11 @@ void prepare_gpus(const std::string& device, const Streams& streams, const std::
 /// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
 int thread_option(const std::string& typed);
 
-/// Throws std::invalid_argument with one sentence where two of the written files are the same ("" and "-" are none), or where
-/// another option names one of them.
-void check_apart(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named);
-/// Before anything is computed: the same, also where one of the files cannot be written.
-void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named);
+/// Before anything is computed: throws in a sentence where one of the files cannot be written ("" and "-" are none), where two
+/// are the same, or where one is a file that another option names (`Streams::files`). `others` are written as well, and their
+/// folders checked elsewhere.
+void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
+                   const std::vector<OutputPlace>& others = {});
 
 /// Places of a command's tables; "" nowhere, "-" standard output.
 struct TableFiles {

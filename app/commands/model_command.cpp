@@ -47,14 +47,12 @@ ModelPart part_of(const std::string& text) {
 /// Before anything is read or computed.
 void check_places(const ModelArguments& x, const Streams& streams) {
   if (!x.save.empty()) check_directory_place("--save", x.save);
-  std::vector<OutputPlace> all{{"--json", x.json}};
+  std::vector<OutputPlace> saved;
   if (!x.save.empty())
-    for (const char* const name : saved_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
+    for (const char* const name : saved_files) saved.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
   if (x.tokens.empty() == x.text.empty())
     throw std::invalid_argument("expected one of --tokens FILE and --text FILE, whose tokens the model reads");
-  check_outputs({{"--json", x.json}, {"--capture", x.capture}}, {});
-  if (!x.capture.empty()) all.push_back({"--capture", x.capture});
-  check_apart(all, streams.files);
+  check_outputs({{"--json", x.json}, {"--capture", x.capture}}, streams.files, saved);
 }
 
 /// The question, still without its model.
@@ -202,7 +200,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
 void declare(OptionList& c, ModelArguments& x) {
   c.add("checkpoint", x.checkpoint, std::string(checkpoint_specs)).required();
   c.group("Tokens");
-  c.add("--tokens", x.tokens, "whole numbers [n], int32 or int64; nothing is put in front: " + tensor_specs());
+  c.add("--tokens", x.tokens, "whole numbers [n]; nothing is put in front: " + tensor_specs());
   c.add("--text", x.text,
         listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
   c.add("--limit", x.limit, "only so many of them; 0 is all");

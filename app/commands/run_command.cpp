@@ -86,13 +86,12 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
 void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, bool backward, const Streams& streams) {
   for (const FieldFile& f : fields) check_place("--save-field", f.file);
   if (!x.save.empty()) check_directory_place("--save", x.save);
-  check_outputs({{"--json", x.json}}, {});
-  std::vector<OutputPlace> all{{"--json", x.json}};
+  std::vector<OutputPlace> all;
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
   const auto add = [&](const char* name) { all.push_back({"--save", (std::filesystem::path(x.save) / name).string()}); };
   if (!x.save.empty()) std::ranges::for_each(matrix_files, add), std::ranges::for_each(saved_lse_files, add);
   if (!x.save.empty() && backward) std::ranges::for_each(saved_gradient_files, add);
-  check_apart(all, streams.files);
+  check_outputs({{"--json", x.json}}, streams.files, all);
 }
 
 struct Answer {

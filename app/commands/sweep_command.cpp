@@ -294,15 +294,14 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
 
 /// Before anything is computed: could the files be written at all?
 void check_places(const SweepArguments& x, const Streams& streams) {
-  std::vector<OutputPlace> all{{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}};
-  check_outputs(all, {});
+  std::vector<OutputPlace> all;
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   if (!x.out.empty()) {
     check_directory_place("--out", x.out);
     for (const char* const file : {sweep_file, points_file}) all.push_back({"--out", (fs::path(x.out) / file).string()});
   }
-  check_apart(all, streams.files);
+  check_outputs({{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}}, streams.files, all);
 }
 
 /// Computes what is not known yet and writes what was asked for. Points finished before a signal are kept: the same command

@@ -147,13 +147,13 @@ struct Task {
   int until = 0, threads = 0;
 };
 
-/// Could the files be written at all?
-void check_places(const TrainArguments& x, const Task& task) {
-  std::vector<OutputPlace> all{{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}};
-  check_outputs(all, {});  // --resume may name the file of --checkpoint
-  for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
-  for (const QkvFile& q : task.qkv) all.push_back({"--save-qkv", q.file});
-  check_distinct(all);
+/// Could the files be written at all, and replace none but the checkpoint that is resumed?
+void check_places(const TrainArguments& x, const Task& task, const Streams& streams) {
+  std::vector<OutputPlace> others, named = streams.files;
+  std::erase_if(named, [](const OutputPlace& place) { return place.option == "--resume"; });
+  for (const std::string& file : bundle_files(x.figure)) others.push_back({"--figure", file});
+  for (const QkvFile& q : task.qkv) others.push_back({"--save-qkv", q.file});
+  check_outputs({{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}}, named, others);
   if (x.checkpoint == "-") refuse("--checkpoint", x.checkpoint, "a file");
   if (x.json == "-" && x.csv == "-") refuse("--csv", x.csv, "a file, since --json goes to standard output");
   if (!x.save.empty()) check_directory_place("--save", x.save);
@@ -162,7 +162,7 @@ void check_places(const TrainArguments& x, const Task& task) {
   for (const QkvFile& q : task.qkv) check_place("--save-qkv", q.file);
 }
 
-Task task_of(const TrainArguments& x) {
+Task task_of(const TrainArguments& x, const Streams& streams) {
   Task task;
   task.threads = thread_option(x.threads);
   check_device("--device", x.device);
@@ -173,7 +173,7 @@ Task task_of(const TrainArguments& x) {
   if (x.until)
     task.until = whole_number("--until", *x.until, task.resumed ? task.resumed->record.step : 0, task.plan.recipe.steps);
   for (const std::string& text : x.save_qkv) task.qkv.push_back(qkv_file(text, task.plan));
-  check_places(x, task);
+  check_places(x, task, streams);
   const std::string file = x.text.value_or(task.plan.text.file);
   task.plan.text = earlier != nullptr ? read_same_text(earlier->text, file) : read_text(file);
   return task;
@@ -426,7 +426,7 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
 
 void train(const TrainArguments& x, const Streams& streams, const MakeDevice& make) {
   const int seeds = seed_count(x);
-  Task task = task_of(x);
+  Task task = task_of(x, streams);
   if (seeds > 0) return train_seeds(x, {task.plan, seeds, task.until, task.threads}, streams);
   const Interrupts interrupts;  // before there are threads
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);

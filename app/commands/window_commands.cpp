@@ -158,7 +158,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   [[maybe_unused]] const auto [width, height] = parse_size(x.size);
   if (x.device) check_device("--device", *x.device);
 #ifdef ATTOSCOPE_GUI
-  check_place("--out", x.out);
+  check_outputs({{"--out", x.out}}, streams.files);
   std::vector<std::string> remarks;
   ui::Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;

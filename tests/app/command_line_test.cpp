@@ -184,6 +184,10 @@ TEST(CommandLine, InputsAreKept) {
   keeps({"run", "--input", qkv, "--do", q, "--save-field", "a_error=" + q}, "writes this file, too");
   keeps({"heads", qkv, "--csv", q}, "--csv writes this file, too");
   keeps({"sweep", "--input", qkv, "--vary", "block_k=2,4", "--latex", v}, "--latex writes this file, too");
+  keeps({"train", "--text", q, "--csv", q}, "--csv writes this file, too");
+#ifdef ATTOSCOPE_GUI
+  keeps({"render", q, "--out", q}, "--out writes this file, too");
+#endif
   keeps({"dot", "h100", "--format", "fp16", "--a", q, "--b", k, "--out", q}, "--out writes this file, too");
 }
 
