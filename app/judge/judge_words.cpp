@@ -8,6 +8,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
 #include "kernels/experiment/text.h"
+#include "kernels/judge/margins.h"
 
 namespace attoscope::app {
 namespace {
@@ -261,7 +262,7 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
       "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), and "
       "by half a unit in the last place of O's format.",
       fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
-                  call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
+                  call.detail.tolerance.whole, call.detail.tolerance.whole / margins.whole)};
   steps.insert(steps.end(), question.numbers.found().begin(), question.numbers.found().end());
   return steps;
 }

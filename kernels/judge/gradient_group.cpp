@@ -12,8 +12,6 @@
 namespace attoscope {
 namespace {
 
-constexpr double gradient_margin = 2, gradient_whole = 1.25;
-
 /// dO rounded to D, as the kernel loads it.
 std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const std::shared_ptr<const std::vector<double>>& x) {
   std::vector<double> y = *x;
@@ -60,19 +58,21 @@ void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error,
   }
   const double whole = std::sqrt(sum / std::max<double>(1, static_cast<double>(golden.values.size())));
   found.whole = std::max(found.whole, whole), found.rms = found.whole;
-  bounds.whole = std::max(bounds.whole, gradient_whole * whole);
+  bounds.whole = std::max(bounds.whole, margins.whole * whole);
 }
 
 GradientBounds first_bounds(int rows) {
-  return {std::vector<double>(at(rows), 1), std::vector<double>(at(rows), 1), gradient_whole};
+  return {std::vector<double>(at(rows), 1), std::vector<double>(at(rows), 1), margins.whole};
 }
 
 /// A row gets its own bound, or that of nine of ten rows if it is larger, with its margin.
 void settle(GradientBounds& b) {
-  for (std::vector<double>* part : {&b.factor, &b.row}) {
-    const double usual = usual_of(*part);
-    for (double& x : *part) x = gradient_margin * std::max(x, usual);
-  }
+  const auto widen = [](std::vector<double>& bounds, double margin) {
+    const double usual = usual_of(bounds);
+    for (double& x : bounds) x = margin * std::max(x, usual);
+  };
+  widen(b.factor, margins.element);
+  widen(b.row, margins.row);
 }
 
 constexpr int most_samples = 8, most_blocks = 64, smallest_block = 16;
@@ -307,7 +307,7 @@ TensorJudgement GradientGroup::judged_sink() const {
   for (int h = 0; h < heads(); ++h) {
     const SinkGradient expected = sink(h);
     const double got = (*given_.dsink)[at(h)], off = std::abs(got - expected.value);
-    const double allowed = 4 * gradient_margin * expected.error + ulp(given_.format, expected.value) / 2;
+    const double allowed = 4 * margins.element * expected.error + ulp(given_.format, expected.value) / 2;
     const double ratio = std::isfinite(got) ? off / allowed : infinity;
     ++worst.found.elements;
     worst.found.rounded = worst.found.rounded && ratio <= 1, worst.found.suspects += !(ratio <= 1);

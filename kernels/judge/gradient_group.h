@@ -8,6 +8,7 @@
 
 #include "kernels/experiment/gradients.h"
 #include "kernels/judge/gradient_judge.h"
+#include "kernels/judge/margins.h"
 
 namespace attoscope {
 
@@ -47,7 +48,7 @@ struct GroupGradients {
 /// Bounds of a tensor's rows in units of the expected error.
 struct GradientBounds {
   std::vector<double> factor, row;  ///< 2 kappa; the largest root mean square over a row
-  double whole = 1.25;
+  double whole = margins.whole;
 };
 
 /// A variant of a head's gradient: changes the right one.

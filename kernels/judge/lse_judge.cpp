@@ -6,14 +6,13 @@
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/judge/margins.h"
 #include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
-
-constexpr double lse_margin = 2;
 
 /// The Euclidean norms of rows of d numbers.
 std::vector<double> row_lengths(const std::vector<double>& x, int d) {
@@ -163,7 +162,7 @@ class LseJudge {
     j.wrong.resize(count), j.errors.resize(count), j.shares.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const double x = given_.values[i], golden = form.rows.lse[i], error = std::abs(x - golden * unit);
-      double ratio = error / lse_tolerance(lse_margin * j.kappa * form.rows.error[i], unit, given_.stored, x);
+      double ratio = error / lse_tolerance(margins.element * j.kappa * form.rows.error[i], unit, given_.stored, x);
       if (!std::isfinite(golden))  // without keys either infinity; where the scores are not finite anything that is not
         ratio = (golden < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : infinity;
       else if (!std::isfinite(x))

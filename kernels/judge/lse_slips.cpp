@@ -5,6 +5,7 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/lse_judge.h"
+#include "kernels/judge/margins.h"
 #include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
@@ -76,8 +77,8 @@ class LseSlips {
     bool elsewhere = false;
     for (std::size_t i = 0; i < expected.size() && ratio <= 1; ++i) {
       const double x = given_.values[i];
-      const double off =
-          std::abs(x - expected[i]) / lse_tolerance(2 * judged_.kappa * error[i], unit_of(LseBase::two), given_.stored, x);
+      const double off = std::abs(x - expected[i]) /
+                         lse_tolerance(margins.element * judged_.kappa * error[i], unit_of(LseBase::two), given_.stored, x);
       if (judged_.wrong[i]) ratio = std::max(ratio, std::isfinite(off) ? off : infinity);
       elsewhere |= !judged_.wrong[i] && !(off <= 1) && std::isfinite(right_.lse[i]);
     }

@@ -6,14 +6,13 @@
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/judge/margins.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
-
-constexpr double element_margin = 2, row_margin = 2, whole_margin = 1.25;
 
 /// A row of each 64th part of the rows, at places that steps of the golden ratio spread; every row where there are 64 at most.
 std::vector<int> spread_rows(std::int64_t n) {
@@ -206,11 +205,11 @@ class RivalRuns {
     for (std::size_t i = 0; i < over.size(); ++i) over[i] /= found_.at_first_sight[i];
     const double usual = usual_of(with_numbers(over)), usual_row = usual_of(with_numbers(row_));
     for (std::size_t i = 0; i < over.size(); ++i) {
-      found_.factor.push_back(element_margin * std::max(over[i], usual) * found_.at_first_sight[i]);
-      found_.row.push_back(row_margin * std::max(row_[i], usual_row));
+      found_.factor.push_back(margins.element * std::max(over[i], usual) * found_.at_first_sight[i]);
+      found_.row.push_back(margins.row * std::max(row_[i], usual_row));
     }
-    found_.whole = whole_margin;
-    for (const RivalError& r : found_.family) found_.whole = std::max(found_.whole, whole_margin * r.whole);
+    found_.whole = margins.whole;
+    for (const RivalError& r : found_.family) found_.whole = std::max(found_.whole, margins.whole * r.whole);
   }
 
   const Problem& problem_;
