@@ -61,9 +61,7 @@ void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error,
   bounds.whole = std::max(bounds.whole, margins.whole * whole);
 }
 
-GradientBounds first_bounds(int rows) {
-  return {std::vector<double>(at(rows), 1), std::vector<double>(at(rows), 1), margins.whole};
-}
+GradientBounds first_bounds(int rows) { return {std::vector<double>(at(rows), 1), std::vector<double>(at(rows), 1)}; }
 
 /// A row gets its own bound, or that of nine of ten rows if it is larger, with its margin.
 void settle(GradientBounds& b) {

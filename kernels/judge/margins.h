@@ -3,8 +3,8 @@
 
 namespace attoscope {
 
-/// Margins of everything that is judged: outputs, gradients and log-sum-exps. The sentences of verdicts, lesson 11 and
-/// README.md say "twice" for the first two.
+/// Margins of everything that is judged: outputs, gradients and log-sum-exps. Sentences of the window, of verdicts and of
+/// lesson 11 say "twice" for the first two.
 struct Margins {
   double element = 2;   ///< of the error of an element
   double row = 2;       ///< of the root mean square over a row
