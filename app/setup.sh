@@ -21,7 +21,7 @@ test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libboo
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 
-# stage NAME: says what begins; .ci/run says at its end how many seconds each took.
+# stage NAME: prints the stage that begins; .ci/run prints the seconds of each at its end.
 stage() {
   say "${1^}"
   [[ -z ${ATTOSCOPE_STAGES:-} ]] || echo "$EPOCHSECONDS $1" >>"$ATTOSCOPE_STAGES"
@@ -44,7 +44,7 @@ as_root() {
 install_missing() {
   local missing
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "This is neither Debian nor Ubuntu, so nothing is installed; the build needs what these packages hold: $*."
+    say "This is neither Debian nor Ubuntu, so nothing is installed; the build needs the files of these packages: $*."
     return
   fi
   mapfile -t missing < <(missing_packages "$@")
@@ -61,7 +61,7 @@ expected_build() {
   [[ -f $1/build.ninja && ! -f $1/.ninja_log ]] || return 0
   local steps each=18  # tenths of a second for a step on one core
   steps=$(ninja -C "$1" -t commands "$2" | wc -l)
-  echo "$steps steps to build: about $((steps * each / 10 / $(nproc) / 60 + 1)) min, less where the compiler's cache knows them."
+  echo "$steps steps to build: about $((steps * each / 10 / $(nproc) / 60 + 1)) min, less with hits of the compiler's cache."
 }
 
 # configure DIRECTORY CMAKE_OPTION...: runs CMake and reports on GPU kernels. A configured directory keeps its generator. An
@@ -94,7 +94,7 @@ build_in() {
   "${build_command[@]}"
 }
 
-# clang_options: CMake's options for clang, if it is there: quicker than GCC without optimization, and its sanitizers look for more.
+# clang_options: CMake's options for clang, if installed: quicker than GCC without optimization, and its sanitizers check more.
 clang_options() { ! command -v clang++ >/dev/null || echo -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++; }
 
 # Succeeds if this process's group is in the foreground of the terminal.
@@ -103,7 +103,7 @@ in_foreground() {
   read -r _ _ _ _ group _ _ terminal_group _ <"/proc/$$/stat" && [[ -t 0 && -t 1 && $group == "$terminal_group" ]]
 }
 
-# logged LOG COMMAND...: also writes the output to LOG. The command still sees a terminal, so that ninja uses one line.
+# logged LOG COMMAND...: also writes the output to LOG. The command still sees a terminal, so ninja uses one line.
 logged() {
   local log=$1
   shift
@@ -131,7 +131,7 @@ without_gpu() {
     "${build_command[@]}" && return
   fi
   rm "$directory/gpu_failed"
-  say "Without GPU kernels it does not build either, so that they will be tried again."
+  say "Without GPU kernels it does not build either; they will be tried again."
   return 1
 }
 
@@ -144,7 +144,7 @@ build_for_users() {
     prepare_build "$directory" "$target"
     [[ -f $directory/gpu_attempt ]] || { "${build_command[@]}"; return; }
     logged "$log" "${build_command[@]}" || status=$?
-    # above 128: ended by a signal, such as Ctrl-C's
+    # above 128: ended by a signal, such as Ctrl-C
     [[ $status -gt 0 && $status -le 128 ]] || return "$status"
     ! grep -q 'interrupted by user' <(tail -n 5 "$log") || return "$status"
   else

@@ -1,4 +1,4 @@
-/// The backward pass of an experiment, from rounded inputs to deviations. Included by compute.cpp alone.
+/// The backward pass of an experiment, from rounded inputs to deviations. Included by compute.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,15 @@
 
 namespace attoscope {
 
-/// One experiment's gradients in the working type T. Known parts are reused.
+/// One experiment's gradients in the working type T. Reuses known parts.
 template <class T>
 class BackwardComputation {
  public:
-  /// A row of a golden backward pass, and of a method's, in rows of the forward pass of a or b.
+  /// Work of one row of a golden backward pass, and of a method's, in units of a row of the forward pass of a or b.
   static constexpr double golden_work = 5, method_work = 3;
 
-  /// `known` is what is kept of the last backward pass. `remembers`: and of this one. `ordered`: with Wasserstein-1. `device`
-  /// is null on the CPU.
+  /// `known`: kept results of the last backward pass. `remembers`: keeps this one's, too. `ordered`: computes Wasserstein-1.
+  /// `device`: null on the CPU.
   BackwardComputation(const Experiment& e, KnownBackward& known, bool remembers, bool ordered, StopToken& stop,
                       GradientDevice* device)
       : e_(e), known_(known), key_(gradient_key(e)), remembers_(remembers), ordered_(ordered), stop_(stop), device_(device) {
@@ -40,13 +40,13 @@ class BackwardComputation {
     if (known.b && !is_known(*known.b, e.b, e.backward.b)) known.b.reset();
   }
 
-  /// Work of each row that is to be done, in rows of a or b.
+  /// Work still to be done per row, in units of a row of a or b.
   double work() const {
     const double methods = (known_.a ? 0 : method_work) + (known_.b ? 0 : method_work);
     return (known_.golden ? 0 : golden_work) + methods;
   }
 
-  /// One sentence that says which backward passes the device leaves to the CPU, and why; empty without any.
+  /// One sentence: which backward passes the device leaves to the CPU, and why; empty if there are none.
   std::string remark() const {
     if (device_ == nullptr) return {};
     const bool a = !has_on_device(e_.backward.a), b = !has_on_device(e_.backward.b);
@@ -57,8 +57,7 @@ class BackwardComputation {
     return a || b ? precise + " " + stored : precise;
   }
 
-  /// `inputs` and `x` are the inputs that are rounded for all methods; `a` and `b` the forward passes, as far as they are
-  /// known.
+  /// Computes the result. `inputs` and `x`: inputs rounded for all methods. `a` and `b`: their forward passes, if known.
   BackwardResult answer(const Tensors& inputs, const Operands<T>& x, const ForwardAnswer<T>& a, const ForwardAnswer<T>& b,
                         BackwardTiming& timing) {
     if (!known_.golden) timing.golden = part(golden_work, [&] { find_golden(inputs); });
@@ -75,7 +74,7 @@ class BackwardComputation {
     return last.golden == key_ && last.output == output_key(e_, m) && last.method == g;
   }
 
-  /// Milliseconds that f takes, which counts all queries; their work is that of the computed rows.
+  /// Runs f; returns its milliseconds. f reports all queries; their work is scaled to the work of the computed rows.
   template <class F>
   double part(double work, F f) {
     stop_.set_row_work(work * static_cast<double>(computed_rows(e_.problem).size()) / e_.problem.n);
@@ -131,7 +130,7 @@ class BackwardComputation {
     });
   }
 
-  /// delta against golden's, over the queries with keys in which both are finite.
+  /// Deviation of delta from golden's, over queries that have keys and are finite in both.
   DeltaDeviation delta_deviation(const Gradients& g) const {
     const Gradients& golden = *known_.golden->gradients;
     DeltaDeviation d;
@@ -155,7 +154,7 @@ class BackwardComputation {
     return all;
   }
 
-  /// Compares a method with golden, as far as that is not known.
+  /// Compares a method with golden, unless the deviations are known.
   void compare(KnownGradients& m, KnownGoldenGradients& known) const {
     if (ordered_) {
       sort(known.measured);
@@ -196,7 +195,7 @@ class BackwardComputation {
   const GradientKey key_;
   const bool remembers_, ordered_;
   StopToken& stop_;
-  PhaseTimer part_;  ///< nobody asks for the threads' time
+  PhaseTimer part_;  ///< its sum of the threads' times is not used
   GradientDevice* device_;
 };
 

@@ -1,4 +1,4 @@
-// Memory that an answer takes, and the error where the machine has less.
+// Memory that a computation needs, and the error if the machine has less.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,13 +15,13 @@ namespace attoscope {
 
 namespace {
 
-/// Elements of Q, K and V together.
+/// Number of elements of Q, K and V together.
 double elements(const Problem& p) {
   const std::array<std::size_t, 3> counts = element_counts(p);
   return static_cast<double>(counts[0] + counts[1] + counts[2]);
 }
 
-/// Bytes that scaled storage of Q, K or V adds: copies, the numbers they stand for, and the golden value on those. With
+/// Bytes added by scaled storage of Q, K or V: copies, the numbers that they represent, and the golden value on those. With
 /// smooth_Q each block of rows also has a score of its mean with every key, and a column of those numbers.
 double scaled_bytes(const Experiment& e, const Method& m, double rows) {
   if (!m.scaling.stores() || !is_emulated(m.algorithm)) return 0;
@@ -31,15 +31,15 @@ double scaled_bytes(const Experiment& e, const Method& m, double rows) {
   return copies + 8 * ((n + n_k) * width + n_k * d_v + 2 * rows * d_v);
 }
 
-/// Bytes of P and dS of one query tile by all keys, which storage by tiles takes at once, dS twice; 0 without such storage.
+/// Bytes of P and dS (twice) of one query tile by all keys, which storage by tiles needs at once; 0 without such storage.
 double tile_bytes(const Experiment& e, const GradMethod& g) {
   const GradScalings& s = g.scaling;
   if (!e.backward.on || !(s.P.is_on() || s.dS.is_on() || s.dS_of_dK.is_on())) return 0;
   return 3.0 * (works_in_double(e) ? 8 : 4) * std::min(g.block_q, e.problem.n) * key_count(e.problem);
 }
 
-/// Bytes of the backward pass: dO and dL; for golden, a and b (with copies that are kept, and sorted values) the gradients and
-/// two numbers a query; for one of them at a time Q, K, V and dO as they enter its products, its output, and a panel of P and
+/// Bytes of the backward pass: dO and dL; gradients and two numbers per query for golden, a and b, including kept copies and
+/// sorted values; and, for one of them at a time, Q, K, V and dO as they enter its products, its output, and a panel of P and
 /// dS.
 double backward_bytes(const Experiment& e, double rows, int threads) {
   if (!e.backward.on) return 0;

@@ -67,7 +67,7 @@ bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine*
 
 namespace {
 
-/// One experiment's answer in the working type T, by the CPU or an engine; known parts are reused.
+/// Computes one experiment in the working type T, on the CPU or an engine; reuses known parts.
 template <class T>
 class Computation {
  public:
@@ -103,7 +103,7 @@ class Computation {
     return std::move(p_.result);
   }
 
-  /// Deviation from golden of each of these methods, run in place of a.
+  /// Deviation from golden of each of these methods, run instead of a.
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
     std::vector<Deviation> errors;
     on_device([&](auto device) {
@@ -125,7 +125,7 @@ class Computation {
   Engine* engine_;
 };
 
-/// The engine of these GPUs, of which there is at least one.
+/// The engine of these GPUs, at least one.
 Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeCache::Held& held) {
   if (!held.engine || held.gpus != gpus) {
     held.golden.reset();
@@ -136,18 +136,18 @@ Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeC
   return *held.engine;
 }
 
-/// True if "auto" leaves the question to the CPU: it has few rows, and no method that only a GPU runs.
+/// True if "auto" uses the CPU: the experiment has few rows, and no method that runs only on a GPU.
 bool is_too_small(const Experiment& e) {
   constexpr int least_rows = 512;
   return e.problem.n < least_rows && !has_hardware(e);
 }
 
-/// Milliseconds that the drawing of inputs took, and all threads together.
+/// Milliseconds of drawing the inputs: elapsed, and summed over all threads.
 struct Drawing {
   double ms = 0, busy = 0;
 };
 
-/// f(computation, drawing) in the working type, once the inputs are drawn. Without an engine the CPU computes.
+/// Draws the inputs, then calls f(computation, drawing) in the working type. Without an engine the CPU computes.
 template <class F>
 void compute_on(Engine* engine, const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   on_threads(options.threads, [&] {
@@ -169,19 +169,19 @@ void compute_on(Engine* engine, const Experiment& experiment, const Options& opt
   });
 }
 
-/// The device that computed; why it is not the requested one.
+/// The device that computed, and why it is not the requested one.
 struct Answerer {
   std::string device, remark;
 };
 
-/// The same on the device that the options name. If a GPU fails, the CPU takes its place, and the remark says so.
+/// `compute_on` for the device of the options. If a GPU fails, the CPU takes over; the remark reports it.
 template <class F>
 Answerer with_computation(const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
   if (options.device == "auto" && is_too_small(experiment)) gpus.clear();
   std::string remark;
   if (!gpus.empty() && mask_view(experiment.problem).rows != nullptr) {
-    remark = "The GPU's kernels know no mask tensor: the CPU computes.";
+    remark = "The GPU's kernels support no mask tensor: the CPU computes.";
     gpus.clear();
   }
   try {

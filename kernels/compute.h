@@ -1,4 +1,4 @@
-/// Experiment in, Result out: the call that window, command line, tests and figures share.
+/// Computes a Result from an Experiment; used by window, command line, tests and figures.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@ struct Experiment;
 struct Method;
 struct Result;
 
-/// Polled from many threads while computing; true asks to stop.
+/// Polled by many threads during a computation; true requests a stop.
 using Cancelled = std::function<bool()>;
 
-/// Called now and then, from many threads, with the share of the work that is done: 0 .. 1.
+/// Called from time to time, by many threads, with the finished share of the work: 0 .. 1.
 using Progress = std::function<void(double share)>;
 
-/// Thrown by `compute` when it was asked to stop.
+/// Thrown by `compute` after a requested stop.
 struct Stopped {};
 
-/// The latest answer's inputs, golden value and, on the CPU, outputs with their measures: parts that a change leaves alone are
-/// not computed again. One per worker; not thread-safe.
+/// Parts of the latest result that can be reused: inputs, golden value and, on the CPU, outputs with their measures. Parts that
+/// a change does not affect are not recomputed. One per worker; not thread-safe.
 class ComputeCache {
  public:
   ComputeCache();
@@ -44,34 +44,34 @@ class ComputeCache {
 class Engine;
 
 struct Options {
-  Cancelled cancelled{};          ///< none: never
-  Progress progress{};            ///< none: progress is not reported
-  ComputeCache* cache = nullptr;  ///< none: nothing is reused
+  Cancelled cancelled{};          ///< empty: never cancelled
+  Progress progress{};            ///< empty: progress is not reported
+  ComputeCache* cache = nullptr;  ///< null: nothing is reused
   Wanted wanted{};                ///< optional parts that the CPU computes
-  int threads = 0;                ///< 0: all that the machine has
+  int threads = 0;                ///< 0: all threads of the machine
   std::string isa{};              ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/lanes/job.h
   std::string device = "cpu";     ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/gpu/device.h)
-  std::function<std::unique_ptr<Engine>()> engine{};  ///< makes an engine to use instead of the device's: for tests
+  std::function<std::unique_ptr<Engine>()> engine{};  ///< for tests: makes an engine to use instead of the device's
 };
 
-/// The answer to `experiment`, the same bits for every thread count and instruction set.
-/// Throws std::invalid_argument (see `validate`), std::runtime_error where memory cannot suffice, Stopped when cancelled.
+/// Computes `experiment`; the bits do not depend on the thread count and the instruction set. Throws std::invalid_argument (see
+/// `validate`), std::runtime_error if memory does not suffice, Stopped if cancelled.
 Result compute(const Experiment& experiment, const Options& options = {});
 
-/// Deviation from golden of each of `methods` in place of a; inputs, their rounding, the working type and the rows are the
-/// experiment's. Costs no more than a's run each: no b, no trace, and no `wasserstein` (NaN). Throws as `compute` does.
+/// Deviation from golden of each of `methods` instead of a, with the experiment's inputs, their rounding, working type and
+/// rows. Costs no more than a's run each: no b, no trace, and no `wasserstein` (NaN). Throws as `compute` does.
 std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const Method> methods, const Options& options = {});
 
-/// Number of threads that `compute` takes if asked for `threads`; 0 asks for all of the machine.
+/// Number of threads that `compute` uses for the option `threads`; 0 means all of the machine.
 int thread_count(int threads);
 
-/// The bytes that `compute` will need beyond those that the program holds already.
+/// Bytes that `compute` needs in addition to those already in use.
 double bytes_needed(const Experiment& experiment, int threads);
 
-/// Throws as `compute` does before it begins: std::invalid_argument or, if memory cannot suffice, std::runtime_error.
+/// Checks that `compute` makes first: throws std::invalid_argument or, if memory does not suffice, std::runtime_error.
 void refuse(const Experiment& experiment, int threads);
 
-/// The device of `compute`: "cpu avx512, 2 threads".
+/// Name of the CPU as a device: "cpu avx512, 2 threads".
 std::string device_name(int threads = 0, std::string_view isa = {});
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// The forward part of an answer by the CPU. Included by compute.cpp alone.
+/// The forward part of a computation on the CPU. Included by compute.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,24 @@
 
 namespace attoscope {
 
-/// Computes golden, a and b by the CPU's lanes; outputs of the last answer that fit are taken from the cache.
+/// Computes golden, a and b by the CPU's lanes; takes outputs from the cache if their keys match.
 template <class T>
 class CpuAnswer {
  public:
   explicit CpuAnswer(PendingAnswer<T>& p)
       : p_(p), known_a_(known_output(p.held.known.a.get(), p.e.a)), known_b_(known_output(p.held.known.b.get(), p.e.b)) {}
 
-  /// Outputs to compute, of a and b.
+  /// Number of outputs, of a and b, that must be computed.
   int unknown() const { return (known_a_ == nullptr) + (known_b_ == nullptr); }
 
-  /// Computes golden alone.
+  /// Computes only golden.
   void find_golden() {
     compute_golden();
     measure_golden();
   }
 
-  /// Computes golden if it is `fresh`, then a and b at the same time; all three at once if one block of rows keeps one core
-  /// busy. Measuring an output fills the gaps between the others' blocks.
+  /// Computes golden if it is `fresh`, then a and b at the same time; all three at once if the rows are a single block, which
+  /// occupies one core. Measuring an output fills the gaps between the others' blocks.
   void answer(bool fresh) {
     Found a, b;
     const bool golden_first = !is_one_block();
@@ -70,20 +70,20 @@ class CpuAnswer {
     remember(std::move(a), std::move(b));
   }
 
-  /// Deviation from golden of a method, run in place of a.
+  /// Deviation from golden of a method, run instead of a.
   Deviation error_of(const Method& m) {
     const Matrix output = is_emulated(m.algorithm) ? emulated(m) : given(m, false);
     return deviation(meter(output, false), p_.held.golden->measured, p_.e.format, p_.stop);
   }
 
  private:
-  /// A new output's measure, and a copy of it if the next experiment may reuse it.
+  /// A new output's measure, and a copy of the output if the next experiment may reuse it.
   struct Found {
     Measured measured;
     Matrix copy;
   };
 
-  /// True if the rows fill one core's lanes at most.
+  /// True if the rows are a single block, which one core computes.
   bool is_one_block() const { return p_.row_count() <= instruction_set(p_.stop.isa).in_double.rows; }
 
   void compute_golden() {
@@ -98,7 +98,7 @@ class CpuAnswer {
   void measure_golden() {
     KnownGolden& known = *p_.held.golden;
     known.measured = meter(*known.output, p_.wanted.wasserstein);
-    known.key = golden_key(p_.e, nullptr);  // last, so that a run that is stopped before leaves no valid key
+    known.key = golden_key(p_.e, nullptr);  // last: an earlier stop then leaves no valid key
   }
 
   // --- a and b ---
@@ -147,12 +147,12 @@ class CpuAnswer {
 
   // --- known parts ---
 
-  /// The output of an emulated method, if `last` is it; null: it has to be computed.
+  /// `last` if it is the output of this emulated method; null: the output must be computed.
   KnownOutput* known_output(KnownOutput* last, const Method& m) const {
     return last != nullptr && is_emulated(m.algorithm) && last->key == output_key(p_.e, m) ? last : nullptr;
   }
 
-  /// Takes the known a, and its trace if that is of the same row.
+  /// Takes the known a, and its trace if it is of the same row.
   void take_known_a() {
     Result& r = p_.result;
     const KnownAnswer& known = p_.held.known;
@@ -185,7 +185,7 @@ class CpuAnswer {
     return known;
   }
 
-  /// Keeps the answer for the next experiment, which may change little.
+  /// Keeps the results for the next experiment, which often differs little.
   void remember(Found a, Found b) {
     const Result& r = p_.result;
     KnownAnswer now;
@@ -202,21 +202,21 @@ class CpuAnswer {
 
   // --- measures ---
 
-  /// `sorts`: its values are needed in ascending order.
+  /// Measures m. `sorts`: also sorts its values.
   Measured meter(const Matrix& m, bool sorts) const {
     Measured x = unsorted(m, p_.part(UpdatePart::moments));
     if (sorts) sort_values(x, p_.part(UpdatePart::sorted));
     return x;
   }
 
-  /// If only one output is new, its values are sorted later, beside its comparisons.
+  /// Measures an output. If only one output is new, its values are sorted later, at the same time as its comparisons.
   Found found(const Matrix& output, const Method& m) const {
     Found f{meter(output, p_.wanted.wasserstein && !known_a_ && !known_b_), {}};
     if (p_.remembers && is_emulated(m.algorithm)) timed(p_.part(UpdatePart::kept), [&] { f.copy = output; });
     return f;
   }
 
-  /// The errors of a and b, and how far a is from b.
+  /// Computes the errors of a and b, and the deviation of a from b.
   void compare(Measured& a, Measured& b) {
     p_.stop.check();
     Measured& golden = p_.held.golden->measured;
@@ -227,13 +227,13 @@ class CpuAnswer {
     p_.take_golden(a, b);
   }
 
-  /// Unsorted values are sorted, if wanted, while the sums that need no order are computed.
+  /// Computes the deviations. Sorts unsorted values, if required, while the sums that need no order are computed.
   void find_deviations(Measured& golden, Measured& a, Measured& b) {
     struct Pair {
       Deviation& found;
-      const Deviation* known;  ///< null: not known
+      const Deviation* known;  ///< null if unknown
       const Measured &x, &y;
-      bool ordered = x.sorts && y.sorts;  ///< before this answer
+      bool ordered = x.sorts && y.sorts;  ///< both were sorted before this computation
     };
     Result& r = p_.result;
     const std::array<Pair, 3> pairs{{
@@ -258,7 +258,7 @@ class CpuAnswer {
   }
 
   PendingAnswer<T>& p_;
-  KnownOutput *known_a_, *known_b_;  ///< null: not computed last
+  KnownOutput *known_a_, *known_b_;  ///< null: must be computed
 };
 
 }  // namespace attoscope

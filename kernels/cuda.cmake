@@ -1,4 +1,4 @@
-# CUDA, where it is wanted and an nvcc that works is found: enables the language and sets ATTOSCOPE_HAS_CUDA; else says why not.
+# Enables CUDA and sets ATTOSCOPE_HAS_CUDA if CUDA is wanted and a working nvcc is found; else prints the reason.
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 set(ATTOSCOPE_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where nvcc and an NVIDIA driver are found; tests need no driver), ON or OFF")
 set_property(CACHE ATTOSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -13,14 +13,14 @@ if(ATTOSCOPE_CUDA STREQUAL "OFF")
   message(STATUS "GPU kernels: none, since ATTOSCOPE_CUDA is OFF; everything runs on the CPU")
   return()
 endif()
-# Without a driver the kernels could not run: they are compiled only to be tested, or to be taken elsewhere.
+# Without a driver the kernels cannot run here: they are compiled only for tests and for other machines.
 if(ATTOSCOPE_CUDA STREQUAL "AUTO" AND NOT ATTOSCOPE_TESTS AND NOT ATTOSCOPE_RELEASE_ARCHITECTURES
     AND NOT EXISTS /proc/driver/nvidia/version AND NOT EXISTS /dev/dxg AND NOT EXISTS /dev/nvhost-gpu)
   message(STATUS "GPU kernels: none, since there is no NVIDIA driver here (-DATTOSCOPE_CUDA=ON builds them all the same); everything runs on the CPU")
   return()
 endif()
 
-# Leaves the GPU out, and says why in `reason`; where it was insisted on, that ends everything.
+# Leaves the GPU out and prints `reason`; with ATTOSCOPE_CUDA=ON an error.
 macro(without_gpu_kernels)
   if(ATTOSCOPE_CUDA STREQUAL "ON")
     message(FATAL_ERROR "ATTOSCOPE_CUDA is ON, but ${reason}")
@@ -29,7 +29,7 @@ macro(without_gpu_kernels)
   return()
 endmacro()
 
-# Looks for nvcc anew the next time: another may be there, or named, by then. A host compiler that was named stays.
+# Forgets nvcc, which the next run searches again: another may be installed, or named, by then. Keeps a named host compiler.
 macro(forget_nvcc)
   if("${CMAKE_CUDA_HOST_COMPILER}" STREQUAL "${ATTOSCOPE_CHOSEN_HOST}")
     unset(CMAKE_CUDA_HOST_COMPILER CACHE)
@@ -40,10 +40,10 @@ macro(forget_nvcc)
   file(REMOVE_RECURSE ${CMAKE_BINARY_DIR}/CMakeFiles/CheckCUDA ${CMAKE_BINARY_DIR}/CMakeFiles/${CMAKE_VERSION}/CMakeCUDACompiler.cmake)
 endmacro()
 
-# An nvcc that was named is the only one, and a host compiler, too; else the first that works, which is often outside PATH. Those that
-# worked together once are not tried again.
+# Only a named nvcc, or a named host compiler, is tried; else the first that works, often outside PATH. A pair that worked once is
+# not tried again.
 if(DEFINED CMAKE_CUDA_COMPILER AND NOT CMAKE_CUDA_COMPILER)
-  unset(CMAKE_CUDA_COMPILER CACHE)  # none was found last time; there may be one now
+  unset(CMAKE_CUDA_COMPILER CACHE)  # not found last time; it may exist now
 endif()
 set(named_host $ENV{CUDAHOSTCXX})
 if(CMAKE_CUDA_HOST_COMPILER AND NOT CMAKE_CUDA_HOST_COMPILER STREQUAL "${ATTOSCOPE_CHOSEN_HOST}")
@@ -73,7 +73,7 @@ endif()
 set(ENV{CUDACXX} ${ATTOSCOPE_NVCC_THAT_WORKS})
 set(ENV{CUDAHOSTCXX} ${ATTOSCOPE_HOST_THAT_WORKS})
 
-# app/setup.sh builds without GPU kernels where they do not compile, which takes minutes to find out: once is enough.
+# app/setup.sh builds without GPU kernels if they do not compile. An attempt takes minutes and is not repeated.
 if(ATTOSCOPE_CUDA STREQUAL "AUTO")
   digest_of_attempt(${ATTOSCOPE_NVCC_THAT_WORKS} ${ATTOSCOPE_HOST_THAT_WORKS} ${CMAKE_CURRENT_LIST_DIR} digest)
   why_failed_before(${CMAKE_BINARY_DIR} ${digest} reason)
@@ -100,7 +100,7 @@ if(NOT CMAKE_CUDA_COMPILER)
   without_gpu_kernels()
 endif()
 enable_language(CUDA)
-if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know that nvcc 12 can
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 lacks C++20 for nvcc 12
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 endif()
 set(CMAKE_CUDA_STANDARD 20)
@@ -108,7 +108,7 @@ set(CMAKE_CUDA_EXTENSIONS OFF)
 if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
-# C++'s compiler links, and with its own library.
+# The C++ compiler links, with its own library.
 without_library_of(${ATTOSCOPE_HOST_THAT_WORKS} ${CMAKE_CXX_COMPILER} "${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES}" CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES)
 if(ATTOSCOPE_CUDA STREQUAL "AUTO" AND whose MATCHES "^tests alone" AND NOT CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
   string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")  # nothing runs them

@@ -1,4 +1,4 @@
-/// The forward part of an answer by an engine: all questions, then one wait, then the answers. Included by compute.cpp alone.
+/// The forward part of a computation on an engine: queues all work, waits, then reads the results. For compute.cpp only.
 #pragma once
 
 #include <limits>
@@ -14,16 +14,16 @@
 
 namespace attoscope {
 
-/// Computes golden, a and b by an engine, which also measures them; nothing is taken from the last answer.
+/// Computes and measures golden, a and b on an engine; reuses no output of the last result.
 template <class T>
 class EngineAnswer {
  public:
   EngineAnswer(PendingAnswer<T>& p, Engine& engine) : p_(p), engine_(engine) {}
 
-  /// Outputs to compute, of a and b.
+  /// Number of outputs, of a and b, that must be computed.
   int unknown() const { return 2; }
 
-  /// Computes golden alone.
+  /// Computes only golden.
   void find_golden() {
     engine_.begin();
     ask_golden();
@@ -31,7 +31,7 @@ class EngineAnswer {
     take_golden();
   }
 
-  /// Computes golden if it is `fresh`, a and b.
+  /// Computes golden if it is `fresh`, and a and b.
   void answer(bool fresh) {
     Result& r = p_.result;
     engine_.begin();
@@ -65,7 +65,7 @@ class EngineAnswer {
     p_.held.known = {};
   }
 
-  /// Deviation from golden of a method, run in place of a.
+  /// Deviation from golden of a method, run instead of a.
   Deviation error_of(const Method& m) {
     engine_.begin();
     if (is_emulated(m.algorithm)) {
@@ -82,7 +82,7 @@ class EngineAnswer {
   }
 
  private:
-  /// Method a in the engine's queue, with the operands that must live until its answer is there.
+  /// Method a as queued on the engine, with its operands, which must live until the results are there.
   struct AskedA {
     explicit AskedA(const PendingAnswer<T>& p)
         : own(p.operands_of(p.e.a)),
@@ -100,7 +100,7 @@ class EngineAnswer {
   };
   Side golden() const { return {&p_.held.golden->measured, Output::golden}; }
 
-  /// `shared`: the job's inputs are those of all methods, not some made for this job alone.
+  /// Queues a job. `shared`: its inputs are the inputs of all methods, not copies for this job.
   void ask(const Job<T>& j, Output output, RunRecorder<T>* recorder, RowStates<T>* states, bool shared) {
     engine_.run(j, shared ? p_.held.golden->generation : 0, p_.result.rows, output, recorder, states, p_.stop);
   }
@@ -142,7 +142,7 @@ class EngineAnswer {
     });
     engine_.send(Output::b);
   }
-  /// `ms`: of asking for b.
+  /// Takes the results of b; `ms`: time spent to queue b.
   void take_b(double ms) {
     Result& r = p_.result;
     r.timing.b = asked_b_ ? engine_.run_ms(Output::b) : ms;
@@ -151,7 +151,7 @@ class EngineAnswer {
     r.b_lse = log_sum_exps(*asked_b_, r.rows, p_.states_b, is_base_2(p_.e.b.lse_base));
   }
 
-  /// Runs `method` on the inputs of all methods; the engine stores the result as `output`.
+  /// Runs `method` on the inputs of all methods; the engine stores the output as `output`.
   Matrix emulated(const Method& method, Output output) {
     const MethodOperands<T> own = p_.operands_of(method);
     ask(p_.job_of(method, own), output, nullptr, nullptr, own.shared());
@@ -171,7 +171,7 @@ class EngineAnswer {
     engine_.compare(Output::a, Output::b, p_.e.format, p_.wanted.wasserstein, p_.stop);
   }
 
-  /// Builds a measure from the engine's moments; `m` is null if the output stays with the engine.
+  /// Builds a measure from the engine's moments; `m` is null if the output stays on the device.
   Measured measured(const Matrix* m, Output output) {
     const Moments& moments = engine_.moments(output);
     return {m,
@@ -182,7 +182,7 @@ class EngineAnswer {
             digest(p_.row_count(), value_columns(p_.e.problem), moments.digest_sum)};
   }
 
-  /// Compares x with y from the engine's sums; Wasserstein-1 is NaN if no gaps were asked for.
+  /// Compares x with y from the engine's sums; Wasserstein-1 is NaN if no gaps were requested.
   Deviation compared(const Side& x, const Side& y) {
     const Measured &p = *x.measured, &q = *y.measured;
     const ComparisonSums& c = engine_.comparison(x.output, y.output);
@@ -195,7 +195,7 @@ class EngineAnswer {
     return deviation(p_.row_count(), value_columns(p_.e.problem), q.rms, p_.e.format, {chunks, wasserstein});
   }
 
-  /// The errors of a and b, and how far a is from b.
+  /// Computes the errors of a and b, and the deviation of a from b.
   void compare(const Measured& a, const Measured& b) {
     p_.stop.check();
     Result& r = p_.result;
@@ -213,7 +213,7 @@ class EngineAnswer {
   PendingAnswer<T>& p_;
   Engine& engine_;
   RowStates<double> states_golden_;
-  std::optional<Job<T>> asked_b_;  ///< its tensors may be gone; empty: b is not emulated
+  std::optional<Job<T>> asked_b_;  ///< its tensors may be gone; empty if b is not emulated
 };
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// Answers that `compute` keeps for the next experiment, which may change little. For compute.cpp alone.
+/// Results that `compute` keeps for the next experiment, which often differs little. Used by compute.cpp only.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct GoldenKey {
   Problem problem{.n = 0};
   Format input;
   bool rounds_input = false, stochastic_input = false, in_double = false;
-  const Engine* engine = nullptr;  ///< computed and holds it; null: the CPU
+  const Engine* engine = nullptr;  ///< the engine that computed and holds it; null: the CPU
 
   friend bool operator==(const GoldenKey& x, const GoldenKey& y);
 };
@@ -31,13 +31,13 @@ struct GoldenKey {
 /// Cache key of e's golden value on `engine` (null: CPU).
 GoldenKey golden_key(const Experiment& e, const Engine* engine);
 
-/// The inputs as rounded for all methods, and the golden value on them.
+/// The inputs rounded for all methods, and the golden value on them.
 struct KnownGolden {
   GoldenKey key;
-  std::uint64_t generation = 0;  ///< of `inputs` and `operands`: new whenever these change, never 0
+  std::uint64_t generation = 0;  ///< of `inputs` and `operands`: changes whenever these change, never 0
   std::shared_ptr<const Tensors> inputs;
   std::shared_ptr<const Matrix> output;
-  std::vector<double> lse;  ///< of its rows; empty: a GPU computed it
+  std::vector<double> lse;  ///< log-sum-exps of its rows
   Measured measured;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
@@ -62,10 +62,10 @@ struct KnownOutput {
   Measured measured;  ///< of `output`
   Deviation error;    ///< against golden
   std::optional<ErrorParts> parts;
-  std::vector<double> lse{};  ///< of its rows, as the method stores it
+  std::vector<double> lse{};  ///< log-sum-exps of its rows, as stored by the method
 };
 
-/// The CPU's last answer; outputs of methods that are not emulated are not kept.
+/// The CPU's last result; outputs of methods that are not emulated are not kept.
 struct KnownAnswer {
   std::unique_ptr<KnownOutput> a, b;
   Deviation a_minus_b;
@@ -88,20 +88,20 @@ GradientKey gradient_key(const Experiment& e);
 /// dQ, dK and dV with their measures.
 struct MeasuredGradients {
   std::array<Measured, 3> of;  ///< dQ, dK, dV
-  std::uint64_t digest = 0;    ///< of the three digests in turn
+  std::uint64_t digest = 0;    ///< digest of the three digests, in order
 };
 
-/// The golden gradients and what they come from.
+/// The golden gradients, and their inputs.
 struct KnownGoldenGradients {
   GradientKey key;
   std::shared_ptr<const OutputGradients> incoming;
-  std::shared_ptr<const Matrix> d_o;  ///< of `incoming`: the computed rows
+  std::shared_ptr<const Matrix> d_o;  ///< `incoming`'s dO in the computed rows
   Measured measured_d_o;
   std::shared_ptr<const Gradients> gradients;
   MeasuredGradients measured;
 };
 
-/// The gradients of a method with their errors.
+/// The gradients of a method, and their errors.
 struct KnownGradients {
   GradientKey golden;
   OutputKey output;
@@ -109,20 +109,20 @@ struct KnownGradients {
   Gradients gradients;
   MeasuredGradients measured;  ///< of `gradients`
   GradientDeviations error{};
-  bool compared = false, ordered = false;  ///< the error is there; with Wasserstein-1
+  bool compared = false, ordered = false;  ///< `error` is valid; it includes Wasserstein-1
 };
 
-/// The last backward pass.
+/// Results of the last backward pass.
 struct KnownBackward {
   std::optional<KnownGoldenGradients> golden;
   std::unique_ptr<KnownGradients> a, b;
 };
 
-/// The passes in parts of the last question of a backward pass.
+/// Partial passes of the last request for parts of a backward pass.
 struct KnownPasses {
   Experiment experiment;
   std::string isa;
-  std::shared_ptr<const PartialPasses> passes;  ///< null: there was none
+  std::shared_ptr<const PartialPasses> passes;  ///< null if there was none
 };
 
 struct ComputeCache::Held {
@@ -132,12 +132,12 @@ struct ComputeCache::Held {
   KnownAnswer known;
   KnownBackward backward;
   KnownPasses passes;
-  std::uint64_t generations = 0;   ///< `KnownGolden::generation`s given out so far
+  std::uint64_t generations = 0;   ///< last generation number used in KnownGolden
   std::vector<int> gpus;           ///< of `engine`
-  std::unique_ptr<Engine> engine;  ///< of the GPUs that answered last
+  std::unique_ptr<Engine> engine;  ///< the engine used last
 };
 
-/// True if no cached golden value fits e on this device.
+/// True if no cached golden value matches e on this device.
 bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine);
 
 }  // namespace attoscope

@@ -1,17 +1,17 @@
-# Chooses the nvcc that compiles the GPU kernels, the compiler of C++, and for which GPUs: functions alone, which
-# tests/gpu/toolkits tries with stand-ins.
+# Functions that choose the nvcc for the GPU kernels, its host compiler and the GPUs; tests/gpu/toolkits tests them with fake
+# toolkits.
 set(oldest_nvcc 12.4)
-set(release_architectures 75 80 86 89 90 100 120 999)  # 999 stands for the GPUs to come
+set(release_architectures 75 80 86 89 90 100 120 999)  # 999: future GPUs
 
-# The version of an nvcc, such as 12.4; empty where it tells none.
+# The version of an nvcc, such as 12.4; empty if it prints none.
 function(version_of_nvcc nvcc out)
   execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE said ERROR_VARIABLE ignored RESULT_VARIABLE failed)
   string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" found "${said}")
   set(${out} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 
-# The compiler of C++ that an nvcc takes where none is named; empty where it does not tell. CUDA's own takes the gcc of PATH, a
-# distribution's a script that looks for one that fits: the compiler behind it is named.
+# The default host compiler of an nvcc; empty if nvcc does not print it. CUDA's own nvcc uses the gcc of PATH, a distribution's a
+# script that searches a fitting compiler: the result is that compiler.
 function(own_host_of nvcc out)
   set(${out} "" PARENT_SCOPE)
   execute_process(COMMAND ${nvcc} --dryrun -c probe.cu -o probe.o WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/nvcc
@@ -43,7 +43,7 @@ function(own_host_of nvcc out)
   set(${out} "${own_host}" PARENT_SCOPE)
 endfunction()
 
-# The numbered g++ of PATH, the newest first; none that is too old for the rest of the program.
+# The numbered g++ of PATH, the newest first, without those too old for the rest of the program.
 function(numbered_compilers out)
   string(REPLACE ":" ";" folders "$ENV{PATH}")
   list(TRANSFORM folders APPEND "/g++-[0-9][0-9]")
@@ -62,7 +62,7 @@ function(numbered_compilers out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Sets `out` to the first error where this nvcc does not compile a source together with the compiler `host`. Empty: it does.
+# Sets `out` to the first error of this nvcc with the compiler `host` on a test source; empty if it compiles.
 function(why_not_together nvcc host out)
   execute_process(COMMAND ${nvcc} -std=c++20 -ccbin ${host} -c probe.cu -o probe.o WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/nvcc
     OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
@@ -77,9 +77,9 @@ function(why_not_together nvcc host out)
   set(${out} "${line}" PARENT_SCOPE)
 endfunction()
 
-# choose_host(NVCC CXX NAMED OUT WHY): the compiler of C++ that works together with this nvcc. NAMED is the only one where there is one;
-# else the first that works of the program's own, CXX, so that both agree about the standard library, nvcc's, and the numbered ones.
-# Empty: none does, and `why` says why.
+# choose_host(NVCC CXX NAMED OUT WHY): a host compiler that works with this nvcc. If NAMED is set, only NAMED is tried; else the
+# first that works of the program's own CXX, so that both use one standard library, nvcc's default, and the numbered ones.
+# Empty if none works; `why` then has the reason.
 function(choose_host nvcc cxx named out why)
   set(${out} "" PARENT_SCOPE)
   version_of_nvcc(${nvcc} version)
@@ -122,7 +122,7 @@ function(choose_host nvcc cxx named out why)
   set(${why} "${nvcc} (CUDA ${version}) does not work with ${refused}${first}" PARENT_SCOPE)
 endfunction()
 
-# The folder of the GCC library that a compiler links; clang takes one of GCC's.
+# The folder of the GCC library that a compiler links; clang uses one of GCC's.
 function(library_folder_of compiler out)
   execute_process(COMMAND ${compiler} -print-file-name=libstdc++.so OUTPUT_VARIABLE path ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   get_filename_component(folder "${path}" DIRECTORY)
@@ -132,7 +132,7 @@ function(library_folder_of compiler out)
   set(${out} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# Leaves out of these folders the one of the library of `host`, unless it is that of `cxx`: the linker would find an older libstdc++
+# Removes the library folder of `host` from these folders, unless `cxx` uses it too: the linker would find an older libstdc++
 # there, without functions that the objects of `cxx` call.
 function(without_library_of host cxx folders out)
   library_folder_of(${host} theirs)
@@ -147,7 +147,7 @@ function(without_library_of host cxx folders out)
   set(${out} ${left} PARENT_SCOPE)
 endfunction()
 
-# A digest of what GPU kernels are compiled by and from: where it is another one, what failed may succeed.
+# A digest of the compilers and sources of the GPU kernels: if it changes, a failed compilation may succeed.
 function(digest_of_attempt nvcc host folder out)
   version_of_nvcc(${nvcc} version)
   set(all "${nvcc} ${version} ${host}")
@@ -160,8 +160,8 @@ function(digest_of_attempt nvcc host folder out)
   set(${out} ${digest} PARENT_SCOPE)
 endfunction()
 
-# Sets `out` to the reason why these kernels did not compile the last time, by the file gpu_failed that app/setup.sh leaves in a build
-# folder: a digest, and a line of words. Empty: nobody has tried them.
+# Sets `out` to the reason of the last failure of these kernels, from the file gpu_failed that app/setup.sh writes to a build
+# folder: a digest and a line of text. Empty if they have not been tried.
 function(why_failed_before build digest out)
   set(${out} "" PARENT_SCOPE)
   if(EXISTS ${build}/gpu_failed)
@@ -172,7 +172,7 @@ function(why_failed_before build digest out)
   endif()
 endfunction()
 
-# The folders in which an nvcc may lie: those of PATH, of the environment, and the usual ones, the newest first.
+# The folders that may hold an nvcc: of PATH, of the environment, and the usual ones, the newest first.
 function(nvcc_folders out)
   file(GLOB toolkits /usr/local/cuda-*/bin)
   list(SORT toolkits COMPARE NATURAL ORDER DESCENDING)
@@ -185,8 +185,8 @@ function(nvcc_folders out)
   set(${out} ${folders} /usr/local/cuda/bin /opt/cuda/bin ${toolkits} PARENT_SCOPE)
 endfunction()
 
-# choose_nvcc(FOLDERS CXX NAMED OUT HOST WHY): the first nvcc of these folders that works, and the compiler that it works with, as
-# choose_host chooses it. Empty: none does, and `why` says why the first does not.
+# choose_nvcc(FOLDERS CXX NAMED OUT HOST WHY): the first nvcc of these folders that works, and its host compiler by choose_host.
+# Empty if none works; `why` then has the reason of the first.
 function(choose_nvcc folders cxx named out host why)
   set(tried)
   set(reason "no nvcc was found (CUDACXX names one elsewhere)")
@@ -215,7 +215,7 @@ function(choose_nvcc folders cxx named out host why)
   set(${why} "${reason}" PARENT_SCOPE)
 endfunction()
 
-# The numbers that an nvcc makes code for: nvcc 12 knows no 120 before 12.8, nvcc 13 none below 75.
+# The architectures that an nvcc compiles for: nvcc before 12.8 lacks 120, nvcc 13 those below 75.
 function(known_architectures nvcc out)
   execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE listed ERROR_QUIET)
   string(REGEX MATCHALL "compute_[0-9]+" listed "${listed}")
@@ -224,7 +224,7 @@ function(known_architectures nvcc out)
   set(${out} ${listed} PARENT_SCOPE)
 endfunction()
 
-# The compute capabilities of the GPUs of this machine, each once and ascending, as 90 for 9.0; empty where the driver names none.
+# The compute capabilities of this machine's GPUs, each once and ascending, as 90 for 9.0; empty if the driver lists none.
 function(gpus_here out)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE listed ERROR_QUIET RESULT_VARIABLE failed)
   set(numbers)
@@ -237,8 +237,8 @@ function(gpus_here out)
   set(${out} ${numbers} PARENT_SCOPE)
 endfunction()
 
-# What to compile for GPUs of the capabilities `wanted`: code of each that nvcc knows; of each other the PTX of the nearest below,
-# which its driver compiles at the first use.
+# Architectures to compile for GPUs of the capabilities `wanted`: code for each that nvcc has; for each other one PTX of the
+# nearest below, which the driver compiles at the first use.
 function(architectures_for wanted nvcc out)
   known_architectures(${nvcc} known)
   set(chosen)
@@ -259,8 +259,8 @@ function(architectures_for wanted nvcc out)
   set(${out} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# What is compiled where nobody says: code of the GPUs of this machine; without one that of every GPU, or, to be tested alone, that
-# of one. `whose` says whose it is. Empty: nvcc makes none for the GPUs here, and `whose` says so.
+# Default architectures: those of this machine's GPUs; without a GPU those of all GPUs or, for tests alone, of one.
+# `whose` describes them. Empty if nvcc has no code for the GPUs here; `whose` then says so.
 function(default_architectures nvcc release tests out whose)
   gpus_here(here)
   set(whose_code "every GPU from 7.5 on, since this machine's are unknown")

@@ -1,5 +1,5 @@
-/// An experiment's answer while it is computed: inputs, golden value and result. Included by compute.cpp and the devices
-/// alone.
+/// A result during its computation: inputs, golden value and result. Included only by compute.cpp and the headers of the
+/// devices.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 
 namespace attoscope {
 
-/// Some rows of x, which has so many columns.
+/// The given rows of x, which has `columns` columns.
 inline Matrix rows_of(const std::vector<double>& x, const std::vector<int>& rows, int columns, const StopSign& stop) {
   const std::ptrdiff_t width = columns;
   Matrix m{static_cast<int>(rows.size()), columns, zeros<double>(rows.size() * static_cast<std::size_t>(columns), stop)};
@@ -40,13 +40,13 @@ inline Matrix rows_of(const std::vector<double>& x, const std::vector<int>& rows
   return m;
 }
 
-/// The answer in the working type T that the CPU (cpu_answer.h) or an engine (engine_answer.h) computes: the state of both, and
-/// the work that the CPU does for both.
+/// State of a computation in the working type T by the CPU (cpu_answer.h) or an engine (engine_answer.h), and the work that the
+/// CPU does in both cases.
 template <class T>
 struct PendingAnswer {
   /// True if golden is computed in double-double.
   static constexpr bool precise = std::is_same_v<T, double>;
-  /// A golden row in rows of a or b: double against float, double-double against double.
+  /// Work of a golden row in units of a row of a or b: double against float, double-double against double.
   static constexpr double golden_work = precise ? 8 : 2;
 
   PendingAnswer(const Experiment& experiment, const Options& options, ComputeCache::Held& cache)
@@ -66,14 +66,14 @@ struct PendingAnswer {
   int row_count() const { return static_cast<int>(result.rows.size()); }
   std::int64_t element_count() const { return static_cast<std::int64_t>(row_count()) * value_columns(e.problem); }
 
-  /// Makes the job of golden. `fresh`: the inputs are rounded for all methods before, and golden on them is not computed yet.
+  /// Makes the job of golden. `fresh`: first rounds the inputs for all methods; golden on them is not computed yet.
   void prepare(bool fresh) {
     if (fresh) round_inputs();
     const Tensors& inputs = *held.golden->inputs;
     golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
     golden.q = inputs.q.data(), golden.k = inputs.k.data(), golden.v = inputs.v.data();
   }
-  /// The inputs that all methods get, in the place of the last ones and of golden on them.
+  /// Rounds the inputs for all methods; replaces the previous inputs and the golden value on them.
   void round_inputs() {
     const StopSign& rounded = part(UpdatePart::rounded);
     Operands<T> x = operands<T>(*held.raw, e.a.precision[Step::input], e.format, e.problem.seed, rounded);
@@ -85,16 +85,16 @@ struct PendingAnswer {
     held.golden = std::move(t);
   }
 
-  /// The rounded inputs.
+  /// The rounded inputs of all methods.
   const Operands<T>& operands_of_all() const { return std::get<Operands<T>>(held.golden->operands); }
   MethodOperands<T> operands_of(const Method& m) const { return {e.problem, m, e.format, operands_of_all(), stop}; }
   Job<T> job_of(const Method& m, const MethodOperands<T>& own) const { return job(e.problem, m, e.format, own.get()); }
-  /// Records job a's running max and rescales; the trace of `traced` alone, or none of -1.
+  /// A recorder of job a's running max and rescales, and of the trace of row `traced`; -1: no trace.
   RunRecorder<T> recorder_of(const Job<T>& a, const std::vector<int>& rows, int traced) const {
     return {a, golden, rows, traced, precise};
   }
 
-  /// f(b's operands, true if they are those of all methods): b rounds the common inputs once more by its own input step.
+  /// Calls f(b's operands, shared). b rounds the common inputs again by its own input step; `shared`: that changes nothing.
   template <class F>
   void with_operands_of_b(F f) const {
     const RounderPlan<T> own = plan<T>(e.b.precision[Step::input], e.format);
@@ -106,7 +106,7 @@ struct PendingAnswer {
     f(stored, same && stored.shared());
   }
 
-  /// Traces the row of job a on the CPU, with the same bits: an engine records no trace.
+  /// Traces the row of job a on the CPU, with the same bits; engines record no trace.
   Trace traced_alone(const Job<T>& a) const {
     const std::vector<int> row{traced_row(e.problem)};
     RunRecorder<T> tracer = recorder_of(a, row, row[0]);
@@ -114,8 +114,8 @@ struct PendingAnswer {
     return tracer.take_trace();
   }
 
-  /// The output of a method that is not emulated: a loaded one, or a real kernel's. `checks`: the first kernel's output is
-  /// compared with its emulation, which emulated(method) computes.
+  /// The output of a method that is not emulated: loaded, or a real kernel's. `checks`: compares the first real kernel's output
+  /// with its emulation, which emulated(method) computes.
   template <class F>
   Matrix given(const Method& method, bool checks, F emulated) {
     if (method.algorithm == Algorithm::loaded) return rows_of(*e.loaded.values, result.rows, value_columns(e.problem), stop);
@@ -129,7 +129,7 @@ struct PendingAnswer {
     return std::move(real.output);
   }
 
-  /// The golden value on the numbers that the method stores; the deviations come later. None if it stores nothing with scales.
+  /// The golden value on the numbers that the method stores, without deviations; none if it stores nothing with scales.
   std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& sign) const {
     if (own.stored() == nullptr) return {};
     ErrorParts both;
@@ -145,7 +145,7 @@ struct PendingAnswer {
     both->arithmetic = deviation(output, stored, e.format, stop);
   }
 
-  /// Puts inputs, golden and digests into the result, once all is measured.
+  /// Copies inputs, golden and digests to the result, after all measurements.
   void take_golden(const Measured& a, const Measured& b) {
     const KnownGolden& known = *held.golden;
     result.digests = {known.measured.digest, a.digest, b.digest};
@@ -156,20 +156,20 @@ struct PendingAnswer {
     result.golden_nonfinite = known.measured.nonfinite;
   }
 
-  /// A method's forward pass, known if this answer computed it with the states of all rows.
+  /// A method's forward pass, if this computation has it with the states of all rows.
   ForwardAnswer<T> forward_of(const Matrix& output, const RowStates<T>& states) const {
     return states.m.empty() || row_count() != e.problem.n ? ForwardAnswer<T>{} : ForwardAnswer<T>{&output, &states};
   }
 
   const Experiment& e;
   const std::string& device;
-  bool remembers;  ///< the options have a cache
+  bool remembers;  ///< true if the options have a cache
   Wanted wanted;
   ComputeCache::Held& held;
   StopToken stop;
   std::array<PhaseTimer, update_part_names.size()> parts;
-  Job<double> golden;               ///< on the rounded inputs
-  RowStates<T> states_a, states_b;  ///< as far as this answer's backward pass takes them
+  Job<double> golden;               ///< golden's job on the rounded inputs
+  RowStates<T> states_a, states_b;  ///< for this computation's backward pass
   Result result;
 };
 

@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// Throws Stopped once `cancelled` returns true; an empty function never stops it.
+/// Throws Stopped when `cancelled` returns true; an empty function never stops the work.
 class StopToken final : public StopSign {
  public:
   explicit StopToken(const Cancelled& cancelled, std::string_view instructions = {}) : cancelled_(cancelled) {
@@ -23,11 +23,11 @@ class StopToken final : public StopSign {
     if (cancelled_ && cancelled_()) throw Stopped{};
   }
 
-  /// Sets the total work, and the work of each of the next rows, none at first.
+  /// Sets the total work; set_row_work sets the work per following row, initially 0.
   void expect(double work) { expected_ = work; }
   void set_row_work(double row) { weight_ = row; }
   void report_rows(std::size_t rows) const override { report(weight_ * static_cast<double>(rows)); }
-  /// Reports work that is not of rows.
+  /// Reports work that is not counted in rows.
   void report(double work) const {
     if (progress_ == nullptr || !*progress_ || !(expected_ > 0)) return;
     (*progress_)(std::min(1.0, (done_.fetch_add(work) + work) / expected_));
@@ -40,7 +40,7 @@ class StopToken final : public StopSign {
   mutable std::atomic<double> done_{0};
 };
 
-/// A StopSign for one part of the work; adds up its time over all threads.
+/// A StopSign for one part of the work; sums its time over all threads.
 class PhaseTimer final : public StopSign {
  public:
   void follow(const StopSign& whole) { whole_ = &whole, isa = whole.isa; }

@@ -1,10 +1,10 @@
-# Every header compiles alone. Where a source of its folder includes it first, as NAME.cpp does NAME.h, that source shows it, but for
-# what is precompiled, and the first of our headers that it includes, but for headers of others; the rest have a small source each:
+# Checks that every header compiles alone. A source of its folder that includes it first, as NAME.cpp does NAME.h, checks it, except
+# for precompiled headers and, if it is only the first of our headers, for third-party ones. Each other header gets a small source:
 # ninja attoscope_headers
 if(ATTOSCOPE_SANITIZE)
   return()
 endif()
-# headers_of_cuda(HEADERS OUT): those that include a header of the CUDA toolkit, or another one of them.
+# headers_of_cuda(HEADERS OUT): headers that include, directly or by another, a header of the CUDA toolkit.
 function(headers_of_cuda headers out)
   foreach(header ${headers})
     file(STRINGS ${CMAKE_SOURCE_DIR}/${header} ${header}_includes REGEX "^#include")
@@ -34,8 +34,8 @@ endforeach()
 file(GLOB_RECURSE headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${header_globs})
 file(GLOB_RECURSE header_users RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${source_globs})
 
-# What this build does not compile.
-list(FILTER headers EXCLUDE REGEX "^app/web/system/")  # a browser's system
+# Headers that this build does not compile.
+list(FILTER headers EXCLUDE REGEX "^app/web/system/")  # replaces system headers in browsers
 if(NOT ATTOSCOPE_GUI)
   set(of_the_window "^(app/(window|plots|explore)|tests/ui|ui/(widgets|picture|recurrence|controls|statistics|sweep|train|learn|commands|toolkit))/")
   list(FILTER headers EXCLUDE REGEX ${of_the_window})
@@ -49,7 +49,7 @@ headers_of_cuda("${headers}" with_cuda)
 list(FILTER with_cuda EXCLUDE REGEX "\\.cuh$")
 list(REMOVE_ITEM headers ${with_cuda})
 
-# The headers that a source of the same folder includes before anything else.
+# The headers that a source of the same folder includes first.
 foreach(user ${header_users})
   file(STRINGS ${CMAKE_SOURCE_DIR}/${user} first REGEX "^#include" LIMIT_COUNT 1)
   get_filename_component(folder ${user} DIRECTORY)

@@ -33,7 +33,7 @@ Box rest_of_panel() {
 
 using NamedPlot = std::pair<Plot, const char*>;
 
-/// The plots of the recurrence that are shown.
+/// Visible plots of the recurrence.
 std::vector<NamedPlot> recurrence_plots(const View& view) {
   std::vector<NamedPlot> plots{{Plot::running_max, "running max"}, {Plot::rescales, "rescales"}, {Plot::row_sum, "row sum"}};
   if ((view.hidden_curves & bit(Curve::P_max)) == 0) plots.emplace_back(Plot::largest_P, "largest P");
@@ -61,7 +61,7 @@ void offer_strip_exports(const Frame& frame, std::span<const NamedPlot> plots, c
   offer_export({Plot::strip, all, {strip.max.x - px(48), foot}, strip.max, csv, true}, view, frame.requests);
 }
 
-/// Requests the verdict on a loaded output and on the other heads of its call, and a kernel's gradients.
+/// Requests the verdicts on a loaded output and on the other heads of its call, and the answer on a kernel's gradients.
 void ask_for_verdicts(const Session& session, const PanelInput& input, const UiState& state, Requests& requests) {
   if (session.experiment.backward.on && session.kernel_gradients.any())
     requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session.kernel_gradients};
@@ -92,7 +92,7 @@ void offer_heads_export(Session& session, const PanelInput& input, const HeadsSt
                session.view, requests);
 }
 
-/// Refreshes the field on show: of the pairs of the visible window, or of the tensor.
+/// Refreshes the field on show, of the visible window of pairs or of the tensor.
 void refresh_heat(const Frame& frame) {
   const View& view = frame.session.view;
   UiState& state = frame.state;
@@ -116,7 +116,7 @@ void draw_picture(const Frame& frame, const Box& room) {
   }
 }
 
-constexpr float least_height = 150;  ///< height at scale 1; where there is less room the panel scrolls
+constexpr float least_height = 150;  ///< at scale 1; the panel scrolls if there is less room
 
 /// Toolbar, picture, curves, colour bar and read-out; above them the headline, if the statistics are hidden.
 void draw_heatmap(const Frame& frame) {
@@ -175,21 +175,21 @@ void draw_numbers(const Frame& frame) {
   frame.requests.wanted.wasserstein = true;
 }
 
-/// True while a popup of the controls waits for their tab.
+/// True while a popup of the controls waits for the controls' tab.
 bool controls_are_wanted(const Frame& frame) {
   return frame.state.popups.kernel.wanted_for + frame.state.popups.file.wanted_for > 0;
 }
 
-/// True while a question leads to the numbers.
+/// True while a question brings the numbers to the front. Counts the frames down.
 bool numbers_are_wanted(const Frame& frame) {
   int& frames = frame.state.popups.numbers_wanted_for;
   return frames > 0 && frames-- > 0;
 }
 
-/// True as the pins appear over the controls.
+/// True in the frame in which the pins appear as a tab over the controls.
 bool pins_appear(const Frame& frame) { return !frame.state.pins.shown && frame.state.docked.count(Dock::pins) == 0; }
 
-/// True as the list of tensors appears over the picture, until it is in front.
+/// True from the frame in which the list of tensors appears over the picture until it is in front.
 bool tensors_appear(const Frame& frame) { return !frame.state.tensors.shown; }
 
 constexpr std::array table{
@@ -232,12 +232,12 @@ void draw_docked(const Panel& panel, const Frame& frame) {
 /// Below this width of the picture the statistics are a tab over the controls.
 constexpr float least_picture = 440;
 
-/// A place beside the middle, in the order in which they are split off.
+/// A dock beside the middle; `sides` lists them in the order of splitting.
 struct Side {
   Dock dock;
   ImGuiDir direction;
   double PanelSizes::* length;
-  float rest;  ///< length that remains for the others, at scale 1
+  float rest;  ///< length that remains for the other docks, at scale 1
 };
 constexpr std::array sides{
     Side{Dock::left, ImGuiDir_Left, &PanelSizes::left, 240}, Side{Dock::pins, ImGuiDir_Left, &PanelSizes::pins, 240},
@@ -291,7 +291,7 @@ bool is_resizing(ImGuiID root) {
          context.ActiveIdWindow == node->HostWindow;
 }
 
-/// Keeps the sizes of the places beside the middle, at scale 1.
+/// Stores the sizes of the docks beside the middle, at scale 1.
 void measure(const Docked& docked, PanelSizes& sizes) {
   for (const Side& side : sides) {
     const auto first = std::ranges::find(docked.docks, side.dock);

@@ -13,7 +13,7 @@ inline constexpr const char* recurrence_window = "Recurrence";
 
 /// A docked panel.
 struct Panel {
-  const char* name;  ///< of its window and its tab
+  const char* name;  ///< of its window and tab
   Dock dock;
   /// Width of the window at scale 1 (for a panel at the bottom, its height) below which the panel is a tab at `instead`.
   float least = 0;
@@ -21,7 +21,7 @@ struct Panel {
   void (*draw)(const Frame&) = nullptr;
   bool scrolls = false;
   bool View::* shown = nullptr;                    ///< its switch; null: always shown
-  bool (*comes_to_front)(const Frame&) = nullptr;  ///< true in a frame in which its tab comes to the front
+  bool (*comes_to_front)(const Frame&) = nullptr;  ///< true in a frame that brings its tab to the front
 };
 /// The panels of Explore, in the order in which they are drawn.
 std::span<const Panel> panels();

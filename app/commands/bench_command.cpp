@@ -1,4 +1,4 @@
-/// `attoscope bench`: every stage against the machine's or a GPU's own limit, measured in the same run.
+/// `attoscope bench`: times every stage and compares it with a limit of the CPU or GPU measured in the same run.
 #include <fmt/core.h>
 #include <fmt/format.h>
 
@@ -33,10 +33,10 @@ struct BenchArguments {
 struct BenchRow {
   std::string name;
   double ms = 0;        ///< of one call, the best of many
-  double gflops = 0;    ///< useful ones a second; 0 where they are not the measure
-  double percent = 0;   ///< of `limit`; 0 where none is known
+  double gflops = 0;    ///< useful GFLOP a second; 0 if the stage is not measured by them
+  double percent = 0;   ///< of `limit`; 0 if no limit is known
   double ns = 0;        ///< of one element
-  std::string limit{};  ///< its limit: "FMA", "copy"; empty: nothing is known
+  std::string limit{};  ///< "FMA" or "copy"; empty: no limit is known
 };
 
 struct BenchReport {
@@ -53,7 +53,7 @@ double elapsed_ms(const Stage& s) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The best of as many calls as fit into a second, of three at least unless they take many.
+/// Best time of as many calls as fit into a second (at most 400), but of at least three unless these take 4 s.
 double best_ms(const Stage& s) {
   double best = std::numeric_limits<double>::infinity(), spent = 0;
   for (int i = 0; (i < 3 && spent < 4000) || (spent < 1000 && i < 400); ++i) {
@@ -80,13 +80,13 @@ std::vector<Stage> growth_stages() {
   return all;
 }
 
-/// The parts of an update, which follow each other.
+/// The consecutive parts of an update.
 std::vector<std::pair<const char*, double>> parts_of(const Timing& t) {
   return {{"inputs", t.inputs}, {"golden", t.golden}, {"a", t.a}, {"b", t.b}, {"deviation", t.deviation}};
 }
 
-/// f(name, ms) for what the threads did in an update, each on all of them, and for the rest: until the last block of rows is
-/// done, threads wait.
+/// Calls f(name, ms) for each part of an update, in ms of all threads together, and for the rest, in which threads wait for the
+/// last block of rows.
 template <class F>
 void each_part(const Timing& t, int threads, F f) {
   double rest = t.total;
@@ -94,7 +94,7 @@ void each_part(const Timing& t, int threads, F f) {
     f(std::string(update_part_names[i]), t.busy[i] / threads);
     rest -= t.busy[i] / threads;
   }
-  f("threads that wait, and what no row names", rest);
+  f("waiting threads, and work without a row", rest);
 }
 
 std::string where_time_goes(const Timing& t, int threads) {
@@ -143,17 +143,16 @@ std::string bench_json(const BenchReport& r) {
   return j.dump(2) + "\n";
 }
 
-/// So many queries that every multiprocessor has several warps of them, and the work hides the copies.
+/// Enough queries for several warps on every multiprocessor; the work hides the copies.
 constexpr int stage_n = 65536, stage_d = 64;
 constexpr int update_n = 4096;
 constexpr int hardware_n = 8192, hardware_heads = 16;
 
-/// The whole of a percentage: the fma of q.k and P.V at the measured peak. The rest of a tile (exp, sums, copies, golden's q.k
-/// that is computed again) takes as many instructions again, so that none of these rows can come near 100 % (see
-/// tests/gpu/README.md).
+/// 100 % of these rows is the fma of q.k and P.V at the measured peak. The rest of a tile (exp, sums, copies, golden's second
+/// q.k) takes as many instructions again: no row comes near 100 % (see tests/gpu/README.md).
 const char* const products_alone = "FMA of the products alone";
 
-/// The least of so many calls.
+/// Least value of `calls` calls.
 template <class F>
 double least_of(int calls, F call) {
   double least = std::numeric_limits<double>::infinity();
@@ -171,7 +170,7 @@ BenchRow stage_row(const std::string& name, double ms, double gflop, double peak
   return row;
 }
 
-/// Golden and the flash policies, as an update times them: from the first launch to the end of the last.
+/// Golden and the flash policies, timed by an update from the first launch to the end of the last one.
 void append_stages(BenchReport& r, int gpu) {
   ComputeCache cache;
   const Options options{.cache = &cache, .device = spec_of(gpu)};
@@ -202,7 +201,7 @@ BenchRow update_row(const BenchReport& r, int gpu) {
           .limit = products_alone};
 }
 
-/// Against a copy so large that only the bytes count.
+/// Copies of a matrix, compared with a copy so large that its latency does not count.
 void append_transfers(BenchReport& r, int gpu) {
   constexpr std::size_t bytes = std::size_t{update_n} * stage_d * sizeof(double), large = 128;
   for (const bool to_device : {true, false}) {
@@ -236,7 +235,7 @@ void append_hardware(BenchReport& r, const DeviceInfo& info) {
   for (const int d : {64, 128}) r.rows.push_back(hardware_row(e4m3, d, {128, 64}, false, gpu));
 }
 
-/// The stages, an update, copies and the tensor-core kernel on GPU number `gpu`. Throws std::runtime_error where it refuses.
+/// The stages, an update, copies and the tensor-core kernel on GPU number `gpu`. Throws std::runtime_error if the GPU fails.
 BenchReport device_bench(int gpu) {
   const auto info = std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index);
   BenchReport r{fmt::format("{}; stages at N = {}, d = {}; mma.sync at N = {} with {} heads", info->name, stage_n, stage_d,
@@ -251,7 +250,7 @@ BenchReport device_bench(int gpu) {
   return r;
 }
 
-/// Throws std::invalid_argument or std::runtime_error, one sentence, where there is no such device.
+/// Throws std::invalid_argument or std::runtime_error, one sentence, if there is no such device.
 BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
   check_device("--device", arguments.device);
   if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) {

@@ -38,7 +38,7 @@ Json difference_json(const RuleAgreement& rule) {
           {"got", hex_of(d.got)}};
 }
 
-/// Every tested case, and the number of its sums that the rule gives.
+/// For each tested case the number of its sums, and of those that agree with the rule.
 Json cases_json(const CaseCounts& agree, const CaseCounts& count) {
   Json cases = Json::object();
   for (std::size_t i = 0; i < count.size(); ++i)
@@ -71,9 +71,9 @@ Json kind_json(const ProductsCheck& k) {
   return json;
 }
 
-/// `attoscope.gpu_check/1`: the GPU, the test, digests, and for each kind of products the number of sums that each rule gives,
-/// with the first one that the nearest rule misses, in bits of fp32. `cuda`: version that the driver supports. Contains no user
-/// data.
+/// `attoscope.gpu_check/1`: the GPU, the test, digests, and for each kind of products the number of sums that agree with each
+/// rule, with the first sum that the nearest rule misses, in bits of fp32. `cuda`: version that the driver supports. Contains
+/// no user data.
 Json gpu_check_json(const GpuCheck& check, int cuda) {
   Json kinds = Json::array();
   for (const ProductsCheck& k : check.kinds) kinds.push_back(kind_json(k));
@@ -113,7 +113,7 @@ GpuCheckQuestion question_of(const CheckGpuArguments& x) {
           .kinds = kinds_of(x.formats)};
 }
 
-/// Before anything is computed: is it one GPU that is named, and is there one?
+/// Throws std::invalid_argument unless `device` names one GPU, and it exists.
 void check_one_gpu(const std::string& device) {
   if (device == "auto" || device == "cpu" || device.find(',') != std::string::npos)
     refuse("--device", device, "cuda or cuda:K");
@@ -138,7 +138,7 @@ void declare(OptionList& c, CheckGpuArguments& x) {
   c.add("--device", x.device, "the GPU: cuda or cuda:K");
   c.group("Products");
   c.add("--count", x.count, "sums of products of each format, 1 to 1000000");
-  c.add("--seed", x.seed, "of their random numbers");
+  c.add("--seed", x.seed, "seed of the random numbers");
   std::string known;
   for (const ProductKind& kind : product_kinds) known += (known.empty() ? "" : ", ") + name(kind);
   c.add("--formats", x.formats, "some of " + known + ", with commas between them (all)");
@@ -167,7 +167,7 @@ bool check_gpu(const CheckGpuArguments& x, const CheckedGpu& gpu, const Streams&
 
 Command check_gpu_command() {
   return command<CheckGpuArguments>(
-      "check-gpu", "Tell whether your GPU has the CPU's bits, and by whose rule its tensor cores add: exit code 3 is by none",
+      "check-gpu", "Check that your GPU has the CPU's bits, and find the rule of its tensor cores: exit code 3 is a mismatch",
       declare, check_named_gpu);
 }
 

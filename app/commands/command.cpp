@@ -31,7 +31,7 @@
 namespace attoscope::app {
 namespace {
 
-/// A word as a shell reads it back.
+/// `word` quoted for a shell where it needs quotes.
 std::string shell_word(const std::string& word) {
   const bool plain =
       word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%") == std::string::npos;
@@ -41,7 +41,7 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-/// Says the sentence unless it is told to stop within a second.
+/// Prints the sentence unless `stop` is requested within a second.
 void tell_after_a_second(const std::string& sentence, const std::stop_token& stop, std::ostream& out) {
   std::mutex mutex;
   std::unique_lock lock(mutex);
@@ -115,7 +115,7 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
   for (std::size_t i = 0; i < parts; ++i)
     add(scale_options[i], x.scales[i],
-        std::string("what ") + called[i] + " is multiplied by: " + tensor_specs() + ", behind it [" +
+        std::string("factor of ") + called[i] + ": " + tensor_specs() + ", behind it [" +
             std::string(scale_groups) + "] where its shape fits several (for 8 bits, " + letters[i] +
             "_scale or the like beside " + called[i] + ")");
   group("Mask tensors, which --mask joins");
@@ -124,7 +124,7 @@ OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
           ": 1 keeps a key (keep), 1 drops it (drop), or it is added to scores (add); booleans and whole numbers keep, others "
           "are added");
   add(scale_options[documents_part], x.scales[documents_part],
-      "ids [n_k] or [b, n_k] of the documents that keys and queries lie in, each of which sees its own alone");
+      "ids [n_k] or [b, n_k] of the documents of keys and queries; a query sees only keys of its own document");
   return *this;
 }
 
@@ -132,15 +132,15 @@ OptionList& OptionList::packed(ExperimentOptions& x) {
   group("Packed and paged calls (told by the names of FlashAttention, FlashInfer and vLLM in the file)");
   constexpr std::array<const char*, packed_part_names.size()> helps{
       "bounds of sequences in Q, [b + 1], whole numbers: each sequence is a call of its own",
-      "the same of K and V (those of Q)",
+      "the same in K and V (as in Q)",
       "padding before each sequence's first key, [b]",
       "pages of each sequence, [b, pages]",
       "keys of each sequence, [b]",
       "NHD: K is blocks, page, heads, d; HND: blocks, heads, page, d (NHD)",
       "K and V in one tensor: [2, ...] or [blocks, 2, ...]",
       "FlashInfer's bounds in --kv-indices, [b + 1]",
-      "its pages of all sequences",
-      "its keys in each sequence's last page, [b]"};
+      "FlashInfer's pages of all sequences",
+      "FlashInfer's keys in each sequence's last page, [b]"};
   for (std::size_t i = 0; i < helps.size(); ++i) {
     const auto part = static_cast<PackedPart>(i);
     add(option_of(part), x.packed[part], helps[i]);
@@ -231,12 +231,12 @@ std::string OptionList::typed() const {
 
 namespace {
 
-/// The files that are there among the text, its parts between commas, what stands behind a "=" in them, and each of these up to
-/// a format's ending: "a.npy,k_scale=b.npy[head]:3".
+/// Existing files among: the text, its parts between commas, the value of a part "key=value", and each of these cut after a
+/// format's ending. Example: "a.npy,k_scale=b.npy[head]:3".
 std::vector<std::string> files_in(const std::string& text) {
   std::vector<std::string> found{text}, files;
   for (const std::string& part : split(text)) {
-    found.push_back(part.substr(part.find('=') + 1));  // the whole part without one
+    found.push_back(part.substr(part.find('=') + 1));  // the whole part if there is no "="
     for (const std::string& ending : tensor_endings())
       if (const std::size_t at = found.back().find(ending); at != part.npos)
         found.push_back(found.back().substr(0, at + ending.size()));

@@ -1,4 +1,4 @@
-/// A command: its name, its options and what runs it; and what commands share.
+/// A command: its name, its options and the function that runs it; and helpers that commands share.
 #pragma once
 
 #include <chrono>
@@ -34,26 +34,26 @@ enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2, judged_wrong = 3, c
 /// The streams that a command writes to.
 struct Streams {
   std::ostream& out;                 ///< results
-  std::ostream& warnings;            ///< failures that stop nothing
-  std::ostream* terminal = nullptr;  ///< progress; null: nowhere
-  std::string typed{};               ///< the command line of the same question, without its device and its outputs
-  std::vector<OutputPlace> files{};  ///< files that are there and that options name
+  std::ostream& warnings;            ///< failures after which the command goes on
+  std::ostream* terminal = nullptr;  ///< progress; null: not shown
+  std::string typed{};               ///< the command line, without the options of device and outputs
+  std::vector<OutputPlace> files{};  ///< existing files that options name
 };
 
 /// The options of a command, each declared once: its name, the place of its text, its line in the help. A place of type Typed
-/// stays empty where nothing was typed; the text that a string holds before is the default, which the help shows.
+/// stays empty if the option was not typed; a string's initial text is the default that the help shows.
 class OptionList {
  public:
   explicit OptionList(CLI::App& app) : app_(&app) {}
 
-  /// Begins a group: options that are added from here on stand under this heading in the help.
+  /// Begins a group: the help lists the options added after it under this heading.
   OptionList& group(const char* heading);
   OptionList& add(const std::string& option, std::string& text, const std::string& help);
   OptionList& add(const std::string& option, Typed& text, const std::string& help);
   OptionList& add(const std::string& option, bool& flag, const std::string& help);
   /// An option that may be given several times.
   OptionList& add(const std::string& option, std::vector<std::string>& texts, const std::string& help);
-  /// One that takes all texts behind it.
+  /// An option that takes all texts after it.
   OptionList& add_all(const std::string& option, std::vector<std::string>& texts, const std::string& help);
   /// The options of one table, each with its place.
   template <std::size_t N>
@@ -61,26 +61,26 @@ class OptionList {
     for (std::size_t i = 0; i < N; ++i) add(options[i].option, typed[i], options[i].what);
     return *this;
   }
-  /// Makes the last option one that must be given.
+  /// Makes the last option mandatory.
   OptionList& required();
-  /// Replaces the help of an option that is there.
+  /// Replaces the help of an added option.
   OptionList& describe(const std::string& option, const std::string& help);
 
-  /// The option of a parameter of experiments, and of several by their keys.
+  /// Adds the option of one parameter of experiments, or of several by their keys.
   OptionList& parameter(ExperimentOptions& x, const Parameter& p, const std::string& help);
   OptionList& parameters(ExperimentOptions& x, std::initializer_list<std::string_view> keys);
 
-  /// Says of those of scale, softcap, alibi and sink that they may be numbers of heads.
+  /// Adds to the help of --scale, --softcap, --alibi and --sink that they take one number for each head.
   OptionList& of_heads();
 
   // Groups that commands share.
   OptionList& problem(ExperimentOptions& x);
-  /// The files of the scales of Q, K, V and, where there are four, O.
+  /// Options for files of the scales of Q, K, V and, if `parts` is 4, O; and for mask tensors.
   OptionList& scales(ExperimentOptions& x, std::size_t parts = 3);
-  /// The tensors that say where sequences lie, and the layout of pages.
+  /// Options for tensors of packed and paged calls: bounds of sequences, and layout of pages.
   OptionList& packed(ExperimentOptions& x);
   OptionList& arithmetic(ExperimentOptions& x);
-  /// `usual`: a's policy where none is named. `cut`: also how it cuts the keys.
+  /// `usual`: default policy of a. `cut`: also adds the options of its tiles of keys and splits.
   OptionList& method_a(ExperimentOptions& x, const std::string& usual, bool cut);
   /// Tensor cores and storage of a.
   OptionList& kernel_of_a(ExperimentOptions& x);
@@ -91,18 +91,18 @@ class OptionList {
   /// The session that the experiment begins with, and `--strict`.
   OptionList& session(ExperimentOptions& x, bool& strict);
   OptionList& strict(bool& strict);
-  /// Somebody's output.
+  /// Options for the output of the user's kernel.
   OptionList& kernel(ExperimentOptions& x);
   OptionList& device(std::string& device, std::string& threads, const std::string& help);
   OptionList& quiet();
   /// Width, font and size of a printed figure.
   OptionList& style(StyleArguments& x);
 
-  /// True if the option is one of this list and was given.
+  /// True if this list has the option and it was given.
   bool was_given(const std::string& option) const;
-  /// The typed options, as a shell reads them back, without the groups Device and Output.
+  /// The typed command line, quoted for a shell, without the groups Device and Output.
   std::string typed() const;
-  /// The files that are there and that the typed options may name, each with its option.
+  /// Existing files that the typed options may name, each with its option.
   std::vector<OutputPlace> files() const;
 
  private:
@@ -121,10 +121,10 @@ inline constexpr const char* figure_help =
 struct Command {
   using Run = std::function<ExitCode(const Streams&)>;
   const char *name, *what;
-  std::function<Run(OptionList&)> declare;  ///< adds the options; returns what runs the command once they were typed
+  std::function<Run(OptionList&)> declare;  ///< adds the options; returns the function that runs the command after parsing
 };
 
-/// The command whose options fill an Arguments. `run` may return false, which is the exit code judged_wrong.
+/// The command whose options fill an Arguments. If `run` returns false, the exit code is judged_wrong.
 template <class Arguments, class Result>
 Command command(const char* name, const char* what, void (*declare)(OptionList&, Arguments&),
                 Result (*run)(const Arguments&, const Streams&)) {
@@ -139,45 +139,45 @@ Command command(const char* name, const char* what, void (*declare)(OptionList&,
           }};
 }
 
-/// The end of a command with --strict: a tensor is not the one whose digest was kept.
+/// Ends a command with --strict: a tensor differs from its kept digest.
 struct TensorsChanged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// Writes the sentences of `changed_tensors` as warnings; throws them as TensorsChanged where `strict`.
+/// Writes the sentences of `changed_tensors` as warnings; throws them as TensorsChanged if `strict`.
 void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams);
-/// Before a file is replaced: the tensors of `e` that are not those with the digests in the JSON that stands at `place`, if
-/// that is of the same head of the same files. None where there is no such JSON.
+/// Sentences on the tensors of `e` whose digests differ from those in the JSON at `place`, which is about to be replaced. Empty
+/// if `place` holds no JSON of the same head of the same files.
 std::vector<std::string> changed_since(const std::string& place, const Experiment& e);
 
-/// Throws a sentence: this build has no window.
+/// Throws std::runtime_error: this build has no window.
 [[noreturn]] void no_window();
 
-/// Has the codes for the device's GPUs compiled where their drivers have to do that first, and says so once if it takes longer
-/// than a second. A failure is left to whoever needs the code.
+/// Loads the codes on the device's GPUs; a driver may have to compile them first. Prints one sentence if that takes longer than
+/// a second. Ignores failures: the first use of the code reports them.
 void prepare_gpus(const std::string& device, const Streams& streams, const std::vector<LoadCode*>& codes = {attention_code});
 
 /// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
 int thread_option(const std::string& typed);
 
-/// Before anything is computed: throws in a sentence where one of the files cannot be written ("" and "-" are none), where two
-/// are the same, or where one is a file that another option names (`Streams::files`). `others` are written as well, and their
-/// folders checked elsewhere.
+/// Throws a sentence if a file cannot be written ("" and "-" are no files), if two are the same, or if another option names one
+/// of them (`Streams::files`). Call it before computing. `others` are also outputs, but their folders are checked elsewhere.
 void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
                    const std::vector<OutputPlace>& others = {});
 
-/// Places of a command's tables; "" nowhere, "-" standard output.
+/// Places of a command's tables: "" is none, "-" standard output.
 struct TableFiles {
   std::string csv, json;
 };
-/// The same for these, of which one alone may be standard output.
+/// Calls check_outputs; throws also if both are standard output.
 void check_tables(const TableFiles& files, const std::vector<OutputPlace>& named);
 
-/// A text and its place, "" nowhere, "-" standard output; made where it is wanted.
+/// An output: its place ("" is none, "-" standard output) and the function that makes its text if there is a place.
 struct OutputText {
   std::string place;
   std::function<std::string()> text;
 };
-/// Writes `files` and the texts that go to files together, and then to `out` those that go there, or else the report.
+/// Writes `files` and the texts that have a file, all or none; then writes to `out` the texts with place "-", or the report if
+/// there are none.
 void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, const std::function<std::string()>& report,
                    std::ostream& out);
 inline void write_outputs(const std::vector<OutputText>& texts, const std::function<std::string()>& report, std::ostream& out) {
@@ -185,7 +185,7 @@ inline void write_outputs(const std::vector<OutputText>& texts, const std::funct
   write_outputs(files, texts, report, out);
 }
 
-/// Standard error where it is a terminal; null where it is a file or a pipe, in which such lines would only pile up.
+/// Standard error if it is a terminal, else null: in a file or a pipe lines of progress would pile up.
 std::ostream* terminal();
 
 /// Progress of a long command: one line of a terminal, written over itself.
@@ -196,12 +196,12 @@ class ProgressLine {
   ~ProgressLine() { clear(); }
   ProgressLine(ProgressLine&&) = delete;
 
-  /// Makes room for a line that stays.
+  /// Erases the line, before other output is written.
   void clear();
-  /// Since it was made.
+  /// Seconds since construction.
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
 
-  /// Shows text(), unless the last one is less than a tenth of a second old.
+  /// Shows text(), unless the last text was shown less than 0.1 s ago.
   template <class F>
   void show(F text) {
     if (is_due()) write(text());
@@ -218,7 +218,7 @@ class ProgressLine {
   Clock::time_point last_{}, begun_ = Clock::now();
 };
 
-/// Returns work(cancelled); throws `sentence` where a signal stopped it.
+/// Returns work(cancelled); throws `sentence` as std::runtime_error if a signal stopped it.
 template <class Work>
 auto unless_stopped(const std::string& sentence, Work work) {
   const Interrupts interrupts;

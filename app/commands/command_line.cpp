@@ -24,17 +24,17 @@ void check_written(std::ostream& out) {
   if (!out.flush()) throw std::runtime_error("standard output was closed, or is full, before everything was written");
 }
 
-/// The words that are typed without a command: files for the window.
+/// Words typed without a command: files for the window.
 std::vector<std::string> words_of(const CLI::App& app) { return app.get_option("file")->results(); }
 
-/// Refuses what belongs to the window alone.
+/// Throws if a file or --device of the window stands before a command.
 void check_before_command(const CLI::App& app) {
   if (const std::vector<std::string> words = words_of(app); !words.empty())
     throw std::invalid_argument(in_quotes(words.front()) + " was not expected before a command");
   if (app.count("--device") > 0) throw std::invalid_argument("--device was not expected before a command, expected after it");
 }
 
-/// Refuses a word that is no file: it was meant to be a command.
+/// Throws for a word that is no file: it was meant to be a command.
 void check_without_command(const CLI::App& app, const std::vector<Command>& all) {
   for (const std::string& word : words_of(app)) {
     const bool file_like = word.ends_with(".json") || word.ends_with(".zip") || word.find('/') != std::string::npos;
@@ -48,7 +48,7 @@ void check_without_command(const CLI::App& app, const std::vector<Command>& all)
   }
 }
 
-/// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
+/// Parses and runs. Throws CLI::ParseError for help, version and wrong usage.
 ExitCode parse_and_run(CLI::App& app, const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
   const std::vector<Command> all = commands();
   OptionList chosen(app);

@@ -7,9 +7,9 @@
 
 namespace attoscope::app {
 
-/// Runs `attoscope` with these arguments (without the program's name). Errors are one sentence on `err`; the result is an exit
-/// code: 2 where the arguments make no sense (std::invalid_argument), 1 where something failed while running, 3 where `judge`
-/// found an output wrong, or `check-gpu` a GPU that is not as written.
+/// Runs `attoscope` with these arguments (without the program's name). Writes errors to `err`, one sentence each. Returns an
+/// exit code: 2 for wrong arguments (std::invalid_argument), 1 for a failure while running, 3 if `judge` found an output wrong
+/// or `check-gpu` a GPU that differs from the rules.
 int run_command_line(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
 
 }  // namespace attoscope::app

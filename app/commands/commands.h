@@ -1,4 +1,4 @@
-/// The commands, each made by its own file. Its place among them, and in the help, is in `commands` of command_line.cpp.
+/// The commands, one file each. `commands` of command_line.cpp has their order in the help.
 #pragma once
 
 #include "app/commands/command.h"
@@ -24,18 +24,18 @@ Command model_command();
 Command open_command();
 Command pack_command();
 
-/// No command: the window.
+/// The window, which opens if no command is given.
 Command window_command();
 
 /// The options as typed.
 struct CheckGpuArguments {
   std::string device = "cuda", count = "100000", seed = "1";
-  Typed formats;     ///< with commas between them; none: all
-  std::string json;  ///< "" nowhere, "-" to standard output
+  Typed formats;     ///< comma-separated; empty: all
+  std::string json;  ///< "" is none, "-" standard output
 };
 
-/// Checks the GPU, or a stand-in, tells every part as soon as it is known, and writes the file at the end: none if anything
-/// fails. A signal stops it. Returns true if all is as written.
+/// Checks the GPU, or a stand-in of tests; prints every part when it is done, and writes the file at the end unless something
+/// fails. A signal stops it. Returns true if all digests and sums agree.
 bool check_gpu(const CheckGpuArguments& arguments, const CheckedGpu& gpu, const Streams& streams);
 
 }  // namespace attoscope::app

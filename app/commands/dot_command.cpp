@@ -1,4 +1,4 @@
-/// `attoscope dot`: dot products as a GPU's tensor cores add them up.
+/// `attoscope dot`: dot products added as a GPU's tensor cores add them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Asked asked(const DotArguments& x) {
   return {gpu, sums, tensor_core_rule(gpu, format, sums)};
 }
 
-/// Numbers of a format, and how many became others when they were rounded to it.
+/// Numbers rounded to a format, and how many of them rounding changed.
 struct Rounded {
   std::vector<float> values;
   std::size_t changed = 0;
@@ -60,7 +60,7 @@ Rounded rounded(const Format& f, const std::vector<double>& values) {
 /// The terms of the sum.
 struct Operands {
   int rows = 0, k = 0;
-  Rounded a, b, c;  ///< c: one number a row
+  Rounded a, b, c;  ///< c: one number for each row
 };
 
 [[noreturn]] void refuse_sizes(const std::string& file, const std::string& has, const std::string& expected) {
@@ -95,7 +95,7 @@ std::vector<float> dot_products(const TensorCoreRule& rule, const Operands& o) {
   return d;
 }
 
-/// True if recorded products decide these sums: where only one block was recorded, or only with c = 0, only such sums.
+/// True if recorded products cover these sums: some rules were recorded only for K up to 32, or for one block with c = 0.
 bool is_recorded(const TensorCoreRule& rule, const Operands& o) {
   if (rule.evidence == SumEvidence::recorded_to_32) return o.k <= 32;
   if (rule.evidence != SumEvidence::recorded_without_c) return rule.evidence == SumEvidence::recorded;
@@ -131,7 +131,7 @@ std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
   return table;
 }
 
-/// Reads a and b (rows x K) and c (rows), rounds them to the format, and writes one sum a row.
+/// Reads a and b (rows x K) and c (rows), rounds them to the format, and writes one sum for each row.
 void dot(const DotArguments& x, const Streams& streams) {
   const Asked q = asked(x);
   check_outputs({{"--out", x.out}, {"--json", x.json}}, streams.files);
@@ -152,7 +152,7 @@ void declare(OptionList& c, DotArguments& x) {
   c.group("Input");
   c.add("--format", x.format, "of a and b, which are rounded to it first: fp16, bf16, tf32, e4m3 or e5m2").required();
   c.add("--a", x.a, "rows x K numbers: " + tensor_specs()).required();
-  c.add("--b", x.b, "as many").required();
+  c.add("--b", x.b, "rows x K numbers, as --a").required();
   c.add("--c", x.c, "one number a row, to start from (0)");
   c.add("--result", x.result, "type of sums and of c: f32 or f16");
   c.group("Output");

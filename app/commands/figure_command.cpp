@@ -1,4 +1,4 @@
-/// `attoscope figure`: a paper's experiment, a sweep or a plot of the window as a picture, with its data, its script and what
+/// `attoscope figure`: draws a paper's experiment, a sweep or a plot of the window, with its data, script and the JSON that
 /// reproduces it.
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ constexpr int deepest = 12;
 
 bool is_bundle(const std::string& what) { return what.ends_with(".json") || what.ends_with(".zip"); }
 
-/// True if a bundle's JSON is an object of which that holds.
+/// True if `path` is a bundle whose JSON is an object for which holds(json).
 template <class F>
 bool bundle_is(const std::string& path, F holds) {
   return is_bundle(path) && parsed_bundle(path, [&](const std::string& text) {
@@ -47,9 +47,9 @@ bool is_sweep(const std::string& path) {
                    [](const nlohmann::json& json) { return json.value("schema", nlohmann::json()) == "attoscope.sweep/1"; });
 }
 
-/// A training takes --policy alone, a language model --n.
+/// Throws for options that the figure does not take: a training takes only --policy, a language model only --n.
 void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
-  const std::string taken = training ? "a figure of training takes --policy alone" : "that of a language model takes --n alone";
+  const std::string taken = training ? "a figure of training takes --policy alone" : "one of a language model takes --n alone";
   for (const auto& [option, value] :
        {training ? std::pair{"--n", x.n} : std::pair{"--policy", x.policy}, std::pair{"--d", x.d},
         std::pair{"--seeds", x.seeds}, std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
@@ -70,7 +70,7 @@ AskedFigure asked_for(const FigureArguments& x) {
   return asked;
 }
 
-/// The result of `compute`: from the cache where it is known, telling how far it is; of: what is counted.
+/// Returns compute(work), which takes known points from the cache; shows progress as "done of points `of`".
 template <class F>
 auto computed(const FigureArguments& x, std::size_t points, const char* of, std::ostream* terminal, F compute) {
   const Interrupts interrupts;
@@ -90,7 +90,7 @@ std::string list_text() {
   return text;
 }
 
-/// The picture of a sweep once more.
+/// Draws a sweep's figure again from its bundle.
 void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   std::vector<std::string> remarks;
   Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
@@ -112,7 +112,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   streams.out << figure.caption << "\n" << x.out << "\n";
 }
 
-/// The style of an earlier figure, or the usual one, with what was typed.
+/// Style of an earlier figure, or the default, changed by the typed options.
 FigureStyle print_of(const FigureArguments& x) {
   std::vector<std::string> remarks;
   FigureStyle style;
@@ -122,12 +122,13 @@ FigureStyle print_of(const FigureArguments& x) {
   return typed_style(x.style, style);
 }
 
-/// True if a plot of the window is asked for: by --plot, or by a bundle that says so.
+/// True if --plot is given or the bundle is of a plot of the window.
 bool asks_for_plot(const FigureArguments& x) {
   return !x.plot.empty() || bundle_is(x.what, [](const nlohmann::json& json) { return json.contains("plot"); });
 }
 
-/// Computes what is not known yet and writes the four files together; without gnuplot the three others, and then throws.
+/// Computes the points that are not in the cache and writes the four files together. Without gnuplot it writes the three others
+/// and then throws.
 void draw_figure(const FigureArguments& x, const Streams& streams) {
 #ifdef ATTOSCOPE_GUI
   const auto tell = [&](const std::vector<std::string>& changed) { tell_changed(changed, x.strict, streams); };
@@ -142,7 +143,7 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
   if (is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
   const AskedFigure asked = asked_for(x);
   const FigureStyle style = print_of(x);
-  check_bundle_place("--out", x.out);  // before anything is computed
+  check_bundle_place("--out", x.out);  // before computing
   const MadeFigure made = computed(x, point_count(asked),
                                    trains(asked)       ? "steps"
                                    : runs_model(asked) ? "runs of the model"

@@ -1,4 +1,4 @@
-/// `attoscope heads`: every head of a file, worst first. `attoscope kv`: which of them may keep K and V in fewer bits.
+/// `attoscope heads`: every head of a file, worst first. `attoscope kv`: which heads may keep K and V in fewer bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::vector<std::string_view> keys_of(const Measures& measures) {
   return keys;
 }
 
-/// Index of the measure with the key of `--sort`. Throws std::invalid_argument that lists the known ones.
+/// Index of the measure with the key of `--sort`. Throws std::invalid_argument with the list of known keys.
 template <class Measures>
 std::size_t sorted_by(const Measures& measures, const std::string& key) {
   const std::vector<std::string_view> keys = keys_of(measures);
@@ -46,7 +46,7 @@ std::size_t sorted_by(const Measures& measures, const std::string& key) {
   return static_cast<std::size_t>(found - keys.begin());
 }
 
-/// The experiment that each head is asked, with the file's first head read.
+/// The experiment of every head, with the tensors of the file's first head.
 Experiment base_of(const HeadsArguments& x) {
   ExperimentOptions options = x;
   if (x.find("input") != nullptr) throw std::invalid_argument("--input was not expected beside the file");
@@ -77,7 +77,7 @@ struct HeadsJob {
   HeadsQuestion question;
 };
 
-/// The rows of all heads, found by compute(question, files, options, found). Throws a sentence where a signal stopped it.
+/// Rows of all heads, computed by compute(question, files, options, found). Throws std::runtime_error if a signal stopped it.
 template <class Row, class Compute>
 std::vector<Row> rows_of(HeadsJob& job, const Streams& streams, Compute compute) {
   prepare_gpus(job.options.device, streams);
@@ -121,7 +121,7 @@ void tell_kv(const KvArguments& x, const Streams& streams) {
       [&] { return kv_report(rows, *job.files, by, job.top); }, streams.out);
 }
 
-/// The options that both begin with; `measures` are what they sort by.
+/// First options of both commands; `measures` are the keys of --sort.
 template <class Measures>
 void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
   c.add("file", x.file, "Q, K and V of many heads: " + tensor_file_specs()).required();
@@ -132,7 +132,7 @@ void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
   c.add("--top", x.top, "how many are printed; 0 is all");
 }
 
-/// The last options of both.
+/// Last options of both commands.
 void declare_tables(OptionList& c, HeadsArguments& x) {
   c.add("--threads", x.threads, "heads computed at a time; 0 is as many as the machine has");
   c.group("Output");

@@ -1,4 +1,4 @@
-/// `attoscope invariance`: whether a row's bits depend on how its keys are cut.
+/// `attoscope invariance`: compares a row's bits over tile sizes, splits and orders of its keys.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Json schedule_json(const Schedule& s) {
           {"accumulator", {{"qk", name(s.accumulator.qk)}, {"pv", name(s.accumulator.pv)}}}};
 }
 
-/// First place from which the traced row differs; the tile is null if it is not a tile.
+/// First place from which the traced row differs; "tile" is null if that place is no tile.
 Json parting_json(const ScheduleRun& run) {
   Json json{{"place", name(run.place)}, {"tile", nullptr}};
   if (const auto& p = run.parting.parting)
@@ -82,7 +82,7 @@ struct InvarianceArguments : ExperimentOptions, TableFiles {
   std::string device = "cpu", threads = "0";
 };
 
-/// read(word) of each word between commas; none where nothing was typed.
+/// read(word) of each comma-separated word; empty if nothing was typed.
 template <class T, class Read>
 std::vector<T> listed_in(const Typed& typed, Read read) {
   std::vector<T> values;
@@ -108,7 +108,7 @@ ScheduleLists lists_of(const InvarianceArguments& x) {
           .sums = listed_in<Accumulator>(x.sums, accumulator_of)};
 }
 
-/// Counts schedules on the terminal while it computes.
+/// Computes all schedules and counts them on the terminal.
 Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const InvarianceArguments& x, int threads,
                   const Streams& streams) {
   prepare_gpus(x.device, streams);
@@ -123,7 +123,7 @@ Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const 
   });
 }
 
-/// Computes every schedule and writes what was asked for: nothing at all if anything fails.
+/// Computes every schedule and writes the outputs: none if anything fails.
 void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_device("--device", x.device);

@@ -1,4 +1,4 @@
-/// `attoscope judge`: is a kernel's output rounded, or wrong?
+/// `attoscope judge`: decides if a kernel's output is only rounded, or wrong.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,11 +25,11 @@ struct JudgeArguments : ExperimentOptions, GradientSpecs {
   std::string q, k, v, o, input;
   std::string threads = "0";
   Typed head{};
-  std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
-  bool unsaved = false;      ///< the files will be gone: the page names none
+  std::string json, report;  ///< output files; "" is none, "-" of json standard output
+  bool unsaved = false;      ///< the files are temporary: the page does not name them
 };
 
-/// An option that names a file: Q, K, V and O, without which there is no verdict, and gradients, each of which is judged.
+/// An option that names a file: Q, K, V and O are mandatory; each gradient that is given is judged.
 struct FileOption {
   const char* option;
   std::string JudgeArguments::* file;
@@ -42,8 +42,8 @@ constexpr FileOption tensor_options[]{{"--q", &JudgeArguments::q, "Q"},
 constexpr FileOption gradient_options[]{
     {"--do", &GradientSpecs::d_o, "gradient of the output, with which dQ, dK and dV are judged"},
     {"--dq", &GradientSpecs::dq, "your kernel's gradient of Q"},
-    {"--dk", &GradientSpecs::dk, "of K, a head for each of K's (summed over its group) or of Q's"},
-    {"--dv", &GradientSpecs::dv, "of V, the same"},
+    {"--dk", &GradientSpecs::dk, "your kernel's gradient of K, with heads of K (sums over groups) or of Q"},
+    {"--dv", &GradientSpecs::dv, "your kernel's gradient of V, likewise"},
     {"--lse", &GradientSpecs::lse,
      "your kernel's log-sum-exp (batch, heads, n) or (n, heads), natural or in base 2, judged as well; with gradients also the "
      "one that P is made from"},
@@ -83,7 +83,7 @@ JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
   return question;
 }
 
-/// The link that shows the worst head.
+/// Link that opens head `head` in the window; "" if the files have no names for it.
 std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head) {
   const HeadNumbers numbers(x.typed, files.files());
   LinkMessage message{.files = files.files_for_window(head)};
@@ -98,7 +98,7 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head)
   return link_url(message);
 }
 
-/// Returns work(options); throws a sentence where a signal stopped it.
+/// Returns work(options); throws std::runtime_error if a signal stopped it.
 template <class Work>
 auto judged(int threads, Work work) {
   return unless_stopped("stopped before the verdict was there; nothing was written",
@@ -121,8 +121,8 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
   });
 }
 
-/// A sentence that names the other order of heads and tokens, where a wrong output that nothing explains is rounded in it; "":
-/// it is not, or the shapes do not allow it.
+/// A sentence that proposes the other order of heads and tokens, if the output is only rounded when read so; "" if it is not,
+/// or if the shapes do not allow that order.
 std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
   const bool behind = files.order() != HeadOrder::tokens_first;
   sources.layout = HeadLayout{behind ? HeadOrder::tokens_first : HeadOrder::heads_first};
@@ -145,7 +145,7 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
                      layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
 }
 
-/// Gradients with usual names beside Q, K, V and O in the one file of --input, where all of them can be judged.
+/// Gradients with usual names in the one file of --input that has Q, K, V and O; empty if they cannot be judged.
 std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const JudgedFiles& files) {
   const CallFiles& call = files.files();
   const bool one_call = call.layers().size() == 1 || call.layers().front().sequence >= 0;
@@ -156,7 +156,7 @@ std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const Jud
   return std::optional<GradientFiles>(std::in_place, found, call);
 }
 
-/// The gradients' files, opened before anything is judged.
+/// Opened files of the gradients; empty if there are none.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
   const bool any = std::ranges::any_of(
       gradient_options, [&](const FileOption& o) { return o.file != &GradientSpecs::lse && !(x.*o.file).empty(); });
@@ -169,7 +169,7 @@ bool is_unexplained(const CallJudgement& call) {
   return !call.rounded() && !call.worst_row().slip && !(call.also && call.also->rounded);
 }
 
-/// Judges, and writes what was asked for: nothing at all if anything fails. Returns true if every head is rounded.
+/// Judges and writes the outputs: none if anything fails. Returns true if every head is only rounded.
 bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   const CallSources sources = sources_of(x);

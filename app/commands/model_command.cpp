@@ -1,4 +1,4 @@
-/// `attoscope model`: a whole model under a and b, beside the exact one: how far attention's rounding moves the next token.
+/// `attoscope model`: runs a model under a, b and exact, and measures how far attention's rounding moves the next token.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ ModelPart part_of(const std::string& text) {
   return static_cast<ModelPart>(found - model_part_names.begin());
 }
 
-/// Before anything is read or computed.
+/// Throws if the options of tokens or outputs are wrong; call it before reading or computing.
 void check_places(const ModelArguments& x, const Streams& streams) {
   if (!x.save.empty()) check_directory_place("--save", x.save);
   std::vector<OutputPlace> saved;
@@ -55,7 +55,7 @@ void check_places(const ModelArguments& x, const Streams& streams) {
   check_outputs({{"--json", x.json}, {"--capture", x.capture}}, streams.files, saved);
 }
 
-/// The question, still without its model.
+/// The question, without its model.
 ModelQuestion question_of(const ModelArguments& x) {
   const Experiment e = experiment_of(x);
   ModelQuestion q;
@@ -69,14 +69,14 @@ ModelQuestion question_of(const ModelArguments& x) {
   return q;
 }
 
-/// Takes the methods again for heads of this model: kernels of --like choose their tiles by mask and head dimension.
+/// Sets the methods again for heads of this model: kernels of --like choose their tiles by mask and head dimension.
 void shape_methods(ModelQuestion& q, ModelArguments x, const Architecture& a) {
   x.typed["mask"] = "causal", x.typed["d"] = std::to_string(a.head_dim);
   const Experiment e = experiment_of(x);
   q.a = e.a, q.b = e.b;
 }
 
-/// Every tensor of a's run, under the names of `attoscope.capture`.
+/// The bytes of a .safetensors with every tensor of a's run, named as `attoscope.capture` does.
 template <class T>
 std::string captured_bytes_in(const ModelQuestion& q) {
   const StopSign stop;
@@ -124,7 +124,7 @@ JudgedRun run_of(const ModelArguments& x, const ModelQuestion& q, const Streams&
   });
 }
 
-/// Says before the work how long it takes, where that is longer than a minute.
+/// Prints the expected time before the work if it is longer than a minute.
 void tell_time(const ModelQuestion& q, const Options& options, const KeptShares& shares, const Streams& streams) {
   constexpr double short_wait = 60;
   const double seconds = expected_seconds(q, options)[static_cast<std::size_t>(q.attribute)];
@@ -136,7 +136,7 @@ void tell_time(const ModelQuestion& q, const Options& options, const KeptShares&
   streams.warnings << text << "\n";
 }
 
-/// The end of the sentence about an interruption.
+/// Error sentence on an interruption.
 std::string stopped_text(const ModelQuestion& q, const KeptShares& shares) {
   if (part_count(q) == 0 || !shares.keeps()) return "stopped before the answer was there; nothing was written";
   return fmt::format("stopped after {} of {} {}s; those are kept, and the same command goes on from there",
@@ -203,7 +203,7 @@ void declare(OptionList& c, ModelArguments& x) {
   c.add("--tokens", x.tokens, "whole numbers [n]; nothing is put in front: " + tensor_specs());
   c.add("--text", x.text,
         listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
-  c.add("--limit", x.limit, "only so many of them; 0 is all");
+  c.add("--limit", x.limit, "only this many tokens; 0 is all");
   c.group("Model").parameters(x, {"seed"});
   c.add("--around", x.around,
         "what surrounds attention in a and b: " + listed(around_preset_names) + ", with ,STEP=FORMAT behind it for steps of " +

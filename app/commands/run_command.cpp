@@ -1,4 +1,4 @@
-/// `attoscope run`: one experiment from options, its table, JSON and matrices.
+/// `attoscope run`: computes one experiment from options; writes its table, JSON and matrices.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -26,7 +26,7 @@ namespace {
 struct RunArguments : ExperimentOptions {
   std::string device = "auto", threads = "0";
   bool attribute = false, strict = false;
-  std::string json, save;                 ///< where to write; "" nowhere, json "-" to standard output
+  std::string json, save;                 ///< outputs; "" is none, "-" of json standard output
   std::vector<std::string> save_field{};  ///< "a_error=FILE.npy"
 };
 
@@ -37,7 +37,7 @@ constexpr std::array saved_lse_files{"lse.npy", "a_lse.npy", "b_lse.npy"};
 constexpr std::array saved_gradient_files{"do.npy",   "golden_dq.npy", "golden_dk.npy", "golden_dv.npy", "a_dq.npy",
                                           "a_dk.npy", "a_dv.npy",      "b_dq.npy",      "b_dk.npy",      "b_dv.npy"};
 
-/// The gradients of a result, and dO.
+/// Stages the gradients of a result, and dO.
 void stage_gradients(StagedFiles& files, const std::filesystem::path& where, const Result& r) {
   std::size_t next = 0;
   const auto add = [&](const std::string& bytes) { files.add((where / saved_gradient_files[next++]).string(), bytes); };
@@ -47,7 +47,7 @@ void stage_gradients(StagedFiles& files, const std::filesystem::path& where, con
     for (const Matrix* const m : {&g->dq, &g->dk, &g->dv}) add(npy_bytes(m->rows, m->cols, m->values.data()));
 }
 
-/// The six matrices of a result, and its gradients, to appear together.
+/// Stages the six matrices of a result, its log-sum-exps and its gradients.
 void stage_matrices(StagedFiles& files, const std::string& directory, const Result& r) {
   files.make_directory(directory);
   const std::filesystem::path where(directory);
@@ -82,7 +82,7 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
   return files;
 }
 
-/// Before anything is computed: could the files be written at all?
+/// Throws if an output file could not be written; call it before computing.
 void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, bool backward, const Streams& streams) {
   for (const FieldFile& f : fields) check_place("--save-field", f.file);
   if (!x.save.empty()) check_directory_place("--save", x.save);
@@ -123,7 +123,7 @@ std::string table_of(const Answer& answer) {
          (answer.verdict ? verdict_report(*answer.verdict) : "");
 }
 
-/// Computes, and writes what was asked for: nothing at all if anything fails.
+/// Computes and writes the outputs: none if anything fails.
 void run_experiment(const RunArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_device("--device", x.device);

@@ -1,4 +1,4 @@
-/// `attoscope sweep`: one or two parameters varied, over seeds; tables, points and their reproduction.
+/// `attoscope sweep`: varies one or two parameters over seeds; writes tables, points and the JSON that reproduces them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,17 +42,17 @@ struct SweepArguments {
   std::string figure;                      ///< FILE.pdf, .svg, .png or .tex with its data, script and JSON; or .zip
   StyleArguments style{};                  ///< of that figure
   std::string spread = "std";              ///< reach of the figure's bars: std or min-max
-  bool heat_map = false;                   ///< the figure of two parameters as a map
+  bool heat_map = false;                   ///< draw the figure of two parameters as a map
   std::string out;                         ///< directory for sweep.json and points.csv
   std::string shard;                       ///< "K/N": every N-th point, from the K-th of 1 .. N on
-  std::vector<std::string> merge{};        ///< directories of shards, instead of computing
+  std::vector<std::string> merge{};        ///< directories of shards to merge instead of computing
   bool no_cache = false, strict = false;
 };
 
 constexpr const char *sweep_file = "sweep.json", *points_file = "points.csv";
 constexpr std::uint64_t largest_sweep_file = 1 << 20, largest_points_file = std::uint64_t{1} << 30;
 
-/// "K/N" as a zero-based shard and their number.
+/// "K/N" as a zero-based shard and the number of shards.
 std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   if (text.empty()) return {0, 1};
   const std::size_t slash = text.find('/');
@@ -62,7 +62,7 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   return {*k - 1, *n};
 }
 
-/// The experiment that is varied. Where n is, the traced row must be one of every n, and of no other.
+/// The experiment that is varied. If n is varied, --row is checked against every value of n alone.
 Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, std::vector<std::string>& changed) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
   if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, &changed);
@@ -76,7 +76,7 @@ Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>&
   return base;
 }
 
-/// The sweep that a session plans, of its experiment.
+/// The sweep that a session plans.
 Sweep sweep_of_session(const ExperimentOptions& base, std::vector<std::string>& changed) {
   std::vector<std::string> remarks;
   const PlannedSweep plan = planned(read_session(*base.session, remarks).sweep, experiment_of(base, &changed));
@@ -87,7 +87,8 @@ Sweep sweep_of_session(const ExperimentOptions& base, std::vector<std::string>& 
   throw std::runtime_error(*base.session + ": its sweep cannot be computed: " + wrong);
 }
 
-/// The heads of a sweep over heads that are not those of the sweep in the JSON at `place`; none where that is no such JSON.
+/// Sentences on the heads of a sweep over heads that differ from the sweep in the JSON at `place`; empty if it holds no sweep
+/// of the same file.
 std::vector<std::string> changed_heads_since(const std::string& place, const Sweep& sweep) try {
   std::vector<std::string> remarks;
   if (sweep.heads.empty() || place.empty() || place == "-") return {};
@@ -98,7 +99,7 @@ std::vector<std::string> changed_heads_since(const std::string& place, const Swe
   return {};
 }
 
-/// The tensors that are not those of the session, or of the files that are to be replaced.
+/// Sentences on the tensors that differ from those of the session, or of the files that are about to be replaced.
 std::vector<std::string> changed_of(const SweepArguments& x, const Sweep& sweep, std::vector<std::string> of_session) {
   std::vector<std::string> places{x.json};
   if (!x.out.empty()) places.push_back((fs::path(x.out) / sweep_file).string());
@@ -139,7 +140,7 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   return s;
 }
 
-/// Counts points, and shows how far the sweep is and how long it will take.
+/// Counts points, and shows progress and the time left.
 class CountedPoints {
  public:
   CountedPoints(std::ostream* terminal, std::size_t points) : line_(terminal), points_(points) {}
@@ -165,17 +166,17 @@ class CountedPoints {
 
   ProgressLine line_;
   std::size_t points_, done_ = 0, computed_ = 0;
-  double computing_ = 0;  ///< seconds that the points took, of one thread or of all
+  double computing_ = 0;  ///< sum of the seconds of the points, each of one thread or of all
 };
 
-/// A sweep and what is known of it.
+/// A sweep and its answers.
 struct Answered {
   Sweep sweep;
   std::vector<SweepAnswer> answers;
-  std::string note;  ///< a note for people: points from the cache, and failures to keep them
+  std::string note;  ///< for the report: points from the cache, and failures to keep them
 };
 
-/// Nothing where this is not the root of several ranks.
+/// Computes the sweep; empty on ranks other than the root.
 std::optional<Answered> computed(const SweepArguments& x, const Streams& streams, Ranks& ranks) {
   Answered answered;
   const auto prepare = [&] {
@@ -220,7 +221,7 @@ Sweep read_sweep(const std::string& directory) {
   });
 }
 
-/// The points of several directories as one sweep; a point that two of them have must be the same in both.
+/// The points of several directories as one sweep. Throws if two directories differ in a point.
 Answered merged(const std::vector<std::string>& directories) {
   Answered all{read_sweep(directories[0]), {}, ""};
   for (const std::string& directory : directories) {
@@ -260,7 +261,7 @@ ui::SeedSpread spread_of(const SweepArguments& x) {
   return static_cast<ui::SeedSpread>(found - sweep_spread_names.begin());
 }
 
-/// Stages the figure; a sentence where there is no picture.
+/// Stages the figure; returns a sentence if there is no picture, else "".
 std::string stage_figure(StagedFiles& files, const SweepArguments& x, const Answered& answered) {
   const Sweep& sweep = answered.sweep;
   const auto table = sweep_table(sweep, sweep.measure, answered.answers);
@@ -269,7 +270,7 @@ std::string stage_figure(StagedFiles& files, const SweepArguments& x, const Answ
   return stage_bundle(files, x.figure, figure, sweep_reproduction(sweep, style, figure.caption));
 }
 
-/// Writes what was asked for. Throws where there is no picture, once everything else is there.
+/// Writes the outputs. Throws after that if there is no picture.
 void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
   const Sweep& sweep = answered.sweep;
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answered.answers);
@@ -292,7 +293,7 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
 
-/// Before anything is computed: could the files be written at all?
+/// Throws if an output file could not be written; call it before computing.
 void check_places(const SweepArguments& x, const Streams& streams) {
   std::vector<OutputPlace> all;
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
@@ -304,8 +305,8 @@ void check_places(const SweepArguments& x, const Streams& streams) {
   check_outputs({{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}}, streams.files, all);
 }
 
-/// Computes what is not known yet and writes what was asked for. Points finished before a signal are kept: the same command
-/// continues there.
+/// Computes the points that are not in the cache and writes the outputs. Points finished before a signal are kept: the same
+/// command continues there.
 void run_sweep(const SweepArguments& x, const Streams& streams) {
   spread_of(x), typed_style(x.style);
   check_places(x, streams);

@@ -29,7 +29,7 @@ namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-/// Sets the fields of the options that were typed; `visit` shows them to a setter.
+/// Sets the fields of the options that were typed.
 template <std::size_t N>
 void set_typed(const std::array<FieldOption, N>& options, const std::array<Typed, N>& typed, const Settings& settings) {
   for (std::size_t i = 0; i < N; ++i)
@@ -51,7 +51,7 @@ HeadPlace head_place(const std::string& text) {
   return {*layer, *head};
 }
 
-/// `--set a.grad.dS=fp32`; false: it is about something else.
+/// Applies a setting such as `a.grad.dS=fp32`; returns false if it is not one of a gradient.
 bool set_gradient(TrainPlan& plan, const std::string& setting) {
   constexpr std::string_view of_a = "a.grad.", of_b = "b.grad.";
   const std::size_t equals = setting.find('=');
@@ -62,7 +62,7 @@ bool set_gradient(TrainPlan& plan, const std::string& setting) {
   return true;
 }
 
-/// The backward policy that is named, or the usual one of the method where that is new.
+/// Sets the named backward policy, or the method's usual one if the method is new.
 void set_backward(TrainMethod& method, const char* option, const Typed& named, bool is_new) {
   if (named)
     method.gradient = of_option(option, [&] { return grad_policy(*named).precision; });
@@ -70,13 +70,13 @@ void set_backward(TrainMethod& method, const char* option, const Typed& named, b
     method.gradient = usual_grad_policy(method.method).precision;
 }
 
-/// Another main format of one method, whose tau may follow it.
+/// Sets the main format of one method; its tau may follow.
 void set_main_format(TrainMethod& m, const Format& format) {
   m.method = with_main_format(m.method, m.format, format);
   m.format = format;
 }
 
-/// Sets the storage of weights and moments: one option for both methods, one for b alone.
+/// Sets the storage of weights and moments: one option for both methods, another for b alone.
 void set_stored(TrainPlan& plan, const TrainArguments& x) {
   const auto set = [](const char* option, const Typed& typed, std::initializer_list<Rounding*> stored) {
     if (!typed) return;
@@ -113,7 +113,7 @@ void set_train_methods(TrainPlan& plan, const TrainArguments& x, bool fresh) {
   for (const std::string& place : x.exact) plan.a.exact.push_back(head_place(place));
 }
 
-/// `--save-qkv`, understood.
+/// `--save-qkv`, parsed.
 struct QkvFile {
   int run = 0, layer = 0, head = 0, sequence = 0;
   std::string file;
@@ -139,7 +139,7 @@ QkvFile qkv_file(const std::string& text, const TrainPlan& plan) {
   return wanted;
 }
 
-/// All that is known before the first step.
+/// Everything that is set before the first step.
 struct Task {
   TrainPlan plan;
   std::optional<Checkpoint> resumed;
@@ -147,7 +147,7 @@ struct Task {
   int until = 0, threads = 0;
 };
 
-/// Could the files be written at all, and replace none but the checkpoint that is resumed?
+/// Throws if an output could not be written, or would replace an input other than the checkpoint of --resume.
 void check_places(const TrainArguments& x, const Task& task, const Streams& streams) {
   std::vector<OutputPlace> others, named = streams.files;
   std::erase_if(named, [](const OutputPlace& place) { return place.option == "--resume"; });
@@ -179,8 +179,8 @@ Task task_of(const TrainArguments& x, const Streams& streams) {
   return task;
 }
 
-/// The number that `--seeds` asks for; 0: it is not given. Throws std::invalid_argument in a sentence, also beside an option
-/// that keeps or needs the state of one training.
+/// The number of `--seeds`; 0 if it is not given. Throws std::invalid_argument in a sentence, also if an option is given that
+/// keeps or needs the state of one training.
 int seed_count(const TrainArguments& x) {
   if (!x.seeds) return 0;
   for (const auto& [option, given] :
@@ -190,7 +190,7 @@ int seed_count(const TrainArguments& x) {
   return whole_number("--seeds", *x.seeds, 1, ui::max_train_seeds);
 }
 
-/// Sentence on a training that began at step `begin`, so many seconds ago.
+/// Progress of a training that began at step `begin`, `seconds` ago.
 std::string progress_text(const TrainRecord& r, int begin, int until, double seconds) {
   const double rate = (r.step - begin) / seconds;
   const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
@@ -200,11 +200,11 @@ std::string progress_text(const TrainRecord& r, int begin, int until, double sec
                      (until - r.step) / rate);
 }
 
-/// Keeps states in the file of `--checkpoint`, if there is one. A failed write is warned of and tried again at the next
-/// checkpoint: the training is worth more than its file.
+/// Keeps states in the file of `--checkpoint`, if given. Warns if a write fails, goes on training, and tries again at the next
+/// checkpoint.
 class CheckpointSaver {
  public:
-  /// `resumed` is the file that training goes on from, of this step; empty: none.
+  /// `resumed`: file of `--resume`, a state of step `step`; "" if not given.
   CheckpointSaver(const std::string& file, const std::string& resumed, int step, std::ostream& warnings)
       : file_(file), resumed_(resumed), resumed_step_(step), warnings_(warnings) {}
   void keep(const PairedTraining& training) {
@@ -221,7 +221,7 @@ class CheckpointSaver {
     }
   }
   bool has_one() const { return kept_ >= 0; }
-  /// "the last checkpoint is FILE at step N", or what there is instead.
+  /// "the last checkpoint is FILE at step N ...", or a sentence that nothing was kept.
   std::string note() const {
     if (has_one())
       return fmt::format("the last checkpoint is {} at step {}, from which --resume {} goes on", file_, kept_, file_);
@@ -229,17 +229,17 @@ class CheckpointSaver {
       return fmt::format("nothing was kept since step {}, from which --resume {} goes on", resumed_step_, resumed_);
     return file_.empty() ? "nothing was kept to go on from, expected --checkpoint FILE" : "nothing was kept to go on from";
   }
-  /// The reason why the newest state is not in the file, and the state that is; empty: it is, or none was asked for.
+  /// The failure to write the newest state, and the state that the file has; "" if there was no failure.
   std::string failure() const { return failure_.empty() ? "" : failure_ + "; " + note(); }
 
  private:
   std::string file_, failure_, resumed_;
   int resumed_step_;
   std::ostream& warnings_;
-  int kept_ = -1, tried_ = -1;  ///< the step that is in the file, and the one that was to be
+  int kept_ = -1, tried_ = -1;  ///< last step written, and last step tried
 };
 
-/// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
+/// Trains up to `until`. Returns a sentence on why it ended before, or why the last checkpoint failed; "" if neither.
 std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& saver, const Cancelled& cancelled,
                    std::ostream* terminal) {
   ProgressLine line(terminal);
@@ -256,7 +256,7 @@ std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& 
     if (training.record().step % task.plan.checkpoint_every == 0) saver.keep(training);
   }
   const std::string diverged = ended(training.record());
-  if (diverged.empty() || !saver.has_one()) saver.keep(training);  // a state before the divergence is worth more than the last
+  if (diverged.empty() || !saver.has_one()) saver.keep(training);  // keep a state from before the divergence, not the last one
   if (!diverged.empty()) return without_full_stop(diverged) + "; " + saver.note();
   if (training.record().step >= task.until) return saver.failure();
   return fmt::format("stopped at step {} of {}; {}", training.record().step, task.plan.recipe.steps, saver.note());
@@ -280,7 +280,7 @@ void stage_weights(StagedFiles& files, const std::string& directory, const Paire
   }
 }
 
-/// The JSON that makes the figure of a record again: its plan; or all that is known, where it took more than its plan.
+/// The JSON that reproduces a record's figure: its plan, or the whole record if the plan does not suffice (forks, unfinished).
 Json reproduction(const PairedTraining& training, const Figure& figure) {
   Trained t{training.record(), {}};
   if (!t.record.forks.empty() || !t.record.finished()) return train_json(t.record);
@@ -297,7 +297,7 @@ Json reproduction(const PairedTraining& training, const Figure& figure) {
 
 std::string json_of(const TrainRecord& record) { return json_text(train_json(record), -1); }
 
-/// All files together. Why there is no picture, in a sentence; empty: there is one, or none was asked for.
+/// Writes all files together. Returns a sentence if there is no picture, else "".
 std::string write_files(const TrainArguments& x, const Task& task, PairedTraining& training) {
   const TrainRecord& record = training.record();
   StagedFiles files;
@@ -321,21 +321,21 @@ std::string write_files(const TrainArguments& x, const Task& task, PairedTrainin
   return no_picture;
 }
 
-/// The text for standard output; `why` says why the chosen device is no GPU.
+/// The text for standard output; `why`: why the chosen device is no GPU, or "".
 std::string shown_of(const TrainArguments& x, const TrainRecord& record, const std::string& why) {
   if (x.json == "-") return json_of(record);
   if (x.csv == "-") return train_csv(record);
   return train_report(record) + (why.empty() ? "" : fmt::format("\nTrained on {}: {}\n", record.device, why));
 }
 
-/// Trains the task, shows and writes what was asked for.
+/// Trains the task, prints and writes the outputs.
 void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& device, CheckpointSaver& saver,
                      const Interrupts& interrupts, const Streams& streams) {
   PairedTraining training = task.resumed ? PairedTraining(task.plan, task.resumed->record, task.resumed->state, device)
                                          : PairedTraining(task.plan, device);
   task.resumed.reset();  // the training has its own copy of all weights
   const std::string ended = follow(training, task, saver, [&] { return interrupts.arrived(); }, streams.terminal);
-  streams.out << shown_of(x, training.record(), device.why) << std::flush;  // before the files: there may be no room for these
+  streams.out << shown_of(x, training.record(), device.why) << std::flush;  // before the files, for which the disk may be full
   const std::string no_picture = write_files(x, task, training);
   if (!ended.empty()) throw std::runtime_error(ended);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
@@ -356,15 +356,15 @@ void declare_plan(OptionList& c, TrainArguments& x) {
   c.add("--text", x.text, "file of UTF-8 text to learn (the chronicle, which comes with the program)");
   c.add(model_options, x.of_model).group("Training").add(recipe_options, x.of_recipe);
   c.add("--seeds", x.seeds,
-        "train so often, from --seed and --data-seed on, and tell the least, mean and greatest of every number");
+        "number of trainings, from --seed and --data-seed on; prints the least, mean and greatest of every number");
   c.methods(x.methods, "eager");
   c.describe("--set", "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
   c.describe("--block-k", "keys of a tile of a and b (32)");
   c.add("--baseline-format", x.baseline_format, "main format of b (a's)");
   c.add("--weights", x.weights, "how weights are stored: exact is fp32, or bf16, bf16/stochastic (exact)");
   c.add("--optimiser", x.optimiser, "how the two moments of AdamW are stored, likewise (exact)");
-  c.add("--baseline-weights", x.baseline_weights, "the same of b alone (a's)");
-  c.add("--baseline-optimiser", x.baseline_optimiser, "the same of b alone (a's)");
+  c.add("--baseline-weights", x.baseline_weights, "--weights of b alone (a's)");
+  c.add("--baseline-optimiser", x.baseline_optimiser, "--optimiser of b alone (a's)");
   c.add("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
   c.group("Method a");
   c.add("--gradient", x.gradient, gradient_help("a"));
@@ -428,7 +428,7 @@ void train(const TrainArguments& x, const Streams& streams, const MakeDevice& ma
   const int seeds = seed_count(x);
   Task task = task_of(x, streams);
   if (seeds > 0) return train_seeds(x, {task.plan, seeds, task.until, task.threads}, streams);
-  const Interrupts interrupts;  // before there are threads
+  const Interrupts interrupts;  // must be made before there are threads
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {
     prepare_gpus(x.device, streams, {training_code});

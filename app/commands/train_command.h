@@ -1,4 +1,4 @@
-/// `attoscope train`: a plan from options or a checkpoint, trained, measured and written down.
+/// `attoscope train`: trains a plan from options or a checkpoint; measures and writes it.
 #pragma once
 
 #include <array>
@@ -38,37 +38,37 @@ inline constexpr std::array<FieldOption, 14> recipe_options{{
 
 /// The options as typed.
 struct TrainArguments {
-  Typed text, plan;  ///< the plan is a named one
+  Typed text, plan;  ///< plan: name of a named plan
   std::array<Typed, model_options.size()> of_model{};
   std::array<Typed, recipe_options.size()> of_recipe{};
   ExperimentOptions methods{};  ///< format, algorithm, policy, tiles, options of a, baseline, set
   Typed gradient, baseline_format, baseline_gradient;
-  Typed weights, optimiser, baseline_weights, baseline_optimiser;  ///< roundings of what is stored
+  Typed weights, optimiser, baseline_weights, baseline_optimiser;  ///< roundings of stored weights and moments
   std::vector<std::string> exact{};                                ///< "L" or "L:H"
   Typed kind, bisect, with_exact, measure_every, checkpoint_every, until, seeds;
   std::string resume, checkpoint;       ///< files; "": none
   StyleArguments style{};               ///< of the figure
-  std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
+  std::string json, csv, save, figure;  ///< outputs; "" is none, "-" of json and csv standard output
   std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"
   std::string device = "auto", threads = "0";
 };
 
-/// The plan that the options describe, without its text: on top of `resumed`, or of the defaults where that is null. Throws
-/// std::invalid_argument in a sentence where an option makes no sense.
+/// The plan that the options describe, without its text: changes of `resumed`, or of the defaults if it is null. Throws
+/// std::invalid_argument in a sentence for a wrong option.
 TrainPlan train_plan_of(const TrainArguments& arguments, const TrainPlan* resumed = nullptr);
 
-/// Trains on what `make` makes of the device's name, and writes what was asked for. A signal stops it between two steps. Where
-/// it is stopped, or a or b diverges, or the last checkpoint could not be written, everything computed is written all the same,
-/// and a std::runtime_error then says in a sentence why and how to go on.
+/// Trains on the device that `make` returns for its name, and writes the outputs. A signal stops it between two steps. If it is
+/// stopped, a or b diverges, or the last checkpoint could not be written, it still writes everything computed and then throws
+/// std::runtime_error: why, and how to go on.
 void train(const TrainArguments& arguments, const Streams& streams, const MakeDevice& make = primitives_on);
 
-/// A training that is run at every seed.
+/// A training that runs once for each seed.
 struct SeedTask {
-  TrainPlan plan;  ///< with its text; of the first seed
+  TrainPlan plan;  ///< plan of the first seed, with its text
   int seeds = 1, until = 0, threads = 0;
 };
-/// Trains one seed after the other and writes what was asked for. Where it is stopped, or a or b of a seed diverges, everything
-/// computed is written all the same, and a std::runtime_error then says so.
+/// Trains one seed after the other and writes the outputs. If it is stopped, or a or b of a seed diverges, it still writes
+/// everything computed and then throws std::runtime_error.
 void train_seeds(const TrainArguments& arguments, const SeedTask& task, const Streams& streams);
 
 }  // namespace attoscope::app

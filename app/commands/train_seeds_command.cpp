@@ -13,7 +13,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The records of all seeds, as many as there were before a signal.
+/// The records of all seeds, or of those finished before a signal.
 std::vector<TrainRecord> records_of(const TrainArguments& x, const SeedTask& task, std::ostream* terminal) {
   const Interrupts interrupts;
   ProgressLine line(terminal);
@@ -37,7 +37,7 @@ std::vector<TrainRecord> records_of(const TrainArguments& x, const SeedTask& tas
   return records;
 }
 
-/// The reason for which numbers are missing, in a sentence; empty: none are.
+/// The reason for missing numbers, in a sentence; "" if none are.
 std::string missing(const std::vector<TrainRecord>& records, const SeedTask& task) {
   for (const TrainRecord& r : records)
     if (const std::string why = ended(r); !why.empty()) return fmt::format("seed {}: {}", r.plan.recipe.seed, why);
@@ -45,7 +45,7 @@ std::string missing(const std::vector<TrainRecord>& records, const SeedTask& tas
   return fmt::format("stopped after {} of {} seeds", records.size(), task.seeds);
 }
 
-/// All files together; why there is no picture, or "".
+/// Writes all files together. Returns a sentence if there is no picture, else "".
 std::string write_files(const TrainArguments& x, const std::vector<TrainRecord>& records) {
   StagedFiles files;
   if (!x.json.empty() && x.json != "-") files.add(x.json, json_text(seeds_json(records), -1));

@@ -1,5 +1,4 @@
-/// The window, and the commands that need it: drawing it to a file, and telling it what to open. A build without a window says
-/// so.
+/// The window, and the commands that need it: drawing it to a file, sending it files. They throw in a build without a window.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -48,17 +47,17 @@ struct LessonsArguments {
 /// Options of `attoscope open` as typed.
 struct OpenArguments : ExperimentOptions {
   std::vector<std::string> files;
-  std::string d_o;                                           ///< of the backward pass; "": none is given
-  std::map<std::string, std::string, std::less<>> computed;  ///< by a kernel, by the names of `link_gradients`; "": not given
+  std::string d_o;                                           ///< dO of the backward pass; "": not given
+  std::map<std::string, std::string, std::less<>> computed;  ///< a kernel's gradients by `link_gradients`; "": not given
 };
 
 /// Options of the window as typed.
 struct WindowArguments {
   std::vector<std::string> files;  ///< a session, a file of tensors or of an output, or q, k, v and o .npy; none: the last
   Typed device;                    ///< for this window alone; none: the session's
-  bool no_link = false;            ///< other programs cannot tell it what to open
+  bool no_link = false;            ///< other programs cannot send it files
 
-  /// The session among them; "": the last one.
+  /// The session among the files; "": the last session.
   std::string session() const {
     const auto names = [&](std::string_view ending) { return files.front().find(ending) != std::string::npos; };
     const auto reads = [&](const Reader& reader) { return std::ranges::any_of(reader.endings, names); };
@@ -68,7 +67,7 @@ struct WindowArguments {
 };
 
 #ifdef ATTOSCOPE_GUI
-/// The session of the file, or, where there is none, of the window's own autosave, else of the newest of any window.
+/// The session of `file`; if that is "", of the window's own autosave, else of the newest autosave of any window.
 LastSession session_from(const std::string& file, const Autosave* own, std::vector<std::string>& remarks) {
   if (!file.empty()) return LastSession{read_session(file, remarks), file};
   std::error_code error;
@@ -86,13 +85,13 @@ void check_count(const std::vector<std::string>& files) {
                                 " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
 }
 
-/// A link as a message shows it: its beginning where it is long.
+/// A link in quotes for an error, cut after 80 characters.
 std::string quoted_link(const std::string& link) {
   constexpr std::size_t enough = 80;
   return in_quotes(link.size() <= enough ? link : link.substr(0, enough) + "...");
 }
 
-/// The message that was typed, or clicked: a link takes the place of files and settings.
+/// The message of the typed files and settings, or of a link that was typed or clicked.
 LinkMessage typed_message(const OpenArguments& x) {
   const std::string& first = x.files.front();
   if (!first.starts_with(link_scheme)) {
@@ -108,7 +107,7 @@ LinkMessage typed_message(const OpenArguments& x) {
   }
 }
 
-/// Throws std::invalid_argument in a sentence unless the session of a link can be shown.
+/// Throws std::invalid_argument in a sentence if the session of a link cannot be read.
 void check_session(const LinkMessage& message, const std::string& link) {
   try {
     std::vector<std::string> remarks;
@@ -118,7 +117,7 @@ void check_session(const LinkMessage& message, const std::string& link) {
   }
 }
 
-/// The files and settings of a message; what makes no sense is refused before it is sent.
+/// The message to send, with absolute paths. Throws if its settings are wrong or its files cannot be read.
 LinkMessage message_of(const OpenArguments& x) {
   LinkMessage message = typed_message(x);
   if (!message.session.empty()) return check_session(message, x.files.front()), message;
@@ -153,7 +152,7 @@ std::pair<int, int> parse_size(const std::string& text) {
                               std::to_string(smallest) + " to " + std::to_string(largest));
 }
 
-/// Draws a session to a PNG and says where it is.
+/// Draws a session to a PNG and prints its name and size.
 void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& streams) {
   [[maybe_unused]] const auto [width, height] = parse_size(x.size);
   if (x.device) check_device("--device", *x.device);
@@ -172,7 +171,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
 #endif
 }
 
-/// Writes the lessons as static pages and says which.
+/// Writes the lessons as static pages and prints their names.
 void write_lessons([[maybe_unused]] const LessonsArguments& x, [[maybe_unused]] const Streams& streams) {
 #ifdef ATTOSCOPE_GUI
   write_lesson_pages(x.html, streams.out);
@@ -181,7 +180,7 @@ void write_lessons([[maybe_unused]] const LessonsArguments& x, [[maybe_unused]] 
 #endif
 }
 
-/// Sends files to the window that runs, or to one that it starts, and returns.
+/// Sends files to the running window, or starts a window with them, and returns.
 void send_files(const OpenArguments& x, const Streams&) {
   [[maybe_unused]] const LinkMessage message = message_of(x);
 #ifdef ATTOSCOPE_GUI
@@ -196,7 +195,7 @@ void send_files(const OpenArguments& x, const Streams&) {
 #endif
 }
 
-/// Opens the window and returns when it was closed.
+/// Opens the window; returns when it is closed.
 void open_window(const WindowArguments& x, const Streams&) {
   check_count(x.files);
   if (x.device) check_device("--device", *x.device);
@@ -255,7 +254,7 @@ void declare(OptionList& c, WindowArguments& x) {
 
 void no_window() {
   throw std::runtime_error(
-      "this program has no window, as all that are built with -DATTOSCOPE_GUI=OFF and that of the wheel for glibc 2.28; "
+      "this program has no window: it was built with -DATTOSCOPE_GUI=OFF, or is from the wheel for glibc 2.28; "
       "attoscope judge and attoscope run work without");
 }
 

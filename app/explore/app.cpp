@@ -33,7 +33,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Everything that the window needs, in the order of its lifetime.
+/// The window and everything it needs, in order of lifetime.
 class App {
  public:
   explicit App(const Start& start)
@@ -49,14 +49,14 @@ class App {
     open_files(start.files, context());
   }
 
-  /// Shows a frame where one is due, and waits for the next; false once the window is closed.
+  /// Shows a frame if one is due, and waits for the next; returns false when the window is closed.
   bool turn() {
     if (window_.closing()) return sessions_.close(session_), false;
     if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, context());
     if (window_.visible()) show_frame();
     const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || model_.busy() || exporter_.busy() ||
                         animated_ || exporter_.asked();
-    const double patience = window_.patience(moving, explorer_.computing());  // asked once: what is idle is saved
+    const double patience = window_.patience(moving, explorer_.computing());  // evaluated once: when idle, the session is saved
     autosave(context(), seconds(), patience == Pace::forever);
     window_.wait(std::min(patience, sessions_.unkept() ? SessionStore::retried_after : Pace::forever));
     return true;
@@ -92,7 +92,7 @@ class App {
     if (input.dragging) over_ = ui::held_over();
     if (on_field)
       requests.files.open(*std::exchange(over_, {}), dropped.front(), loaded_place(session_.experiment) == LoadedPlace::b);
-    explorer_.update(session_);  // asks for changes of this frame, not one frame later
+    explorer_.update(session_);  // submits changes of this frame now, not one frame later
     const bool font_found = window_.draw_frame(palette(session_.view.theme).background);
     exporter_.take(explorer_);
     window_.show_frame();
@@ -115,8 +115,8 @@ class App {
   PlotExporter exporter_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
   ui::Session session_;
   SessionStore sessions_;
-  std::optional<ui::FileUse> over_;                                        ///< field under files that were held over the window
-  bool animated_ = false;                                                  ///< the panels asked for another frame
+  std::optional<ui::FileUse> over_;                                        ///< field under files dragged over the window
+  bool animated_ = false;                                                  ///< the panels requested another frame
   FileDialog dialog_;                                                      ///< its thread wakes the window
   Explorer explorer_;                                                      ///< after window_, which its worker wakes
   Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};     ///< after window_, as above

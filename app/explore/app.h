@@ -1,4 +1,4 @@
-/// The window: shows a session, answers its question whenever that changes, saves it at the end.
+/// The window: shows a session, computes its answer whenever it changes, saves it at the end.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ class Autosave;
 struct Start {
   ui::Session session{};
   std::string document{};                      ///< the file that the session belongs to; empty: none yet
-  std::shared_ptr<const Autosave> autosave{};  ///< the file that this window keeps its session in; null: none
+  std::shared_ptr<const Autosave> autosave{};  ///< this window's autosave; null: none
   std::string example_file{};                  ///< the shipped tensors; empty: none
-  std::optional<std::string> device{};         ///< computes instead of the session's, until another is chosen; never saved
-  std::vector<std::string> files{};            ///< tensors and an output that are opened in it, as if they had been dropped
-  bool first = false;                          ///< nobody has used the program here before
-  bool link = true;                            ///< other programs of the user may tell the window what to open
-  std::vector<std::string> remarks{};  ///< sentences about what was wrong with the session file, shown in the status bar
+  std::optional<std::string> device{};         ///< replaces the session's device until another is chosen; never saved
+  std::vector<std::string> files{};            ///< tensors and an output, opened as if dropped
+  bool first = false;                          ///< first start of the program for this user
+  bool link = true;                            ///< other programs of the user may send files to the window
+  std::vector<std::string> remarks{};  ///< sentences on errors in the session file, shown in the status bar
 };
 
 /// Opens the window and returns when it was closed. Throws std::runtime_error with one sentence without a display or OpenGL

@@ -79,7 +79,7 @@ void Explorer::update(ui::Session& session) {
   if (session.view.workspace == ui::Workspace::learn) open_lessons_ = lessons_.lessons();
 }
 
-/// Reads the experiment's files; says which one is missing, and which tensors are not those of the session.
+/// Reads the experiment's files; reports a missing file, and tensors that differ from the session's.
 bool Explorer::load_files(Experiment& e) {
   std::string failure;
   const bool loaded = loader_.load(e.problem, failure) && loader_.load_output(e, failure) && loader_.load_gradients(e, failure);
@@ -141,7 +141,7 @@ void Explorer::choose_device(const ui::Session& session) {
   choices_.no_hardware = why_no_hardware(device_.usable.spec, d, format);
 }
 
-/// The first answer that anybody sees traces a row in which something happens, unless another row was chosen meanwhile.
+/// After the first answer, traces an eventful row unless another row was chosen meanwhile.
 void Explorer::choose_row(Experiment& e) {
   if (!chooses_row_) return;
   const std::shared_ptr<const Result> answer = answer_.complete(e);
@@ -151,10 +151,10 @@ void Explorer::choose_row(Experiment& e) {
   if (e.problem.traced_row != Problem{}.traced_row || row < 0) return;
   replaced_row_ = std::exchange(e.problem.traced_row, row);
   chosen_row_ = {row, e.problem.n};
-  remarked_ = true;  // the sentence on what was opened stays
+  remarked_ = true;  // keep the sentence on opened files
 }
 
-/// With another number of tokens a row that was chosen is chosen again: it may see few of the keys, or no longer be there.
+/// Chooses the row again if the number of tokens changed: the old row may see few keys, or not exist.
 void Explorer::drop_chosen_row(Experiment& e) {
   if (!chosen_row_ || (chosen_row_->first == e.problem.traced_row && chosen_row_->second == e.problem.n)) return;
   if (chosen_row_->first == e.problem.traced_row)
@@ -162,8 +162,8 @@ void Explorer::drop_chosen_row(Experiment& e) {
   chosen_row_.reset();
 }
 
-/// An error goes away with the next change of what it may be about: a lesson, a plan, the device, the pins. A change of the
-/// experiment asks a question, which does the same.
+/// Clears an error after the next change of lesson, plan, device or pins, which it may be about. A change of the experiment
+/// clears it in `ask`.
 void Explorer::forget_mended(const ui::Session& session) {
   if (messages_.error.empty() || messages_.load_failed) return mistaken_.reset();
   if (!mistaken_) mistaken_ = session;
@@ -188,7 +188,7 @@ bool Explorer::has_asked(const Experiment& experiment) const {
   return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.usable.spec;
 }
 
-/// Asks again if a panel needs a part that the last answer left out.
+/// Asks again if a panel needs a part that the last question did not request.
 void Explorer::ask_what_is_missing() {
   if (!answer_.asked() || answer_.asked()->wanted.covers(wanted_)) return;
   Question more = *answer_.asked();
@@ -229,13 +229,13 @@ void Explorer::adopt(ui::Session& session, ui::Session opened, std::vector<std::
     return read(session, false, load);
   }
   const Input kept = input;
-  if (!missing_file(opened.experiment)) load_tensors(input);  // else the panels ask for it
+  if (!missing_file(opened.experiment)) load_tensors(input);  // else the panels ask for the file
   show(session, std::move(opened), std::move(remarks), kept);
 }
 
 void Explorer::show(ui::Session& session, ui::Session opened, std::vector<std::string> remarks, const Input& kept) {
-  opened.view.reduced_motion = session.view.reduced_motion;                                // of the person, not of the file
-  if (opened.view.figure == ui::FigureChoice{}) opened.view.figure = session.view.figure;  // the same, unless the file chose
+  opened.view.reduced_motion = session.view.reduced_motion;                                // of the user, not of the file
+  if (opened.view.figure == ui::FigureChoice{}) opened.view.figure = session.view.figure;  // likewise, unless the file has one
   session = std::move(opened);
   const Input& input = session.experiment.problem.input;
   loader_.try_again();

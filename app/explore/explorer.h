@@ -1,4 +1,4 @@
-/// Loads files of the session, asks for changed answers, and collects answers and messages for the panels.
+/// Loads files of the session, requests answers after changes, and collects answers and messages for the panels.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ namespace attoscope::app {
 /// The shipped probes for the panels. Throws as `probes` does.
 ui::ProbeEntries probe_entries();
 
-/// Asks for an answer whenever the session's experiment changed. Knows no window.
+/// Requests an answer whenever the session's experiment changes. Independent of the window.
 class Explorer {
  public:
   /// `published` is called from another thread whenever `update` has something to take.
@@ -42,41 +42,41 @@ class Explorer {
   ui::PanelInput panel_input() const;
   /// The next answer chooses the traced row, as the first one of the first window does.
   void choose_row_again() { chooses_row_ = true; }
-  /// The traced row that `update` replaced by a more eventful one since the last call, if any.
+  /// The traced row that `update` replaced by a more eventful one since the last call; none if it did not.
   std::optional<int> take_replaced_row() { return std::exchange(replaced_row_, std::nullopt); }
   /// True while an answer is computed or a file is read.
   bool computing() const { return answer_.busy() || files_.busy(); }
 
-  /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. A failure is reported after
-  /// `before` and changes nothing.
+  /// Reads and applies the result: at once, or on a thread if it takes longer than a frame. On failure shows `before` and the
+  /// error; the session stays unchanged.
   void read(ui::Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
-  /// Replaces the session once its tensors are read, or where a file is missing, and shows its remarks. Throws if they cannot
-  /// be read; the session then stays unchanged.
+  /// Replaces the session once its tensors are read, or if a file is missing, and shows its remarks. Throws if they cannot be
+  /// read; the session then stays unchanged.
   void adopt(ui::Session& session, ui::Session opened, std::vector<std::string> remarks);
-  /// Takes a file in the place of a missing one, and tries again.
+  /// Replaces a missing file by `found`, and reads again.
   void locate(ui::Session& session, const std::string& found);
-  /// The experiment's file that is missing; "": none.
+  /// Missing file of the experiment; "": none.
   const std::string& missing() const { return choices_.missing; }
   /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
   /// Opens tensors (FILE.safetensors, or three .npy), with gradients `beside` them or an output. On failure the session stays
   /// unchanged and a sentence is shown.
   void open(ui::Session& session, const std::string& spec, const GradientSpecs& beside = {});
-  /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. With a dO or dL, in files
-  /// of their names, beside Q, K and V or given, the backward pass is on; an output beside it is loaded, but not compared.
+  /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. A dO or dL (a file of
+  /// that name, a tensor beside Q, K, V, or in `gradients`) turns the backward pass on; an output is then not compared.
   void open_dropped(ui::Session& session, const std::vector<std::string>& files, bool keeps_format = false,
                     GradientSpecs gradients = {});
-  /// Lists in the next frame the tensors of a spec that is being typed, and how it may go on.
+  /// Lists the tensors of a specification being typed, and its completions, for the next frame.
   void look_into(const std::string& spec, ui::FileUse use = ui::FileUse::tensors);
-  /// Opens an output in the place of a method. On failure the session stays unchanged and a sentence is shown.
+  /// Opens an output as method a, or b. On failure the session stays unchanged and a sentence is shown.
   void open_kernel(ui::Session& session, const std::string& spec, bool as_b);
-  /// Opens a dO, a dL, or gradients that a kernel computed, for the backward pass, which is then on. On failure the session
-  /// stays unchanged and a sentence is shown.
+  /// Opens a dO, a dL, or gradients of a kernel; turns the backward pass on. On failure the session stays unchanged and a
+  /// sentence is shown.
   void open_gradients(ui::Session& session, const GradientSpecs& specs);
-  /// Replaces the session by one from text, but for theme and window sizes. On failure nothing changes and a sentence is shown.
+  /// Replaces the session by one from text; keeps theme and window sizes. On failure nothing changes and a sentence is shown.
   void paste(ui::Session& session, const std::string& text);
-  /// The same for the session of a link; lesson progress, device and, without pins in it, pins also stay. A session in Learn
-  /// only opens the step of its lesson.
+  /// Replaces the session by one of a link; also keeps lesson progress, device and, if the link has no pins, pins. A link to
+  /// Learn only opens the step of its lesson.
   void follow_link(ui::Session& session, const std::string& text);
   /// Asks the panels' additional questions; pending ones are dropped when the session changes.
   void ask_beside(const ui::Requests& requests, const ui::Session& session);
@@ -94,13 +94,13 @@ class Explorer {
  private:
   /// The device that computes.
   struct Device {
-    std::string requested;  ///< the session's device, for which `usable` was chosen
+    std::string requested;  ///< the session's device that `usable` was chosen for
     UsableDevice usable;
-    int d = 0;  ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
+    int d = 0;  ///< head dimension and main format of `ChoicesInput::no_hardware`
     Format format;
   };
 
-  /// The problem with this input; numbers of the former input's heads go with it, `numbers` come.
+  /// The problem with this input; `numbers` replace the numbers of the former input's heads.
   Problem with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const;
   FileReader::Read reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside = {});
   FileReader::Read gradient_reading(const GradientSpecs& specs, const Problem& asked);
@@ -132,10 +132,10 @@ class Explorer {
   std::string cpu_;
   ui::ChoicesInput choices_;
   ui::MessagesInput messages_;
-  std::optional<ui::Session> mistaken_;            ///< the session in which the error on show was made
-  bool remarked_ = false;                          ///< errors on opening stay on screen during the question that opening causes
+  std::optional<ui::Session> mistaken_;            ///< the session when the shown error occurred
+  bool remarked_ = false;                          ///< messages on opening stay during the question that opening causes
   bool chooses_row_;                               ///< the next answer sets the traced row to the most eventful one
-  std::optional<std::pair<int, int>> chosen_row_;  ///< row that was set so, and its number of tokens
+  std::optional<std::pair<int, int>> chosen_row_;  ///< row chosen by the program, and its number of tokens
   std::optional<int> replaced_row_;
   Device device_;
   Wanted wanted_;

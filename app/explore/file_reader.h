@@ -47,7 +47,7 @@ class FileReader {
     Then then{};
     std::string failure{};
     std::atomic<bool> done{false};
-    std::atomic<bool> early{false};  ///< its file was not fetched yet: `update` begins it again
+    std::atomic<bool> early{false};  ///< its file was not fetched yet: `update` starts it again
     std::atomic<double> share{0};
   };
   void begin(const std::shared_ptr<Task>& task);

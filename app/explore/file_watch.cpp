@@ -8,7 +8,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Granularity of file times, which follow the kernel's tick.
+/// Granularity of file times, which advance with the kernel's tick.
 constexpr std::chrono::milliseconds coarseness(20);
 constexpr std::chrono::milliseconds period(250);
 
@@ -32,7 +32,7 @@ void FileWatch::watch(const std::vector<std::string>& files) {
   if (files_.empty() || thread_.joinable()) return;
   try {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  } catch (const std::system_error&) {  // there are no threads here: rewritten files are not noticed
+  } catch (const std::system_error&) {  // no threads available: rewritten files are not noticed
   }
 }
 
@@ -44,8 +44,8 @@ std::vector<std::string> FileWatch::take() {
   return changed;
 }
 
-/// True if a file changed and then stayed the same for a period. Reads file times without the lock, which the window may wait
-/// for; some disks are slow.
+/// True if a file changed and then stayed the same for a period. Reads file times without the lock: disks may be slow, and the
+/// window may wait for the lock.
 bool FileWatch::look(std::unique_lock<std::mutex>& lock) {
   std::map<std::string, Stamp> seen;
   for (const auto& [file, watched] : files_) seen[file];

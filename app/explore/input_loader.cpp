@@ -27,12 +27,12 @@ InputLoader::Described InputLoader::described(const std::string& file) {
   if (file.empty()) return found;
   try {
     found.numbers = HeadNumbers({}, CallFiles(file));
-  } catch (const std::exception&) {  // told where the file is opened
+  } catch (const std::exception&) {  // opening the file reports the error
   }
   return found;
 }
 
-/// Result of f(asked, watch) on `files`, at once if quick; else none until a FileReader has it.
+/// Result of f(asked, watch), at once if `files` are quick to read; else none until a FileReader has read them.
 template <class Asked, class Read, class F>
 std::optional<InputLoader::Arrival<Asked, Read>> InputLoader::read(Shelf<Asked, Read>& shelf, const Asked& asked,
                                                                    const std::string& files, F f) {
@@ -138,7 +138,7 @@ const ui::OutputFileInfo& InputLoader::describe_output(const KernelOutput& outpu
     output_digest_ = output.digest;
     try {
       output_info_.heads = kernel_output_heads(output.file, problem.n, value_columns(problem));
-    } catch (const std::exception&) {  // rewritten since it was read: read it again
+    } catch (const std::exception&) {  // the file was rewritten: it is read again
     }
   }
   return output_info_;

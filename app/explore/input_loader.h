@@ -14,12 +14,12 @@
 
 namespace attoscope::app {
 
-/// Reads small files at once, others by a FileReader; until then its functions return false without a `failure`.
+/// Reads small files at once, others by a FileReader; until they are read its functions return false without a `failure`.
 class InputLoader {
  public:
   explicit InputLoader(FileReader& reader) : reader_(reader) {}
 
-  /// Reads the problem's tensors and adapts the shape. False if they are not read yet or cannot be read, with `failure` the
+  /// Reads the problem's tensors and adapts the shape. False if they are not read yet or cannot be read; sets `failure` the
   /// first time.
   bool load(Problem& problem, std::string& failure);
   /// Reads the kernel's output, if there is one. False as `load`.
@@ -28,14 +28,14 @@ class InputLoader {
   bool load_gradients(Experiment& experiment, std::string& failure);
   /// Records tensors that were read elsewhere, and sentences of `changed_tensors` on them.
   void loaded(const Input& input, const std::vector<std::string>& changed = {});
-  /// Allows tensors that could not be read to be tried again.
+  /// Allows another read of tensors that could not be read.
   void retry() { unreadable_.reset(); }
-  /// The same for all files, which may be others now.
+  /// The same for all files, which may have changed.
   void try_again() { unreadable_.reset(), unreadable_output_.reset(), described_.reset(); }
-  /// Sentences on the tensors of the experiment that are not those it was kept with.
+  /// Sentences on tensors of the experiment that differ from its kept digests.
   std::string changed(const Experiment& experiment) const;
 
-  /// The numbers of the heads in the file that was described last.
+  /// Numbers of the heads in the file described last.
   const HeadNumbers& numbers() const { return described_now_.numbers; }
   /// Contents of the file, updated when it changes. `failure`: a sentence if it cannot be read.
   const ui::TensorFileInfo& describe(const std::string& file, std::string& failure);
@@ -71,7 +71,7 @@ class InputLoader {
     friend bool operator==(const Head&, const Head&) = default;
   };
 
-  /// An output of the experiment that is named and not yet read, by `load(output, watch)`; false as `load_output`.
+  /// Reads an output of the experiment by load(output, watch); false as `load_output`.
   template <class Load>
   bool read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Experiment& experiment,
                   std::string& failure, Load load);

@@ -32,7 +32,7 @@ ui::JudgedHead judged_head(const HeadJudgement& found, int head, int layer, cons
           .first_row = found.first_row};
 }
 
-/// Adds the verdict on the log-sum-exp beside the output, or the reason why there is none.
+/// Adds the verdict on the output's log-sum-exp, or the reason why there is none.
 void add_lse(ui::HeadVerdict& verdict, const Options& options) {
   CallJudgement& call = verdict.call;
   if (!call.incomparable().empty()) return;
@@ -48,11 +48,11 @@ void add_lse(ui::HeadVerdict& verdict, const Options& options) {
 
 // --- gradients of a kernel -----------------------------------------------------------------------------------------------
 
-/// dQ, dK and dV as they are judged, in the order of the files.
+/// Members for dQ, dK and dV, in the order of the files.
 constexpr std::array<GivenGradient JudgedGradients::*, 3> given_gradients{&JudgedGradients::dq, &JudgedGradients::dk,
                                                                           &JudgedGradients::dv};
 
-/// The call that the gradients are judged in, without them; with O where the session names one.
+/// The call of the gradients, without them; with O if the session names one.
 JudgedGradients judged_call(const Result& r, const Options& options) {
   const Experiment& e = r.experiment;
   JudgedGradients g{.problem = e.problem, .format = e.format, .stored_o = e.format, .heads = {r.inputs}, .d_o = {}, .o = {}};
@@ -70,7 +70,7 @@ JudgedGradients judged_call(const Result& r, const Options& options) {
   return g;
 }
 
-/// The names of those that are sums over the heads of a group: "dK and dV".
+/// Names of the gradients that are sums over the heads of a group: "dK and dV".
 std::string sums_of(const std::array<KernelOutput, given_gradients.size()>& files) {
   std::string names;
   for (std::size_t i = 0; i < files.size(); ++i)
@@ -79,7 +79,7 @@ std::string sums_of(const std::array<KernelOutput, given_gradients.size()>& file
   return names;
 }
 
-/// Judges all heads of the group whose sums the files have; the picture of one head stays a's own.
+/// Judges all heads of the group whose sums the files have; the picture of one head still shows a's own.
 CallGradients judged_group(const Result& r, const std::array<KernelOutput, given_gradients.size()>& files,
                            const std::string& sums, std::string& before, const Options& options) {
   const Experiment& e = r.experiment;

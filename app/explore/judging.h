@@ -17,11 +17,11 @@ namespace attoscope::app {
 /// The verdict on a `verdict_question`, one head. Throws as `judge_experiment`.
 ui::HeadVerdict head_verdict(const Experiment& question, const Options& options = {});
 
-/// The traced row of the algorithm shown beside a loaded output; `question` is a `followed_beside`. Throws as `compute`.
+/// The traced row of the algorithm shown next to a loaded output; `question` is a `followed_beside`. Throws as `compute`.
 ui::FollowedRow followed_row(const Experiment& question, const Options& options = {});
 
-/// Judges every head, as `attoscope judge --head` does; `found` is told each from many threads, one call at a time. Throws
-/// Stopped when cancelled, and a sentence where one cannot be read.
+/// Judges every head, as `attoscope judge --head` does; calls `found` for each from many threads, one call at a time. Throws
+/// Stopped when cancelled, and a sentence if a head cannot be read.
 void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                  const std::function<void(const ui::JudgedHead&)>& found);
 
@@ -30,8 +30,8 @@ void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Op
 ui::KernelGradientsAnswer found_kernel_gradients(const ui::KernelGradientsQuestion& question,
                                                  const SideRun<ui::KernelGradientsAnswer>& run);
 
-/// The answer to show: with the gradients of these files where they are known for it, the last such one while they are being
-/// read (`busy`), else `answer` itself.
+/// The answer to show: `answer` with the gradients of these files if `found` has them; the last such answer while they are read
+/// (`busy`); else `answer` itself.
 std::shared_ptr<const Result> with_kernel_gradients(const std::shared_ptr<const Result>& answer,
                                                     const ui::KernelGradients& files,
                                                     const std::shared_ptr<const ui::KernelGradientsAnswer>& found, bool busy);
@@ -47,13 +47,13 @@ HeadsOnShow heads_on_show(const Experiment& experiment);
 /// Selects the worst wrong head of an opened output once all its heads are judged.
 class JudgedAnswer {
  public:
-  /// An output was opened with these heads: once all are judged, the worst of those that are wrong is shown.
+  /// Records an opened output and its heads; once all are judged, `show_worst` selects the worst wrong head.
   void open(const Experiment& shown) { opened_ = heads_on_show(shown); }
-  /// Shows it, unless another head was chosen meanwhile.
+  /// Selects the worst wrong head, unless another head was chosen meanwhile.
   void show_worst(ui::Session& session, const std::shared_ptr<const ui::JudgedView>& judged);
-  /// Takes the errors over their tolerances from the verdict, once these are known.
+  /// Takes errors over tolerances from the verdict, once known.
   void take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const ui::HeadVerdict>& verdict);
-  /// The answer with them in it; another answer as it is.
+  /// The answer with errors over tolerances, if it is the one of `take`; another answer unchanged.
   std::shared_ptr<const Result> shown(std::shared_ptr<const Result> answer) const;
 
  private:

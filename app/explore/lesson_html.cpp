@@ -14,7 +14,7 @@ namespace {
 
 using Number = std::function<std::string(int)>;
 
-/// Text between `open` at `at` and the next `close`, moving `at` behind it; none if it is empty or not closed.
+/// Text between `open` at `at` and the next `close`; moves `at` behind it; none if empty or not closed.
 std::optional<std::string_view> between(std::string_view text, std::size_t& at, std::string_view open, std::string_view close) {
   if (!text.substr(at).starts_with(open)) return std::nullopt;
   const std::size_t first = at + open.size(), end = text.find(close, first);

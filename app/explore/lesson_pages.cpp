@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array themes{ui::Theme::light, ui::Theme::dark};
 
-/// The style of all pages, or their script.
+/// A file shared by all pages: their style, or their script.
 std::string part_of_page(const char* name) { return read_file((fs::path(lessons_directory()) / name).string(), 1 << 16); }
 
 std::string page(const std::string& title, const std::string& body) {
@@ -191,7 +191,7 @@ std::string step_link(const ui::Lesson& lesson, int step) {
   return link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
 }
 
-/// The step's session as the window's page takes it.
+/// The step's session in the form that the browser's window takes.
 std::string page_session(const ui::Lesson& lesson, int step) {
   const std::string link = step_link(lesson, step);
   return link.substr(link.find('=') + 1);
@@ -294,8 +294,8 @@ std::string lessons_index(const ui::Lessons& lessons) {
   std::string body =
       "<h1>Lessons of Attoscope</h1>\n<p>Every number was computed when these pages were written, by "
       "attoscope " ATTOSCOPE_VERSION
-      ". Where that program is installed, a number is a link that opens its setting, and a picture has one that opens its "
-      "step, where it can be moved; here the pictures stand still. Served from a folder inside of that of "
+      ". If that program is installed, a number is a link to its setting, and a picture has a link to its step, where it "
+      "moves; here the pictures are still. If the pages are served from a folder inside the one of "
       "<code>app/package --web</code>, each step runs in its page.</p>\n<ol>\n";
   for (const ui::Lesson& lesson : lessons)
     body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a>" + needs_html(lesson) + "</li>\n";
@@ -309,7 +309,7 @@ void write_lesson_pages(const std::string& directory, std::ostream& out) {
   files.make_directory(directory);
   const auto place = [&](const std::string& name) { return (fs::path(directory) / name).string(); };
   for (std::size_t i = 0; i < lessons.size(); ++i) {
-    ui::LessonAnswers known;  // of one lesson: each holds whole results
+    ui::LessonAnswers known;  // kept for one lesson only: each holds whole results
     ComputeCache cache;
     const AnswerLesson find = [&](const ui::LessonQuestion& q) {
       if (ui::LessonAnswerPtr before = answer_of(&known, q)) return before;

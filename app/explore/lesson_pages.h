@@ -1,5 +1,5 @@
 /// Lessons as static pages: text, formulas, pictures of views without controls, and numbers with links to their settings. Their
-/// script, which they can be read without, runs a step where the window for a browser is served with them.
+/// optional script runs a step if the window for a browser is served with them.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace attoscope::app {
 /// Returns the line of text in a view's picture; empty: none.
 using SummaryOfView = std::function<std::string(const PageView&)>;
 
-/// HTML of paragraphs, lists, tables, headings, fenced code, emphasis, code, links and formulas. Lines that begin with "> " are
-/// about the window's controls and are left out. `number(i)` returns the HTML of the live number `<numI/>`. Throws
+/// HTML of paragraphs, lists, tables, headings, fenced code, emphasis, code, links and formulas. Omits lines that begin with ">
+/// ", which are about the window's controls. `number(i)` returns the HTML of the live number `<numI/>`. Throws
 /// std::invalid_argument with one sentence on an unknown formula.
 std::string html_of(std::string_view markdown, const std::function<std::string(int)>& number);
 
@@ -27,7 +27,7 @@ std::string lesson_page(const ui::Lessons& lessons, std::size_t index, const Ans
                         const SummaryOfView& summary);
 /// The list of all lessons.
 std::string lessons_index(const ui::Lessons& lessons);
-/// Pictures of a view: one for each page width, or several steps of a stepper; none of a quiz or an exercise, which are text.
+/// Pictures of a view: one for each page width, or several steps of a stepper; none for a quiz or an exercise, which are text.
 std::vector<PageView> pictures_of(const ui::LessonView& view);
 /// "06-tiles-3-dark.png", "06-tiles-3-narrow-dark.png", "06-tiles-4-step2-dark.png"
 std::string view_picture_name(const ui::Lesson& lesson, const PageView& view, ui::Theme theme);
@@ -35,10 +35,10 @@ std::string view_picture_name(const ui::Lesson& lesson, const PageView& view, ui
 /// "The plot shows mean |error|, a over block_k. Here n is 1024 and policy is eager."
 std::string caption_of(const ui::LessonView& view);
 
-/// The caption and the line that the picture says about itself, for those who cannot see it.
+/// The caption and the picture's line of text, as a description for users who cannot see it.
 std::string description_of(const ui::LessonView& view, const std::string& summary);
 
-/// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
+/// The session that computes a lesson's number: in Explore, or in Train for a number of a training. Reads tensors' shapes.
 ui::Session session_of(const ui::LessonQuestion& question);
 
 /// Writes all pages and pictures into a directory, which it creates, with progress on `out`. Throws std::runtime_error with one

@@ -1,4 +1,4 @@
-/// Lessons from files, with the experiments of views and live numbers; and answers to the questions of pages.
+/// Reads lessons from files, with the experiments of views and live numbers; computes answers to the questions of pages.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attoscope::app {
 
-/// Lessons of a directory (assets/lessons), sorted by file name; one that cannot be read contains a sentence instead.
+/// Lessons of a directory (assets/lessons), sorted by file name; an unreadable lesson contains a sentence instead.
 ui::Lessons read_lessons(const std::string& directory);
 /// Directory of the shipped lessons; empty: none.
 std::string lessons_directory();
@@ -19,8 +19,8 @@ std::string lessons_directory();
 /// Sets the experiments of a lesson's views and live numbers; errors go to their `problem`.
 void resolve(ui::Lesson& lesson);
 
-/// `LearnInput::vary`: sets a parameter as written in lessons. The input "example" is the shipped tensors, "presets/FILE" those
-/// of a probe. Returns one sentence on failure, else "".
+/// `LearnInput::vary`: sets a parameter as written in lessons. The input "example" means the shipped tensors, "presets/FILE"
+/// those of a probe. Returns one sentence on failure, else "".
 std::string vary_in_lesson(Experiment& experiment, std::string_view key, const std::string& value);
 
 /// Question of a live number: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument with one sentence.

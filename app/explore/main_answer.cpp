@@ -16,7 +16,7 @@ constexpr double at_once = 0.04;  ///< seconds below which no preview is needed
 /// Multiply-adds of q.k or P.V in a row that sees all keys; their mean if d_v differs from d.
 double products_of_a_row(const Problem& p) { return 0.5 * key_count(p) * (p.d + value_columns(p)); }
 
-/// CPU: estimated from useful operations, about a hundred a nanosecond on two cores for golden, a and b together.
+/// CPU: estimates the time from useful operations, about 100 per ns on two cores for golden, a and b together.
 int first_rows_of_cpu(const Problem& p, int all) {
   constexpr double per_second = 1e11, soon = 0.008;
   const double row = 3 * 4.0 * products_of_a_row(p) / per_second;
@@ -48,8 +48,8 @@ int first_rows(const Problem& p, int rows_at_a_time) {
   return rows_at_a_time > 0 ? first_rows_of_gpu(p, all, rows_at_a_time) : first_rows_of_cpu(p, all);
 }
 
-/// The worker's function: publishes some rows first if all take long. Keeps inputs and golden values between questions,
-/// separately for first rows and all.
+/// The worker's function: publishes some rows first if all rows take long. Caches inputs and golden values between questions,
+/// separately for first rows and all rows.
 MainAnswer::Background::Work MainAnswer::work(Compute compute) {
   struct Caches {
     ComputeCache first, all;
@@ -57,7 +57,7 @@ MainAnswer::Background::Work MainAnswer::work(Compute compute) {
   return [caches = std::make_shared<Caches>(), compute = std::move(compute)](const Question& q, const Cancelled& cancelled,
                                                                              const Background::Publish& publish) -> Answer {
     if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device)))) {
-      refuse(q.experiment, 0);  // before the first rows, which may fit where all do not
+      refuse(q.experiment, 0);  // check all rows first: the preview may fit even if they do not
       publish(first_answer(compute, q.experiment, rows,
                            {.cancelled = cancelled, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
     }
@@ -78,7 +78,7 @@ void MainAnswer::ask(const Question& question) {
 }
 
 std::string MainAnswer::update() {
-  busy_ = worker_.busy();  // before `take`: an answer taken while idle is the last
+  busy_ = worker_.busy();  // read before `take`: an answer taken while idle is the last one
   std::optional<Answer> answer;
   try {
     if (std::string failure = failure_of([&] { answer = worker_.take(); }); !failure.empty()) return failure;

@@ -22,7 +22,7 @@ struct Question {
   friend bool operator==(const Question&, const Question&) = default;
 };
 
-/// Rows of the preview; 0: none. `rows_at_a_time`: rows that the GPU holds (0: CPU). Fewer rows take a GPU as long: a run's
+/// Rows of the preview; 0: none. `rows_at_a_time`: rows that the GPU holds (0: CPU). Fewer rows would not be faster on a GPU:
 /// time grows with the keys, and with the rows only once the GPU is full.
 int first_rows(const Problem& problem, int rows_at_a_time);
 
@@ -37,7 +37,7 @@ class MainAnswer {
   /// Another thread calls `published` whenever `update` has something to take.
   MainAnswer(std::function<void()> published, Compute compute);
 
-  /// The last question; none: nothing was asked yet.
+  /// The last question; none if there was none yet.
   const std::optional<Question>& asked() const { return asked_; }
   void ask(const Question& question);
   /// Takes the newest answer. Returns a sentence on it, or on its failure, or "".

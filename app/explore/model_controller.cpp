@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_recent_models = 8, longest_list = 1 << 16;
 
-/// The list of recent checkpoints, one a line; empty: there is none.
+/// Path of the list of recent checkpoints, one per line; "" without a directory.
 std::string recent_models_file(const std::string& directory) {
   return directory.empty() ? "" : (fs::path(directory) / "models.txt").string();
 }
@@ -30,11 +30,11 @@ std::vector<std::string> lines_of(const std::string& file) try {
   for (std::size_t end; (end = text.find('\n')) != text.npos; text.erase(0, end + 1))
     if (end > 0 && lines.size() < most_recent_models) lines.push_back(text.substr(0, end));
   return lines;
-} catch (const std::exception&) {  // the first start, or a list that nobody needs
+} catch (const std::exception&) {  // the first start, or an unreadable list
   return {};
 }
 
-/// True where one layer may be made to time it: at most 1 GB.
+/// True if one layer is small enough to be made for timing: at most 1 GB.
 bool has_small_layers(const Architecture& a) {
   constexpr double most_weights = 1 << 28;
   double count = 0;
@@ -45,7 +45,7 @@ bool has_small_layers(const Architecture& a) {
   return count <= most_weights;
 }
 
-/// Seconds of the question's answer by part; negative where it cannot be asked, which its run explains.
+/// Expected seconds of the answer by ModelPart; negative if the question is invalid, which its run reports.
 std::array<double, 4> seconds_of(const ui::ModelFound& asked, const Architecture& architecture, const Options& options) try {
   const LanguageModel shape{.architecture = architecture, .embedding = {}, .layers = {}, .norm = {}, .head = {}};
   return expected_seconds(app::question_of(asked, shape), options);
@@ -63,7 +63,7 @@ std::shared_ptr<const LanguageModel> ModelController::Weights::of(const std::str
   const auto time = fs::last_write_time(checkpoint, error).time_since_epoch().count();
   const std::string key = fmt::format("{} {}", checkpoint, time);
   if (model_ && key == key_) return model_;
-  model_.reset();  // before another one takes its room
+  model_.reset();  // free its memory before reading another model
   model_ = std::make_shared<const LanguageModel>(read_language_model(checkpoint));
   key_ = key;
   return model_;
@@ -84,7 +84,7 @@ ModelController::ModelController(std::function<void()> published, std::string di
 
 ModelController::Done ModelController::done(const Work& work, const SideRun<Done>& run) const {
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
-  run.options.progress(0);  // the reading of weights is no part of the estimate
+  run.options.progress(0);  // the estimate excludes reading the weights
   if (work.part != ModelPart::none)
     return {work.asked, std::make_shared<const ui::ModelShares>(attributed(work.asked, work.part, *model, run.options))};
   return {std::make_shared<const ui::ModelFound>(answered(*work.asked, *model, run.options)), nullptr};
@@ -167,7 +167,7 @@ void ModelController::remember(const std::string& checkpoint) {
   for (const std::string& line : recent_) text += line + "\n";
   try {
     write_safely(recent_models_file(directory_), text);
-  } catch (const std::exception&) {  // the list of this window stays
+  } catch (const std::exception&) {  // this window keeps its list in memory
   }
 }
 
@@ -190,7 +190,7 @@ void ModelController::handle(const ui::ModelRequest& request, const ui::Session&
   if (!work.asked) return;
   work.checkpoint = checkpoint_of(work.asked->reading->asked);
   if (request.act == Act::explore) return heads_.ask(work);
-  work_.forget();  // the newest question wins at once
+  work_.forget();  // the newest question replaces a running one at once
   running_ = work.part;
   work_.ask(work);
 }

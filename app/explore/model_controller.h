@@ -1,4 +1,4 @@
-/// The controller of the Model workspace: reads checkpoint and text, runs the model, opens its heads.
+/// Controller of the Model workspace: reads checkpoint and text, runs the model, opens its heads.
 #pragma once
 
 #include <array>
@@ -19,26 +19,26 @@
 
 namespace attoscope::app {
 
-/// Runs language models as the panels ask, in the background: the newest question wins. Knows no window.
+/// Runs language models in the background for the panels; a newer question replaces a running one. Independent of the window.
 class ModelController {
  public:
   /// Other threads call `published` whenever `update` has something to take. `directory`: for Q, K and V, and the list of
-  /// recent checkpoints; empty: the temporary one, and no list.
+  /// recent checkpoints; empty: Q, K and V go to the temporary directory, and there is no list.
   ModelController(std::function<void()> published, std::string directory);
 
-  /// Reads the plan if the Model workspace is on show, and takes answers.
+  /// Reads the plan if the Model workspace is shown, and takes answers.
   void update(const ui::Session& session);
   /// Input of the panels in this frame.
   ui::ModelView view() const;
-  /// Starts or stops what the request asks for.
+  /// Starts or stops work as requested.
   void handle(const ui::ModelRequest& request, const ui::Session& session);
-  /// Q, K and V that were asked for, once.
+  /// Requested Q, K and V, returned once.
   std::optional<CapturedFile> take_captured();
   /// True during work that ends by itself.
   bool busy() const { return read_.busy() || work_.busy() || heads_.busy(); }
 
  private:
-  /// The weights of the checkpoint that was used last, shared by the threads.
+  /// Weights of the last used checkpoint, shared by the threads.
   class Weights {
    public:
     std::shared_ptr<const LanguageModel> of(const std::string& checkpoint);
@@ -50,7 +50,7 @@ class ModelController {
   };
   /// A run, an attribution of an answer, or heads of an answer.
   struct Work {
-    std::uint64_t number = 0;  ///< counts up
+    std::uint64_t number = 0;  ///< unique, ascending
     std::string checkpoint;
     std::shared_ptr<const ui::ModelFound> asked;
     ModelPart part = ModelPart::none;
@@ -80,7 +80,7 @@ class ModelController {
   const std::string directory_;
   const std::shared_ptr<Weights> weights_ = std::make_shared<Weights>();
   std::vector<std::string> recent_;
-  ui::Session session_;  ///< at the last update in which its workspace was on show
+  ui::Session session_;  ///< at the last update that showed the Model workspace
   std::uint64_t asked_ = 0;
   ModelPart running_ = ModelPart::none;  ///< part of the work under way
   std::shared_ptr<const ui::ModelFound> found_;

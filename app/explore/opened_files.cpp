@@ -1,4 +1,4 @@
-// The explorer's files: opened, dropped, watched while they are shown, and read again.
+// The explorer's files: opens, drops, watches and rereads them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// All that may be opened beside Q, K, V and an output.
+/// Files that may be opened in addition to Q, K, V and an output.
 constexpr std::array all_gradients{&GradientSpecs::d_o, &GradientSpecs::d_lse, &GradientSpecs::dq,
                                    &GradientSpecs::dk,  &GradientSpecs::dv,    &GradientSpecs::lse};
 
@@ -70,7 +70,7 @@ void show_output(ui::Session& session, bool as_b) {
 
 }  // namespace
 
-/// Reads an output in the place of a or b. D becomes the format of the tensors, unless `keeps_format`.
+/// Reads an output as a or b. D becomes the format of the tensors, unless `keeps_format`.
 FileReader::Read Explorer::output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format) {
   return [this, spec, asked, as_b, keeps_format](const ReadWatch& watch) -> FileReader::Then {
     Experiment e = asked;
@@ -91,7 +91,7 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
 
 namespace {
 
-/// The gradients of a kernel among these.
+/// The kernel's gradients among these files: dQ, dK and dV that are given.
 std::vector<std::pair<const std::string*, AnswerTensor>> computed_in(const GradientSpecs& specs) {
   std::vector<std::pair<const std::string*, AnswerTensor>> all{
       {&specs.dq, AnswerTensor::dQ}, {&specs.dk, AnswerTensor::dK}, {&specs.dv, AnswerTensor::dV}};
@@ -99,7 +99,7 @@ std::vector<std::pair<const std::string*, AnswerTensor>> computed_in(const Gradi
   return all;
 }
 
-/// Makes a dO or a dL that was read that of the backward pass, which is then on, in the place of a loaded output.
+/// Sets dO or dL of the backward pass from a file; turns the backward pass on and removes a loaded output.
 void use_gradient(ui::Session& session, const KernelOutput& gradient, bool of_lse) {
   Experiment& e = session.experiment;
   if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
@@ -111,7 +111,7 @@ void use_gradient(ui::Session& session, const KernelOutput& gradient, bool of_ls
 
 }  // namespace
 
-/// Reads dO, dL and a kernel's gradients for a problem; these are only checked: they are read with each answer.
+/// Reads dO and dL for a problem; only checks a kernel's gradients, which are read with each answer.
 FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Problem& asked) {
   return [this, specs, asked](const ReadWatch& watch) -> FileReader::Then {
     std::vector<std::pair<KernelOutput, bool>> read;
@@ -124,17 +124,17 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
       if (!specs.lse.empty()) use_lse(shown, specs.lse);
       for (const auto& [gradient, of_lse] : read) {
         use_gradient(shown, gradient, of_lse);
-        tell(std::string(of_lse ? "dL" : "dO") + " is that of " + file_name(gradient.file) + ".");
+        tell(std::string(of_lse ? "dL" : "dO") + " was read from " + file_name(gradient.file) + ".");
       }
       if (specs.any_computed()) show_computed(shown, specs, sums);
     };
   };
 }
 
-/// Judges the log-sum-exp beside the loaded output.
+/// Has the log-sum-exp judged with the loaded output.
 void Explorer::use_lse(ui::Session& shown, const std::string& spec) {
   if (shown.experiment.loaded.file.empty())
-    return show_error("The log-sum-exp in " + file_name(spec) + " is that of a kernel's output: open the output, too.");
+    return show_error("The log-sum-exp in " + file_name(spec) + " belongs to a kernel's output: open the output, too.");
   shown.experiment.loaded.lse = spec;
   tell("The log-sum-exp in " + file_name(spec) + " is judged with the output.");
 }
@@ -145,7 +145,7 @@ void Explorer::open_gradients(ui::Session& session, const GradientSpecs& specs) 
   read(session, quick, gradient_reading(specs, session.experiment.problem));
 }
 
-/// Shows the first gradient of a kernel that was opened, and says which they are.
+/// Shows the first opened gradient of a kernel, and lists all in a notice.
 void Explorer::show_computed(ui::Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums) {
   Experiment& e = shown.experiment;
   if (has_loaded(e)) e = with_loaded(e, LoadedPlace::nowhere);
@@ -158,7 +158,7 @@ void Explorer::show_computed(ui::Session& shown, const GradientSpecs& specs, con
       continue;
     }
     if (names.empty()) shown.view.tensor = tensor;
-    names.append(names.empty() ? "" : ", ").append(name(tensor)).append(" is that of ").append(file_name(*spec));
+    names.append(names.empty() ? "" : ", ").append(name(tensor)).append(" was read from ").append(file_name(*spec));
   }
   for (const auto& [from, to] : {std::pair{&specs.dq, &shown.kernel_gradients.dq},
                                  {&specs.dk, &shown.kernel_gradients.dk},
@@ -168,7 +168,7 @@ void Explorer::show_computed(ui::Session& shown, const GradientSpecs& specs, con
   view.workspace = ui::Workspace::explore;
   view.picture = ui::PictureKind::output;
   view.field = Field::a_error;
-  if (!names.empty()) names += ", in the place of a's.";
+  if (!names.empty()) names += ", instead of a's.";
   if (!summed.empty())
     names += (names.empty() ? "" : " ") + summed +
              " in the file: sums over the heads that share K and V, which are judged as such; " +
@@ -179,15 +179,14 @@ void Explorer::show_computed(ui::Session& shown, const GradientSpecs& specs, con
 /// Sets the notice on a loaded output, and on a change of D.
 void Explorer::tell_loaded(const KernelOutput& output, const Format& before, const Format& after) {
   const std::string file = file_name(output.file), held = fmt::format("{}", fmt::join(contents_of(output.file), ", "));
-  std::string text = "Loaded " + (held.starts_with(file) ? "" : file + ": ") + held + ".";  // the contents of an .npy file
-                                                                                            // begin with its name
+  std::string text = "Loaded " + (held.starts_with(file) ? "" : file + ": ") + held + ".";  // an .npy's contents begin with it
   if (before != after)
-    text = "D is " + name(after) + " now, as " + file_name(output.file) + " was made in it; it was " + name(before) +
-           ", and Ctrl+Z brings that back.";
+    text = "D is " + name(after) + " now, the format of " + file_name(output.file) + "; it was " + name(before) +
+           " (Ctrl+Z restores it).";
   tell(std::move(text));
 }
 
-/// Sets the head of the output, and of dO and dL, to the input's if they were equal; the output's only if its file has it.
+/// Moves the head of output, dO and dL with the input's if they were equal; the output only if its file has that head.
 void Explorer::follow_head(Experiment& e) {
   const HeadsOnShow now = heads_on_show(e);
   const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
@@ -259,7 +258,7 @@ void Explorer::read_rewritten(ui::Session& session) {
     const bool is_d_o = e.backward.d_o_file.file == file, is_d_lse = e.backward.d_lse_file.file == file;
     if (is_d_o) files_.read(reread_gradient(e, false), failed);
     if (is_d_lse) files_.read(reread_gradient(e, true), failed);
-    const std::vector<std::string> computed = files_of(gradient_files_);  // which are read with each answer
+    const std::vector<std::string> computed = files_of(gradient_files_);  // files that are read with each answer
     const bool is_computed = std::ranges::find(computed, file) != computed.end();
     if (is_computed) tell(file_name(file) + " was rewritten and is read again.");
     if (!(is_output || is_d_o || is_d_lse || is_computed) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
@@ -319,13 +318,13 @@ void Explorer::look_into(const std::string& spec, ui::FileUse use) {
   if (use == ui::FileUse::session) return;
   try {
     if (quick_to_read(without_head(spec))) choices_.content.tensors = contents_of(spec);
-  } catch (const std::exception&) {  // still being typed; errors are reported when it is opened
+  } catch (const std::exception&) {  // still being typed; opening it reports errors
   }
 }
 
 namespace {
 
-/// dO and dL beside these tensors: those given, and others among them.
+/// Gradients for these tensors: `given`, completed by those in the same files.
 GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
   if (input.empty()) return given;
   const GradientSpecs found = gradients_in(input);
@@ -336,17 +335,17 @@ GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
   return given;
 }
 
-/// True if the files hold tensors, three or more, of which none are called Q, K and V.
+/// True if the files hold at least three tensors, but none are named as Q, K and V.
 bool has_nameless_tensors(const std::string& files) try {
   const ui::TensorList list = tensors_of(files);
   return !list.problem.empty() && list.tensors.size() >= 3;
-} catch (const std::exception&) {  // the error that is known tells it
+} catch (const std::exception&) {  // the caller's error already reports this
   return false;
 }
 
 }  // namespace
 
-/// Reads `spec`: an output or tensors, with dO and dL that are given or among them.
+/// The problem with this input, and with `numbers` instead of the numbers of the former input's heads.
 Problem Explorer::with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const {
   if (problem.input.file == choices_.tensors.file && loader_.numbers().of_head(problem, problem.input.index) == problem)
     problem = loader_.numbers().without(std::move(problem));
@@ -386,7 +385,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
     return [this, input, numbers, lists, of_gradients](ui::Session& shown) {
       shown.view.workspace = ui::Workspace::explore;
-      tell(input.kind == InputKind::tensors ? "Q, K and V are those of " + ui::shown_file(input.file) + " now." : "");
+      tell(input.kind == InputKind::tensors ? "Q, K and V are now from " + ui::shown_file(input.file) + "." : "");
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
       shown.experiment.problem = with_input(shown.experiment.problem, input, numbers);
@@ -399,7 +398,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
   };
 }
 
-/// Adds which numbers of a file are used, and what of it is not.
+/// Adds to the notice which numbers of a file are used or ignored.
 void Explorer::tell_found(const std::vector<std::string>& sentences) {
   constexpr std::size_t most = 3;
   if (sentences.empty()) return;
@@ -439,13 +438,13 @@ GradientSpecs gradients_alone(const std::string& file) {
   }
 }
 
-/// True for lse.npy and the like.
+/// True for names of log-sum-exps such as lse.npy.
 bool is_called_lse(const std::string& file) {
   const std::string name = file_name(without_head(file));
   return std::ranges::find(lse_names, std::string_view(name).substr(0, name.find_last_of('.'))) != lse_names.end();
 }
 
-/// Takes single files of a dO, a dL or an L out of the list.
+/// Removes files of a single dO, dL, kernel's gradient or log-sum-exp from the list and returns them.
 GradientSpecs taken_gradients(std::vector<std::string>& files) {
   GradientSpecs taken;
   std::erase_if(files, [&](const std::string& file) {

@@ -22,7 +22,7 @@ namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-/// The requested rectangle of the framebuffer, limited to its size; by default all.
+/// Reads the requested rectangle of the framebuffer, clipped to its size; by default all of it.
 Picture picture_of(const ui::ExportRequest& wanted) {
   const ImDrawData& data = *ImGui::GetDrawData();
   const ImVec2 scale = data.FramebufferScale;
@@ -51,7 +51,7 @@ std::string keep_field(const std::string& directory, const ui::ShownTensor& show
 
 /// Known part of the plotted data ("3 of 8 points"); empty: all of it.
 std::string known_part(ui::Plot plot, const ui::PanelInput& known) {
-  if (is_of_training(plot)) return "";  // always complete: its curves end at the newest step
+  if (is_of_training(plot)) return "";  // always complete: the curves end at the newest step
   const ui::SweepProgress& p = known.sweep.progress;
   if (plot == ui::Plot::sweep)
     return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";

@@ -19,14 +19,14 @@ namespace attoscope::app {
 
 class PlotExporter {
  public:
-  /// Files go to `directory` (empty: the current one), finished points of papers' figures to `cache` (empty: not kept). Other
+  /// Files go to `directory` (empty: the current one), finished points of papers' figures to `cache` (empty: no cache). Other
   /// threads call `done` after each file written in the background.
   explicit PlotExporter(std::string directory, std::string cache = "", std::function<void()> done = {});
 
   /// Requests pixels and numbers.
   void ask(ui::ExportRequest wanted) { wanted_ = std::move(wanted); }
-  /// Requests pixels, a figure with the data in `known`, or the field on show, by the request and the session's view. Returns a
-  /// sentence on background work, or "".
+  /// Requests pixels, a figure of the data in `known`, or the shown field, as the request and the session's view choose.
+  /// Returns a sentence on background work, or "".
   std::string ask(const ui::ExportRequest& wanted, const ui::Session& session, const ui::PanelInput& known);
   /// Requests a figure of the papers with the view's settings.
   void draw(const std::string& name, const ui::View& view) { figures_->ask({name, view.named_figure}, view.figure); }
@@ -51,7 +51,7 @@ class PlotExporter {
   std::optional<ui::ExportRequest> wanted_;
   std::optional<ImVec2> mouse_;     ///< position of the hidden mouse; none: it is not hidden
   std::unique_ptr<Canvas> canvas_;  ///< of a frame taller than the window
-  std::string failure_;             ///< the reason why there is no canvas
+  std::string failure_;             ///< the reason if there is no canvas
   std::shared_ptr<const std::vector<ui::FigureEntry>> entries_ = figure_entries();
   std::unique_ptr<JobQueue> plots_;
   std::unique_ptr<FigureMaker> figures_;

@@ -45,7 +45,7 @@ namespace {
 /// Frames until ImGui's layout, fades and the panels' state have settled.
 constexpr int settling_frames = 8;
 
-/// Input of the panels: an answer, and nothing in progress.
+/// Input of the panels with an answer and no work in progress.
 ui::PanelInput input_of(const ui::Session& session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
   const Input& asked = session.experiment.problem.input;
   ui::PanelInput input;
@@ -79,7 +79,7 @@ void answer_lesson(const std::vector<ui::LessonQuestion>& questions, ui::PanelIn
   input.learn.answers = std::make_shared<const ui::LessonAnswers>(std::move(known));
 }
 
-/// Answers the panels' questions, and waits for that.
+/// Answers the panels' questions; waits until all are answered.
 void answer(const ui::Requests& requests, const ui::Session& session, ui::PanelInput& input, SideAnswers& side) {
   answer_lesson(requests.lesson, input,
                 [](const ui::LessonQuestion& q) { return std::make_shared<const ui::LessonAnswer>(app::answer(q, {})); });
@@ -109,7 +109,7 @@ void begin_frame(const Offscreen& screen) {
 /// Index of the GPU with the result's matrices; -1: none.
 int gpu_of(const Result* result) { return result && result->on_device ? device_index(*result->on_device) : -1; }
 
-/// Draws until everything has settled, and gives `answer` what each frame asks for; returns the panels' state.
+/// Draws until the layout has settled; calls `answer` with the requests of each frame. Returns the panels' state.
 template <class Scale, class Answer>
 ui::UiStatePtr settled(ui::Session& session, ui::PanelInput& input, const Offscreen& screen, Gui& gui, Texture& texture,
                        Scale scale, Answer answer) {
@@ -136,14 +136,14 @@ Picture draw(ui::Session session, ui::PanelInput input, int width, int height) {
   return screen.read();
 }
 
-/// A lesson of this view alone.
+/// A lesson with only this view.
 std::shared_ptr<const ui::Lessons> lesson_of(const ui::LessonView& view) {
   ui::Lesson lesson{.name = "view", .title = {}, .needs = {}, .steps = {{}}};
   lesson.steps[0].blocks.push_back({.markdown = {}, .numbers = {}, .view = {view}, .line = view.line});
   return std::make_shared<const ui::Lessons>(ui::Lessons{std::move(lesson)});
 }
 
-/// The picture without its plain border, but for a margin.
+/// Crops the picture's plain border, except a margin.
 Picture cut_out(const Picture& whole) {
   constexpr int margin = 12;
   const auto at = [&](int x, int y) { return whole.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * whole.width + x); };
@@ -161,7 +161,7 @@ Picture cut_out(const Picture& whole) {
   return part;
 }
 
-/// Scale of the type of views on pages.
+/// Font scale of views on pages.
 constexpr double page_scale = 1.5;
 
 PagePicture page_picture(const PageView& wanted, ui::Theme theme, const AnswerLesson& answer, const Offscreen& screen, Gui& gui,

@@ -14,14 +14,14 @@
 
 namespace attoscope::app {
 
-/// A picture of the window to be written.
+/// A picture of the window to write.
 struct WindowPicture {
   std::string file{};  ///< path of the PNG
   int width = 1600, height = 1000;
   std::string example_file{};  ///< path of the shipped tensors; empty: none
 };
 
-/// Draws the session with its answer (null: none yet) and writes a PNG beside its place, then renames it. Throws
+/// Draws the session with its answer (null: none yet) and writes a PNG: to a temporary file first, then renamed. Throws
 /// std::runtime_error with one sentence.
 void render(ui::Session session, std::shared_ptr<const Result> result, const WindowPicture& shot);
 
@@ -31,7 +31,7 @@ void render(ui::Session session, const WindowPicture& shot);
 /// Returns the answer to a lesson's question, possibly cached.
 using AnswerLesson = std::function<ui::LessonAnswerPtr(const ui::LessonQuestion&)>;
 
-/// A view for a static page, where nothing can be pressed.
+/// A view for a static page, without controls.
 struct PageView {
   ui::LessonView view;
   int part = 1;         ///< 1 .. `page_parts`: progress of a stepper

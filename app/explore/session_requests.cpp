@@ -20,7 +20,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Runs `act`; the explorer shows what it throws.
+/// Runs `act`; the explorer shows its exception.
 template <class Act>
 void attempt(Explorer& explorer, Act act) {
   try {
@@ -32,7 +32,7 @@ void attempt(Explorer& explorer, Act act) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
 
-/// The list of choices among tensors, beside that of the recent sessions; "": nothing is kept.
+/// Path of the list of chosen tensors, beside the list of recent sessions; "": no list is kept.
 std::string choices_list(const SessionStore& store) {
   const std::string& recent = store.places().recent;
   return recent.empty() ? "" : (std::filesystem::path(recent).parent_path() / "tensors.json").string();
@@ -65,7 +65,7 @@ void save_packed(const std::string& file, const SessionContext& context) {
   context.explorer.read(context.session, false, pack);
 }
 
-/// Asks by the desktop's dialog, which begins at the session's file, or beside the tensors that are shown.
+/// Opens the desktop's dialog, starting at the session's file, or beside the shown tensors.
 void ask_desktop(ui::FileUse use, bool saves, const SessionContext& context) {
   FileQuestion question{use, saves};
   const ui::SessionFiles files = context.store.files(context.session);
@@ -81,7 +81,7 @@ void ask_desktop(ui::FileUse use, bool saves, const SessionContext& context) {
   context.dialog.ask(question);
 }
 
-/// Opens the output or the gradients that are requested.
+/// Opens the requested output or gradients.
 void open_outputs(const ui::FileRequests& f, ui::Session& session, Explorer& explorer) {
   if (!f.captured_run.empty()) session.model.against = f.captured_run;
   if (!f.kernel.empty()) explorer.open_kernel(session, with_home(f.kernel), f.kernel_as_b);
@@ -121,14 +121,14 @@ void handle(const ui::TrainRequest& request, const SessionContext& context) {
   ask_desktop(ui::FileUse::checkpoint, request.act == Act::save, context);
 }
 
-/// Makes it the checkpoint of the Model workspace.
+/// Sets the checkpoint of the Model workspace and shows the workspace.
 void open_model(const std::string& file, const SessionContext& context) {
   const std::string checkpoint = checkpoint_at(file);
-  context.session.model.checkpoint = checkpoint.empty() ? file : checkpoint;  // the workspace says what is wrong with it
+  context.session.model.checkpoint = checkpoint.empty() ? file : checkpoint;  // the workspace reports errors in it
   context.session.view.workspace = ui::Workspace::model;
 }
 
-/// True if a dropped file goes to the Model workspace: a checkpoint, or there a text or tokens.
+/// Takes a dropped file for the Model workspace: a checkpoint, or a text or tokens if it is shown. Returns false for others.
 bool drop_on_model(const std::string& file, const SessionContext& context) {
   const bool shown = context.session.view.workspace == ui::Workspace::model;
   if (!checkpoint_at(file).empty()) return open_model(file, context), true;
@@ -159,7 +159,7 @@ void take_chosen(const SessionContext& context) {
   });
 }
 
-/// A session with the experiment of a pin, and that pin alone.
+/// A session with the experiment of a pin, and only that pin.
 ui::Session alone(const ui::Pin& pin) {
   ui::Session session;
   session.experiment = pin.experiment;
@@ -174,7 +174,7 @@ std::string from_clipboard() {
   return text != nullptr ? text : "";
 }
 
-/// Opens the setting of a lesson's number, as a page's link does.
+/// Opens the setting of a lesson's number, like a page's link.
 void open_number(const ui::LessonQuestion& question, ui::Session& session, Explorer& explorer) try {
   explorer.follow_link(session, short_session_text(session_of(question)));
 } catch (const std::exception& error) {
@@ -229,7 +229,7 @@ void open_files(const std::vector<std::string>& files, const SessionContext& con
   if (files.size() == 1 && (files.front().ends_with(".json") || files.front().ends_with(pack_ending)))
     return open_session(files.front(), context);
   const std::string chosen = files.size() == 1 ? chosen_tensors(choices_list(context.store), files.front()) : "";
-  context.session.view.show_tensors |= !chosen.empty();  // it says what was chosen
+  context.session.view.show_tensors |= !chosen.empty();  // the panel shows the earlier choice
   context.explorer.open_dropped(context.session, chosen.empty() ? files : std::vector{chosen}, keeps_format, std::move(beside));
 }
 

@@ -26,30 +26,29 @@ struct SessionContext {
   ModelController& model;
 };
 
-/// Opens files, copies and pastes sessions and pins, asks additional questions, stops work, exports what the panels were told
-/// (`shown`) as pictures. The caller closes the window.
+/// Opens files, copies and pastes sessions and pins, asks side questions, stops work, exports the panels' input (`shown`) as
+/// pictures. The caller closes the window.
 void handle(const ui::Requests& requests, const ui::PanelInput& shown, ui::Session& session, Explorer& explorer,
             PlotExporter& exporter);
 
-/// Opens a session file, tensors, a kernel's output, or three .npy that belong together; `beside`: gradients that
-/// come with them. Tensors of a file that were chosen before are taken again.
+/// Opens a session file, tensors, a kernel's output, or three .npy that belong together; `beside`: gradients that come with
+/// them. Uses the tensors that were chosen earlier for the same file.
 void open_files(const std::vector<std::string>& files, const SessionContext& context, bool keeps_format = false,
                 GradientSpecs beside = {});
 
 /// Applies another program's message or a clicked link: sets its settings and opens its files in Explore, or shows its session.
 void open_sent(const LinkMessage& message, const SessionContext& context);
 
-/// Reports trainings that were trained, saved or opened since the last call, and opens captured Q, K, V, also of a language
-/// model, in Explore.
+/// Shows the note on training since the last call, and opens captured Q, K, V of a training or a language model in Explore.
 void take_trained(const SessionContext& context);
 
 /// Executes requests on sessions, trainings and language models, and choices in the file dialog since the last call.
 void handle_sessions(const ui::Requests& requests, const SessionContext& context);
 
-/// A row that the program chose does not mark the session as modified, and undo does not stop there.
+/// Settles a row that the program chose: it does not mark the session as modified, and is no step of undo.
 void settle_row(const SessionContext& context, ui::History& history);
 
-/// Saves the last session at once, or if it changed a minute ago. `now` in seconds.
+/// Calls SessionStore::autosave; shows its failure. `now` in seconds.
 void autosave(const SessionContext& context, double now, bool at_once);
 
 /// Session files for the panels.

@@ -30,13 +30,13 @@
 namespace attoscope::app {
 namespace {
 
-/// Device of a GPU check: the first GPU of `device`; else any.
+/// Device of a GPU check: the first GPU of `device`; "cuda" if it has none.
 std::string one_gpu(const std::string& device) {
   const std::string first = device.substr(0, device.find(','));
   return first.starts_with("cuda") ? first : "cuda";
 }
 
-/// Errors and small picture of some rows of the experiment. A failure is a sentence in it; throws Stopped.
+/// Errors and thumbnail of at most 128 rows of the experiment. A failure goes to `problem`; throws Stopped.
 ui::GalleryPicture gallery_picture(const ui::GalleryQuestion& question, const Options& options) {
   constexpr int most_rows = 128;
   ui::GalleryPicture picture{.key = question.key};
@@ -57,7 +57,7 @@ ui::GalleryPicture gallery_picture(const ui::GalleryQuestion& question, const Op
   return picture;
 }
 
-/// Answers by `f` with a cache from question to question.
+/// Wraps `f` with a cache that persists between questions.
 template <class Question, class F>
 auto with_own_cache(F f) {
   return [f, cache = std::make_shared<ComputeCache>()](const Question& q, const auto& run) {
@@ -67,7 +67,7 @@ auto with_own_cache(F f) {
   };
 }
 
-/// Heads of the file that are missing in `rows`.
+/// Heads of the file without a row in `rows`.
 template <class Row>
 std::vector<int> missing_heads(const CallFiles& files, const std::vector<Row>& rows) {
   std::set<int> there;
@@ -78,7 +78,7 @@ std::vector<int> missing_heads(const CallFiles& files, const std::vector<Row>& r
   return missing;
 }
 
-/// The search of each kind of row.
+/// The function that computes each kind of row.
 template <class Row>
 constexpr auto search = compute_heads;
 template <>
@@ -99,7 +99,7 @@ ui::FoundHeads<Row> find(const ui::HeadsOfFile& question, const SideRun<ui::Foun
   const Clock::time_point began = Clock::now();
   const auto progress = [&](double now) {
     const std::lock_guard lock(mutex);
-    if (now < 1 && now < share + 0.005) return;  // a wake-up of the window each half a percent
+    if (now < 1 && now < share + 0.005) return;  // wake the window only every half percent
     share = now;
     found.seconds_left = std::chrono::duration<double>(Clock::now() - began).count() / share * (1 - share);
     run.publish(found);
@@ -130,7 +130,7 @@ namespace {
 
 using Pictures = std::vector<ui::GalleryPicture>;
 
-/// The pictures that are known, and one after the other those of the questions.
+/// The known pictures, and those of the questions, computed one after the other.
 Pictures gallery_pictures(const std::vector<ui::GalleryQuestion>& questions, const SideRun<Pictures>& run) {
   Pictures found = run.known ? *run.known : Pictures();
   for (const ui::GalleryQuestion& q : questions) {
@@ -203,7 +203,7 @@ void SideAnswers::ask(ui::SideRequests requests, const std::string& device, cons
 }
 
 void SideAnswers::forget() {
-  const std::array<const void*, 2> of_files{&questions_.tensors, &questions_.tensor_statistics};  // whatever is computed
+  const std::array<const void*, 2> of_files{&questions_.tensors, &questions_.tensor_statistics};  // not of an experiment
   for_each_side(
       [&](auto& question) {
         if (std::ranges::find(of_files, static_cast<const void*>(&question)) == of_files.end()) question.forget();

@@ -1,4 +1,4 @@
-/// Answers to the panels' questions beside the main answer, one thread for each.
+/// Answers to the panels' side questions, one thread each.
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ namespace attoscope::app {
 
 class KeptHeads;
 
-/// The work that finds the heads that its known answer lacks, with a thread for each head, and publishes each.
+/// A search of the heads that the known answer lacks; one thread for each head; publishes each result.
 template <class Row>
 using SearchOfHeads = std::function<ui::FoundHeads<Row>(const ui::HeadsOfFile&, const SideRun<ui::FoundHeads<Row>>&)>;
-/// HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a loaded output. `kept` may be
-/// null.
+/// Search for rows of one type. HeadRow: heads under a and b; KvRow: with K and V in fewer bits; JudgedHead: verdicts on a
+/// loaded output. `kept` may be null.
 template <class Row>
 SearchOfHeads<Row> found_heads(const std::shared_ptr<KeptHeads>& kept);
 
@@ -34,20 +34,20 @@ class SideAnswers {
   /// Other threads call `published` whenever `update` has something to take. `kept`: heads of earlier searches; may be null.
   explicit SideAnswers(const std::function<void()>& published, const std::shared_ptr<KeptHeads>& kept = nullptr);
 
-  /// Asks the requested questions. `complete`: the answer to the session's question; null: not known yet. While `computing`
-  /// one, no heads are judged.
+  /// Asks the requested questions. `complete`: the answer to the session's question; null: not known yet. No heads are judged
+  /// while `computing` it.
   void ask(ui::SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete, bool computing);
-  /// Stops all that is being answered about the experiment, as it has changed.
+  /// Stops all questions on the experiment, because it changed.
   void forget();
-  /// Drops the gradients of a kernel, as they were opened again.
+  /// Drops the gradients of a kernel, because they were opened again.
   void forget_gradients() { questions_.kernel_gradients.clear(); }
-  /// Drops what comes from files, as they have changed.
+  /// Drops answers that depend on files, because the files changed.
   void forget_files();
   /// Takes new answers. Returns a sentence on failures, or "".
   std::string update();
   /// Input of the panels.
   void tell(ui::PanelInput& input) const;
-  /// True while an answer is on its way.
+  /// True while an answer is computed.
   bool busy() const;
   const std::shared_ptr<const ui::HeadVerdict>& verdict() const { return questions_.verdict.answer(); }
   const SideQuestion<ui::KernelGradientsQuestion, ui::KernelGradientsAnswer>& kernel_gradients() const {

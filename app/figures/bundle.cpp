@@ -21,7 +21,7 @@ constexpr int least_font = 4, most_font = 72;
 
 bool is_zip(const std::string& file) { return file.ends_with(".zip"); }
 
-/// Letters, digits, - and _ of the file's name: what the script calls its picture.
+/// Name of the picture in the script: the file's stem with other characters than letters, digits, - and _ replaced by _.
 std::string stem_of(const std::string& file) {
   std::string stem = fs::path(file).stem().string();
   for (char& c : stem)
@@ -29,7 +29,7 @@ std::string stem_of(const std::string& file) {
   return stem.empty() ? "figure" : stem;
 }
 
-/// The four files under the name `stem`; without the picture where it cannot be drawn, and then why.
+/// The four files named `stem`; without the picture if it cannot be drawn, then `failure` says why.
 struct Contents {
   std::vector<ZipMember> members;
   std::string failure;
@@ -123,7 +123,7 @@ std::string stage_bundle(StagedFiles& files, const std::string& file, const Figu
   const std::string beside = fs::path(file).replace_extension().string();
   const Contents all = contents(beside, stem, figure, reproduction, picture_format(file), cancelled);
   for (const ZipMember& member : all.members) files.add(member.name, member.bytes);
-  if (!all.failure.empty()) files.add_absence(file);  // one of before would show other data
+  if (!all.failure.empty()) files.add_absence(file);  // an older picture would show other data
   return all.failure.empty() ? "" : all.failure + " They are in " + beside + ".csv, .gp and .json.";
 }
 

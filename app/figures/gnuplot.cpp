@@ -23,7 +23,7 @@ namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-/// A directory that goes away; those of programs that were killed go with it.
+/// A temporary directory, removed on destruction; also removes directories of killed programs.
 class Workshop {
  public:
   Workshop() {
@@ -59,7 +59,7 @@ class Workshop {
   fs::path path_;
 };
 
-/// The exit status of a child, which is killed where that is cancelled.
+/// Waits for a child and returns its exit status; kills it and throws Stopped if cancelled.
 int status_of(pid_t child, const Cancelled& cancelled) {
   constexpr auto between_looks = std::chrono::milliseconds(5);
   for (;;) {
@@ -75,8 +75,8 @@ int status_of(pid_t child, const Cancelled& cancelled) {
   }
 }
 
-/// Runs gnuplot on script.gp in `directory`, what it says going to log.txt; its exit status. Ctrl-C ends it, whatever this
-/// program does about that.
+/// Runs gnuplot on script.gp in `directory` with its output in log.txt; returns its exit status. Signals are unblocked in it,
+/// so Ctrl-C ends it.
 int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -89,7 +89,7 @@ int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, (directory / "log.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::string name = "gnuplot", no_settings = "-d", before = "-e", script = "script.gp";  // -d: not the user's own settings
+  std::string name = "gnuplot", no_settings = "-d", before = "-e", script = "script.gp";  // -d: ignore the user's settings
   std::string enter = "cd " + gnuplot_literal(directory.string());  // glibc 2.28 cannot spawn in another directory
   std::array<char*, 6> arguments{name.data(), no_settings.data(), before.data(), enter.data(), script.data(), nullptr};
   pid_t child = 0;
@@ -103,8 +103,8 @@ int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   return status_of(child, cancelled);
 }
 
-/// The picture without the time at which gnuplot drew it, so that the same figure always has the same bytes: a comment of TikZ;
-/// of a PDF, whose places stay, the first second of 1970.
+/// Removes the time of drawing, so that the same figure always has the same bytes. TikZ: erases a comment. PDF: sets the date
+/// to 1970 in place, because byte offsets must not move.
 std::string without_time(std::string picture) {
   if (picture.starts_with("%PDF")) {
     constexpr std::string_view key = "/CreationDate (D:", first = "19700101000000";

@@ -1,4 +1,4 @@
-// Heat maps in gnuplot scripts: every cell in its colour, the colour bar, the names of the markers.
+// Heat maps in gnuplot scripts: coloured cells, colour bar, names of markers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace attoscope::app {
 namespace {
 
-/// Values below 1/300 of the range are shown in proportion on a log scale, as in the window.
+/// The log scale is linear below 1/300 of the range, as in the window.
 constexpr double knee_share = 1.0 / 300;
 
-/// -1 .. 1 for -range .. range.
+/// Maps -range .. range to -1 .. 1.
 double shown(double value, const ui::FigureHeat& h) {
   const double share = std::clamp(value / h.range, -1.0, 1.0);
   return h.log ? std::asinh(share / knee_share) / std::asinh(1 / knee_share) : share;
@@ -49,7 +49,7 @@ std::uint32_t cell_colour(float value, const ui::FigureHeat& h) {
   return map_colour(h, h.diverging ? (at + 1) / 2 : at);
 }
 
-/// The markers' names and colours, and whether they occur.
+/// A marker: its name, its colour, and true if it occurs in the map.
 struct Marker {
   const char* name;
   std::uint32_t colour;
@@ -65,9 +65,9 @@ std::array<Marker, 3> markers(const ui::FigureHeat& h) {
 
 bool has_masked(const ui::FigureHeat& h) { return std::ranges::find(h.values, ui::FigureHeat::masked) != h.values.end(); }
 
-/// The hatch of masked cells: parts of slanted lines, as lines "x y dx dy", each between two masked places of the panel.
+/// Hatch of masked cells: segments of slanted lines as text lines "x y dx dy".
 std::string hatch_lines(const ui::FigureHeat& h) {
-  constexpr int lines = 96, steps = 1536;  ///< lines that begin along the panel's upper and right edge; places of each
+  constexpr int lines = 96, steps = 1536;  ///< lines that begin on the panel's upper and right edge; samples of each
   std::string text;
   const auto is_masked = [&](double across, double down) {
     if (across < 0 || across >= 1 || down >= 1) return false;
@@ -91,7 +91,7 @@ std::string hatch_lines(const ui::FigureHeat& h) {
   return text;
 }
 
-/// The map in gnuplot's words; its own mixing between so many colours is not to be seen.
+/// The map as a gnuplot palette, with enough colours that gnuplot's interpolation is invisible.
 std::string palette_words(const ui::FigureHeat& h) {
   constexpr int colours = 65;
   std::string text;
@@ -102,7 +102,7 @@ std::string palette_words(const ui::FigureHeat& h) {
   return text;
 }
 
-/// Ticks of the colour bar: decades of the range where logarithmic, halves of it otherwise.
+/// Ticks of the colour bar: decades of the range if logarithmic, else halves.
 std::string bar_ticks(const ui::FigureHeat& h) {
   std::string text;
   for (const double share : {-1.0, h.log ? -0.1 : -0.5, h.log ? -0.01 : 0.0, 0.0, h.log ? 0.01 : 0.0, h.log ? 0.1 : 0.5, 1.0}) {

@@ -58,18 +58,18 @@ const auto number = gnuplot_number;
 constexpr std::uint32_t text_colour = 0x1b2027;
 std::string ink(ui::Ink i) { return gnuplot_colour(print_look(i).colour); }
 
-/// The print that a panel is drawn for.
+/// Print parameters of a panel.
 struct Print {
   bool latex = false;
-  double across = 5, up = 5;    ///< ticks that have room
+  double across = 5, up = 5;    ///< numbers of ticks that fit
   double weight = 1;            ///< of lines
-  double mark = 1;              ///< of marks, which TikZ draws smaller
-  double wide = 85, high = 66;  ///< of the panel, in mm of letters of 8 points
+  double mark = 1;              ///< size of marks; TikZ draws them smaller
+  double wide = 85, high = 66;  ///< size of the panel in mm, scaled to an 8-point font
 };
 
-constexpr double letter_mm = 1.45, digit_mm = 1.6;  ///< width of a letter, and of a digit, of 8 points
+constexpr double letter_mm = 1.45, digit_mm = 1.6;  ///< width of a letter and of a digit at 8 points
 
-/// A tick's literal text: there % begins a number's format.
+/// A tick's literal text, with % doubled: in ticks it begins a number format.
 std::string literal_tick(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);
@@ -82,7 +82,7 @@ std::string literal_tick(const std::string& text) {
 std::string block_name(std::size_t panel, std::size_t series) { return fmt::format("$P{}S{}", panel, series); }
 std::string heat_name(std::size_t panel) { return fmt::format("$H{}", panel); }
 
-/// Every value as a level half a step to either side.
+/// Each value as a horizontal segment half a step to either side.
 ui::Series stairs(const ui::Series& s) {
   ui::Series levels = s;
   levels.shape = ui::Shape::line;
@@ -110,7 +110,7 @@ std::string series_block(const std::string& name, const ui::Series& s) {
 
 // --- axes -------------------------------------------------------------------------------------------------------------
 
-/// True if anything of the panel can be drawn: gnuplot draws no plot of nothing.
+/// True if the panel has something to draw: gnuplot draws no empty plot.
 bool has_points(const ui::FigurePanel& p) {
   const auto drawable = [](double value, const ui::FigureAxis& a) { return std::isfinite(value) && (!a.log || value > 0); };
   for (const ui::Series& s : p.series)
@@ -119,14 +119,14 @@ bool has_points(const ui::FigurePanel& p) {
   return p.heat.has_value();
 }
 
-/// Axes that are there whatever is on them, and a word about why it is nothing.
+/// Axes of an empty panel, with a label that no value can be drawn.
 std::string empty_axes(const ui::FigurePanel& p) {
   const bool has_range = (p.x.min && p.x.max) || !p.x.categories.empty();
   return std::string(has_range ? "" : "set xrange [1:10]\n") + (p.y.min && p.y.max ? "" : "set yrange [1:10]\n") +
          "set label 1 \"no value can be drawn\" at graph 0.5, graph 0.5 center noenhanced\n";
 }
 
-/// Powers of 2 between two numbers, every one or every other: (128, 512, 2048).
+/// Powers of 2 in the range, all or every second one: (128, 512, 2048).
 std::string ticks_of_two(const ui::NumberSpan& range) {
   const double step = range.high / range.low > 256 ? 4 : 2;
   std::string text;
@@ -135,7 +135,7 @@ std::string ticks_of_two(const ui::NumberSpan& range) {
   return text.empty() ? "autofreq" : text + ")";
 }
 
-/// A number as print has it: "−0.5", "1.05×10^{-4}".
+/// A number as printed: "−0.5", "1.05×10^{-4}".
 std::string printed(double x, bool latex) {
   std::string text = ui::tick_text(x);
   const std::size_t e = text.find('e');
@@ -150,7 +150,7 @@ std::string printed(double x, bool latex) {
   return "'" + text + "'";
 }
 
-/// Ticks whose texts tell them apart; of a logarithmic axis of few powers of ten with smaller ones between these.
+/// Ticks with distinct texts; a logarithmic axis of less than 6 decades also has minor ticks.
 std::string ticks_of(const ui::FigureAxis& a, const ui::NumberSpan& range, double most, bool latex) {
   std::string text;
   const auto add = [&](const std::string& tick) { text += (text.empty() ? "(" : ", ") + tick; };
@@ -165,7 +165,7 @@ std::string ticks_of(const ui::FigureAxis& a, const ui::NumberSpan& range, doubl
   return text.empty() ? "autofreq" : text + ")";
 }
 
-/// The number of letters that are seen of a text, which may be LaTeX.
+/// Number of visible letters of a text, which may be LaTeX.
 std::size_t letters_of(std::string_view text) {
   std::size_t letters = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -179,7 +179,7 @@ std::size_t letters_of(std::string_view text) {
   return letters;
 }
 
-/// A text in lines of about equal length, of at most `mm` of letters of 8 points.
+/// Breaks a text into lines of about equal length, at most `mm` wide at 8 points.
 std::string in_lines(std::string rest, double mm) {
   const double width = static_cast<double>(letters_of(rest)) * letter_mm, lines = std::max(1.0, std::ceil(width / mm));
   std::string text;
@@ -195,7 +195,7 @@ std::string in_lines(std::string rest, double mm) {
   return text + literal(rest);
 }
 
-/// Names that are too long for `mm` of letters of 8 points are turned.
+/// Ticks with names, rotated if they are too long for `mm` at 8 points.
 std::string named_ticks(const char* which, const std::vector<std::string>& names, double mm) {
   std::size_t longest = 0;
   std::string text = fmt::format("set {}tics (", which);
@@ -207,7 +207,7 @@ std::string named_ticks(const char* which, const std::vector<std::string>& names
                                                                              : ") norotate noenhanced\n");
 }
 
-/// The range of an axis of numbers: the window's. A map has its own.
+/// Range of a numeric axis, as in the window; none for a heat map, which sets its own.
 std::optional<ui::NumberSpan> range_of(const ui::FigurePanel& p, bool is_x) {
   if (p.heat || !(is_x ? p.x : p.y).categories.empty() || !has_points(p)) return std::nullopt;
   std::vector<const ui::Series*> all;
@@ -240,7 +240,7 @@ std::string error_bars(const std::string& block, const std::string& colour, doub
   return fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lc rgb {} lw {} notitle", block, colour, weight);
 }
 
-/// A curve or its marks, without error bars. Where a dash means something, no other curve has one of its own.
+/// A curve or its marks, without error bars. `own_dash`: draw it with its ink's dash pattern.
 std::string curve_plot(const std::string& block, const ui::Series& s, const std::string& title, const Print& print,
                        bool own_dash) {
   const std::string colour = "lc rgb " + ink(s.ink);
@@ -266,7 +266,7 @@ std::string curve_plot(const std::string& block, const ui::Series& s, const std:
   return fmt::format("{} with linespoints {} {} {} {}", block, colour, line, mark, title);
 }
 
-/// `groups`: how many bars stand beside each other.
+/// `groups`: number of bars side by side at one x.
 std::string series_plot(const std::string& block, const ui::Series& s, int groups, const Print& print, bool own_dash) {
   const std::string title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
   if (s.shape == ui::Shape::bars) {
@@ -278,7 +278,7 @@ std::string series_plot(const std::string& block, const ui::Series& s, int group
   return (has_bars ? error_bars(block, ink(s.ink), print.weight) + ", " : "") + curve_plot(block, s, title, print, own_dash);
 }
 
-/// The number of bars that share one place.
+/// Largest number of bars at one x.
 int bars_at_a_place(const std::vector<ui::Series>& series) {
   std::map<double, int> bars;
   for (const ui::Series& s : series)
@@ -289,7 +289,7 @@ int bars_at_a_place(const std::vector<ui::Series>& series) {
   return most;
 }
 
-/// Bars of several series at the same places stand beside each other.
+/// Moves bars of several series at the same x side by side.
 std::vector<ui::Series> beside_each_other(std::vector<ui::Series> series, int groups) {
   int at = 0;
   for (ui::Series& s : series) {
@@ -306,14 +306,14 @@ bool same_look(const ui::Series& x, const ui::Series& y) {
   return x.label == y.label && x.ink == y.ink && x.shape == y.shape && x.dashed == y.dashed;
 }
 
-/// True where several panels show the same series: one legend above all of them says it.
+/// True if all panels show the same series: then one legend stands above all of them.
 bool shares_legend(const Figure& f) {
   return f.panels.size() > 1 && f.panels[0].series.size() > 1 && std::ranges::all_of(f.panels, [&](const ui::FigurePanel& p) {
            return !p.heat && std::ranges::equal(p.series, f.panels[0].series, same_look);
          });
 }
 
-/// The number of entries in a legend of these.
+/// Number of legend entries of these series.
 int entries_of(std::span<const ui::Series> series) {
   return static_cast<int>(std::ranges::count_if(series, [](const ui::Series& s) { return !s.label.empty(); }));
 }
@@ -327,16 +327,16 @@ std::size_t longest_label(std::span<const ui::Series> series) {
 /// Height of a panel over its width.
 double aspect_of(const Figure& f) { return f.aspect > 0 ? f.aspect : f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78; }
 
-/// The width in mm of letters of 8 points that reach as far.
+/// The figure's width in mm, scaled to an 8-point font.
 double width_in_letters(const Figure& f) { return width_mm(f) * 8 / font_points(f); }
 
-/// The number of legend entries of such series that stand beside each other in `mm`.
+/// Number of legend entries that fit side by side into `mm`.
 int legend_columns(std::span<const ui::Series> series, double mm) {
-  constexpr double sample = 9, letter = 1.5;  // mm, of letters of 8 points
+  constexpr double sample = 9, letter = 1.5;  // mm at 8 points
   return std::max(1, static_cast<int>(mm / (sample + letter * static_cast<double>(longest_label(series)))));
 }
 
-/// The same of a legend above all panels. Long entries gnuplot lets wrap within the first panel's width.
+/// Columns of the legend above all panels. gnuplot wraps long entries within the first panel's width.
 int shared_columns(const Figure& f) {
   constexpr std::size_t long_label = 10;
   const std::vector<ui::Series>& series = f.panels[0].series;
@@ -344,11 +344,11 @@ int shared_columns(const Figure& f) {
                         longest_label(series) > long_label ? 0.8 * width_in_letters(f) / f.panels_across : width_in_letters(f));
 }
 
-/// Lines of the legend above all panels; 0: each has its own.
+/// Lines of the legend above all panels; 0: each panel has its own.
 int shared_lines(const Figure& f) {
   if (!shares_legend(f)) return 0;
   const int across = shared_columns(f), lines = (entries_of(f.panels[0].series) + across - 1) / across;
-  return lines + lines / 4;  // they stand a little further apart than those of a title
+  return lines + lines / 4;  // legend lines are a little further apart than title lines
 }
 
 std::string legend_commands(const Figure& f, std::size_t index) {
@@ -371,7 +371,7 @@ std::string title_command(const Figure& f, const ui::FigurePanel& p) {
 
 // --- the whole --------------------------------------------------------------------------------------------------------
 
-/// Ticks with room between them, on this panel.
+/// Print parameters for the figure's panels.
 Print print_of(const Figure& f, bool latex) {
   const double width = width_in_letters(f) / f.panels_across, aspect = f.aspect > 0 ? f.aspect : 0.7;
   return {latex,
@@ -407,7 +407,7 @@ std::string panel_script(const Figure& f, std::size_t index, bool latex) {
 
 int panels_down(const Figure& f) { return (static_cast<int>(f.panels.size()) + f.panels_across - 1) / f.panels_across; }
 
-/// Lines of the panels' own legends beyond those that the usual height has room for.
+/// Lines of the panels' own legends that exceed the usual height.
 int further_lines(const Figure& f) {
   constexpr int usual = 3;
   if (shares_legend(f)) return 0;
@@ -419,7 +419,7 @@ int further_lines(const Figure& f) {
   return lines - usual;
 }
 
-/// Width and height. The width is a whole number of points, and a little more: gnuplot drops what is beyond a point.
+/// Width and height in inches. The width is a whole number of points plus a little, because gnuplot cuts fractions of a point.
 std::pair<double, double> inches(const Figure& f) {
   constexpr double mm = 25.4, points = 72, more = 0.1;
   const double legend_line_mm = 0.45 * font_points(f);
@@ -433,7 +433,7 @@ std::string terminal(const Figure& f, PictureFormat format) {
   const int size = font_points(f);
   const std::string font = is_font_name(f.style.font) ? f.style.font : FigureStyle{}.font;
   switch (format) {
-    case PictureFormat::pdf:  // with a font scale of 0.75 points are those of print
+    case PictureFormat::pdf:  // font scale 0.75 makes its points those of print
       return fmt::format("pdfcairo enhanced color fontscale 0.75 font '{},{}' size {:.3f}in,{:.3f}in", font, size, width,
                          height);
     case PictureFormat::svg:
@@ -451,7 +451,7 @@ std::string terminal(const Figure& f, PictureFormat format) {
       size, width * 300, height * 300);
 }
 
-/// Panels in rows; the lines of an empty title keep room for the legend above all of them.
+/// Panels in rows; an empty title reserves the lines of a shared legend.
 std::string layout_commands(const Figure& f) {
   std::string title;
   for (int i = 1; i < shared_lines(f); ++i) title += "\\n";

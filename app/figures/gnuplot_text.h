@@ -1,4 +1,4 @@
-/// The words of gnuplot scripts.
+/// Texts of gnuplot and LaTeX scripts.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,23 @@
 
 namespace attoscope::app {
 
-/// A literal text: every sign that could mean something is an octal escape, which gnuplot reads after everything else; so is
-/// every digit, which would be taken for a part of the escape before it. Control characters become spaces.
+/// Escapes a text: every character special to gnuplot becomes an octal escape, which gnuplot replaces last. So does every
+/// digit: gnuplot would read it as part of a preceding escape. Control characters become spaces.
 std::string gnuplot_literal(std::string_view text);
 
-/// A number; NaN and infinity are gaps.
+/// A number; NaN and infinity become gaps.
 std::string gnuplot_number(double x);
 
 /// '#c2301c'
 std::string gnuplot_colour(std::uint32_t rgb);
 
-/// The colour, mark and dashes of an ink in print. The looks of a and b, a dark and a light one, and the six of other series,
-/// stay apart in black and white.
+/// Colour, mark and dash pattern of an ink in print. a (dark), b (light) and the six other series differ also in black and
+/// white.
 struct PrintLook {
-  std::uint32_t colour;  ///< 0xRRGGBB: a, b, the light theme's roles; then six of different lightness for any colour vision
+  std::uint32_t colour;  ///< 0xRRGGBB: a, b, the light theme's roles; then six of different lightness, distinct for any colour
+                         ///< vision
   int mark;              ///< gnuplot's number
-  const char* dash;      ///< gnuplot's pattern, where no curve beside it is dashed
+  const char* dash;      ///< gnuplot's pattern, used if no curve of the panel is dashed
 };
 PrintLook print_look(ui::Ink ink);
 
@@ -34,14 +35,13 @@ std::string heat_block(const std::string& name, const ui::FigureHeat& heat);
 std::string heat_settings(const ui::FigureHeat& heat);
 /// The arguments of `plot` for the block `name`: the colour bar, and a name for each marker that occurs.
 std::string heat_plot(const std::string& name, const ui::FigureHeat& heat);
-/// True where a marker is named above the picture.
+/// True if the legend names a marker, or masked cells.
 bool has_markers(const ui::FigureHeat& heat);
 
-/// The text with every sign that means something to LaTeX escaped, and Greek letters and signs of mathematics as commands;
-/// other letters stay UTF-8.
+/// Escapes LaTeX's special characters, and writes Greek letters and mathematical signs as commands; other letters stay UTF-8.
 std::string latex_text(std::string_view text);
 
-/// The figure with such texts.
+/// Applies `latex_text` to all texts of the figure.
 Figure in_latex(Figure figure);
 
 }  // namespace attoscope::app

@@ -7,7 +7,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Signs that LaTeX reads as commands, or that its usual fonts lack.
+/// Characters that LaTeX reads as commands, or that its default fonts lack.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 42> signs{{{"\\", "\\textbackslash{}"},
                                                                                {"{", "\\{"},
                                                                                {"}", "\\}"},

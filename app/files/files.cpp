@@ -179,8 +179,7 @@ bool link_as(const std::string& temporary, const std::string& name) {
   std::error_code error;
   if (fs::exists(name, error)) return false;
   if (::rename(temporary.c_str(), name.c_str()) != 0)
-    fail(name, "cannot be written", errno);  // a file system without hard
-                                             // links
+    fail(name, "cannot be written", errno);  // a file system without hard links
   return true;
 }
 

@@ -33,15 +33,15 @@ class Descriptor {
 
 class FileMapping;
 
-/// Thrown where a file's content has not arrived yet, as in a page that fetches it; opening it again later succeeds.
+/// Thrown if a file's content is still being fetched, as in a web page; opening it again later succeeds.
 class NotFetched : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A regular file, a part of one, or a file inside a packed session (`packed_file`), for random reads. It is mapped, so that
-/// only the parts that are read come from disk. Every failure is a std::runtime_error with one sentence that names the file;
-/// NotFetched is one.
+/// A regular file, a part of one, or a file inside a packed session (`packed_file`), for random reads. It is memory-mapped:
+/// only the parts that are read come from disk. Every failure is a std::runtime_error, perhaps NotFetched, with one sentence
+/// that names the file.
 class InputFile {
  public:
   /// Treatment of symbolic links.
@@ -71,7 +71,7 @@ class InputFile {
 /// True if there is a file of this name that can be opened, now or once it is fetched.
 bool can_open(const std::string& path);
 
-/// Returns read(); a std::runtime_error that it throws gets the file's name in front, unless that is there.
+/// Returns read(); prefixes a std::runtime_error that it throws with the file's name, unless it begins with that.
 template <class Read>
 auto named_in_errors(const std::string& file, Read read) {
   try {

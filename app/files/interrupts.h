@@ -1,4 +1,4 @@
-/// Ctrl-C as a value.
+/// Records Ctrl-C for polling.
 #pragma once
 
 #include <signal.h>

@@ -40,8 +40,8 @@ fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
   return {};
 }
 
-/// Path of a file of this program in the base directory of the variable, else in `beside_home` of the home; empty without a
-/// home.
+/// Path of a file of this program: in the directory that `variable` holds, else in `beside_home` of the home directory; empty
+/// without a home.
 std::string own_place(const char* variable, const char* beside_home, const char* file) {
   const fs::path base = environment(variable), home = environment("HOME");
   const fs::path relative = *file == '\0' ? fs::path("attoscope") : fs::path("attoscope") / file;

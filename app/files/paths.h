@@ -17,7 +17,7 @@ std::string example_file();
 std::string pictures_directory();
 
 /// The first of the windows' autosaves: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json;
-/// empty where there is no home.
+/// empty without a home.
 std::string default_session_file();
 
 /// Directory for lasting results: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty without a home.
@@ -27,14 +27,14 @@ std::string data_directory();
 /// home.
 std::string default_point_cache();
 
-/// File of the recent sessions' names: recent.json beside the last session; empty if that is.
+/// File of the recent sessions' names: recent.json beside `default_session_file`; empty if that is empty.
 std::string recent_sessions_file();
 
-/// The path with the home directory in the place of "~/".
+/// Replaces "~/" at the beginning of a path by the home directory.
 std::string with_home(const std::string& path);
 
-/// The paths, in order, that the last one of a list with commas (or behind '=') may become: folders, with '/' at their ends,
-/// and files with one of these endings. Hidden ones where a dot is typed. At most 200; none where the folder cannot be listed.
+/// Completions of a typed text, sorted, by its last path (behind commas or '='): folders, with '/' at their ends, and files
+/// with one of these endings; hidden ones only if a dot is typed. At most 200; empty if the folder cannot be listed.
 std::vector<std::string> completions(const std::string& typed, const std::vector<std::string>& endings);
 
 }  // namespace attoscope::app

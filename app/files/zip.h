@@ -15,10 +15,10 @@ namespace attoscope::app {
 /// A file of an archive.
 struct ZipMember {
   std::string name, bytes;
-  bool stored = false;  ///< as it is, so that it can be read in place; else compressed
+  bool stored = false;  ///< uncompressed, which can be read in place
 };
 
-/// An archive of these files; equal files give equal bytes.
+/// Bytes of an archive of these files; equal files give equal bytes.
 std::string zip_bytes(const std::vector<ZipMember>& members);
 
 /// The only file of the archive at `path` whose name ends with `ending`. Nothing is unpacked to disk. Throws std::runtime_error
@@ -40,7 +40,7 @@ struct PackedFile {
   std::function<void(std::uint64_t offset, std::span<char> bytes)> read;  ///< as `InputFile::Read`
 };
 /// The file that a path names inside an archive: "calls.attoscope.zip/q.npy"; none: the path names no such file. Throws as
-/// `files_in_zip`, and where the archive has no file of this name, or one whose name could lie outside of it.
+/// `files_in_zip`, and if the archive has no file of this name, or a file with a folder in its name.
 std::optional<PackedFile> packed_file(const std::string& path);
 
 class InputFile;

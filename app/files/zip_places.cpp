@@ -71,7 +71,7 @@ class PlaceReader {
     return {end.number(32, 8), end.number(40, 8), end.number(48, 8)};
   }
 
-  /// Byte of the local header of the entry at `at`, from the Zip64 field among its extra ones where it is large.
+  /// Offset of the local header of the entry at `at`; from the Zip64 extra field if it needs 64 bits.
   std::uint64_t local_header(const Part& entries, std::uint64_t at, std::uint64_t extra, std::uint64_t extra_bytes) const {
     constexpr std::uint64_t large = 0xffffffff;
     const std::uint64_t place = entries.number(at + 42, 4), end = extra + extra_bytes;

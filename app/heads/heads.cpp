@@ -28,7 +28,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Index in a picture of `places` rows or columns of the i-th of `count`.
+/// Row or column, of `places` in a picture, that shows the i-th of `count`.
 std::size_t place_in(int i, int count, int places) {
   return static_cast<std::size_t>(static_cast<std::int64_t>(i) * places / std::max(count, 1));
 }
@@ -52,7 +52,7 @@ double largest_score(const RescaleMap& map) {
   return std::isinf(largest) ? std::numeric_limits<double>::quiet_NaN() : largest;
 }
 
-/// The largest |V| as a takes it.
+/// The largest |V| of the inputs.
 double largest_value(const Result& r) {
   double largest = 0;
   for (const double x : r.inputs->v) largest = std::fmax(largest, std::abs(x));
@@ -72,7 +72,7 @@ ui::HeadRow row_of(const Result& r) {
   return row;
 }
 
-/// The row of a computed head, with the scores of FlashAttention 2 where a has no running max.
+/// Computes the row of a head; if a has no running max, with the largest score of FlashAttention 2.
 ui::HeadRow computed_row(const Experiment& e, const Options& options) {
   ui::HeadRow row = row_of(compute(e, options));
   if (!ui::has_recurrence(e.a)) row.largest_score = largest_score(compute(ui::followed_beside(e), options).rescale_map);
@@ -283,7 +283,7 @@ std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, st
   if (most > 0 && most < table.rows.size()) table.rows.resize(most);
   std::string text = plain_text(table);
   text += fmt::format(
-      "RMS error over the RMS of the exact output, K and V kept so, all else in bf16. {} of {} heads, worst first by {}.\n",
+      "RMS error over the RMS of the exact output, K and V stored so, all else in bf16. {} of {} heads, worst first by {}.\n",
       table.rows.size(), rows.size(), kv_storages[by].key);
   for (const KvStorage& s : kv_storages) text += fmt::format("  {:<10} {}\n", s.key, s.what);
   return text + notes_on_files(files);

@@ -29,8 +29,8 @@ struct HeadsQuestion {
   HeadNumbers numbers{};      ///< of all heads of the files
 };
 
-/// Indices of all heads, or those of a layer given by name ("layer 7") or number (7). Throws std::invalid_argument with one
-/// sentence that lists the layers.
+/// Indices of the heads of a layer given by name ("layer 7") or number (7), or of all heads if it is "". Throws
+/// std::invalid_argument with one sentence that lists the layers.
 std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer);
 
 /// The experiment of one head, with tensors read. Throws if it cannot be computed.
@@ -41,8 +41,8 @@ Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& fi
 void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
                    const std::function<void(const ui::HeadRow&)>& found);
 
-/// Rows of `compute_heads` and `compute_kv_heads`, beside the points of sweeps. Not cached: the method `hardware`, and scales
-/// over all heads, which the input's digest does not distinguish. Thread-safe.
+/// Disk cache of the rows of `compute_heads` and `compute_kv_heads`, beside the points of sweeps. Not cached: the method
+/// `hardware`, and scales over all heads, which the input's digest does not distinguish. Thread-safe.
 class KeptHeads {
  public:
   /// `directory` empty: caches nothing.
@@ -66,9 +66,9 @@ void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, con
 
 /// A text table of the first `most` heads (0: all): the error of each storage.
 std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, std::size_t by, std::size_t most);
-/// The table of `kernels/questions/kv_cache.h`.
+/// The rows as the table that `kernels/questions/kv_cache.h` defines.
 Table kv_table(const std::vector<KvRow>& rows, const CallFiles& files);
-/// `attoscope.kv/1`.
+/// The rows as JSON, `attoscope.kv/1`.
 Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files);
 
 /// A text table of the first `most` heads (0: all), in the given order, and their total number.
@@ -78,7 +78,7 @@ std::string heads_report(const std::vector<ui::HeadRow>& rows, const CallFiles& 
 /// A row for each head: head, name, layer, n, d and every measure.
 Table heads_table(const std::vector<ui::HeadRow>& rows, const CallFiles& files);
 
-/// `attoscope.heads/1`: the same, and the experiment whose input names the file.
+/// The rows as JSON, `attoscope.heads/1`, with the experiment whose input names the file.
 Json heads_json(const std::vector<ui::HeadRow>& rows, const CallFiles& files, const Experiment& base);
 
 }  // namespace attoscope::app

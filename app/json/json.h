@@ -32,12 +32,12 @@ void check_schema(const nlohmann::json& json, std::string_view schema);
 /// Json(x) turns both into null.
 Json number_json(double x);
 
-/// Any bytes, such as a path's, as text of a document, and back. Bytes that are not UTF-8 become characters U+10FF00 + byte;
-/// the bytes of those characters do too.
+/// Converts any bytes, such as a path's, to text of a document, and back. Bytes that are not UTF-8 become characters
+/// U+10FF00 + byte; so do the bytes of these characters themselves.
 std::string json_string(std::string_view bytes);
 std::string bytes_of_json(std::string_view text);
 
-/// A list with an object for each row of the table: the columns for files by their keys.
+/// A list with an object for each row of the table: values by key, without columns for people alone.
 Json rows_json(const Table& table);
 
 /// `value` as text in UTF-8; NaN and infinity become null.

@@ -59,7 +59,7 @@ class JsonPlace {
       if (std::ranges::find(keys, key) == keys.end() && std::ranges::find(more, key) == more.end())
         throw std::runtime_error((path_.empty() ? "" : path_ + ".") + shown_key(key) + " is not a known key");
   }
-  /// A number of `number_json`, or "nan", as earlier versions wrote NaN.
+  /// A number that `number_json` wrote, or "nan", which earlier versions wrote.
   double number() const {
     if (json_.is_number()) return json_.get<double>();
     if (json_.is_null() || json_ == "nan") return std::numeric_limits<double>::quiet_NaN();

@@ -62,7 +62,7 @@ bool read_sink(const Parsed& value, std::optional<double>& x, const RealRange& r
   return true;
 }
 
-/// Reads a value that is written as text. Throws where the text cannot be used.
+/// Reads a value that is written as text. Throws or returns false if it cannot be used.
 bool read_text(const Parsed& value, const Setting& s) {
   if (!value.is_string()) return false;
   const auto text = value.get<std::string>();
@@ -73,7 +73,7 @@ bool read_text(const Parsed& value, const Setting& s) {
   return set(s, text);
 }
 
-/// False: the value cannot be used.
+/// Sets a setting; false: the value cannot be used.
 bool read_value(const Parsed& value, const Setting& s) try {
   if (const auto* x = std::get_if<int*>(&s.value))
     return read_whole(value, **x, static_cast<int>(s.range.min), static_cast<int>(s.range.max));
@@ -87,7 +87,7 @@ bool read_value(const Parsed& value, const Setting& s) try {
   return false;
 }
 
-/// Reads an array of objects. Other values, and those beyond the most, are left out.
+/// Reads an array of objects. Skips other values, and objects beyond `list.most`.
 void read_list(const Parsed& value, const std::string& path, const ListValue& list, std::vector<std::string>& remarks) {
   list.resize(0);
   for (std::size_t i = 0; i < value.size() && i < list.most; ++i) {

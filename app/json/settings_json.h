@@ -15,7 +15,7 @@ namespace attoscope::app {
 /// An object with the settings by their keys.
 Json settings_json(const Settings& settings);
 
-/// Number of remarks that are listed; a last one says that there are more.
+/// Limit of listed remarks; if there are more, one last remark says so.
 inline constexpr std::size_t most_remarks = 100;
 
 /// Reads settings from the object at `path`, which may have the keys `also` too. Remarks name the path of each unusable value

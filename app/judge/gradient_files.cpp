@@ -44,7 +44,7 @@ GradientFiles::GradientFiles(const GradientSpecs& x, const CallFiles& call) : ca
   if (!x.dsink.empty()) open_sink(x.dsink);
 }
 
-/// dK and dV have the heads of K and V, or those of Q.
+/// Opens dK and dV, which have the heads of K and V, or those of Q.
 void GradientFiles::open_kv(const GradientSpecs& x) {
   const CallFiles::Layer& layer = call_.layers().front();
   int heads = layer.k.heads;
@@ -71,7 +71,7 @@ GradientFiles::Parts GradientFiles::open(const std::string& spec, const char* op
                    (is_packed ? "all tokens" : std::to_string(part == 0 ? layer.q.n : layer.k.n)) + " x " + std::to_string(d));
 }
 
-/// One number for each head of Q.
+/// Opens dSink, one number for each head of Q.
 void GradientFiles::open_sink(const std::string& spec) {
   const HeadShape& q = call_.layers().front().q;
   CallPart part = opened(spec, "--dsink");
@@ -96,13 +96,13 @@ std::vector<double> GradientFiles::dsink_of(int group) const {
   return {first, first + heads_};
 }
 
-/// A head of the layer that a group belongs to.
+/// Reads head `index` of the layer of a group.
 std::vector<double> GradientFiles::read(const Parts& parts, int group, int index) const {
   const CallFiles::Output& own = parts[static_cast<std::size_t>(call_.layer_index(first_head(group)))];
   return read_scaled_head(own.part, own.shape, index);
 }
 
-/// `count` heads of the layer of a group.
+/// Reads `count` heads, from `first` on, of the layer of a group.
 GivenGradient GradientFiles::given(const Parts& parts, int group, int first, int count, const Format& d) const {
   GivenGradient g;
   if (parts.empty()) return g;

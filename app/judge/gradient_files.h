@@ -1,4 +1,4 @@
-/// dO, dQ, dK, dV and what comes with them, of one call, from files.
+/// dO, dQ, dK, dV, dSink, L and dL of one call, from files.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace attoscope::app {
 
-/// The opened tensors, which fit the call's. A group is the heads of Q whose dK and dV are summed.
+/// The opened tensors, whose shapes fit the call's. A group is the heads of Q whose dK and dV are summed.
 class GradientFiles {
  public:
   /// `call` must outlive this. Throws std::runtime_error in a sentence that names the option or the file, the tensor, its shape
   /// and what was expected.
   GradientFiles(const GradientSpecs& sources, const CallFiles& call);
 
-  /// Groups of all sequences.
+  /// Number of groups of all sequences.
   int groups() const { return groups_; }
   int heads_of_group() const { return heads_; }
   /// Indices of a packed call's sequences.
@@ -29,11 +29,11 @@ class GradientFiles {
   bool has_heads_of_q() const { return has_heads_of_q_; }
   /// The first head of Q of a group; the others follow.
   int first_head(int group) const { return group * heads_; }
-  /// The gradients of a group, without dSink. `problem_of` has a head's mask, scores and sink, `claim` D and the format of O.
+  /// The gradients of a group, without dSink. `problem_of` gives a head's mask, scores and sink; `claim` D and the format of O.
   JudgedGradients group(int group, const std::function<Problem(int head)>& problem_of, const KernelClaim& claim) const;
   /// dSink of a group's heads, summed over batches and sequences; empty: it was not given.
   std::vector<double> dsink_of(int group) const;
-  /// Groups whose heads have the same dSink lie so far apart.
+  /// Number of groups of one batch or sequence; group g and group g plus this number have the same dSink.
   int groups_of_sequence() const { return call_.layers().front().q.heads / heads_; }
 
  private:

@@ -37,7 +37,7 @@ std::string head_text(const CallGradients& g, int head) {
   return fmt::format("sequence {}, head {}", sequence_of(g, head), head % g.heads_of_sequence);
 }
 
-/// "sequence 1 and heads 0 to 1 of sequence 2", of runs of heads of a packed call.
+/// Text of runs of heads of a packed call: "sequence 1 and heads 0 to 1 of sequence 2".
 std::string sequences_text(const CallGradients& g, const std::vector<std::array<int, 2>>& runs) {
   std::vector<std::string> texts;
   for (const auto& [first, last] : runs) {
@@ -52,7 +52,7 @@ std::string sequences_text(const CallGradients& g, const std::vector<std::array<
   return listed(texts, " and ");
 }
 
-/// " in heads 0 to 3 and 8 to 11"; "" where a tensor is wrong in all heads that were judged, and in one way.
+/// " in heads 0 to 3 and 8 to 11"; "" if the tensor has the same mistake in all judged heads.
 std::string places_text(const CallGradients& g, const CallTensor& t, const WrongGroups& wrong) {
   if (t.wrong.size() == 1 && static_cast<int>(wrong.groups.size()) == g.judged_groups) return "";
   const std::vector<std::array<int, 2>> runs = head_runs(g, wrong.groups);
@@ -66,7 +66,7 @@ std::string places_text(const CallGradients& g, const CallTensor& t, const Wrong
   return (runs.size() == 1 && runs[0][0] == runs[0][1] ? " in head " : " in heads ") + listed(texts, " and ");
 }
 
-/// The names of a tensor's mistakes, with their heads: "no delta: dS is P*dP in heads 0 to 3; ...".
+/// The mistakes of a tensor with their heads: "no delta: dS is P*dP in heads 0 to 3; ...".
 std::string names_text(const CallGradients& g, const CallTensor& t) {
   std::string all;
   for (const WrongGroups& wrong : t.wrong)
@@ -74,7 +74,7 @@ std::string names_text(const CallGradients& g, const CallTensor& t) {
   return all;
 }
 
-/// "dQ and dK are wrong in heads 0 to 3: no delta: dS is P*dP." Tensors of one name in the same heads stand together.
+/// "dQ and dK are wrong in heads 0 to 3: no delta: dS is P*dP." One sentence for tensors with one mistake in the same heads.
 std::string wrong_gradients(const CallGradients& g) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_slip;
   for (const CallTensor& t : g.tensors)
@@ -135,7 +135,7 @@ double ratio_of(const GroupJudgement& judged) {
   return most;
 }
 
-/// Keeps what is furthest off.
+/// Collects the judgements of groups; keeps the worst.
 class Worst {
  public:
   explicit Worst(CallGradients& all) : all_(all) {}
@@ -176,7 +176,7 @@ class Worst {
   bool any_ = false;
 };
 
-/// Calls work(place, own) for each of these places, from several threads if they are several.
+/// Calls work(place, own) for each of these places, in parallel if there are several.
 void at_places(const std::vector<int>& places, const Options& options, const std::function<void(int, const Options&)>& work) {
   if (places.size() > 1)
     each_head(places, options, work);
@@ -184,8 +184,8 @@ void at_places(const std::vector<int>& places, const Options& options, const std
     work(places[0], options);
 }
 
-/// Searches the worst of the wrong groups, tries the names that it has in the others, and does the same with those that are
-/// left, four times at most, and not after two that get no name.
+/// Searches the mistakes of the worst wrong group, tries them on the others, and repeats with the groups that are left: at most
+/// four times, and not after two searches that find nothing.
 void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGradients(int place)>& given,
                 const Options& options) {
   constexpr int most_searches = 4, most_nameless = 2;
@@ -217,7 +217,8 @@ JudgedGradients group_of(const GradientFiles& files, const JudgeQuestion& questi
   return files.group(group, [&](int head) { return question.problem_of(head); }, call.claim);
 }
 
-/// dSink is the sum over all batches or sequences: of each group of the first one what the others add; empty: there are none.
+/// dSink is the sum over all batches or sequences. For each group of the first one, returns the sum over the others; empty:
+/// there are no others.
 std::vector<std::vector<SinkGradient>> sinks_of_others(const GradientFiles& files, const JudgeQuestion& question,
                                                        const CallJudgement& call, const std::vector<int>& judged,
                                                        const Options& options) {

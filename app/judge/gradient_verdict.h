@@ -11,20 +11,20 @@
 
 namespace attoscope::app {
 
-/// Groups in which a tensor is wrong in one way.
+/// Groups in which a tensor has the same mistake.
 struct WrongGroups {
-  std::optional<GradientSlip> slip{};  ///< none: no name was found
+  std::optional<GradientSlip> slip{};  ///< none: the mistake was not found
   std::vector<int> groups{};           ///< ascending
 };
 
-/// One tensor of all groups.
+/// The judgement on one tensor over all groups.
 struct CallTensor {
   GradientTensor tensor;
   bool rounded = true;
   double ratio = 0;                  ///< of the group that is furthest off
-  std::vector<WrongGroups> wrong{};  ///< that of the worst group first
-  TensorJudgement worst{};           ///< of that group
-  int head = 0;                      ///< of Q, in which that is
+  std::vector<WrongGroups> wrong{};  ///< begins with the mistake of the worst group
+  TensorJudgement worst{};           ///< of the worst group
+  int head = 0;                      ///< head of Q in which `worst` is
 };
 
 /// All gradients of a call.
@@ -32,8 +32,8 @@ struct CallGradients {
   std::vector<CallTensor> tensors;  ///< those that were given
   int groups = 0, judged_groups = 0, heads_of_group = 1;
   bool heads_of_q = false, o_is_rounded = true;
-  int heads_of_sequence = 0;     ///< of Q; 0: it is no packed call
-  std::vector<int> sequences{};  ///< indices of a packed call's, in the order of their heads
+  int heads_of_sequence = 0;     ///< heads of Q; 0: no packed call
+  std::vector<int> sequences{};  ///< indices of a packed call's sequences, in the order of their heads
   GroupJudgement worst{};        ///< the group that is furthest off
   std::vector<RivalError> family{};
   std::string incomparable{};  ///< a sentence; "": all can be judged
@@ -43,15 +43,15 @@ struct CallGradients {
 
 struct JudgeQuestion;
 
-/// Judges every group, or that of the head that was judged alone. O's judgement is `call`. Throws std::runtime_error in a
-/// sentence, Stopped when cancelled.
+/// Judges every group, or only that of the one head in `call`, the judgement on O. Throws std::runtime_error in a sentence,
+/// Stopped when cancelled.
 CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options);
 
-/// The heads of Q of these groups: first and last of each run, in one sequence each.
+/// Runs of heads of Q in these groups: first and last of each; a run does not cross sequences.
 std::vector<std::array<int, 2>> head_runs(const CallGradients& gradients, const std::vector<int>& groups);
 
-/// Index of the sequence that a head of Q, counted over all, belongs to; negative: it is no packed call.
+/// Index of the sequence of a head of Q, which counts the heads of all sequences; negative: no packed call.
 int sequence_of(const CallGradients& gradients, int head);
 
 /// Judges the gradients of one head, given without files. Throws Stopped when cancelled.
@@ -59,11 +59,11 @@ CallGradients judge_gradients_of(const JudgedGradients& given, const Options& op
 
 /// The sentences on the gradients alone.
 std::array<std::string, 3> sentences_of(const CallGradients& gradients);
-/// The sentences of the call with those of its gradients.
+/// The sentences of the call, with the sentences on its gradients added.
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& gradients);
 /// The derivation of the gradients' tolerance, one sentence a step.
 std::vector<std::string> gradient_derivation(const CallGradients& gradients);
-/// Their table for a terminal, and as a part of a page.
+/// The table of the gradients as text for a terminal, and as a part of an HTML page.
 std::string gradient_report(const CallGradients& gradients);
 std::string gradient_html(const CallGradients& gradients);
 

@@ -62,7 +62,7 @@ ShareMap share_map(const CallJudgement& call) {
   return m;
 }
 
-/// Ticks of `count` indices along an axis of that length.
+/// Ticks along an axis of `count` indices.
 std::vector<int> ticks(int count) {
   int step = 1;
   for (const int factor : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536, 262144})

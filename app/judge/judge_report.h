@@ -21,11 +21,11 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
 /// "The mask of the file is causal."
 std::string mask_sentence(const MaskTensor& mask);
 
-/// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
+/// A number of O or of a tolerance; "NaN" for any NaN, 0 for numbers below the range of all formats.
 std::string number_text(double x, int digits);
 
-/// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; unknown parts, and a head
-/// called by its number, are left out.
+/// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; without unknown parts, and
+/// without the name of a head that is only its number.
 std::string place_text(const JudgedRow& row);
 
 /// The sentences, one after the other.
@@ -42,11 +42,11 @@ struct SeenAgain {
 };
 
 /// A self-contained HTML document: conclusion, heads, error over tolerance as a map and along rows and columns, rivals, and the
-/// command that makes it again; `gradients` and `lse`, if given, are tables of it.
+/// command that repeats the judgement; `gradients` and `lse`, if given, add tables.
 std::string judgement_html(const CallJudgement& call, const SeenAgain& again, const std::optional<CallGradients>& gradients,
                            const std::optional<CallLse>& lse);
 
-/// The output of `attoscope judge --json`; `gradients` and `lse`, if given, are parts of it and of its verdict.
+/// The output of `attoscope judge --json`; `gradients` and `lse`, if given, add parts and count in the verdict.
 Json judgement_json(const CallJudgement& call, const SeenAgain& again, const std::optional<CallGradients>& gradients,
                     const std::optional<CallLse>& lse);
 

@@ -91,7 +91,7 @@ std::string slip_sentence(const CallJudgement& call) {
                      call.table.size());
 }
 
-/// Elements that are NaN or infinite as attention is.
+/// Number of elements that are NaN or infinite where exact attention is, too.
 std::int64_t due_elements(const CallJudgement& call) {
   std::int64_t count = 0;
   for (const JudgedRow& r : call.table) count += r.found.due;
@@ -215,7 +215,7 @@ std::string left_out_text(const CallJudgement& call) {
   return fmt::format(" V has d_v = {} columns and O {}: columns {} to {} of O are not judged.", d_v, all, d_v, all - 1);
 }
 
-/// The mistakes that these tensors show.
+/// A sentence on the mistakes that would be visible on these tensors.
 std::string seen_text(const CallJudgement& call) {
   const SeenMistakes& seen = call.seen;
   const std::string on = call.heads > 1 ? "In " + call.worst_row().name + " " : "On these tensors ",
@@ -296,7 +296,7 @@ std::string judgement_report(const CallJudgement& call) {
     text += fmt::format("  {:>6}  {:<8}{:>12.3g}{:>12}{:>14.3g}{:>12.3g}  {}\n", rows[i]->head, h.rounded ? "rounded" : "wrong",
                         h.ratio, h.suspects, h.max_abs, h.rms, place_text(*rows[i]));
   }
-  if (rows.size() > most_lines) text += fmt::format("  and {} heads that are nearer\n", rows.size() - most_lines);
+  if (rows.size() > most_lines) text += fmt::format("  and {} more heads, with smaller errors\n", rows.size() - most_lines);
   text += "\nHow the tolerance came about:\n";
   for (const std::string& s : call.derivation) text += "  " + s + "\n";
   return text;

@@ -15,7 +15,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The head of an experiment whose inputs are drawn, or are no file's beside its output.
+/// The head of an experiment whose inputs are generated, or come from files that do not fit the loaded output.
 class LoneHead : public JudgedCall {
  public:
   explicit LoneHead(const Experiment& e) : e_(e), inputs_(is_whole(e.problem) ? e.problem.input.tensors : taken(e)) {}
@@ -33,11 +33,11 @@ class LoneHead : public JudgedCall {
   }
 
  private:
-  /// True if the experiment uses all tokens of its tensors; false if they are drawn.
+  /// True if the experiment uses all tokens of its tensors; false if it generates its inputs.
   static bool is_whole(const Problem& p) {
     return p.input.tensors && p.input.tensors->n == p.n && p.input.tensors->n_k == key_count(p);
   }
-  /// Returns the tokens that are asked for, as they are rounded for everybody.
+  /// The tensors that the experiment computes on: generated or cut, and rounded as for golden, a and b.
   static std::shared_ptr<const Tensors> taken(Experiment e) {
     e.problem.rows = 1;
     return compute(e).inputs;
@@ -68,8 +68,8 @@ void replace(std::vector<double>& x, const Factors& has, const Factors& should_h
   for (std::size_t i = 0; i < has.size(); ++i) x[i] = x[i] / has[i] * (should_have.empty() ? 1 : should_have[i]);
 }
 
-/// For each of Q, K and V of a head with scales: its scales forgotten, applied twice, and read with tokens and heads exchanged;
-/// all scales forgotten; those of K and V exchanged. The readings share `files`, from which they read.
+/// Wrong readings of a head with scales: for each of Q, K and V its scales forgotten, applied twice, and read with tokens and
+/// heads exchanged; all scales forgotten; those of K and V exchanged. The readings share `files`, from which they read.
 std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head) {
   std::vector<OtherReading> readings;
   const auto add = [&](std::string text, std::function<void(Tensors&)> change) {
@@ -152,7 +152,7 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) c
   return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
 }
 
-/// The file of a named part, or of one that is not named.
+/// The file of a part: the named one, or else that of the input.
 std::string JudgedFiles::file_of(const std::string& named) const {
   return named.empty() ? sources_.input.files() : tensor_ref(named).file;
 }
@@ -188,7 +188,7 @@ bool JudgedFiles::is_seen_in(const std::string& spec, int parts) const {
   return seen.heads() == heads() && seen.layers().front().q.order == layer().q.order && (parts < 4 || seen.info().has_output);
 }
 
-/// The file of Q, K and V, and that of O, if the window finds the tensors in them; empty if it does not.
+/// The file of Q, K and V, and the file of O, if the window finds the tensors in them; else empty.
 std::vector<std::string> JudgedFiles::specs_apart() const {
   std::string inputs;
   for (const std::string* const named : {&sources_.q, &sources_.k, &sources_.v})

@@ -1,4 +1,4 @@
-/// Q, K, V and O of one call of attention, all heads, and those that lie in files.
+/// Q, K, V and O of all heads of one call of attention, also from files.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace attoscope::app {
 
-/// A call of which heads are read one by one; by default of one head, whose numbers are no file's.
+/// A call whose heads are read one by one. Defaults: one head, which is not from a file.
 class JudgedCall {
  public:
   virtual ~JudgedCall() = default;
 
-  /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
+  /// Number of heads of Q and O, over all layers and batches.
   virtual int heads() const { return 1; }
   /// The names of the heads in pickers: "layer 17, head 4".
   virtual std::vector<std::string> head_names() const { return {"head 0"}; }
   /// Shape of the first head; sequences of packed and paged calls have others.
   virtual AttentionShape shape() const = 0;
   virtual AttentionShape shape_at(int) const { return shape(); }
-  /// Index of a head's sequence in its packed or paged call; negative: it is none.
+  /// Index of a head's sequence in its packed or paged call; negative: the call is neither.
   virtual int sequence_of(int) const { return -1; }
   /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
   virtual ElementType type_of_q() const { return ElementType::F64; }
@@ -35,12 +35,12 @@ class JudgedCall {
   virtual bool has_scaled_inputs() const { return false; }
   /// False if Q's type does not determine D: the files cannot hold bf16, or numbers are multiplied by a scale.
   virtual bool tells_format() const { return false; }
-  /// Q of this head, and K and V of the one that it shares with its group.
+  /// Q of this head, and K and V that its group shares.
   virtual std::shared_ptr<const Tensors> inputs(int head) const = 0;
   virtual std::shared_ptr<const std::vector<double>> output(int head) const = 0;
   /// The scale of each element of this head's output; null: there is no scale.
   virtual std::shared_ptr<const std::vector<double>> output_scale(int) const { return nullptr; }
-  /// The heads of this one's layer, to find out whether the kernel used another, and this one's place among them.
+  /// The heads of a head's layer, to test if the kernel used another head, and the head's index among them.
   struct Layer {
     OtherHeads heads{};
     int own = 0;
@@ -48,12 +48,12 @@ class JudgedCall {
   virtual Layer layer_of(int head) const = 0;
 };
 
-/// The four tensors, opened and found to fit each other.
+/// Q, K, V and O in opened files; their shapes fit each other.
 class JudgedFiles : public JudgedCall {
  public:
   /// Throws std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected.
   explicit JudgedFiles(const CallSources& sources);
-  /// These, whose layers all have outputs.
+  /// Takes opened files, whose layers must all have outputs.
   explicit JudgedFiles(std::shared_ptr<const CallFiles> files);
 
   const CallFiles& files() const { return *files_; }
@@ -95,16 +95,16 @@ class JudgedFiles : public JudgedCall {
 /// The heads of a layer of files.
 OtherHeads heads_of_layer(const std::shared_ptr<const CallFiles>& files, const CallFiles::Layer& layer);
 
-/// The files that an experiment's loaded output and its input lie in, with the same heads, and the same one of them loaded;
-/// null where they do not. Throws std::runtime_error in a sentence where they cannot be read.
+/// The call in the files of an experiment's input and loaded output, if these have the same heads, and the experiment has the
+/// same head of both; else null. Throws std::runtime_error in a sentence if they cannot be read.
 std::shared_ptr<const JudgedCall> whole_call_of(const Experiment& experiment);
 
-/// The call that an experiment's loaded output is of, and which of its heads that is: `whole_call_of`, or else that head
-/// alone. Throws as that does.
+/// The call of an experiment's loaded output, and the index of its head there: `whole_call_of`, or else a call of that head
+/// alone. Throws as `whole_call_of`.
 struct ExperimentCall {
   std::shared_ptr<const JudgedCall> call;
   int head = 0;
-  bool whole = false;  ///< of files
+  bool whole = false;  ///< true: from files, with all heads
 };
 ExperimentCall call_of(const Experiment& experiment);
 

@@ -15,10 +15,9 @@ namespace attoscope::app {
 namespace {
 
 constexpr std::size_t most_searched = 4;
-constexpr double most_scores = 1 << 18;  ///< of a head, for each to be searched whose mistake is another than the worst one's
+constexpr double most_scores = 1 << 18;  ///< of a head: limit for a search in every head with another mistake than the worst
 
-/// The format that numbers of this type are in; fp64 where only double holds it. All whole numbers of eight bits, and powers of
-/// two, are in bf16.
+/// The format of numbers of this type; fp64 if only double holds them. All 8-bit whole numbers, and powers of two, are in bf16.
 Format format_of(ElementType t) {
   constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64, bf16, bf16, bf16};
   return formats[static_cast<std::size_t>(t)];
@@ -47,8 +46,7 @@ struct FoundFormat {
   std::optional<Format> narrower{};
 };
 
-/// D where nobody names it: what Q is stored in. Where that may hold a narrower format's numbers, it is this one if O is in it,
-/// too.
+/// D if the question names none, as `claim_of` describes.
 FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
                                  fits(*files.inputs(0), fp32) && significand_bits(of_o) <= significand_bits(fp32);
@@ -74,7 +72,7 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
   }
 }
 
-/// A mask tensor that says what a rule does becomes that rule, whose slips have names of their own.
+/// Replaces a mask tensor that equals a rule by that rule, whose slips have names of their own.
 void take_rule_of_mask(Problem& p) {
   const std::shared_ptr<const MaskTensor>& mask = p.input.tensors->mask;
   const std::optional<Mask> rule = mask ? rule_of(*mask) : std::nullopt;
@@ -86,8 +84,8 @@ void take_rule_of_mask(Problem& p) {
   p.mask = *rule;
 }
 
-/// The D or policy, at most two steps coarser than the one in use, under which the output would be rounded, as an option; "":
-/// there is none, or the error has a sign, and is a mistake's.
+/// The option of a D or policy, at most two steps coarser than the one in use, under which the output would be rounded; "":
+/// there is none, or the errors have a sign, which shows a mistake.
 std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, const Options& options) {
   if (output.claim.declared || error_has_sign(output, judged)) return "";
   const auto accepts = [&](const auto& change) {
@@ -127,8 +125,8 @@ AlsoJudged judged_as(const Format& format, const CallJudgement& call, const Judg
   return also;
 }
 
-/// Looks for the mistake of the worst head, which is then tried in the next ones; of those that it does not explain the first,
-/// or all where heads are small, are searched as well.
+/// Searches the mistake of the worst head, then tries it on the other heads. If it does not explain some, searches the first
+/// of them, or all if heads are small.
 class NameSearch {
  public:
   NameSearch(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question)
@@ -153,7 +151,7 @@ class NameSearch {
   }
 
  private:
-  /// A wrong head, whose judgement is made again where it is not the worst.
+  /// A wrong head with its judgement, which is computed again unless it is the worst head.
   struct Head {
     JudgedOutput output;
     OtherHeads others;
@@ -176,7 +174,7 @@ class NameSearch {
   const JudgeQuestion& question_;
 };
 
-/// Looks for slips in the worst heads; returns the option that would accept the worst one, where no slip explains it.
+/// Searches slips in the worst heads. Returns the option that would accept the worst head if no slip explains it.
 std::string explain(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   std::vector<std::size_t> rows = wrong_rows(call);
   if (rows.empty() || (call.also && call.also->rounded)) return "";
@@ -201,7 +199,7 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   if (const auto mask = files.inputs(call.worst_row().head)->mask) call.sentences[1] += " " + mask_sentence(*mask);
 }
 
-/// Several heads side by side, or one by all threads.
+/// Judges several heads in parallel, or one head with all threads.
 void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
   std::iota(heads.begin(), heads.end(), std::max(question.head, 0));

@@ -17,8 +17,8 @@ struct JudgeQuestion {
   std::optional<Format> format{};    ///< D; none: found from the tensors
   std::optional<Method> declared{};  ///< --policy or --like
   std::string declared_name{};
-  int head = -1;          ///< that head alone; -1: all
-  HeadNumbers numbers{};  ///< of all heads, in place of the problem's
+  int head = -1;          ///< the only head to judge; -1: all
+  HeadNumbers numbers{};  ///< of all heads, instead of the problem's
 
   /// The problem of this head, without its tensors.
   Problem problem_of(int of_head) const { return numbers.of_head(problem, of_head); }
@@ -30,7 +30,8 @@ struct CallClaim {
   std::string why_format;            ///< "since Q is stored in it"
   std::optional<Format> narrower{};  ///< another D that may be meant
 };
-/// D, where nobody names it: what Q is stored in; where that may hold a narrower format's numbers, this one if O is in it, too.
+/// Finds the claim. D, if the question names none, is the format in which Q is stored; if that may hold numbers of a narrower
+/// format, the narrower one if O is in it, too.
 CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);
 
 /// One head of the call, as it is judged.
@@ -40,18 +41,18 @@ JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& call, con
 Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const KernelClaim& claim, int head,
                   const Options& options);
 
-/// Judges every head, or the one that is asked for. The share in `options.progress` moves within a head, too, and is told by
-/// one thread at a time. Throws std::runtime_error in a sentence, Stopped when cancelled.
+/// Judges every head, or only `question.head`. `options.progress` also advances within a head, and is called by one thread at a
+/// time. Throws std::runtime_error in a sentence, Stopped when cancelled.
 CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options);
 
 /// The question about the head of an experiment's loaded output. D is the experiment's if the tensors suggest another.
 JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& call);
 
-/// The judgement on that head, by itself. Throws as `judge_call`.
+/// The judgement on that head alone. Throws as `judge_call`.
 CallJudgement judge_experiment(const Experiment& experiment, const Options& options = {});
 
-/// The D that the tensors of its call tell, or where they lie in no files together, that of the output; a D of eight bits or
-/// fewer stays.
+/// D for the experiment's loaded output: from the tensors of its call or, if no files hold the whole call, from the output. An
+/// experiment's D of eight bits or fewer is kept.
 Format format_of_loaded(const Experiment& experiment);
 
 }  // namespace attoscope::app

@@ -34,7 +34,7 @@ std::string lse_evidence(const CallLse& lse) {
       lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, w.held, w.expected, w.ratio, w.suspects, w.where, heads);
 }
 
-/// The base in which more of the judged rows' heads are right, and the head that is furthest off in it.
+/// Chooses the base in which more heads are right, and finds the head that is furthest off in it.
 CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::array<LseJudgement, 2>>& found,
                   const std::function<JudgedLse(int)>& lse_of, const Options& options) {
   CallLse all{.heads = static_cast<int>(rows.size())};

@@ -13,31 +13,31 @@
 
 namespace attoscope::app {
 
-/// All heads, in the base in which more of them are right.
+/// The judgement on all heads, in the base in which more of them are right.
 struct CallLse {
   LseBase base = LseBase::e;
-  int heads = 0, wrong_heads = 0, head = 0;  ///< number of those judged; the one that is furthest off
+  int heads = 0, wrong_heads = 0, head = 0;  ///< heads judged; of them wrong; index of the worst
   std::string head_name{};                   ///< "head 3", "sequence 1, head 3"
-  int sequence = -1;                         ///< of that head; negative: it is no packed call
+  int sequence = -1;                         ///< of that head; negative: no packed call
   LseJudgement worst{};                      ///< of that head
   std::optional<LseSlip> slip{};
 
   bool rounded() const { return wrong_heads == 0; }
 };
 
-/// Judges the heads that were judged in `judgement`, which is O's. Throws Stopped when cancelled.
+/// Judges the log-sum-exp of the heads in `judgement`, the judgement on O. Throws Stopped when cancelled.
 CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
                      const CallJudgement& judgement, const Options& options);
 
-/// The log-sum-exp that is named beside an experiment's loaded output, or lies in the one file of Q, K and V, judged for the
-/// head on show; none: there is none. Throws std::runtime_error in a sentence, Stopped when cancelled.
+/// Judges, for the experiment's head, the log-sum-exp that is named with its loaded output or stored in the one file of Q, K
+/// and V; none: there is none. Throws std::runtime_error in a sentence, Stopped when cancelled.
 std::optional<CallLse> judge_lse_beside(const Experiment& experiment, const CallJudgement& judgement, const Options& options);
 
-/// `sentences` with that of the log-sum-exp. `rounded`: the rest is.
+/// Adds the verdict on the log-sum-exp to `sentences`. `rounded`: true if all else is rounded.
 std::array<std::string, 3> with_lse(std::array<std::string, 3> sentences, const CallLse& lse, bool rounded);
 /// The derivation of the tolerance, one sentence a step.
 std::vector<std::string> lse_derivation(const CallLse& lse);
-/// A line for a terminal with the derivation, and a part of a page.
+/// The verdict and its derivation as text for a terminal, and as a part of an HTML page.
 std::string lse_report(const CallLse& lse);
 std::string lse_html(const CallLse& lse);
 

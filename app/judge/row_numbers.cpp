@@ -37,8 +37,8 @@ TextWithOrder with_order(const std::string& spec) {
   return {spec};
 }
 
-/// `row_numbers` for the queries of a call; of a packed or paged one (heads, total), (total, heads), or a row of padded queries
-/// for each sequence, (sequences, heads, n).
+/// `row_numbers` for the queries of a call; shapes for a packed or paged call: (heads, total), (total, heads), or a row of
+/// padded queries for each sequence, (sequences, heads, n).
 std::optional<RowNumbers> row_numbers_of(CallPart part, const CallFiles& call) {
   const CallFiles::Layer& layer = call.layers().front();
   if (layer.sequence < 0) return row_numbers(std::move(part), layer.q);

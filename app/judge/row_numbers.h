@@ -12,14 +12,14 @@
 
 namespace attoscope::app {
 
-/// The tensor of `--option FILE` or `FILE:NAME`, where it has one of the usual names or is the only one in its file if none is
-/// named. Throws std::runtime_error in a sentence.
+/// The tensor of `--option FILE:NAME` or `--option FILE`; without NAME, one with a usual name or the only one of the file.
+/// Throws std::runtime_error in a sentence.
 CallPart tensor_of_option(const std::string& spec, const char* option, std::span<const std::string_view> usual_names);
 
-/// The format that numbers of this type are in; fp64 where only double holds it.
+/// The format of numbers of this type; fp64 if it is not F16, BF16 or F32.
 Format format_of_elements(ElementType type);
 
-/// The tensor, and its shape with one column; of a packed or paged call also those of each sequence.
+/// A tensor and its shape with one column; for a packed or paged call also one entry for each sequence.
 struct RowNumbers {
   CallPart part;
   HeadShape shape;
@@ -33,11 +33,11 @@ struct RowNumbers {
   }
 };
 
-/// (n), (heads, n), (batch, heads, n), the same with tokens before heads, or either with a last dimension of 1. Where both
-/// orders fit, that of `wanted`. None if it does not fit.
+/// Finds the shape: (n), (heads, n), (batch, heads, n), the same with tokens before heads, or any of these with a last
+/// dimension of 1. If both orders fit, takes that of `wanted`. None if it does not fit.
 std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted);
-/// The same of an option, behind which [h n] or [n h] may say the order. Throws std::runtime_error in a sentence if it does not
-/// fit, or if both orders do and none is said (of packed sequences that of Q is taken).
+/// Opens the numbers that an option names, behind which [h n] or [n h] may give the order. Throws std::runtime_error in a
+/// sentence if they do not fit, or if both orders fit and none is given. Packed sequences have the order of Q.
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
                             const HeadShape& q);
 RowNumbers open_row_numbers(const std::string& spec, const char* option, std::span<const std::string_view> usual_names,
@@ -45,8 +45,8 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
 
 /// Usual names of a log-sum-exp.
 inline constexpr std::array<std::string_view, 4> lse_names{"lse", "softmax_lse", "logsumexp", "stats"};
-/// The log-sum-exp `spec`, or where that is "" the one beside Q, K and V in `input`, of the one layer or of all sequences of a
-/// call; none: there is none. Throws std::runtime_error in a sentence if it does not fit, or there are several layers.
+/// Opens the log-sum-exp `spec`, or if that is "" the one beside Q, K and V in `input`, of the one layer or of all sequences of
+/// a call; none: there is none. Throws std::runtime_error in a sentence if it does not fit, or if there are several layers.
 std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call);
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
 std::string lse_beside(const TensorSpec& input, const CallFiles& call);

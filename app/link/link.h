@@ -15,7 +15,7 @@ inline constexpr std::string_view link_scheme = "attoscope:";
 /// Settings of a problem that may come with files.
 inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "alibi", "sink", "empty_rows", "format"};
 
-/// Gradients that a kernel computed, which may come beside a dO, and its log-sum-exp.
+/// Gradients that a kernel computed, which may come with a dO, and its log-sum-exp.
 inline constexpr std::string_view link_gradients[]{"dq", "dk", "dv", "lse"};
 
 /// Files to open with their settings, or a session to show.
@@ -23,7 +23,7 @@ struct LinkMessage {
   std::vector<std::string> files;                               ///< one to four absolute paths
   std::map<std::string, std::string, std::less<>> settings{};   ///< by the keys of `link_settings`, as typed
   std::string d_o{};                                            ///< absolute path of a dO beside the files; empty: none
-  std::map<std::string, std::string, std::less<>> gradients{};  ///< by `link_gradients`: absolute paths of a kernel's own
+  std::map<std::string, std::string, std::less<>> gradients{};  ///< absolute paths by the keys of `link_gradients`
   std::string session{};  ///< text of a session to show instead of files and settings; empty: none
   bool operator==(const LinkMessage&) const = default;
 };
@@ -35,11 +35,11 @@ inline constexpr std::size_t longest_session = 1 << 14;
 
 std::string link_url(const LinkMessage& message);
 
-/// Limit of the bytes of a link that the window gives away.
+/// Limit of the bytes of a link that the window makes.
 inline constexpr std::size_t longest_session_link = 1 << 13;
 
-/// A link that opens a session's text: in the page at the address $ATTOSCOPE_PAGE ("https://host/attoscope/"), behind #, or
-/// without one in a window of the reader's machine. Throws std::runtime_error with one sentence if it is too long.
+/// A link that opens a session's text: in the page at $ATTOSCOPE_PAGE ("https://host/attoscope/"), behind #; or, if that is not
+/// set, in a window on the reader's machine. Throws std::runtime_error with one sentence if it is too long.
 std::string session_link(const std::string& text);
 
 /// Parses a link. Throws std::runtime_error with half a sentence if it is invalid.

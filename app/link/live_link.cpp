@@ -82,7 +82,7 @@ Descriptor link_lock(const std::string& path) {
   return {};
 }
 
-/// A listening socket; replaces that of a killed window.
+/// A listening socket; replaces the socket of a killed window.
 Descriptor listening_socket(const std::string& path) {
   Descriptor socket = new_socket(SOCK_NONBLOCK);
   const sockaddr_un address = address_of(path);

@@ -48,7 +48,7 @@ void start_window_with(const std::string& path, const LinkMessage& message) {
     if (::waitpid(window, &status, WNOHANG) == window) {
       const std::string why = first_line(complaints.get());
       throw std::runtime_error("no window runs, and the one that was started ended: " +
-                               (why.empty() ? "it said nothing" : why));
+                               (why.empty() ? "it printed nothing" : why));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

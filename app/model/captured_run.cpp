@@ -61,7 +61,7 @@ std::vector<double> rows_first(const std::vector<double>& x, std::size_t heads, 
   return y;
 }
 
-/// The exact model's own tensor, run as far as that.
+/// A tensor of the exact model, which is run only as far as that tensor.
 std::vector<double> exact_tensor(const LanguageModel& model, const std::vector<int>& tokens, ModelTensor wanted, int layer) {
   const StopSign stop;
   ModelRun<double> run(model, tokens, Surroundings{}, stop);
@@ -94,7 +94,7 @@ CapturedRunFile::CapturedRunFile(const std::string& path, const LanguageModel& m
   align();
 }
 
-/// Takes the tensors of the longest call of the model; calls that hold zeros alone are no run of tokens.
+/// Takes the tensors of the longest call of the model; calls that hold only zeros come last.
 void CapturedRunFile::choose_call() {
   struct Call {
     std::vector<std::pair<const NamedTensor*, RunName>> tensors;
@@ -120,7 +120,7 @@ void CapturedRunFile::choose_call() {
       for (const auto& [t, found] : call.tensors) add(*t, found);
     else
       notes_.push_back("dropped call " + std::to_string(number) +
-                       (call.zeros ? ", which holds zeros alone (a profiling pass)" : ", which is shorter than another"));
+                       (call.zeros ? ", which holds only zeros (a profiling pass)" : ", which is shorter than another"));
   }
 }
 
@@ -200,7 +200,7 @@ void CapturedRunFile::pair_residuals() {
     notes_.push_back("summed the pair (hidden, residual) of " + std::to_string(summed) + (summed > 1 ? " layers" : " layer"));
 }
 
-/// Rows of tokens in a tensor; 0: its shape is not one of these.
+/// Rows of tokens in a tensor; 0: it has no whole number of rows.
 std::uint64_t CapturedRunFile::rows_in_file(const Piece& p) const {
   const std::vector<std::uint64_t>& shape = p.tensor->tensor.shape;
   const std::uint64_t count = product_of(shape, shape.size()), cols = static_cast<std::uint64_t>(p.cols);
@@ -284,7 +284,8 @@ std::vector<double> CapturedRunFile::rows_of(const Piece& p, ModelTensor t, std:
   return y;
 }
 
-/// Finds the tokens' rows: by the file's own tokens, else where its first tensor is nearest to the exact model's.
+/// Finds the rows of the tokens: by the file's own tokens, else at the rows where its first tensor is nearest to the exact
+/// model's tensor.
 void CapturedRunFile::align() {
   const auto& [place, piece] = *all_.begin();
   if (place.first == ModelTensor::logprobs) return;
@@ -343,7 +344,7 @@ std::vector<double> CapturedRunFile::numbers(ModelTensor t, int layer) const {
   const std::vector<double> x = whole(p, t);
   const std::uint64_t n = tokens_.size(), vocabulary = static_cast<std::uint64_t>(model_.architecture.vocabulary);
   const std::uint64_t rows = std::max<std::uint64_t>(rows_, n);
-  constexpr double greatest = 0.01;  // more than the rounding of a sum of weights leaves
+  constexpr double greatest = 0.01;  // above the rounding error of a sum of weights
   std::vector<double> y;
   for (std::uint64_t i = 0; i + 1 < n; ++i) {
     const std::uint64_t at = first_ + i * stride_;

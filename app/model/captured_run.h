@@ -1,4 +1,4 @@
-/// Somebody's run of a model as it lies in a file: its tensors found by name, its rows aligned with the tokens.
+/// A captured run of a model in a file: finds its tensors by name, and aligns its rows with the tokens.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@
 
 namespace attoscope::app {
 
-/// A part of a model that a tensor's name tells.
+/// The part of a model that a tensor's name denotes.
 struct RunName {
-  /// `activation`: silu(gate) up behind one projection for both (vLLM), silu(gate) behind two (Hugging Face), which is no
-  /// ModelTensor.
+  /// `activation`: silu(gate) up after one projection for both (vLLM); silu(gate) after two projections (Hugging Face), which
+  /// is no ModelTensor.
   enum class Part : std::uint8_t { tensor, qkv, gate_up, activation, tokens };
   Part part = Part::tensor;
   ModelTensor tensor = ModelTensor::embedding;  ///< of Part::tensor
   int layer = -1;
-  int call = 0;           ///< the number of calls of the model before it
-  bool is_state = false;  ///< of Hugging Face's hidden_states, the last of which is normed
-  int piece = 0;          ///< of an output that is a tuple: (hidden, residual)
+  int call = 0;           ///< index of the call of the model
+  bool is_state = false;  ///< one of Hugging Face's hidden_states, the last of which is normed
+  int piece = 0;          ///< index in an output that is a tuple: (hidden, residual)
 };
 
-/// Names of `attoscope.capture`, Hugging Face, vLLM, Megatron, Meta and llama.cpp: "model.layers.7.self_attn.o_proj",
-/// "layer:9, attn_out". Returns false for others.
+/// Parses names of `attoscope.capture`, Hugging Face, vLLM, Megatron, Meta and llama.cpp: "model.layers.7.self_attn.o_proj",
+/// "layer:9, attn_out". Returns false for other names.
 bool read_run_name(const std::string& name, RunName& found);
 
 class CapturedRunFile final : public CapturedRun {
@@ -41,17 +41,17 @@ class CapturedRunFile final : public CapturedRun {
 
   /// Sentences on what was dropped, summed or left out.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// The narrowest format that holds the numbers of most of its tensors; none: it has log-probabilities or logits alone.
+  /// The narrowest format that holds the numbers of most of its tensors; none: it has only log-probabilities or logits.
   std::optional<Format> usual() const;
   int first_row() const { return first_row_; }
 
  private:
-  /// A tensor, or the one that is added to it, and which of its columns are meant.
+  /// Columns of a tensor, with a residual that is added to it.
   struct Piece {
     const NamedTensor* tensor = nullptr;
     const NamedTensor* residual = nullptr;
     int first_col = 0;
-    int cols = 0;  ///< of the whole, in the file
+    int cols = 0;  ///< of the whole tensor in the file
   };
   using Place = std::pair<ModelTensor, int>;
 
@@ -74,8 +74,8 @@ class CapturedRunFile final : public CapturedRun {
   std::map<Place, const NamedTensor*> residuals_;
   const NamedTensor* ids_ = nullptr;
   std::vector<std::string> notes_;
-  std::uint64_t rows_ = 0, first_ = 0, stride_ = 1;  ///< rows in the file; the first token's, and the next one's distance
-  int first_row_ = 0;                                ///< of the first token in its sequence
+  std::uint64_t rows_ = 0, first_ = 0, stride_ = 1;  ///< rows in the file; row of the first token; rows from token to token
+  int first_row_ = 0;                                ///< index of the first token in its sequence
 };
 
 }  // namespace attoscope::app

@@ -89,7 +89,7 @@ Rope rope_of(const Config& c, int head_dim) {
   return r;
 }
 
-/// Refuses what would compute another function.
+/// Throws for keys whose values mean another function.
 void check_rest(const Config& c) {
   const std::string act = c.text("hidden_act", "silu");
   if (act != "silu" && act != "swish") c.at("hidden_act").refuse("'silu'");
@@ -113,7 +113,7 @@ Architecture architecture_of(const Config& c, std::string& kind) {
   return a;
 }
 
-/// The architecture, if it is valid.
+/// Returns the architecture; throws if it is invalid.
 Architecture checked(const std::string& file, Architecture a) try {
   validate(a);
   return a;

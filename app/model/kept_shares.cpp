@@ -46,7 +46,7 @@ std::string around_text(const Surroundings& s) {
   return text;
 }
 
-/// All that the shares of `q` follow from.
+/// Cache key: everything that the shares of `q` depend on.
 std::string text_of(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
   const Experiment e = head_experiment(a, static_cast<int>(q.tokens.size()), q.a, q.format, q.seed);

@@ -1,4 +1,4 @@
-/// Shares of an attribution on disk, by their question, so that one that was stopped goes on.
+/// Keeps shares of an attribution on disk by their question; a stopped attribution can continue.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace attoscope::app {
 
-/// The shares of one question's parts: of the same weights, tokens, method, surroundings, version and arithmetic.
+/// The shares of the parts of one question: weights, tokens, method, surroundings, version and arithmetic.
 class KeptShares {
  public:
   /// `directory` empty: keeps nothing.
   KeptShares(const std::string& directory, const ModelQuestion& question);
-  /// Finds and keeps; it is to end before this does.
+  /// Functions that find and keep shares; this object must outlive them.
   ShareMemory memory();
-  /// Shares that were found, and kept.
+  /// Number of shares found on disk, and of shares written.
   int known() const { return known_; }
   int kept() const { return kept_; }
   bool keeps() const { return values_.keeps(); }

@@ -77,7 +77,7 @@ class ModelTensors {
     return {shape[0], shape[1], {x.begin(), x.end()}};
   }
 
-  /// Refuses tensors of layers that nobody read: another architecture would compute another function.
+  /// Throws if a tensor of a layer was not read: the model has another architecture and computes another function.
   void expect_all_used() const {
     for (const auto& [name, t] : all_)
       if (name.starts_with(names_.layer) && !used_.contains(name) && !name.ends_with("rotary_emb.inv_freq"))
@@ -93,7 +93,7 @@ class ModelTensors {
   std::set<std::string> used_;
 };
 
-/// Refuses a model whose weights do not fit into memory.
+/// Throws if the model's weights do not fit into memory.
 void check_weights_memory(const Architecture& a, const std::string& path) {
   double count = 2.0 * a.vocabulary * a.width;
   for (std::size_t t = 0; t < layer_tensor_count; ++t) {
@@ -133,7 +133,7 @@ LanguageModel read_tensors(ModelTensors& tensors, const Architecture& a, const s
   return c;
 }
 
-/// The files of a folder's tensors: those of its index, or model.safetensors.
+/// Adds the tensors of a folder: of the files in its index, or of model.safetensors.
 void list_folder(const fs::path& folder, ModelTensors& tensors) {
   constexpr std::uint64_t longest_index = 1 << 26;
   const fs::path index = folder / "model.safetensors.index.json", single = folder / "model.safetensors";

@@ -1,4 +1,4 @@
-/// Models as they lie in files: a folder of Hugging Face, or a .gguf of llama.cpp.
+/// Reads models from files: a folder of Hugging Face, or a .gguf of llama.cpp.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline constexpr std::string_view checkpoint_specs =
     "a folder with config.json and .safetensors (llama, mistral, qwen2 or qwen3), or FILE.gguf";
 
 /// Reads a model. Throws std::runtime_error with one sentence that names the file, the key or tensor, its value and what was
-/// expected, also where memory cannot suffice.
+/// expected, also if memory does not suffice.
 LanguageModel read_language_model(const std::string& path);
 
 /// The architecture of a folder's config.json, and of the metadata of a .gguf. `kind` receives "qwen3".

@@ -52,13 +52,13 @@ std::optional<std::string> text_of(const ui::ModelPlan& plan) {
   constexpr std::uint64_t longest_text = 1 << 22;
   if (plan.text < ui::ModelText::typed) return shipped_text(ui::model_text_names[plan.text]);
   if (plan.text == ui::ModelText::typed) return plan.typed;
-  if (plan.file.empty()) throw std::runtime_error("no file of a text is named, expected one, or tokens in a file of tensors");
+  if (plan.file.empty()) throw std::runtime_error("no text file is named, expected one, or a tensor file with tokens");
   const std::string file = with_home(plan.file);
   if (is_tensor_file(tensor_ref(file).file)) return std::nullopt;
   return read_file(file, longest_text);
 }
 
-/// The bytes where they are UTF-8, else their numbers: a token may end within a character.
+/// The bytes if they are UTF-8, else their hexadecimal numbers: a token may end within a character.
 std::string shown_bytes(const std::string& bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
     const auto c = decoded(bytes, at);
@@ -80,7 +80,7 @@ std::shared_ptr<const std::vector<std::string>> words_of(const Tokenizer* tokeni
   return std::make_shared<const std::vector<std::string>>(std::move(words));
 }
 
-/// The text of a token, or its number where that is not known.
+/// The text of a token, or its number if the text is unknown.
 std::string token_text(const ui::ModelReading& reading, int token) {
   const bool known = reading.words && token >= 0 && static_cast<std::size_t>(token) < reading.words->size();
   return known ? (*reading.words)[static_cast<std::size_t>(token)] : std::to_string(token);
@@ -96,7 +96,7 @@ void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::Mod
     reading.tokens = read_tokens(with_home(plan.file), 0);
     try {
       tokenizer = read_tokenizer(checkpoint);
-    } catch (const std::runtime_error&) {  // the tokens' numbers are their texts
+    } catch (const std::runtime_error&) {  // the window then shows the tokens' numbers
     }
   }
   reading.all_tokens = reading.tokens.size();
@@ -188,7 +188,7 @@ std::string checkpoint_at(const std::string& path) {
   try {
     const TensorSet set = list_file(path);
     is_model = std::ranges::find(set.tensors, "token_embd.weight", &NamedTensor::name) != set.tensors.end();
-  } catch (const std::exception&) {  // whoever opens it says what is wrong
+  } catch (const std::exception&) {  // opening the file reports the error
   }
   return is_model ? path : "";
 }
@@ -243,7 +243,7 @@ ModelQuestion question_of(const ui::ModelFound& found, const LanguageModel& mode
   return q;
 }
 
-/// Compares the run of the plan's `against`.
+/// Judges the captured run in the plan's `against`.
 static void compare_run(ui::ModelFound& asked, const ModelQuestion& q, const Options& options) {
   const ui::ModelPlan& plan = asked.reading->asked;
   try {

@@ -27,7 +27,7 @@ constexpr std::array<ReportMeasure, 8> run_measures{
     {{"nll", "loss", "Mean negative log-probability of the targets, nats.", [](const RunMeasures& m) { return m.nll; }},
      {"kl_mean", "KL mean", "Mean of KL(exact || x) over the positions, nats.", [](const RunMeasures& m) { return m.kl_mean; }},
      {"kl_max", "KL max", "The largest of them.", [](const RunMeasures& m) { return m.kl_max; }},
-     {"top1_flips", "flips", "Positions whose likeliest token is another one.",
+     {"top1_flips", "flips", "Positions whose likeliest token differs.",
       [](const RunMeasures& m) { return double(m.top1_flips); }},
      {"dlogp_mean_abs", "|d log p|", "Mean |difference of the targets' log-probabilities|, nats.",
       [](const RunMeasures& m) { return m.dlogp_mean_abs; }},
@@ -62,7 +62,7 @@ std::string run_line(const char* name, const RunMeasures& m) {
   return line + "\n";
 }
 
-/// A row of the window's table; of exact alone the loss.
+/// A row of the window's table; exact has only the loss and the perplexity.
 std::vector<TableCell> run_row(const std::string& name, const RunMeasures& m, bool is_exact) {
   std::vector<TableCell> row{name, m.nll, std::exp(m.nll)};
   for (std::size_t i = 1; i < run_measures.size(); ++i) row.push_back(is_exact ? TableCell() : run_measures[i].of(m));
@@ -86,7 +86,7 @@ std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const Mode
     const std::vector<std::string> texts = read_tokenizer(checkpoint).texts();
     for (MovedToken& m : moved)
       if (static_cast<std::size_t>(m.id) < texts.size()) m.text = texts[static_cast<std::size_t>(m.id)];
-  } catch (const std::runtime_error&) {  // models may come without a tokenizer that is known here
+  } catch (const std::runtime_error&) {  // a model need not have a known tokenizer
   }
   return moved;
 }
@@ -181,7 +181,7 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   text += "\nrelative RMS of the hidden state's difference after each layer\n";
   for (std::size_t l = 0; l < x.layers.size(); ++l)
     text += fmt::format("layer {:>3}  a {:>10.3g}  b {:>10.3g}\n", l, x.layers[l].a, x.layers[l].b);
-  if (!x.attribution.empty()) text += "\npart of |d log p| of a that goes away where a is exact\n";
+  if (!x.attribution.empty()) text += "\npart of |d log p| of a that goes away if that part is exact\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(x.attribution.size(), 20); ++i)
     text += fmt::format("{:<22} {:>7.2f} %\n", place_text(x.attribution[i]), 100 * x.attribution[i].share);
   text += "\ntokens that a moves most: log-probability, exact, a, b\n";

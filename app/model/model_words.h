@@ -10,13 +10,13 @@
 
 namespace attoscope::app {
 
-/// A token whose log-probability a moves far; nats.
+/// A token whose log-probability differs much under a; nats.
 struct MovedToken {
   int position = 0, id = 0;
   std::string text;  ///< its bytes; "" without a tokenizer
   double exact = 0, a = 0, b = 0;
 };
-/// The ten that a moves most, in their text by the checkpoint's tokenizer, if it has one.
+/// The ten tokens that a moves most, with texts from the checkpoint's tokenizer if it has one.
 std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& question, const ModelAnswer& answer,
                                               const std::string& checkpoint);
 
@@ -29,7 +29,8 @@ std::string method_name(const Method& method);
 /// "7", "7:4"; empty: no place. Throws std::invalid_argument in a sentence that begins with `label`.
 ModelPlace parse_place(const std::string& label, const std::string& text);
 
-/// The answer in one sentence; `a_name` is what it calls method a. With an attribution the part with the largest share.
+/// The answer in one sentence, which calls method a `a_name`. With an attribution, it also names the part with the largest
+/// share.
 std::string model_conclusion(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name);
 
 /// "exact 3.1 s, a 3.7 s, b 4.0 s".
@@ -39,7 +40,7 @@ std::string run_times(const ModelAnswer& answer);
 Table runs_table(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
                  const std::string& b_name);
 
-/// `a_name` is how the sentence calls method a: "flash2 hw".
+/// The answer as a text for people; its sentence calls method a `a_name`: "flash2 hw".
 std::string model_report(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
                          const std::vector<MovedToken>& moved);
 

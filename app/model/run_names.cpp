@@ -12,13 +12,13 @@ namespace {
 
 using Part = RunName::Part;
 
-/// Ends of names, separated by spaces, words joined by dots.
+/// A part with the endings of its names, separated by spaces; words are joined by dots.
 struct RunPart {
   std::string_view ends;
   ModelTensor tensor;
   Part part = Part::tensor;
 };
-/// Behind a layer's number; nothing there is the layer itself.
+/// Parts named behind a layer's number; a name that ends there denotes the layer's output.
 constexpr std::array layer_parts{
     RunPart{"input_layernorm attention_norm attn_norm ln_1", ModelTensor::attention_norm},
     RunPart{"q_proj wq q qcur", ModelTensor::q},
@@ -76,7 +76,7 @@ std::optional<int> call_of(std::string_view word) {
   return {};
 }
 
-/// The part with the longest end that these words have.
+/// The part with the longest ending of these words; null: none.
 template <class Parts>
 const RunPart* part_called(const std::vector<std::string>& words, const Parts& parts) {
   std::string joined;
@@ -92,7 +92,7 @@ const RunPart* part_called(const std::vector<std::string>& words, const Parts& p
   return best;
 }
 
-/// Takes the layer's number and the words before it out; -1: there is none.
+/// Removes the layer's number and the words before it, and returns the number; -1: there is none.
 int take_layer(std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string_view word = words[i];
@@ -110,7 +110,7 @@ int take_layer(std::vector<std::string>& words) {
   return -1;
 }
 
-/// llama.cpp's "attn_norm-7", whose number stands last.
+/// The same for llama.cpp's "attn_norm-7", whose number is last.
 int take_layer_behind(std::vector<std::string>& words) {
   if (words.size() != 2 || !number_of(words[1]) || part_called({words[0]}, layer_parts) == nullptr) return -1;
   const int layer = *number_of(words[1]);

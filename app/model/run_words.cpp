@@ -10,7 +10,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Presets that a run of this format may follow; fp16 in place of bf16.
+/// Presets that a run may follow whose tensors are mostly in this format.
 std::vector<std::string> likely_presets(const std::optional<Format>& usual) {
   if (!usual) return {"hf_bf16", "fused", "fp32"};
   if (usual == fp64) return {"exact"};
@@ -49,7 +49,7 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
   JudgedRun best;
   for (const std::string& preset : presets) {
     q.around = guessed ? preset_in(preset, usual) : surroundings(preset);
-    // tensors that differ; those of a preset whose first difference a known change explains count a quarter
+    // tensors that differ count four times unless a known change explains the first difference
     const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 4); };
     RunJudgement found = judge_run(q, options);
     if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};

@@ -1,4 +1,4 @@
-/// The judgement on somebody's run of a model as JSON, and as lines for people.
+/// The judgement on a captured run of a model, as JSON and as lines for people.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace attoscope::app {
 
-/// A run that was judged, under the rounding that was named, or else under that of the presets which fits it best.
+/// A judged run, under the named rounding around attention or, if none was named, under the preset that fits best.
 struct JudgedRun {
   RunJudgement judgement;
   std::string around;              ///< "hf_bf16"
-  bool guessed = false;            ///< nobody named it
+  bool guessed = false;            ///< true: found by comparison, not named
   std::vector<std::string> notes;  ///< on alignment
 };
 
-/// Throws as CapturedRunFile and judge_run.
+/// Judges the captured run in `file`. Throws as CapturedRunFile and judge_run.
 JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
                      const std::string& around, const Options& options);
 
-/// Sets "first_difference", and "against": how it was read, and every tensor.
+/// Sets "first_difference" and "against": the alignment, every tensor and the tokens that are too far off.
 void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& tokens);
 
 /// "the first tensor that differs is layer 7 attn_out, head 4, 43.7 times its tolerance: ...", or that none does.
 std::string run_conclusion(const JudgedRun& run);
-/// Lines on the comparison: what was left out, and the tokens that are too far.
+/// Lines on the comparison: tensors that were left out, and tokens that are too far off.
 std::string run_lines(const JudgedRun& run);
 
 }  // namespace attoscope::app

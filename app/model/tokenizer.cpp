@@ -9,7 +9,7 @@
 namespace attoscope::app {
 namespace {
 
-/// A text's characters; a byte that is no UTF-8 is one of its own, of no class.
+/// A text's characters; a byte that is not UTF-8 is a character of its own, of no class.
 class Characters {
  public:
   explicit Characters(std::string_view text) : text_(text) {
@@ -43,7 +43,7 @@ bool is_other(char32_t c) { return !is_space(c) && !is_letter(c) && !is_number(c
 bool is_line_end(char32_t c) { return c == '\r' || c == '\n'; }
 char32_t lower(char32_t c) { return c >= 'A' && c <= 'Z' ? c + 32 : c == 0x17f ? U's' : c; }
 
-/// End of 's 't 're 've 'm 'll 'd from i on; i: none.
+/// End of the contraction 's 't 're 've 'm 'll 'd at i; i: there is none.
 std::size_t contraction(const Characters& c, std::size_t i, bool any_case) {
   if (c[i] != '\'') return i;
   const char32_t x = any_case ? lower(c[i + 1]) : c[i + 1], y = any_case ? lower(c[i + 2]) : c[i + 2];
@@ -51,7 +51,7 @@ std::size_t contraction(const Characters& c, std::size_t i, bool any_case) {
   return (x == 'r' && y == 'e') || (x == 'v' && y == 'e') || (x == 'l' && y == 'l') ? i + 3 : i;
 }
 
-/// \s+(?!\S)|\s+: all spaces but the last one before something else, or that one.
+/// End of \s+(?!\S)|\s+ at i: several spaces before another character leave the last one out.
 std::size_t spaces(const Characters& c, std::size_t i) {
   const std::size_t end = c.run(i, is_space);
   return end == c.size() || end - i == 1 ? end : end - 1;
@@ -101,7 +101,7 @@ void add_single_digits(std::string_view text, std::vector<std::string_view>& wor
   }
 }
 
-/// GPT-2's character for each byte: itself where it is printable, else one from U+0100 on.
+/// GPT-2's character for each byte: the byte itself if printable, else a character from U+0100 on.
 std::array<std::string, 256> byte_characters() {
   const auto utf8 = [](unsigned c) {
     return c < 128 ? std::string{static_cast<char>(c)}

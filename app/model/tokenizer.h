@@ -1,4 +1,4 @@
-/// Byte-level byte-pair encoding, as GPT-2 has it: text to the tokens of a model; and tokens in files.
+/// Byte-level byte-pair encoding as in GPT-2: converts text to tokens of a model. Also reads tokens from files.
 #pragma once
 
 #include <array>
@@ -21,15 +21,15 @@ std::vector<std::string_view> words_of(std::string_view text, WordRule rule);
 class Tokenizer {
  public:
   WordRule rule = WordRule::gpt2;
-  bool whole_words = false;                         ///< a word that is a token is not joined from its bytes (ignore_merges)
-  bool composed = false;                            ///< the text is to be in Unicode's composed form (NFC)
+  bool whole_words = false;                         ///< a word that is a token is taken without merges (ignore_merges)
+  bool composed = false;                            ///< texts must be in Unicode's composed form (NFC)
   std::unordered_map<std::string, int> vocabulary;  ///< in GPT-2's characters for bytes
-  std::unordered_map<std::string, int> ranks;       ///< "left right" by its place among the merges
-  std::unordered_map<std::string, int> added;       ///< tokens that are found in the text as they are
+  std::unordered_map<std::string, int> ranks;       ///< index of "left right" among the merges
+  std::unordered_map<std::string, int> added;       ///< tokens that are matched literally in the text
 
-  /// Throws std::runtime_error with half a sentence where the vocabulary lacks a byte.
+  /// Tokens of a text. Throws std::runtime_error with half a sentence if the vocabulary lacks a byte.
   std::vector<int> tokens(std::string_view text) const;
-  /// The bytes of each token, by its number; empty where there is no such token.
+  /// The bytes of each token, by its number; empty if there is no such token.
   std::vector<std::string> texts() const;
 
  private:
@@ -37,21 +37,21 @@ class Tokenizer {
   void add_word(std::string_view word, std::vector<int>& tokens) const;
 };
 
-/// The tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
-/// sentence, also where it is of another kind, with --tokens as the way out.
+/// Reads the tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
+/// sentence; for a tokenizer of another kind it suggests --tokens.
 Tokenizer read_tokenizer(const std::string& checkpoint);
 
-/// Whole numbers [n] or [1, n] of FILE or FILE:TENSOR, of any type; the first `limit` of them, 0: all. Throws
+/// Reads whole numbers [n] or [1, n] of any type from FILE or FILE:TENSOR: the first `limit` of them, 0: all. Throws
 /// std::runtime_error with one sentence.
 std::vector<int> read_tokens(const std::string& path, int limit);
 
-/// Names of the texts that come with the program; the first 1024 tokens of each under SmolLM2 lie in assets/texts.
+/// Names of the texts that come with the program; the first 1024 tokens of each under SmolLM2 are in assets/texts.
 inline constexpr std::array<std::string_view, 2> shipped_text_names{"chronicle", "licence"};
-/// The text of that name; none: no text has it. Throws std::runtime_error with one sentence where its file cannot be read.
+/// The shipped text of this name; none: no text has it. Throws std::runtime_error with one sentence if its file cannot be read.
 std::optional<std::string> shipped_text(std::string_view name);
 
-/// The tokens of a text, which is a file or one of `shipped_text_names`, by the checkpoint's own tokenizer; nothing is put in
-/// front. Throws std::runtime_error with one sentence.
+/// The tokens of a text, a file or one of `shipped_text_names`, by the checkpoint's own tokenizer; no token is put in front.
+/// Throws std::runtime_error with one sentence.
 std::vector<int> tokens_of_text(const std::string& path, const std::string& checkpoint, int limit);
 
 /// \p{L}, \p{N} and \s of regular expressions.

@@ -27,7 +27,7 @@ constexpr std::string_view qwen2_words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 const std::string way_out = "a byte-level BPE of GPT-2, SmolLM2, Llama 3 or Qwen2, or --tokens";
 
-/// The rule by the parts of a pre_tokenizer; empty text where it is one of them.
+/// The rule of a pre_tokenizer, found from its parts. Throws if it is no known one.
 WordRule rule_of(const JsonPlace& place) {
   std::vector<nlohmann::json> parts{place.json()};
   if (place.json().value("type", "") == "Sequence") {
@@ -51,7 +51,7 @@ WordRule rule_of(const JsonPlace& place) {
   place.refuse(way_out);
 }
 
-/// "a b", also of ["a", "b"].
+/// A merge as "a b", also from ["a", "b"].
 std::string merge_of(const JsonPlace& place) {
   if (!place.json().is_array()) return place.text();
   place.expect_size(2);
@@ -147,7 +147,7 @@ std::optional<std::string> shipped_text(std::string_view name) {
 std::vector<int> read_tokens(const std::string& path, int limit) {
   constexpr std::uint64_t most_tokens = 1 << 20;
   constexpr std::array<std::string_view, 3> usual{"tokens", "input_ids", "token_ids"};
-  const NamedTensor found = numeric(open_tensor(ref_of_option("--tokens", path), usual));  // floats, too: of `--capture`
+  const NamedTensor found = numeric(open_tensor(ref_of_option("--tokens", path), usual));  // floats of `--capture`, too
   StoredTensor t = found.tensor;
   while (t.shape.size() > 1 && t.shape.front() == 1) t.shape.erase(t.shape.begin());  // a batch of one
   if (t.shape.size() != 1 || t.shape[0] > most_tokens)
@@ -158,7 +158,7 @@ std::vector<int> read_tokens(const std::string& path, int limit) {
   for (const double x : read_flat(*found.file, t, 0, count)) {
     if (!(x >= 0 && x <= std::numeric_limits<int>::max() && x == std::floor(x)))
       throw std::runtime_error(t.label + " has token " + shortest(x) + " at place " + std::to_string(tokens.size()) +
-                               ", expected a whole number, a place in the vocabulary");
+                               ", expected a whole number, an index in the vocabulary");
     tokens.push_back(static_cast<int>(x));
   }
   return tokens;

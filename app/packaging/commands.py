@@ -1,7 +1,7 @@
 """The commands' wheel: no window, for every Linux with glibc 2.28 or later.
 
 zig, from the Python package index, compiles and links against that glibc, with a C++ library of its own. Loops run on the standard
-library's threads: a shared oneTBB throws exceptions of the system's C++ library, which this program could not catch."""
+library's threads: a shared oneTBB throws exceptions of the system's C++ library, which the program cannot catch."""
 import os
 import pathlib
 import re
@@ -13,14 +13,14 @@ import licences
 import tree
 import wheel
 
-GLIBC = "2.28"  # RHEL 8's; Ubuntu 20.04 and Amazon Linux 2023 have later ones
+GLIBC = "2.28"  # of RHEL 8; Ubuntu 20.04 and Amazon Linux 2023 have later versions
 ZIG = ("ziglang==0.17.1",)  # with clang
 HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h", "zlib.h", "zconf.h", "png.h", "pngconf.h", "pnglibconf.h")
 LINKED = ("libfmt-dev", "libpng-dev", "zlib1g-dev", "libzip-dev")
 LIBZIP = {"BUILD_SHARED_LIBS": "OFF", "CMAKE_INSTALL_LIBDIR": "lib", **{f"BUILD_{part}": "OFF" for part in ("TOOLS", "REGRESS", "EXAMPLES", "DOC")},
           **{f"ENABLE_{part}": "OFF" for part in ("COMMONCRYPTO", "GNUTLS", "MBEDTLS", "OPENSSL", "BZIP2", "LZMA", "ZSTD")}}
 ZIG_LIBRARIES = ("libcxx", "libcxxabi", "libunwind")
-CACHE = tree.ROOT / ".cache" / "zig"  # the compiler, what it made of its libraries, and libzip's source
+CACHE = tree.ROOT / ".cache" / "zig"  # the compiler, its compiled libraries, and libzip's source
 SYSTEM = pathlib.Path("/usr/include")
 # -O2, which later options replace, keeps zig from building its libraries a second time, for debugging. With fmt's functions in its
 # headers, no library of the system's C++ is linked.
@@ -29,7 +29,7 @@ COMPILER = """#!/bin/sh
 exec env ZIG_GLOBAL_CACHE_DIR='{cache}' '{zig}' {language} -target {machine}-linux-gnu.{glibc} -O2 -fno-sanitize=undefined \\
   -DFMT_HEADER_ONLY "$@"
 """
-# The system's own headers belong to its glibc: the compiler sees those above alone.
+# Hides the system's headers, which belong to its glibc: the compiler sees only the headers above.
 PROJECT = """list(APPEND CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES {system})
 list(APPEND CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES {system})
 set(CMAKE_C_STANDARD_INCLUDE_DIRECTORIES {headers})
@@ -46,7 +46,7 @@ def zig():
 
 
 def compiler(work, name, language, machine):
-    """Makes a command that compiles for the old glibc, under a name by which ccache knows its kind."""
+    """Makes a command that compiles for the old glibc; ccache recognises the kind of compiler by its name."""
     text = COMPILER.format(zig_version=ZIG[0], cache=CACHE / "libraries", zig=zig(), language=language, machine=machine, glibc=GLIBC)
     tree.put(text, work / name)
     (work / name).chmod(0o755)
@@ -54,7 +54,7 @@ def compiler(work, name, language, machine):
 
 
 def link_headers(folder, machine):
-    """Links to the headers of other projects, and to nothing else of the system's."""
+    """Makes links to the headers of other projects, and to no other headers of the system."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in HEADERS:
@@ -65,7 +65,8 @@ def link_headers(folder, machine):
 
 
 def debian_source(package, cache, made, system=pathlib.Path("/"), how=()):
-    """Folder of the source of a Debian system's package, which apt fetches once, into the cache; without it, `made` is not made."""
+    """Folder of the source of a Debian package, which apt fetches once into the cache. Exits if it cannot; `made` names what
+    is not made then."""
     places = cache / package
     if not list(places.glob("*/CMakeLists.txt")):
         shutil.rmtree(places, ignore_errors=True)
@@ -88,7 +89,7 @@ def debian_source(package, cache, made, system=pathlib.Path("/"), how=()):
 
 
 def cmake(source, folder, target, options, log, runner=()):
-    """Configures and builds, each by `runner`; the environment has settings of ccache and pkg-config."""
+    """Configures and builds, both run by `runner`; sets the environment of ccache and pkg-config."""
     environment = {**os.environ, "CCACHE_BASEDIR": str(tree.ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_COMPILERCHECK": "content",
                    "PKG_CONFIG_LIBDIR": str(folder.parent / "usr" / "lib" / "pkgconfig")}
     with log.open("a") as told:
@@ -99,7 +100,7 @@ def cmake(source, folder, target, options, log, runner=()):
 
 
 def build(work, machine):
-    """Builds libzip, which reads deflated and stored files alone, and the program in `work`/build."""
+    """Builds libzip for deflated and stored files only, and the program in `work`/build."""
     link_headers(work / "headers", machine)
     tree.put(PROJECT.format(system=SYSTEM, machine=machine, headers=work / "headers"), work / "project.cmake")
     tree.put("add_library(fmt::fmt INTERFACE IMPORTED)\n", work / "fmt" / "fmt-config.cmake")

@@ -31,7 +31,7 @@ def architecture():
 
 
 def needed(program, work):
-    """Packages of the program's linked shared libraries, with versions."""
+    """Packages, with versions, of the shared libraries that the program links."""
     tree.put("Source: attoscope\n\nPackage: attoscope\nArchitecture: any\n", work / "debian" / "control")
     done = subprocess.run(["dpkg-shlibdeps", "-O", f"-e{program}"], cwd=work, check=True, capture_output=True, text=True)
     return re.search(r"shlibs:Depends=(.*)", done.stdout).group(1)

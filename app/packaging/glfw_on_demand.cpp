@@ -1,5 +1,5 @@
-// GLFW for packages: its library, and with it X11's, is loaded at the start of the program if present; only the window needs
-// it. Each function of GLFW is a jump through a pointer.
+// GLFW for packages: loads its library (and with it X11's) at the start of the program if present, because only the window
+// needs it. Each function of GLFW is a jump through a pointer.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -87,7 +87,7 @@
 
 namespace {
 
-/// Every function of GLFW without its library: glfwInit returns false, and nothing else is called.
+/// Replaces every function of GLFW if its library is missing: glfwInit returns false, and no other function is called.
 std::intptr_t nothing() { return 0; }
 
 }  // namespace
@@ -102,7 +102,7 @@ GLFW_FUNCTIONS(POINTER)
 
 namespace {
 
-/// The library in ../lib of the program, as in wheels and archives, else the system's; null if neither loads.
+/// The library in ../lib of the program (wheels, archives), else the system's; null if neither loads.
 void* glfw() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);

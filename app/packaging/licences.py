@@ -29,7 +29,7 @@ def of_libraries(program):
 
 
 def package_of(path):
-    """The package of a file, which dpkg may know under /lib or /usr/lib."""
+    """The package of a file, which dpkg may list under /lib or /usr/lib."""
     real = str(pathlib.Path(path).resolve())
     for name in (path, real, path.removeprefix("/usr"), real.removeprefix("/usr")):
         done = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The wheel, and the archive of the same files."""
+"""Makes the wheel, and the archive of the same files."""
 import base64
 import hashlib
 import io
@@ -36,7 +36,8 @@ ENTRY_POINTS = "[console_scripts]\nattoscope = attoscope.__main__:main\n"
 
 
 def fill(folder, stage, version):
-    """Fills the folder with a wheel's files, without shared libraries and the window's; `stage`: the program as installed under /usr."""
+    """Fills the folder with a wheel's files, except shared libraries and files of the window; `stage`: the program as installed
+    under /usr."""
     tree.add_python(folder)
     tree.copy(stage / "bin" / "attoscope", folder / "attoscope" / "bin" / "attoscope")
     shutil.copytree(stage / "share" / "attoscope" / "assets", folder / ASSETS)
@@ -48,7 +49,7 @@ def fill(folder, stage, version):
 
 
 def add_window(folder, stage, version):
-    """Adds the files that the window alone needs."""
+    """Adds the files that only the window needs."""
     tree.copy(library("libglfw.so.3"), folder / "attoscope" / "lib" / "libglfw.so.3")
     tree.add_fonts(folder / ASSETS)
     tree.add_desktop(folder / f"attoscope-{version}.data" / "data" / "share", stage / "bin" / "attoscope", version)
@@ -109,7 +110,8 @@ def add(wheel, name, data, mode):
 
 
 def tools(folder, packages, lost):
-    """Folder of these packages' programs, in a virtual environment that is made once; `lost`: what cannot be made without."""
+    """Folder of these packages' programs, in a virtual environment that is made once; `lost` names what cannot be made
+    without them."""
     ready = folder / "ready"
     if not ready.is_file() or ready.read_text() != " ".join(packages):
         for command in ([sys.executable, "-m", "venv", "--clear", folder],
@@ -123,7 +125,7 @@ def tools(folder, packages, lost):
 
 
 def with_libraries(wheel, work):
-    """The wheel with shared libraries that not every desktop has, renamed, and with a tag for the glibc that it needs."""
+    """Adds shared libraries that not every desktop has to the wheel, and renames it with the tag of the glibc that it needs."""
     programs = tools(work.parent / "tools", TOOLS, "wheel and no archive")
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run([programs / "auditwheel", "repair", "--only-plat", "--wheel-dir", work / "repaired", wheel], env=environment,

@@ -1,4 +1,4 @@
-// The named figures that are more than sweeps and a caption.
+// Named figures that need code, not only sweeps and a caption.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,11 +29,11 @@ std::vector<std::string> powers(int from, int to) {
   return values;
 }
 
-/// The least of three sizes of tiles, each twice the one before: 32 keys, fewer where there are few.
+/// Least of three tile sizes, each twice the last: 32 keys, fewer for small n.
 int least_tile(const ui::FigureSettings& x) { return std::clamp(x.n / 8, 1, 32); }
 int reference_tile(const ui::FigureSettings& x) { return 2 * least_tile(x); }
 
-/// One query: a without splits, b with as many splits and keys a tile as there can be.
+/// One query: a without splits, b over all splits and tile sizes that fit.
 Sweep schedules_of(const ui::FigureSettings& x) {
   Experiment e = base_of(x);
   e.problem.n = 1;
@@ -49,7 +49,7 @@ Sweep schedules_of(const ui::FigureSettings& x) {
           .measure = {"a_minus_b.max_ulp"}};
 }
 
-/// True for each row of the table whose a and b have the same bits for every seed.
+/// For each row of the table, true if a and b have the same bits for every seed.
 std::vector<bool> same_bits(const Sweep& sweep, const std::vector<SweepAnswer>& answers) {
   std::vector<bool> same(sweep.axes[0].values.size() * sweep.axes[1].values.size(), true);
   for (const SweepAnswer& a : answers)
@@ -57,8 +57,8 @@ std::vector<bool> same_bits(const Sweep& sweep, const std::vector<SweepAnswer>& 
   return same;
 }
 
-/// A map of the schedules under the settings' policy, nothing where a split would have no tile; adds to the caption what is
-/// seen in it.
+/// Map of the schedules under the settings' policy, without values where a split would have no tile. Appends its findings to
+/// the caption.
 ui::FigurePanel panel_of_schedules(const ui::FigureSettings& x, const AnswerSweep& answer, std::string& caption) {
   const Sweep sweep = schedules_of(x);
   const std::vector<SweepAnswer> answers = answer(sweep);
@@ -100,7 +100,7 @@ std::vector<double> means_of(const Sweep& sweep, const char* measure, const std:
   return values;
 }
 
-/// One panel of bytes over what `set` sets to each of the values.
+/// One panel of bytes over `values`, each applied by `set`.
 ui::FigurePanel bytes_over(const char* label, Experiment e, const std::vector<std::string>& values,
                            const std::function<void(Experiment&, int)>& set) {
   constexpr std::array<std::pair<const char*, double Traffic::*>, 3> counts{

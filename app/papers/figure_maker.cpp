@@ -96,7 +96,7 @@ FigureMaker::Told FigureMaker::draw(const Asked& asked, const std::string& direc
                                    publish(told);
                                  }});
   FigureStyle style = style_of(asked.choice);
-  if (!style.slide) style.columns = 0;  // such a figure has its own
+  if (!style.slide) style.columns = 0;  // named figures set their own columns
   Json reproduction = made.reproduction;
   reproduction["print"] = style_json(style);
   told.saved = save_bundle(directory, asked.figure.name, in_style(made.figure, style), reproduction, asked.choice, cancelled);

@@ -1,4 +1,4 @@
-/// The papers' figures drawn in the background, one after another.
+/// Draws the papers' figures in the background, one after another.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@
 
 namespace attoscope::app {
 
-/// The named figures as the menu shows them.
+/// Entries of the menu: the named figures.
 std::shared_ptr<const std::vector<ui::FigureEntry>> figure_entries();
 
-/// The style that the menus choose.
+/// The style chosen in the menus.
 FigureStyle style_of(const ui::FigureChoice& choice);
 
-/// A name in `directory` of which no file is there yet: "attoscope-heat-map-3", without an ending.
+/// Path in `directory` with an unused name, without an ending: "attoscope-heat-map-3".
 std::string free_place(const std::string& directory, std::string name);
 
-/// Writes a bundle at the free place of this name: a folder, which it makes, or a .zip. Returns a sentence. Throws
-/// std::runtime_error in another where the picture cannot be drawn, once the rest is written; Stopped where that is cancelled.
+/// Writes a bundle at `free_place(directory, name)`: a new folder, or a .zip. Returns a sentence. If the picture cannot be
+/// drawn, writes the rest and throws std::runtime_error; throws Stopped if cancelled.
 std::string save_bundle(const std::string& directory, const std::string& name, const Figure& figure, const Json& reproduction,
                         const ui::FigureChoice& choice, const Cancelled& cancelled);
 
@@ -34,16 +34,16 @@ class FigureMaker {
  public:
   using Outcome = JobOutcome;
 
-  /// Bundles go into `directory`, finished points into `cache` (empty: none). `done` is called from another thread whenever
+  /// Writes bundles to `directory` and finished points to `cache` (empty: no cache). Calls `done` from another thread whenever
   /// `take` has something to do.
   FigureMaker(const std::string& directory, const std::string& cache, std::function<void()> done);
 
   void ask(const AskedFigure& asked, const ui::FigureChoice& choice);
-  /// Drops the figures that wait and stops the one on its way.
+  /// Drops the queued figures and stops the current one.
   void stop();
-  /// Progress of the figure on its way, as the last `take` found it; none: there is none.
+  /// Progress of the current figure at the last `take`; none if no figure is drawn.
   std::optional<ui::FigureProgress> progress() const;
-  /// Begins the next figure; the outcome of a figure, once.
+  /// Returns the outcome of a finished figure, once, and begins the next one.
   std::optional<Outcome> take();
   bool busy() const { return drawing_ || !waiting_.empty(); }
 
@@ -55,8 +55,8 @@ class FigureMaker {
   };
   struct Told {
     ui::FigureProgress now{};
-    std::size_t computed = 0;  ///< points that were not remembered
-    std::string saved{};       ///< sentence at the end
+    std::size_t computed = 0;  ///< points that were not cached
+    std::string saved{};       ///< sentence on the written file
   };
   using Background = Worker<Asked, Told>;
 
@@ -67,7 +67,7 @@ class FigureMaker {
   std::deque<Asked> waiting_;
   bool drawing_ = false;
   Clock::time_point began_{};
-  Told told_;          ///< of the figure that is being drawn
+  Told told_;          ///< state of the current figure
   Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };
 

@@ -20,7 +20,7 @@ struct PanelPoint {
   double x, y;
 };
 
-/// The place of "last", "3" or "bf16" among the points of a series; none where it has no such point.
+/// Index of point "first", "last", "least", "3" or "bf16" in a series; none if there is no such point.
 std::optional<std::size_t> place_of(std::string_view name, const ui::FigurePanel& panel, const ui::Series& s) {
   if (name == "first") return 0;
   if (name == "last") return s.y.size() - 1;
@@ -83,7 +83,7 @@ std::string number_text(double x, std::string_view form) {
   }
 }
 
-/// "eager, uniform, 16": where a y lies within [least, most] of "7_14".
+/// "eager, uniform, 16": the points whose y is within [least, most], given as "7_14".
 std::string places_within(std::string_view range, const Figure& figure) {
   const std::size_t between = range.find('_');
   const double least = to_number<double>(range.substr(0, between)).value_or(NAN),
@@ -97,7 +97,7 @@ std::string places_within(std::string_view range, const Figure& figure) {
   return text.empty() ? "nowhere" : text;
 }
 
-/// The first `wanted` from `at` on that is in no inner braces; the end where there is none.
+/// Position of the first `wanted` from `at` on outside inner braces; the text's size if there is none.
 std::size_t find_outside(std::string_view text, char wanted, std::size_t at) {
   for (int depth = 0; at < text.size(); ++at) {
     if (depth == 0 && text[at] == wanted) return at;
@@ -114,7 +114,7 @@ bool holds(std::string_view condition, const FigureScope& scope) {
   return condition[at] == '<' ? left < right : left > right;
 }
 
-/// The text for what stands between braces.
+/// Replacement for the text between braces.
 std::string replacement(std::string_view inner, const FigureScope& scope) {
   if (const std::size_t question = find_outside(inner, '?', 0); question < inner.size()) {
     const std::size_t bar = find_outside(inner, '|', question);

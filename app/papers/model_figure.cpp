@@ -1,4 +1,4 @@
-// The figure of a language model: kernels in every layer and head, beside the yardsticks of the same model.
+// The figure of a language model: kernels in every layer and head, and the yardsticks of the same model.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,7 +35,7 @@ constexpr std::array<ShownMeasure, 3> shown_measures{
      {"median |difference of log p|, nats", [](const RunMeasures& m) { return m.dlogp_median_abs; }},
      {"flips of the likeliest token", [](const RunMeasures& m) { return static_cast<double>(m.top1_flips); }}}};
 
-/// a of a shown method on the model's heads, with its main format.
+/// Experiment of shown method i (as a) on the model's heads, with its main format.
 Experiment experiment_of_method(std::size_t i, int n, int d) {
   const std::string name(shown_methods[i]);
   Experiment e = base_of({.policy = i < shown_policies ? name : "hw", .n = n, .d = d});
@@ -52,7 +52,7 @@ std::vector<RunMeasures> measures_of_methods(ModelQuestion q, const Options& opt
   std::vector<RunMeasures> yardsticks;
   for (std::size_t i = 0; i < methods.size(); ++i) {
     if (found[i]) continue;
-    std::size_t other = i + 1;  // the next that is left with the same main format is b
+    std::size_t other = i + 1;  // b: the next method left with the same main format
     while (other < methods.size() && (found[other] || methods[other].format != methods[i].format)) ++other;
     const bool alone = other == methods.size();
     q.a = methods[i].a, q.b = methods[alone ? i : other].a, q.format = methods[i].format, q.yardsticks = yardsticks.empty();

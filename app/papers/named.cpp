@@ -17,7 +17,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The figures that are more than sweeps, by the names of their entries.
+/// Function of a figure that has no panels in its entry; throws if there is none.
 NamedFigure::Made coded_figure(const std::string& name) {
   static const std::map<std::string_view, NamedFigure::Made> coded{
       {"invariance", FromSweeps(papers::invariance)},
@@ -42,7 +42,7 @@ NamedFigure figure_of(const nlohmann::json& entry) {
   return f;
 }
 
-/// The figures of assets/figures.json; none where the assets are missing.
+/// The figures of assets/figures.json; empty if the assets are missing.
 std::vector<NamedFigure> read_figures() {
   constexpr std::uint64_t largest = 1 << 20;
   constexpr int deepest = 10;

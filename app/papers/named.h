@@ -1,4 +1,4 @@
-/// The experiments of the papers, each as one figure made of sweeps, or of a training.
+/// The papers' experiments, each a figure made of sweeps, a training or a language model.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@
 
 namespace attoscope::app {
 
-/// Answers a sweep, all of its points. Throws Stopped when it was asked to stop.
+/// Computes all points of a sweep. Throws Stopped if it was stopped.
 using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;
 
-/// Makes a figure of the sweeps that it asks for.
+/// Makes a figure of the sweeps that it requests.
 using FromSweeps = std::function<Figure(const ui::FigureSettings&, const AnswerSweep&)>;
 
-/// Makes a figure of what was trained in full: of a single plan, or of all that the settings' policy and seeds ask for.
+/// Makes a figure of complete trainings: of a single plan, or of all trainings for the settings' policy and seeds.
 struct FromTraining {
   Figure (*draw)(const TrainRecord&);
   std::vector<FigureTraining> (*trainings)(const ui::FigureSettings&);
   Figure (*draw_all)(const ui::FigureSettings&, std::span<const FigureRecord>);
 };
 
-/// Makes a figure of the language model that app/fetch-model brings, over so many tokens as the settings' n. It calls
-/// `finished` after each of its runs.
+/// Makes a figure of the language model that app/fetch-model downloads, over n tokens of the settings. Calls `finished` after
+/// each run.
 struct FromModel {
   Figure (*draw)(const ui::FigureSettings&, const Options&, const std::function<void()>& finished);
   std::size_t runs;
@@ -42,13 +42,13 @@ struct FromModel {
 struct NamedFigure {
   using Made = std::variant<FromSweeps, FromTraining, FromModel>;
   std::string name, title;
-  std::string what;  ///< one sentence: what is drawn, and which paper's figure asks for it
+  std::string what;  ///< one sentence: describes the figure, and names its paper
   Made made;
 };
-/// All of them, in the order of the file; none where the assets are missing. Throws std::runtime_error in a sentence where the
-/// file cannot be used.
+/// All named figures, in the order of the file; empty if the assets are missing. Throws std::runtime_error in a sentence if the
+/// file is invalid.
 std::span<const NamedFigure> named_figures();
-/// Throws std::invalid_argument that lists the known ones.
+/// The figure of this name. Throws std::invalid_argument with the list of known names.
 const NamedFigure& named_figure(std::string_view name);
 
 }  // namespace attoscope::app

@@ -34,7 +34,7 @@ Json digests_json(const std::vector<WeightDigest>& digests) {
   return list;
 }
 
-/// The runs that have other weights than they had.
+/// Sentence on the runs whose weights differ from `then`; "" if none or if `then` is empty.
 std::string changed_weights(const std::vector<WeightDigest>& then, const std::vector<WeightDigest>& now) {
   std::vector<std::string> changed;
   for (const WeightDigest& d : now)
@@ -44,14 +44,14 @@ std::string changed_weights(const std::vector<WeightDigest>& then, const std::ve
          " are not those that the figure was first made of: its text, the program or the device have changed";
 }
 
-/// The JSON beside a figure.
+/// The JSON written with a figure.
 Json reproduction(const AskedFigure& asked, const Figure& figure) {
   Json json = asked_json(asked);
   json["caption"] = figure.caption;
   return json;
 }
 
-/// "b", or "seed 2, a - exact: b" where a figure has several trainings.
+/// "b", or "seed 2, a - exact: b" if the figure has several trainings.
 std::string run_name(const AskedFigure& asked, const FigureTraining& training, const RunPlan& run) {
   if (asked.plan) return run.name;
   return "seed " + std::to_string(training.plan.recipe.seed) + ", " + training.line + ": " + run.name;
@@ -114,7 +114,7 @@ AskedFigure parse_asked_figure(const std::string& text) {
   all.push_back({"digests", list_of(asked.digests, most_runs)});
   if (json.contains("plan")) {
     TrainPlan& plan = asked.plan.emplace(default_train_plan());
-    plan.with_exact = false;  // an older figure has no such key, and no such run
+    plan.with_exact = false;  // older figures have neither this key nor this run
     plan.recipe.held_out = 0;
     all.push_back({"plan", settings(plan)});
   }

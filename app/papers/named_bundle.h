@@ -1,4 +1,4 @@
-/// A figure of the papers, asked for, computed and written.
+/// A figure of the papers: its request, computation and JSON.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace attoscope::app {
 
-/// A hash of the weights that a run ended with.
+/// Hash of a run's final weights.
 struct WeightDigest {
   std::string run;
   std::uint64_t weights = 0;
@@ -26,48 +26,48 @@ struct WeightDigest {
 struct AskedFigure {
   std::string name;
   ui::FigureSettings settings{};
-  std::optional<TrainPlan> plan{};      ///< of a training; none: as the settings say
-  std::vector<WeightDigest> digests{};  ///< digests of that training when it was drawn first; empty: unknown
+  std::optional<TrainPlan> plan{};      ///< plan of a training; none: from the settings
+  std::vector<WeightDigest> digests{};  ///< digests of the training when first drawn; empty: unknown
 
   friend bool operator==(const AskedFigure&, const AskedFigure&) = default;
 };
 
-/// True if it is made of a training. Throws as `named_figure` does.
+/// True if the figure is made of a training. Throws as `named_figure`.
 bool trains(const AskedFigure& asked);
-/// True if it is made of the fetched language model, which takes n alone of the settings. Throws as `named_figure` does.
+/// True if the figure is made of the fetched language model, which uses only n of the settings. Throws as `named_figure`.
 bool runs_model(const AskedFigure& asked);
 
-/// Throws std::invalid_argument in a sentence where there is no such figure, its policy is none of Flash Attention, or its plan
+/// Throws std::invalid_argument in a sentence if there is no such figure, its policy is not one of Flash Attention, or its plan
 /// cannot be trained.
 void validate(const AskedFigure& asked);
 
-/// `attoscope.figure/1`: what `parse_asked_figure` reads.
+/// `attoscope.figure/1`: the JSON that `parse_asked_figure` reads.
 Json asked_json(const AskedFigure& asked);
-/// Throws std::runtime_error in a sentence about the first thing that cannot be used.
+/// Parses `asked_json`. Throws std::runtime_error in a sentence on the first invalid field.
 AskedFigure parse_asked_figure(const std::string& text);
 
-/// The sweep's answers, all of them: from the cache, or computed. Throws std::runtime_error in a sentence where it was stopped
-/// or a point cannot be computed.
+/// All answers of a sweep, cached or computed. Throws std::runtime_error in a sentence if it was stopped or a point cannot be
+/// computed.
 std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions& options);
 
-/// The number of points, or of steps, that the figure consists of.
+/// Number of points, steps of training or runs of the model of a figure.
 std::size_t point_count(const AskedFigure& asked);
 
 /// Resources for making a figure, and its callbacks.
 struct FigureWork {
-  Cancelled cancelled{};                            ///< none: never
-  PointCache* cache = nullptr;                      ///< of points; none: nothing is kept
-  std::function<void(bool remembered)> finished{};  ///< a point of a sweep, or a step of a training
+  Cancelled cancelled{};                            ///< empty: never
+  PointCache* cache = nullptr;                      ///< cache of points; null: none
+  std::function<void(bool remembered)> finished{};  ///< called after each point of a sweep or step of a training
 };
 SweepOptions sweep_options(const FigureWork& work);
 
-/// A figure, and what reproduces it.
+/// A figure, and the JSON that reproduces it.
 struct MadeFigure {
   Figure figure;
   Json reproduction;
-  std::string changed;  ///< which weights are not what they were when it was drawn first: a sentence; empty: none
+  std::string changed;  ///< sentence on weights that differ from `AskedFigure::digests`; "" if none
 };
-/// Computes what the cache does not know, or trains, and makes the figure.
+/// Computes points that are not cached, or trains, and makes the figure.
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work);
 
 }  // namespace attoscope::app

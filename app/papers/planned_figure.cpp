@@ -36,13 +36,13 @@ constexpr std::array<std::string_view, 29> known_keys{
     "if",    "set",   "vary",  "seeds",  "measure", "over",    "only",   "level",  "x",         "x_log",
     "names", "y",     "y_log", "y_min",  "label",   "ink",     "shape",  "dashed", "over_first"};
 
-/// A text of the plan, or a number or a flag as one; "" where there is none.
+/// Value of a key as text; "" if it is missing.
 std::string text_of(const Plan& plan, const char* key) {
   const auto found = plan.find(key);
   return found == plan.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-/// `inner` with the keys that it lacks as `outer` has them; the settings of both. Loops and titles are its own.
+/// `inner` plus the keys of `outer` that it lacks, except loops and titles; "set" has the settings of both.
 Plan within(const Plan& outer, const Plan& inner) {
   Plan all = outer;
   for (const char* const own : {"title", "for", "if", "panels", "lines", "bars"}) all.erase(own);
@@ -53,8 +53,8 @@ Plan within(const Plan& outer, const Plan& inner) {
   return all;
 }
 
-/// Sets "key=value": an axis of sweeps, a field of the problem or of what comes into the backward pass by its path, a whole
-/// kernel as a, or a file of the assets as the input.
+/// Sets "key=value": an axis of sweeps; a field of the problem or the backward pass by its path; a whole kernel as a; or a file
+/// of the assets as the input.
 void set(Experiment& e, const std::string& setting) {
   const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
   const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
@@ -70,7 +70,7 @@ void set(Experiment& e, const std::string& setting) {
   }
 }
 
-/// RMS error of a against golden for the inputs before they were rounded or stored.
+/// RMS error of a against golden of the inputs before they are rounded or stored.
 double error_from_given(const Experiment& e) {
   const Result rounded = compute(e);
   Experiment given = e;
@@ -126,7 +126,7 @@ class PlanDrawing {
     Experiment experiment;
   };
 
-  /// The values that a loop binds, one scope each, but for those that its condition leaves out.
+  /// One scope for each row of a loop that satisfies its condition.
   std::vector<FigureScope> each(const Plan& plan, const FigureScope& scope) const {
     std::vector<FigureScope> all;
     for (const Plan& row : rows_of(plan.value("for", Plan::array({Plan::object()})))) {
@@ -137,7 +137,7 @@ class PlanDrawing {
     return all;
   }
 
-  /// The rows of a loop, or those of the list that it names.
+  /// Rows of a loop, or of the list that the loop names.
   Plan rows_of(const Plan& loop) const {
     if (!loop.is_string()) return loop;
     Plan rows = Plan::array();
@@ -206,7 +206,7 @@ class PlanDrawing {
     }
   }
 
-  /// Adds the series with the looks of its line.
+  /// Adds the series with label, ink and shape of its line.
   static void add(ui::FigurePanel& panel, const Plan& line, const FigureScope& scope, const std::string& value, ui::Series s) {
     const auto look = [&](const char* key) { return filled(text_of(line, key), scope); };
     const std::string dashed = look("dashed"), ink = look("ink"), shape = look("shape");
@@ -252,7 +252,7 @@ class PlanDrawing {
   Spread spread_of(const Plan& line, const Experiment& e, int seeds) {
     const std::string measure = text_of(line, "measure"), over = text_of(line, "over");
     if (measure == "rms_from_given") {
-      const bool counted = !(figure_.panels[0].series[0].y[0] > 0);  // its points are only counted
+      const bool counted = !(figure_.panels[0].series[0].y[0] > 0);  // this pass only counts points
       return counted ? Spread{} : spread_from_given(e, seeds);
     }
     const Sweep one{.base = e, .axes = {{"d", {std::to_string(e.problem.d)}}}, .seeds = seeds};

@@ -22,7 +22,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The settings that an experiment is computed from, in words; "" of those that do not matter.
+/// The settings of an experiment in words; "" for those that do not matter.
 std::vector<std::string> words_of(const Experiment& e) {
   const Problem& p = e.problem;
   return {"input " + input_spec(p.input),
@@ -34,7 +34,7 @@ std::vector<std::string> words_of(const Experiment& e) {
           name(e.format)};
 }
 
-/// "tile 64 x 64", of methods that have tiles.
+/// "tile 64 x 64"; "" for methods without tiles.
 std::string tile_words(const Method& m) {
   const bool has_tiles = is_emulated(m.algorithm) && m.algorithm != Algorithm::three_pass;
   return has_tiles ? fmt::format("tile {} x {}", m.block_q, m.block_k) : "";
@@ -129,7 +129,7 @@ Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const Sweep
                           spreads && !f.panels[0].heat ? std::string(", bars: ") + bars : "",
                           experiment_words(varied_experiments(sweep)));
   if (const Input& input = sweep.base.problem.input; sweep.over.kind != ui::SweepOver::seed) {
-    const std::string one = input_spec(input);  // names a head, where all are meant
+    const std::string one = input_spec(input);  // names one head; the sweep uses several
     if (const std::size_t at = f.caption.find(one); at != std::string::npos) f.caption.replace(at, one.size(), input.file);
   }
   return in_style(std::move(f), style.print);

@@ -24,25 +24,25 @@ struct SweepStyle {
   bool heat_map = false;  ///< of two parameters: one across, one down, the measure's mean as colour
   FigureStyle print{};
 };
-/// Logarithmic axes where numbers grow by factors, as `sweep --figure` draws them.
+/// Axes of `sweep --figure`: logarithmic if numbers grow by factors.
 ui::SweepAxes usual_axes(const ui::SweepTable& table, ui::SeedSpread spread);
 
-/// The JSON that draws the figure again: the sweep's JSON, and in it its style.
+/// The JSON that reproduces the figure: the sweep's JSON with the style.
 Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption);
-/// The style in such a text; `remarks` as in `parse_sweep`. Throws std::runtime_error where `text` is no JSON.
+/// Parses the style in `sweep_reproduction`; `remarks` as in `parse_sweep`. Throws std::runtime_error if `text` is no JSON.
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks);
 
-/// The rows of this second value (all, of one parameter) as a series over the first axis: its numbers, or the places of its
-/// names. The bars reach a standard deviation over seeds, ending at the least seed where they would leave a log axis, or the
-/// least and largest seed.
+/// The rows with this second value (all rows of a one-parameter sweep) as a series over the first axis: its numbers, or indices
+/// of its names. Bars span one standard deviation (down to the least seed if they would leave a log axis), or the least and
+/// largest seed.
 ui::Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
                        ui::SeedSpread spread = ui::SeedSpread::std);
 
-/// The words that these experiments share: the end of a caption.
+/// Settings that these experiments share, in words for the end of a caption.
 std::string experiment_words(std::span<const Experiment> experiments);
 
-/// Lines over the first axis, one for each value of the second, or a and b; names stand apart as marks. The same for the window
-/// and the command line.
+/// Figure of a sweep, for the window and the command line: lines over the first axis, one for each value of the second axis, or
+/// a and b; named values as separate marks.
 Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const SweepStyle& style);
 
 }  // namespace attoscope::app

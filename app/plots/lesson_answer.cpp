@@ -15,11 +15,11 @@
 namespace attoscope::app {
 namespace {
 
-/// Limits of a page's questions, which are computed while somebody reads: operations and points.
+/// Limits of a page's questions, which are computed while the user reads: operations and points.
 constexpr double largest_work = 4e11;
 constexpr std::size_t largest_sweep = 4096;
 
-/// The experiment with tensors read and its shape adapted. Throws with one sentence.
+/// Reads the experiment's tensors, adapts its shape and validates it. Throws with one sentence.
 Experiment ready(Experiment e) {
   load_tensors(e.problem.input);
   if (const auto& tensors = e.problem.input.tensors) e.problem = fitted(e.problem, tensors->shape());
@@ -61,7 +61,7 @@ ui::SweepCell own_cell(Experiment e, const ui::LessonQuestion& q, const Options&
   return cell_of(found);
 }
 
-/// The losses of both models of the plan `spike`.
+/// Answers with the losses of both models of the plan `spike`.
 void answer_losses(ui::LessonAnswer& a, const Options& options) {
   ui::SweepValues steps{.key = "step", .title = "training step", .names = {}, .numbers = {}};
   for (const auto& [of_a, of_b] : spike_losses(a.question.experiment.problem.seed, options.cancelled)) {
@@ -72,7 +72,7 @@ void answer_losses(ui::LessonAnswer& a, const Options& options) {
   a.table.axes = {std::move(steps), {.key = "run", .title = "model", .names = {"a", "b"}, .numbers = {}}};
 }
 
-/// An own number, along no parameter or one.
+/// Answers with an own number, plain or over one parameter.
 void answer_own(ui::LessonAnswer& a, const Options& options) {
   const ui::LessonQuestion& q = a.question;
   a.table.measure = a.table.quantity = own_numbers(q.measure)->title(q.measure);
@@ -93,7 +93,7 @@ void answer_own(ui::LessonAnswer& a, const Options& options) {
   }
 }
 
-/// The largest error over all orders of a row's keys, and its order.
+/// Answers with the largest error over all orders of a row's keys, and its order.
 void answer_order(ui::LessonAnswer& a, const Options& options) {
   const OrderedRow worst = worst_order(a.question.experiment, options.cancelled);
   a.table.measure = "the largest error of all orders";
@@ -101,7 +101,7 @@ void answer_order(ui::LessonAnswer& a, const Options& options) {
   a.table.cells = {cell_of({worst.error})};
 }
 
-/// One number over its seeds, or the whole answer.
+/// Answers with one number, or the whole result if no measure is named.
 void answer_plain(ui::LessonAnswer& a, const Options& options) {
   Experiment e = ready(a.question.experiment);
   auto result = std::make_shared<Result>(compute(e, options));

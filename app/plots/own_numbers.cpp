@@ -1,4 +1,4 @@
-// Numbers of a small training, of tensor cores' sums, and of a small random model's next tokens.
+// Own numbers: of a small training, of tensor cores' sums, and of a small random model's next tokens.
 #include "app/plots/own_numbers.h"
 
 #include <algorithm>
@@ -80,14 +80,14 @@ TrainPlan small_plan(const Experiment& e) {
   return plan;
 }
 
-/// The same with attention that rounds only its inputs.
+/// Replaces the attention by one that rounds only its inputs.
 TrainMethod with_exact_attention(TrainMethod m) {
   m.method.precision = policy("exact").precision;
   m.gradient = exact_gradient(m.method);
   return m;
 }
 
-/// The plan whose first pair, direct effect, or other initialisation is asked for.
+/// Plan of a measure: its first pair, its direct effect, or its other initialisation is measured.
 TrainPlan plan_of(const Asked& asked, const Experiment& e) {
   TrainPlan plan = small_plan(e);
   if (asked.pair == nullptr) {
@@ -202,7 +202,7 @@ double sum_number(std::string_view measure, const Experiment& experiment, const 
 constexpr std::string_view model_prefix = "model.";
 constexpr int most_tokens = 1024;
 
-/// A run whose logits are measured, and against which.
+/// A run of the model whose logits are measured.
 struct MeasuredRun {
   std::string_view name, title;
   RunMeasures ModelAnswer::* run;
@@ -221,7 +221,7 @@ constexpr std::array<LogitMeasure, 4> logit_measures{
      {"dlogp_max_abs", "max |d log p|, nats", &RunMeasures::dlogp_max_abs},
      {"kl_mean", "mean KL, nats", &RunMeasures::kl_mean}}};
 
-/// "a.kl_mean"; or "hidden.2" and "share.2", of a layer.
+/// Parsed "a.kl_mean"; or "hidden.2" and "share.2" for a layer.
 struct ModelNumber {
   const MeasuredRun* run = nullptr;
   const LogitMeasure* measure = nullptr;

@@ -1,4 +1,4 @@
-/// The JSON of a plot of the window, read back; no window is needed for that.
+/// Reads the JSON of a plot of the window; needs no window.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace attoscope::app {
 
-/// A plot of a session, and the digests of the answer that it showed; none: a session that was never drawn.
+/// A plot of a session, and the digests of its answer; none if it was never drawn.
 struct PlotBundle {
   ui::Plot plot = ui::Plot::heat_map;
   ui::Session session;
   std::optional<Digests> digests;
-  int steps = 0;         ///< of a training: how many were taken; 0: all
-  std::string forked{};  ///< and where it went on under another plan, which cannot be made again: one sentence; empty: nowhere
+  int steps = 0;         ///< steps taken by a training; 0: all
+  std::string forked{};  ///< sentence on forks of the training, which cannot be reproduced; "" if none
 };
 
-/// Names unusable parts in `remarks`. Throws std::runtime_error in a sentence where it is no plot at all.
+/// Parses a plot; lists invalid parts in `remarks`. Throws std::runtime_error in a sentence if the text is no plot.
 PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks);
 
 }  // namespace attoscope::app

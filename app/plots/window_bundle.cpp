@@ -18,7 +18,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The session without what a figure does not depend on: other experiments, lessons.
+/// The parts of the session that the figure depends on, without pins and lessons.
 ui::Session bare(ui::Plot plot, const ui::Session& session) {
   ui::Session kept;
   if (plot == ui::Plot::lesson) kept.lesson.views = session.lesson.views;
@@ -54,7 +54,7 @@ void keep_session(const FigureArguments& x) {
     refuse("--out", x.out, "another name than the session's, whose .json the figure would overwrite");
 }
 
-/// A bundle, or a session with the plot that is typed.
+/// Reads a bundle, or a session for the plot of --plot; applies the typed style.
 PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks) {
   PlotBundle asked;
   if (x.plot.empty()) {
@@ -78,7 +78,7 @@ void refuse_settings_of_named(const FigureArguments& x) {
     if (!value.empty()) refuse(option, value, "it with a named figure: a plot is drawn as its session says");
 }
 
-/// A sentence on the matrices that differ; "" where none does.
+/// A sentence on the matrices that differ; "" if none.
 std::string changed_digests(const Digests& then, const Digests& now) {
   std::vector<std::string_view> changed;
   if (then.golden != now.golden) changed.push_back("golden");
@@ -109,7 +109,7 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   refuse_settings_of_named(x);
   std::vector<std::string> remarks;
   PlotBundle asked = asked_for(x, remarks);
-  check_bundle_place("--out", x.out);  // before anything is computed
+  check_bundle_place("--out", x.out);  // before computing
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
   const std::vector<std::string> tensors =

@@ -38,21 +38,21 @@
 namespace attoscope::app {
 namespace {
 
-/// The heads' names of an input's file; none where it cannot be read again.
+/// Description of an input's file, for names of heads; empty if it cannot be read.
 ui::TensorFileInfo file_of(const Input& input) try {
   return input.kind == InputKind::tensors ? describe_tensors(input.file) : ui::TensorFileInfo{};
 } catch (const std::exception&) {
   return {};
 }
 
-/// The window of scores that a figure shows: it depends on nothing that was shown before.
+/// The window of scores that a figure shows, independent of earlier views.
 ScoreQuestion figure_scores(const ui::Session& session) {
   const Problem& p = session.experiment.problem;
   return ui::score_question(session.experiment, ui::seen(session.view.score_look.zoom, p.n, key_count(p)), traced_row(p),
                             nullptr);
 }
 
-/// True if it shows the errors of a loaded output over their tolerances.
+/// True if the plot shows the errors of a loaded output over their tolerances.
 bool needs_shares(ui::Plot plot, const ui::Session& s) {
   const bool shown = s.view.field == Field::tolerance || (heat_panel_count(s) > 1 && s.view.second_field == Field::tolerance);
   return plot == ui::Plot::heat_map && shown && has_loaded(s.experiment);
@@ -60,7 +60,7 @@ bool needs_shares(ui::Plot plot, const ui::Session& s) {
 /// The methods' names in legends.
 std::array<std::string, 2> print_names(const Experiment& e) { return ui::legend_names(std::span(&e, 1)); }
 
-/// The label with the window's short names of the methods, each a word of it, in full: "flash2 hw" for "flash2".
+/// Replaces the window's short method names in the label by full ones: "flash2" by "flash2 hw".
 std::string in_full_names(const std::string& label, const Experiment& e) {
   const ui::MethodNames names = ui::method_names(e);
   const std::array<std::string, 2> full = print_names(e);
@@ -80,7 +80,7 @@ std::string in_full_names(const std::string& label, const Experiment& e) {
   return result;
 }
 
-/// Such names in every legend, and at every axis of values.
+/// Uses full names in every legend and value axis.
 void use_full_names(std::vector<ui::FigurePanel>& panels, const Experiment& e) {
   for (ui::FigurePanel& p : panels) {
     for (ui::Series& s : p.series) s.label = in_full_names(s.label, e);
@@ -89,38 +89,38 @@ void use_full_names(std::vector<ui::FigurePanel>& panels, const Experiment& e) {
   }
 }
 
-/// True if the plot follows another method than a tile by tile, beside a loaded output.
+/// True if the plot follows a method other than a tile by tile, next to a loaded output.
 bool needs_followed(ui::Plot plot, const Experiment& e) { return is_over_tiles(plot) && ui::follows_another(e); }
-/// The loaded output's answer with what a slip gives in its place: the one of that text, or the named one; null: there is none.
+/// The answer with a slip's output instead of the loaded one (see `slip_called`); null if there is no such slip.
 std::shared_ptr<const Result> slip_output_of(const Result& result, const std::string& text, const Options& options) {
   const CallJudgement call = judge_experiment(result.experiment, options);
   const Slip* const slip = slip_called(call, text);
   return slip != nullptr ? with_slip_output(result, *slip, options) : nullptr;
 }
 
-/// The computed experiment: the end of every caption.
+/// Describes the computed experiment: end of every caption.
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
   const std::string seed = e.problem.input.kind == InputKind::tensors ? "" : fmt::format("seed {}, ", e.problem.seed);
   return fmt::format("{}{}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, ui::rows_text(r), experiment_words(std::span(&e, 1)));
 }
 
-/// "dQ of flash2 hw is that of dq.npy; " for each gradient of a kernel in the place of a's.
+/// "dQ of flash2 hw was read from dq.npy; " for each gradient of a kernel that replaces a's.
 std::string kernels_words(const ui::Session& session, const Result& r) {
   const ui::KernelGradients& files = session.kernel_gradients;
   std::string words;
   if (!r.backward) return words;
   for (const auto& [tensor, file] : {std::pair{"dQ", &files.dq}, {"dK", &files.dk}, {"dV", &files.dv}})
-    if (!file->empty()) words += fmt::format("{} of {} is that of {}; ", tensor, print_names(r.experiment)[0], *file);
+    if (!file->empty()) words += fmt::format("{} of {} was read from {}; ", tensor, print_names(r.experiment)[0], *file);
   return words;
 }
 
-/// " in b" where the plot follows b.
+/// " in b" if the plot follows b.
 std::string in_other(ui::Plot plot, const Experiment& e) {
   return needs_followed(plot, e) ? " in " + std::string(ui::followed_name(e)) : "";
 }
 
-/// A plot's title, in a few words, and its panels.
+/// A plot's short title, and its panels.
 struct Drawn {
   std::string title;
   std::vector<ui::FigurePanel> panels;
@@ -128,7 +128,7 @@ struct Drawn {
 
 Drawn drawn_heat(const ui::Session& session, const PlotData& data, const PanelPrint& print) {
   ui::View view = session.view;
-  if (view.picture == ui::PictureKind::heads) view.picture = ui::PictureKind::output;  // of the head that is open
+  if (view.picture == ui::PictureKind::heads) view.picture = ui::PictureKind::output;  // of the open head
   const ui::ShownTensor shown = shown_in(session, data);
   const bool fields = view.picture == ui::PictureKind::output || shown.window, two = heat_panel_count(session) > 1;
   const bool of_slip = two && view.second_slip && data.slip_output;
@@ -149,7 +149,7 @@ bool is_of_gradients(ui::Plot plot, const ui::Session& s) {
   return follows_gradients(s) && (plot == ui::Plot::strip || gradient_plot_of(plot).has_value());
 }
 
-/// One plot of the strip's backward pass, or all.
+/// Draws one plot of the strip's backward pass, or all.
 Drawn drawn_gradients(ui::Plot plot, const ui::View& view, const GradientTrace& trace) {
   const bool of_key = view.follows_key;
   if (const std::string why = ui::why_no_gradients(trace, of_key); !why.empty()) throw std::invalid_argument(why);
@@ -166,7 +166,7 @@ Drawn drawn_gradients(ui::Plot plot, const ui::View& view, const GradientTrace& 
           std::move(panels)};
 }
 
-/// One plot of the recurrence, or all that are shown: of a, or, in the colour of what is followed, of that where a is loaded.
+/// Draws one plot of the recurrence, or all shown plots: of a; if a is loaded, of the followed method in its own colour.
 Drawn drawn_strip(ui::Plot plot, const ui::View& view, const PlotData& data) {
   constexpr std::array<std::pair<ui::Plot, ui::StripPlot>, 5> plots{{{ui::Plot::running_max, ui::StripPlot::running_max},
                                                                      {ui::Plot::rescales, ui::StripPlot::rescales},
@@ -211,7 +211,7 @@ std::vector<ui::FigurePanel> scatter_panels(const ui::ShownTensor& shown) {
   return {state.panel};
 }
 
-/// The rows of a loaded output under their tolerances.
+/// Draws the errors of a loaded output's rows over their tolerances.
 Drawn drawn_kernel_rows(const PlotData& data) {
   if (!data.verdict) throw std::invalid_argument("No output of a kernel is loaded, so there are no rows to judge.");
   if (const std::string& why = data.verdict->call.incomparable(); !why.empty()) throw std::invalid_argument(why);
@@ -262,14 +262,14 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
 /// Panels are lower where several are stacked.
 constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
 
-/// A figure of the plot's name, as wide as the session wants it.
+/// An empty figure with the plot's name and the session's width.
 Figure figure_of(ui::Plot plot, const ui::Session& session) {
   Figure f;
   f.name = ui::plot_names[plot];
   return in_style(std::move(f), style_of(session.view.figure));
 }
 
-/// The sweep of the session's plan as far as `table` knows it.
+/// Figure of the session's sweep, as far as `table` has it.
 Figure sweep_plot(const ui::Session& session, const std::shared_ptr<const ui::SweepTable>& table) {
   const PlannedSweep plan = planned(session.sweep, session.experiment);
   if (!plan.sweep)
@@ -281,7 +281,7 @@ Figure sweep_plot(const ui::Session& session, const std::shared_ptr<const ui::Sw
   return sweep_figure(*plan.sweep, *table, {{p.spread, p.log_x, p.log_y}, p.heat_map, style_of(session.view.figure)});
 }
 
-/// The title of a plot that only lessons have.
+/// Title of a plot that only lessons have.
 std::string lesson_title(const std::string& kind, const Experiment& e) {
   if (kind == "staircase") return "x rounded to " + name(e.format) + ", and the error";
   if (kind == "exp") return "exp of a score, and the largest and the smallest numbers of formats";
@@ -310,7 +310,7 @@ Figure lesson_plot(const ui::Session& session, const ui::LessonAnswerPtr& answer
   return f;
 }
 
-/// The methods of a training in the place of the words a and b.
+/// Replaces the words a and b by the methods of a training.
 void use_names_of(const TrainPlan& plan, ui::FigurePanel& p) {
   Experiment e;
   e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
@@ -323,7 +323,7 @@ void use_names_of(const TrainPlan& plan, ui::FigurePanel& p) {
   if (p.heat) p.heat->label = with_names(p.heat->label, words);
 }
 
-/// The curves over the training's steps as the session's look has them.
+/// Draws curves over the training's steps with the session's look.
 Figure train_plot(ui::Plot plot, const ui::Session& session, const ui::TrainView& train) {
   const std::shared_ptr<const TrainRecord>& record = train.record;
   if (!record || record->step == 0) throw std::invalid_argument("Nothing was trained yet, so there is nothing to draw.");
@@ -365,7 +365,7 @@ void answer_training(PlotData& known, const ui::Session& session, const TrainOpt
   known.train.seeds = trained_further(session.train, session.train_look.seeds, options);
 }
 
-/// The answers that a heat map of the session needs besides the result.
+/// Computes the answers that a heat map of the session needs besides the result.
 void answer_map(PlotData& known, const ui::Session& session, const Options& options) {
   const Experiment& e = session.experiment;
   const ui::View& view = session.view;

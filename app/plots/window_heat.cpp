@@ -1,4 +1,4 @@
-// Heat maps of the window as panels: pooled by largest |value| to the pixels of print, coloured by the window's light theme.
+// Heat maps of the window as panels: pooled to printed pixels by the largest |value|, in the colours of the light theme.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace {
 
 static_assert(ui::FigureHeat::nothing == ui::PixelImage::nothing && ui::FigureHeat::masked == ui::PixelImage::masked);
 
-/// Pixels of print in an inch, and the share of a panel that the picture itself has.
+/// Printed pixels per inch, and the picture's share of a panel.
 constexpr double dots_per_inch = 300, mm_per_inch = 25.4, width_share = 0.68, height_share = 0.76;
 
-/// 0xRRGGBB of ImGui's packing.
+/// Converts ImGui's packed colour to 0xRRGGBB.
 std::uint32_t to_rgb(ui::Colour c) { return (c & 255U) << 16 | (c & 0xff00U) | (c >> 16 & 255U); }
 
 ui::FigureColours print_colours(bool diverging) {
@@ -37,21 +37,21 @@ ui::FigureColours print_colours(bool diverging) {
   return c;
 }
 
-/// [low, high] moved outwards to whole cells that begin at `first` and are 1 / per long.
+/// Widens [low, high] to whole cells, which begin at `first` and have length 1 / per.
 void align(double& low, double& high, double first, double per, double end) {
   low = std::max(0.0, first + std::floor((low - first) * per + 1e-9) / per);
   high = std::min(end, first + std::ceil((high - first) * per - 1e-9) / per);
 }
 
-/// The number of pixels that show `length` cells: one each, or as many as print has.
+/// Number of pixels for `length` cells: one each, at most the printed pixels.
 int pixels(double length, double mm, double share) {
   const double most = std::floor(mm * share / mm_per_inch * dots_per_inch);
   return static_cast<int>(std::clamp(std::round(length), 1.0, most));
 }
 
-/// The picture pooled to the size of print; `rect` in units of its axes.
+/// Pools the picture to the printed size; `rect` in units of its axes.
 ui::FigureHeat heat_of(ui::CellPicture& picture, CellRect rect, const PanelPrint& print, const ui::Colouring& how) {
-  picture.on_device = nullptr;  // pixels are wanted here
+  picture.on_device = nullptr;  // compute the pixels on the host
   align(rect.row0, rect.row1, picture.first_row, picture.per_row, picture.n);
   align(rect.col0, rect.col1, picture.first_col, 1, picture.across);
   ui::FigureHeat h;
@@ -76,7 +76,7 @@ ui::FigurePanel panel_of(ui::FigureHeat heat, const std::string& x, const std::s
   return panel;
 }
 
-/// The picture pooled, without the keys that no row sees where it is a window.
+/// Pools the picture; in a window of pairs hides keys that no row sees.
 ui::FigureHeat heat_of_tensor(ui::HeatState& heat, const CellRect& rect, const PanelPrint& print, const ui::Colouring& how) {
   ui::FigureHeat h = heat_of(heat, rect, print, how);
   if (!heat.window) return h;
@@ -88,7 +88,7 @@ ui::FigureHeat heat_of_tensor(ui::HeatState& heat, const CellRect& rect, const P
 std::vector<ui::FigurePanel> field_panels(const ui::Session& session, const PlotData& data, const PanelPrint& print) {
   ui::UiState state;
   ui::View view = session.view;
-  if (view.picture == ui::PictureKind::heads) view.picture = ui::PictureKind::output;  // of the head that is open
+  if (view.picture == ui::PictureKind::heads) view.picture = ui::PictureKind::output;  // of the open head
   const ui::ShownTensor shown = shown_in(session, data);
   refresh_values(state.heat, shown, view.field);
   if (state.heat.values.empty()) throw std::invalid_argument("The answer has no elements to draw.");
@@ -114,7 +114,7 @@ std::vector<ui::FigurePanel> field_panels(const ui::Session& session, const Plot
   std::vector<ui::FigurePanel> panels{panel(state.heat, range)};
   if (!two) return panels;
   panels.push_back(panel(state.second, second_colour_range(state, view)));
-  if (view.figure.two_columns || view.figure.slide) panels[1].y.label.clear();  // it is drawn beside the first one's colour bar
+  if (view.figure.two_columns || view.figure.slide) panels[1].y.label.clear();  // next to the first colour bar
   return panels;
 }
 
@@ -173,7 +173,7 @@ std::vector<ui::FigurePanel> heat_panels(const ui::Session& session, const PlotD
   const ui::View& view = session.view;
   if (view.picture == ui::PictureKind::rescales) return rescale_panels(view, data, print);
   const bool scores = view.picture == ui::PictureKind::scores && !shows_pairs(view, session.experiment);
-  return scores ? score_panels(view, data, print) : field_panels(session, data, print);  // of heads: the one that is open
+  return scores ? score_panels(view, data, print) : field_panels(session, data, print);  // for heads: the open head
 }
 
 }  // namespace attoscope::app

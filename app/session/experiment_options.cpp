@@ -52,7 +52,7 @@ void set_order(GradMethod& g, const std::string& label, const std::string& text)
   if (colon != std::string::npos) set(order == "shuffled" ? "order_seed" : "buffers", text.substr(colon + 1));
 }
 
-/// Sets a field of the backward pass of a method: "grad.dS", and "grad.order=shuffled:7", which sets two.
+/// Sets a field of a method's backward pass, such as "grad.dS"; "grad.order=shuffled:7" sets two fields.
 void set_of_gradient(GradMethod& g, const std::string& label, const std::string& key, const std::string& value) {
   key == "order" ? set_order(g, label, value) : set_field(label, settings(g), key, value);
 }
@@ -72,7 +72,7 @@ void set_of_method(Method& method, const std::string& label, const std::string& 
   set("sum_lanes", value.substr(colon + 1));
 }
 
-/// Options that are more than the value of a field.
+/// Options that do more than set one field.
 constexpr std::array<std::string_view, 11> special{"format", "algorithm", "policy", "block_q", "block_k",   "baseline",
                                                    "input",  "scale",     "mask",   "rows",    "traced_row"};
 /// Options of the backward pass; each turns it on.
@@ -107,7 +107,7 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   }
 }
 
-/// The first typed option about parts of the input's files; "": there is none.
+/// The first typed option on scales or packed parts of the input; "" if none.
 std::string first_part(const ExperimentOptions& x) {
   for (std::size_t i = 0; i < packed_part_names.size(); ++i)
     if (const auto part = static_cast<PackedPart>(i); !x.packed[part].empty()) return option_of(part);
@@ -145,7 +145,7 @@ void check_scales_have_input(const ExperimentOptions& x) {
     throw std::invalid_argument(option + " was not expected without --input");
 }
 
-/// The output, in the input's layout if it is in the same file.
+/// Specification of the output, with the input's layout if it is in the same file.
 std::string kernel_spec(const std::string& typed, const Input& input) {
   const bool same = input.kind == InputKind::tensors && typed == TensorSpec(input.file).files();
   return same ? input.file : typed;
@@ -186,7 +186,7 @@ bool has_backward(const ExperimentOptions& x) {
          std::ranges::any_of(x.set, is_set);
 }
 
-/// Turns the backward pass on if an option is of it, and sets what is no file.
+/// Turns the backward pass on if one of its options is given, and sets the options that name no file.
 void set_backward(Experiment& e, const ExperimentOptions& x) {
   if (!has_backward(x)) return;
   e = with_backward(std::move(e));
@@ -207,7 +207,7 @@ void set_gradient_files(Experiment& e, const ExperimentOptions& x) {
   if (const auto* t = x.find("dlse")) b.d_lse_file = of_option("--dlse", [&] { return read_gradient(*t, e.problem, true); });
 }
 
-/// Loads an output in the place of a method; n and d_v are its own, unless the options or a file of tensors set them.
+/// Loads an output as method a or b; n and d_v are the output's, unless the options or a file of tensors set them.
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
   if (!x.kernel) return;
   if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
@@ -288,7 +288,7 @@ ExperimentOptions without_head_numbers(ExperimentOptions x) {
   return x;
 }
 
-/// The experiment that the options change.
+/// The initial experiment: of --preset, of --session, or the default.
 static Experiment first_experiment(const ExperimentOptions& x) {
   if (x.session && x.preset) refuse("--preset", *x.preset, "either it or --session");
   if (x.preset) return of_option("--preset", [&] { return probe(*x.preset); }).experiment;

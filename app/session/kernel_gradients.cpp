@@ -13,7 +13,7 @@
 namespace attoscope::app {
 namespace {
 
-/// One of the three gradients, wherever it has a place.
+/// One of the three gradients: its members in all structs.
 struct GradientPlace {
   AnswerTensor tensor;
   std::string ui::KernelGradients::* file;
@@ -26,7 +26,7 @@ constexpr std::array<GradientPlace, 3> places{{
     {AnswerTensor::dV, &ui::KernelGradients::dv, &Gradients::dv, &GradientDeviations::dv},
 }};
 
-/// The rows of a file's gradient that were computed.
+/// The rows `rows` of a file's gradient.
 Matrix rows_of(const KernelOutput& file, const std::vector<int>& rows) {
   Matrix m{static_cast<int>(rows.size()), file.d, {}};
   for (const int row : rows) {

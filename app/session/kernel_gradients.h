@@ -1,4 +1,4 @@
-/// dQ, dK and dV of files in the place of a's.
+/// Replaces dQ, dK and dV of a by those of files.
 #pragma once
 
 #include <array>
@@ -10,16 +10,15 @@
 
 namespace attoscope::app {
 
-/// The gradients that were read, dQ, dK and dV, empty where none was named, without values where they are sums over the heads
-/// of a group, and the answer with those of one head.
+/// dQ, dK and dV as read: empty if no file was named, without values if a gradient is a sum over the heads of a group. `answer`
+/// has those of one head instead of a's.
 struct ReadGradients {
   std::array<KernelOutput, 3> files;
   std::shared_ptr<const Result> answer;
 };
 
-/// Reads the files of gradients for an answer. It stays as it is without files or without a backward pass. Throws
-/// std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected, or where `watch` asks to
-/// stop.
+/// Reads the files of gradients for an answer. Returns the answer unchanged if there are no files or no backward pass. Throws
+/// std::runtime_error with the file, the tensor, its shape and the expected one; also if `watch` requests a stop.
 ReadGradients read_kernel_gradients(const std::shared_ptr<const Result>& answer, const ui::KernelGradients& files,
                                     const ReadWatch& watch = {});
 

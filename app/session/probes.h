@@ -10,7 +10,7 @@
 
 namespace attoscope::app {
 
-/// A check, which tests/app/probes_test.cpp makes: a number of the result and its range.
+/// A number of the result and its range; tests/app/probes_test.cpp checks it.
 struct Check {
   std::string what;
   double at_least = -std::numeric_limits<double>::infinity(), at_most = std::numeric_limits<double>::infinity();
@@ -20,7 +20,7 @@ struct Check {
 struct Probe {
   std::string name;      ///< file name without .json
   std::string title;     ///< a few words
-  std::string sentence;  ///< the thing to look for, and its effect
+  std::string sentence;  ///< describes the effect to look for
   Experiment experiment;
   std::vector<Check> checks;  ///< checks of the sentence, at least one
 };
@@ -28,7 +28,7 @@ struct Probe {
 /// The shipped probes, sorted by name; none without assets. Throws as `read_probe`.
 std::vector<Probe> probes();
 
-/// The shipped probe called `name`. Throws std::invalid_argument with it and the known names.
+/// The shipped probe called `name`. Throws std::invalid_argument with `name` and the known names.
 Probe probe(std::string_view name);
 
 /// Reads a probe from an `attoscope.preset/1` file. A file of tensors is expected beside it, but not read. Throws

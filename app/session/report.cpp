@@ -42,7 +42,7 @@ std::string accumulators_text(const Accumulators& a) {
                       : fmt::format(", sums of q.k {}, of P.V {}", name(a.qk), name(a.pv));
 }
 
-/// ", tau 8, reverse_keys true": unusual options, and those that define the algorithm.
+/// ", tau 8, reverse_keys true": options that differ from the default, and tau and splits.
 std::string options_text(const Method& m) {
   std::string text;
   const Json mine = method_json(m), usual = method_json(Method{});
@@ -157,7 +157,7 @@ std::vector<GradientRow> gradient_rows(const BackwardResult& r) {
   return rows;
 }
 
-/// The lines, each behind two blanks.
+/// The lines, indented by two blanks.
 std::string indented(const std::string& lines) {
   std::string text;
   std::istringstream stream(lines);
@@ -324,7 +324,7 @@ std::string attribution_report(const Attribution& a) {
   for (const StepShare& s : a.steps) line(name(s.source), s.without, s.relief, s.alone);
   text += fmt::format("  all steps {}, none {} (the input's rounding is no error: golden sees the same)\n",
                       number(a.total.mean_abs), number(a.floor.mean_abs));
-  return text + fmt::format("  rms {}; {} if the steps knew nothing of each other; interaction {}\n", number(a.total.rms),
+  return text + fmt::format("  rms {}; {} if the steps' errors were independent; interaction {}\n", number(a.total.rms),
                             number(a.combined_rms), number(a.interaction));
 }
 

@@ -40,7 +40,7 @@ Json deviation_json(const Deviation& x, const std::vector<int>& rows) {
   return json;
 }
 
-/// Deviation of a method, with its parts if it stores Q, K or V with scales.
+/// Deviation of a method, with storage and arithmetic parts if it stores Q, K or V with scales.
 Json method_deviation_json(const Deviation& error, const std::optional<ErrorParts>& parts, const std::vector<int>& rows) {
   Json json = deviation_json(error, rows);
   if (!parts) return json;
@@ -53,7 +53,7 @@ Json ratio_json(const Deviation& a, const Deviation& b) {
   return {{"max_abs", a.max_abs / b.max_abs}, {"mean_abs", a.mean_abs / b.mean_abs}, {"rms", a.rms / b.rms}};
 }
 
-/// f of dQ, dK and dV, by their names.
+/// f of dQ, dK and dV, keyed by their names.
 template <class F>
 Json tensors_json(F f) {
   return {{"dq", f(&GradientDeviations::dq)}, {"dk", f(&GradientDeviations::dk)}, {"dv", f(&GradientDeviations::dv)}};
@@ -81,7 +81,7 @@ Json backward_json(const BackwardResult& b, const Result& r) {
   return json;
 }
 
-/// A method's log-sum-exp; null where there is none.
+/// Error of a method's log-sum-exp; null if there is none.
 Json lse_json(const Result& r, const Method& m, const std::vector<double>& lse) {
   if (lse.empty() || r.golden_lse.empty()) return nullptr;
   const LseError e = lse_error(r.golden_lse, lse, is_base_2(m.lse_base));
@@ -173,7 +173,7 @@ Json probe_json(const Probe& p) {
   return {{"name", p.name}, {"title", p.title}, {"sentence", p.sentence}, {"experiment", experiment_json(p.experiment)}};
 }
 
-/// Tensor-core rules of its products; null without tensor cores.
+/// Tensor-core rules of q.k and P.V of method m; null without tensor cores.
 Json sums_json(const Experiment& e, const Method& m) {
   Json sums;
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {

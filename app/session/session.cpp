@@ -54,7 +54,7 @@ void name_shipped(Experiment& experiment) {
   if (assets.size() > 1 && file.starts_with(assets)) file = std::string(shipped) + file.substr(assets.size());
 }
 
-/// Fields of an object that differ from another's.
+/// Fields of `json` that differ from `usual`, recursively.
 Json difference(const Json& json, const Json& usual) {
   Json found = Json::object();
   for (const auto& [key, value] : json.items()) {
@@ -66,7 +66,7 @@ Json difference(const Json& json, const Json& usual) {
   return found;
 }
 
-/// Copies a session file that could not be read in full beside itself, before a new one takes its place; false: it cannot.
+/// Copies a session file that could not be read in full, before it is overwritten; returns false if the copy fails.
 bool remark_aside(const std::string& path, std::vector<std::string>& remarks) {
   const std::string copy = keep_aside(path);
   remarks.push_back(copy.empty() ? "It cannot be copied now, and stays." : "It is kept as " + copy + ".");
@@ -96,7 +96,7 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   return read;
 }
 
-/// The file of a session's text: itself, or the one inside of an archive.
+/// Path of a session's text: `path`, or the member of an archive.
 std::string text_file(const std::string& path) { return path.ends_with(pack_ending) ? path + "/" + packed_session : path; }
 
 std::string folder_of(const std::string& path) { return std::filesystem::absolute(path).parent_path().string(); }
@@ -148,7 +148,7 @@ bool is_quick_session(const std::string& path) try {
   std::vector<std::string> remarks;
   return text_file(path) == path && std::filesystem::file_size(path) <= quick_text &&
          !misses_files(placed_session(path, remarks));
-} catch (const std::exception&) {  // told where it is opened
+} catch (const std::exception&) {  // opening it reports the error
   return true;
 }
 

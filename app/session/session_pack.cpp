@@ -32,7 +32,7 @@ ExactTensor matrix(std::string name, int rows, int columns, std::vector<double> 
   return {std::move(name), {size(rows), size(columns)}, std::move(values), std::move(type)};
 }
 
-/// The mask as terms: what is added to each score.
+/// The mask as terms that are added to scores.
 std::vector<double> terms_of(const MaskTensor& mask) {
   if (!mask.terms.empty()) return mask.terms;
   std::vector<double> terms(size(mask.n) * size(mask.n_k), -std::numeric_limits<double>::infinity());
@@ -43,7 +43,7 @@ std::vector<double> terms_of(const MaskTensor& mask) {
   return terms;
 }
 
-/// Names of heads as a file's `heads` has them.
+/// Names of heads in the form of the metadata "heads" of a file.
 std::string names_text(const std::vector<std::string>& names) {
   std::string text;
   for (std::string name : names) {
@@ -54,7 +54,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return text;
 }
 
-/// True if the session shows, sweeps or scales by heads beside that of the experiment.
+/// True if the session shows, sweeps or scales by other heads than the experiment's.
 bool needs_all_heads(const ui::Session& s) {
   const auto is_head = [](const ui::VariedParameter& varied) { return varied.key == "head"; };
   return s.view.picture == ui::PictureKind::heads || s.sweep.over == ui::SweepOver::head ||
@@ -62,7 +62,7 @@ bool needs_all_heads(const ui::Session& s) {
          depends_on_other_heads(s.experiment);
 }
 
-/// The tensors of all heads of a call, layer by layer, as its file has them: heads of Q, and those of K and V that they share.
+/// The tensors of all heads of a call, layer by layer: all heads of Q, and of K and V one for each group.
 class WholeCall {
  public:
   WholeCall(const CallFiles& files, const ReadWatch& watch) : files_(files), watch_(watch) {
@@ -119,7 +119,7 @@ class WholeCall {
   std::vector<std::shared_ptr<const MaskTensor>> masks_;
 };
 
-/// Packs the experiments of a session one after the other; what several name is in the archive once.
+/// Packs the experiments of a session one after the other; a tensor that several of them use is stored once.
 class Packer {
  public:
   Packer(const ui::Session& session, const ReadWatch& watch) : session_(session), watch_(watch) {}
@@ -144,8 +144,7 @@ class Packer {
   };
   using ReadOutput = std::function<void(KernelOutput&)>;
 
-  /// The member's file and the head in it that a head of a file became, packed by `make(name, heads)` where it is not there
-  /// yet.
+  /// Member and head of the archive that hold head `head` of `file`; make(name) packs it if it is not in the archive yet.
   template <class Make>
   std::pair<std::string, int> place(const char* kind, const std::string& file, int head, bool all, Make make) {
     for (const int known : {all_heads, head})
@@ -190,7 +189,7 @@ class Packer {
       const CallFiles::Layer& layer = files.layer_of(read.index);
       for (int part = 0; part < 3; ++part) types[size(part)] = files.tensor(layer, part).dtype;
       metadata["heads"] = names_text({files.head_names()[size(read.index)]});
-    } catch (const std::exception&) {  // gone since it was read
+    } catch (const std::exception&) {  // the file is gone since it was read
     }
     std::vector<ExactTensor> tensors{matrix("q", t.n, t.d, t.q, types[0]), matrix("k", t.n_k, t.d, t.k, types[1]),
                                      matrix("v", t.n_k, t.d_v, t.v, types[2])};
@@ -204,7 +203,7 @@ class Packer {
     heads_ += files.heads();
     return added_call(name, call.tensors, {{"heads", names_text(files.head_names())}}, call.has_mask);
   }
-  /// Adds a file of a call, and returns its text for `Input`: heads before tokens, with the mask in it.
+  /// Adds a file of a call, heads before tokens, with its mask. Returns its specification for `Input`.
   std::string added_call(const std::string& name, const std::vector<ExactTensor>& tensors,
                          const std::map<std::string, std::string>& metadata, bool has_mask) {
     members_.push_back({name, safetensors_bytes(tensors, metadata), true});
@@ -214,7 +213,7 @@ class Packer {
     return TensorSpec(name, batch || tensors.front().shape.size() == 3 ? parse_layout("h n d") : std::nullopt, beside).text();
   }
 
-  /// Packs the head of an output, or up to `heads` of them, as they are read by `read`.
+  /// Packs one head of an output, or up to `heads` heads that `read` reads.
   void pack_output(KernelOutput& output, const std::string& tensor, int heads, const ReadOutput& read) {
     if (output.file.empty()) return;
     const bool all = heads != 1;
@@ -228,7 +227,7 @@ class Packer {
     std::tie(output.file, output.index) = place((tensor + "-").c_str(), output.file, output.index, all, make);
     output.digest = output_digest(*output.values, output.n, output.d);
   }
-  /// Its heads, those of one size in one tensor.
+  /// Heads of an output; consecutive heads of one size share a tensor.
   static std::vector<ExactTensor> all_of_output(const std::string& file, const std::string& tensor, int heads,
                                                 const ReadOutput& read) {
     std::vector<ExactTensor> tensors;
@@ -239,7 +238,7 @@ class Packer {
         read(o);
       } catch (const std::runtime_error&) {
         if (head == 0 || heads != most_heads) throw;
-        break;  // the file has no more
+        break;  // the file has no more heads
       }
       const bool fits = !tensors.empty() && tensors.back().shape[1] == size(o.n) && tensors.back().shape[2] == size(o.d);
       if (!fits)
@@ -251,7 +250,7 @@ class Packer {
     return tensors;
   }
 
-  /// The gradients that somebody's kernel computed, which are shown beside the backward pass.
+  /// Packs gradients of the user's kernel.
   void pack_kernel_gradients(bool all) {
     ui::KernelGradients& g = session_.kernel_gradients;
     if (!session_.experiment.backward.on) g = {};
@@ -259,7 +258,7 @@ class Packer {
          {std::tuple{&g.dq, AnswerTensor::dQ, "dq"}, {&g.dk, AnswerTensor::dK, "dk"}, {&g.dv, AnswerTensor::dV, "dv"}}) {
       if (spec->empty()) continue;
       KernelOutput output = read_kernel_gradient(*spec, session_.experiment.problem, tensor, watch_);
-      const bool own = all && output.file == *spec;  // each head of Q has its own
+      const bool own = all && output.file == *spec;  // one gradient for each head of Q
       pack_output(output, name, own ? most_heads : 1, [&, of = tensor](KernelOutput& o) {
         o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), session_.experiment.problem, of, watch_);
       });
@@ -276,7 +275,7 @@ class Packer {
   ui::Session session_;
   const ReadWatch& watch_;
   std::vector<ZipMember> members_;
-  std::map<Heads, std::string> packed_;  ///< texts of what is in the archive
+  std::map<Heads, std::string> packed_;  ///< specifications of the packed heads
   int heads_ = 0;
   std::vector<std::string> changed_;
 };

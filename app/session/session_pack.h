@@ -9,17 +9,17 @@
 
 namespace attoscope::app {
 
-/// An archive's bytes, and what is to be said of it.
+/// An archive's bytes, and facts for its report.
 struct SessionPack {
   std::string bytes;
   int heads = 0;                     ///< heads of Q, K and V inside
-  std::vector<std::string> changed;  ///< sentences: tensors that are not those the session was kept with
+  std::vector<std::string> changed;  ///< sentences: tensors that differ from the session's digests
 };
 
-/// The session as `session.json`, and the tensors of its experiment and its pins: of a file the heads that are used, or all
-/// where the session shows, sweeps or scales by all. Tensors that were read are taken as they are, others are read. Each number
-/// keeps its bits, files lie stored, and the session's digests are those of what is inside. Throws std::runtime_error with one
-/// sentence where a file cannot be read, or `watch` asks to stop.
+/// Packs the session as `session.json`, with the tensors of its experiment and its pins: the used heads of each file, or all
+/// heads if the session shows, sweeps or scales by all. Reads tensors that are not loaded. Each number keeps its bits, tensors
+/// are not compressed, and digests are those of the packed tensors. Throws std::runtime_error with one sentence if a file
+/// cannot be read, or `watch` requests a stop.
 SessionPack pack_session(const ui::Session& session, const ReadWatch& watch = {});
 
 /// "NAME.attoscope.zip" beside a session's file "NAME.json" or "NAME.attoscope.json".

@@ -32,7 +32,7 @@ bool is_there(const std::string& path) {
   return fs::is_directory(path, error) || can_open(path);
 }
 
-/// The text with `place(path)` for its paths; unchanged if it names none.
+/// Replaces each path in the text by place(path); unchanged if the text is invalid.
 std::string placed(const std::string& spec, const std::function<std::string(const std::string&)>& place) {
   try {
     return with_paths(spec, place);
@@ -41,7 +41,7 @@ std::string placed(const std::string& spec, const std::function<std::string(cons
   }
 }
 
-/// The paths of a text that are not there.
+/// Paths in the text that do not exist.
 std::vector<std::string> missing_of(const std::string& spec) {
   std::vector<std::string> missing;
   try {
@@ -52,7 +52,7 @@ std::vector<std::string> missing_of(const std::string& spec) {
   return missing;
 }
 
-/// Files that moved, by their old paths.
+/// New paths of moved files, keyed by their old paths.
 using Moved = std::map<std::string, std::string, std::less<>>;
 std::string moved_to(const std::string& spec, const Moved& moved) {
   return placed(spec, [&](const std::string& path) {
@@ -61,7 +61,7 @@ std::string moved_to(const std::string& spec, const Moved& moved) {
   });
 }
 
-/// The place of a path among Q, K and V one by one, 3 for a mask; none: it holds several, or others.
+/// Index of a path among files of Q, K and V, 3 for a mask; none if the file holds several tensors or others.
 std::optional<std::size_t> part_of_path(const TensorSpec& spec, const std::string& path) {
   if (spec.scales()[mask_part] && file_of_part(*spec.scales()[mask_part], mask_part) == path) return 3;
   const std::vector<std::string> list = files_in_list(spec.files());
@@ -77,13 +77,13 @@ std::uint64_t digest_of_part(const Input& input, std::optional<std::size_t> part
   return part && input.parts.*fields[*part] != 0 ? input.parts.*fields[*part] : input.digest;
 }
 
-/// A file-naming text of an experiment, its kept digest, and the digest of what another text names.
+/// A text of an experiment that names files, with its kept digest and a function that digests other files.
 struct KeptSpec {
   std::string* spec = nullptr;
   int head = 0;
-  /// Kept digest of what lies in the file.
+  /// Kept digest of the tensors in `path`.
   std::function<std::uint64_t(const std::string& path)> kept;
-  /// The same of what `spec` names in its place; throws if it cannot be read.
+  /// Digest of the same tensors read from `spec`; throws if it cannot be read.
   std::function<std::uint64_t(const std::string& spec, const std::string& path)> read;
 };
 
@@ -126,7 +126,7 @@ std::vector<KeptSpec> kept_specs(Experiment& e, const ReadWatch& watch) {
   return all;
 }
 
-/// Files of `folder` that may be the missing one: that of the same name first, then those with the same ending.
+/// Files of `folder` that may be the missing one: first the file of the same name, then files with the same ending.
 std::vector<std::string> candidates(const std::string& folder, const std::string& missing) {
   const fs::path name = fs::path(missing).filename();
   const Reader* const reader = reader_of(missing);
@@ -172,7 +172,7 @@ class Search {
       if (wanted == 0) return fs::path(file).filename() == fs::path(path).filename() ? std::optional(file) : std::nullopt;
       if (watch_ && watch_(0)) throw std::runtime_error("stopped");
       if (++tried_ > most_tried) return std::nullopt;
-      for (const bool by_name : {true, false})  // the others: by their names, or this file in their places, too
+      for (const bool by_name : {true, false})  // other missing files: by their names, or also this file
         if (is(kept, path, wanted, trial(path, file, missing, found, by_name))) return file;
     }
     return std::nullopt;
@@ -187,7 +187,7 @@ class Search {
   }
   bool is(const KeptSpec& kept, const std::string& path, std::uint64_t wanted, const Moved& places) const try {
     return kept.read(moved_to(*kept.spec, places), path) == wanted;
-  } catch (const std::exception&) {  // no such tensors
+  } catch (const std::exception&) {  // the file has no such tensors
     if (watch_ && watch_(0)) throw;
     return false;
   }
@@ -273,7 +273,7 @@ void find_files(ui::Session& session, const std::string& folder, const ReadWatch
   for (ui::Pin& pin : session.pins)
     for (const KeptSpec& kept : kept_specs(pin.experiment, watch)) search.find(kept);
   ui::KernelGradients& g = session.kernel_gradients;
-  for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})  // no digest of a head is kept
+  for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})  // these have no kept digest
     if (!spec->empty()) search.find({spec, 0, [](const std::string&) { return std::uint64_t{0}; }, {}});
 }
 

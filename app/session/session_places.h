@@ -17,29 +17,29 @@ namespace attoscope::app {
 void for_each_spec(ui::Session& session, const std::function<void(std::string& spec)>& f);
 void for_each_spec(Experiment& experiment, const std::function<void(std::string& spec)>& f);
 
-/// Makes the relative paths of a session that was read from `file` absolute: to a file beside it, or inside of it where it is
-/// an archive, whose session may name no others: else throws std::runtime_error with one sentence.
+/// Makes the relative paths of a session read from `file` absolute: beside the file, or inside it if it is an archive. Throws
+/// std::runtime_error with one sentence if the session of an archive names a file outside.
 void place_beside(ui::Session& session, const std::string& file);
 
-/// A file of an experiment that is not where it should be.
+/// A missing file of an experiment.
 struct MissingFile {
   std::string path;
-  std::uint64_t digest = 0;  ///< of its head that the experiment uses; 0: unknown
+  std::uint64_t digest = 0;  ///< of the head that the experiment uses; 0: unknown
   /// "/data/q.npy, whose head 3 has digest 0123456789abcdef, is missing"
   std::string sentence;
 };
-/// The first one; none: all are there.
+/// The first missing file; none if all exist.
 std::optional<MissingFile> missing_file(const Experiment& experiment);
-/// `load_kept`; where a file is missing it throws that sentence.
+/// Calls `load_kept`; throws `MissingFile::sentence` if a file is missing.
 std::vector<std::string> load_found(Experiment& experiment);
 bool misses_files(const ui::Session& session);
 
-/// Looks for missing files in `folder`, by name and by digest: of two files, the one with the kept bits is taken, whatever it
-/// is called; one of the same name and other bits is not. Throws if `watch` asks to stop.
+/// Searches `folder` for missing files, by name and by digest. A file with the kept digest is taken whatever its name; a file
+/// with the same name and another digest is not. Throws if `watch` requests a stop.
 void find_files(ui::Session& session, const std::string& folder, const ReadWatch& watch = {});
 void find_files(Experiment& experiment, const std::string& folder, const ReadWatch& watch = {});
 
-/// The session with `found` in the place of `missing`, and of other missing files those of their names beside `found`.
+/// The session with `missing` replaced by `found`, and other missing files by files of their names beside `found`.
 ui::Session with_file_at(ui::Session session, const std::string& missing, const std::string& found);
 
 }  // namespace attoscope::app

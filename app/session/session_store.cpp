@@ -28,7 +28,7 @@ constexpr std::uint64_t largest_list = 1 << 18;
 constexpr std::uint64_t largest_hashed = 1 << 28;
 constexpr std::uint64_t nobodys = 0;
 
-/// Hash of the file's content; none: no readable file.
+/// Hash of the file's content; none if it cannot be read.
 std::optional<std::uint64_t> hash_of_file(const std::string& path) {
   try {
     const std::uint64_t size = InputFile(path).size();
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> hash_of_file(const std::string& path) {
   }
 }
 
-/// "~/x" and "x" as they are from everywhere.
+/// Absolute path of "~/x" or "x".
 std::string absolute(const std::string& path) {
   std::error_code error;
   const fs::path full = fs::absolute(with_home(path), error).lexically_normal();
@@ -52,18 +52,17 @@ std::vector<std::string> read_names(const std::string& path) {
     check_schema(list, recent_schema);
     for (const nlohmann::json& name : list.at("files"))
       if (name.is_string()) names.push_back(bytes_of_json(name.get<std::string>()));
-  } catch (const std::exception&) {  // an unreadable list is started anew
+  } catch (const std::exception&) {  // an unreadable list counts as empty
   }
   return names;
 }
 
-/// The list of opened files of tensors beside that of the sessions; "": nothing is kept.
+/// List of opened files of tensors, beside the list of sessions; "": no list is kept.
 std::string tensors_beside(const std::string& recent) {
   return recent.empty() ? "" : (fs::path(recent).parent_path() / "recent_tensors.json").string();
 }
 
-/// "untitled.attoscope.json" in the folder of the newest session that was open, else in the working directory, or at home where
-/// that is "/".
+/// "untitled.attoscope.json" in the folder of the last session, else in the working directory, or at home if that is "/".
 std::string proposed_file(const std::vector<ui::RecentSession>& recent) {
   std::error_code error;
   fs::path folder = recent.empty() ? fs::current_path(error) : fs::path(recent.front().file).parent_path();
@@ -74,7 +73,7 @@ std::string proposed_file(const std::vector<ui::RecentSession>& recent) {
   }
 }
 
-/// Reason why a session cannot be opened; empty: none known.
+/// Reason why a session cannot be opened; "" if none is known.
 std::string reason_against(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -125,7 +124,7 @@ ui::Session SessionStore::open(Read read) {
   read.session.origin = documents_.rbegin()->first + 1;
   documents_[read.session.origin] = {.path = read.path, .saved = std::nullopt, .settling = true};
   known_[read.path] =
-      read.remarks.empty() ? read.hash.value_or(nobodys) : nobodys;  // would lose content: treat as changed by others
+      read.remarks.empty() ? read.hash.value_or(nobodys) : nobodys;  // would lose content: counts as changed by others
   return std::move(read.session);
 }
 
@@ -139,7 +138,7 @@ ui::Session SessionStore::fresh(const ui::Session& like) {
   return session;
 }
 
-/// Lists the files of tensors and of an output that are shown.
+/// Adds the shown files of tensors and of an output to the list of recent ones.
 void SessionStore::remember_tensors(const Experiment& e) {
   const bool has_tensors = e.problem.input.kind == InputKind::tensors && e.problem.input.tensors != nullptr;
   for (const auto& [file, is_shown] : {std::pair<const std::string&, bool>{e.problem.input.file, has_tensors},
@@ -220,7 +219,7 @@ bool SessionStore::is_known(const std::string& path, std::uint64_t hash) const {
   return known != known_.end() && hash != nobodys && known->second == hash;
 }
 
-/// Writes a file; backs up content that is not known first, and returns the backup's name.
+/// Writes a file. Backs up its content first if others wrote it; returns the backup's name or "".
 std::string SessionStore::write(const std::string& path, const std::string& text) {
   const FolderLock lock(path);
   const auto there = hash_of_file(path);
@@ -235,7 +234,7 @@ std::string SessionStore::write(const std::string& path, const std::string& text
   return aside;
 }
 
-/// Puts a file at the top of the list, in which other windows may have written meanwhile.
+/// Puts a file at the top of the list; reads the list again first, which other windows may have changed.
 void SessionStore::remember(const std::string& list, const std::string& path) {
   if (list.empty()) return;
   try {
@@ -301,8 +300,8 @@ Autosave::Autosave(const std::string& path, bool fresh) {
   throw std::runtime_error(path + ": " + std::to_string(most) + " windows are open, expected fewer");
 }
 
-/// True unless another window has this file. Where a folder cannot be written, or its file system knows no locks, every window
-/// takes the first.
+/// Locks this file; false if another window has it. If the folder cannot be written or its file system has no locks, every
+/// window takes the first file.
 bool Autosave::take(const std::string& file) {
   Descriptor lock(::open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;

@@ -22,7 +22,7 @@ struct AxisKey {
   std::string_view key, title, what;
   bool numeric;       ///< values are numbers with an order, not names
   bool moves_golden;  ///< the golden value depends on it
-  int rank = 0;       ///< the one of lower rank is set first
+  int rank = 0;       ///< parameters of lower rank are set first
 };
 /// The named parameters. Every field of a method can be varied too: "a.O", "b.tau".
 std::vector<AxisKey> axis_keys();

@@ -82,22 +82,22 @@ std::uint64_t size_of(int fd) {
 
 std::string answered_by(int arithmetic) { return ATTOSCOPE_VERSION " arithmetic " + std::to_string(arithmetic) + "\n"; }
 
-/// Many values of one size in a file shared by several programs: records, each a key, a value and the XXH3 digest of both, the
-/// newest last. Torn or damaged records count as absent; a torn one at the end, left by a killed program, is cut off by the
-/// next writer. Thread-safe.
+/// A file of many values of one size, shared by several programs. Each record is a key, a value and the XXH3 digest of both;
+/// the newest is last. Torn or damaged records count as absent; the next writer cuts off a torn record at the end, left by a
+/// killed program. Thread-safe.
 class KeptValues::File {
  public:
   File(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)
       : path_(std::move(path)), record_(record_bytes(value_bytes)), limit_(limit_bytes), trimmed_at_(limit_bytes) {}
 
-  /// The newest value of the key, which is then spared by `keep`.
+  /// The newest value of the key; `keep` then spares it.
   std::optional<std::string> find(const PackKey& key);
-  /// Appends a value. If the file then exceeds its limit, its oldest values are removed, but none that this object found or
-  /// kept since `spare_none`. Throws std::system_error on failure; the file is then unchanged.
+  /// Appends a value. If the file then exceeds its limit, removes its oldest values except those that this object found or kept
+  /// since `spare_none`. Throws std::system_error on failure; the file is then unchanged.
   void keep(const PackKey& key, std::string_view value);
   void spare_none();
 
-  std::once_flag prepared{};  ///< for its first writing
+  std::once_flag prepared{};  ///< for the call of `prepare` before the first write
 
  private:
   int look(int flags);
@@ -218,7 +218,7 @@ void KeptValues::File::append(const std::string& record) {
 /// Replaces the file by one with the spared records and the newest others, up to three quarters of the limit. On failure the
 /// file stays unchanged.
 void KeptValues::File::trim() try {
-  std::vector<std::pair<std::uint64_t, bool>> records;  // offset, and whether it is spared
+  std::vector<std::pair<std::uint64_t, bool>> records;  // offset; true if spared
   for (const auto& [key, place] : places_) records.emplace_back(place, spared_.contains(key));
   std::ranges::sort(records);
   std::uint64_t size = records.size() * record_;

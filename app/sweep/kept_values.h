@@ -1,4 +1,4 @@
-/// Cache on disk of values of one size, by the text of their question.
+/// Cache on disk: values of one size, keyed by the text of their question.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace attoscope::app {
 
-/// Prefix of every question: only programs of the same version and arithmetic find an answer.
+/// Prefix of every question, so that only programs of the same version and arithmetic find its value.
 std::string answered_by(int arithmetic);
 
 /// Several threads and processes may use one directory. It has a few files of many values each: "3f-472.points" has the values
@@ -22,22 +22,22 @@ class KeptValues {
   /// Largest number of files.
   static constexpr std::size_t files = 64;
 
-  /// `directory` empty: caches nothing. Writing a file removes its oldest values if the cache exceeds `limit_bytes`, but none
-  /// that this object found or kept since `spare_none`. `prepare` is called before a file is first written.
+  /// `directory` empty: caches nothing. If the cache exceeds `limit_bytes`, a write removes the oldest values of its file
+  /// except those that this object found or kept since `spare_none`. Calls `prepare` before it first writes a file.
   KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes,
              std::function<void(std::size_t file)> prepare = {});
   ~KeptValues();
 
-  /// Bytes of a record: a key, such a value, and a digest.
+  /// Bytes of a record: key, value and digest.
   static constexpr std::size_t record_bytes(std::size_t value_bytes) { return value_bytes + 3 * sizeof(std::uint64_t); }
   /// True if there is a directory.
   bool keeps() const { return !directory_.empty(); }
   std::optional<std::string> find(std::string_view question) const;
   /// A failure, such as a full or read-only disk, only sets `remark`.
   void keep(std::string_view question, std::string_view value);
-  /// Values found and kept so far may be removed.
+  /// Allows removing values found or kept so far.
   void spare_none();
-  /// One sentence on the first failure; empty: none.
+  /// One sentence on the first failure; "" if none.
   std::string remark() const;
 
  private:

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view point_schema = "attoscope.point/3";
 
-/// Removes points of earlier versions, one per file: a few folders for each file written now, so that no write takes long.
+/// Removes points of earlier versions, which had one file each: a few folders for each file written, to keep writes short.
 void remove_older(const std::string& directory, std::size_t file) {
   constexpr std::size_t folders = 256;
   for (std::size_t i = file; i < folders; i += PointCache::files) {

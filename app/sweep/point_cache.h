@@ -1,4 +1,4 @@
-/// Cache of finished points on disk, by their experiment.
+/// Cache of finished points on disk, keyed by their experiment.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class PointCache {
   /// Largest number of files.
   static constexpr std::size_t files = KeptValues::files;
 
-  /// `directory` empty: caches nothing. Writing a file removes its oldest points if the cache exceeds `limit_bytes`, but none
-  /// that this object found or kept since `begin_sweep`.
+  /// `directory` empty: caches nothing. If the cache exceeds `limit_bytes`, a write removes the oldest points of its file
+  /// except those that this object found or kept since `begin_sweep`.
   explicit PointCache(const std::string& directory, std::uint64_t limit_bytes = 256 << 20, int arithmetic = arithmetic_version);
 
   /// The cached point of the experiment; none: not cached.
@@ -27,11 +27,11 @@ class PointCache {
   /// True if points of the experiment are cached. False without a directory, for `hardware` (another GPU or driver may round
   /// differently), and for a scale over all heads (the input's digest does not cover it).
   bool keeps(const Experiment& experiment) const;
-  /// Points found and kept so far may be removed: another sweep begins.
+  /// Begins another sweep: points found or kept so far may be removed.
   void begin_sweep();
   /// Caches a point if `keeps`. A failure, such as a full or read-only disk, only sets `remark`.
   void keep(const Experiment& experiment, const PointSummary& summary);
-  /// One sentence on the first failure; empty: none.
+  /// One sentence on the first failure; "" if none.
   std::string remark() const;
 
  private:
@@ -41,10 +41,10 @@ class PointCache {
   KeptValues& values_of(const Experiment& experiment);
 
   int arithmetic_;
-  KeptValues values_, backward_values_;  ///< of points without and with a backward pass, whose sizes differ
+  KeptValues values_, backward_values_;  ///< points without and with a backward pass: their sizes differ
 };
 
-/// A summary as 8 bytes per number, and back; none if there are not as many.
+/// Converts a summary to 8 bytes per number, and back; none if the size is wrong.
 std::string packed_summary(const PointSummary& summary);
 std::optional<PointSummary> unpacked_summary(std::string_view bytes);
 

@@ -18,17 +18,17 @@ class Ranks {
 
   int count() const { return count_; }
   bool is_root() const { return rank_ == 0; }
-  /// Runs `preparation` at the root, then at the others. If the root's throws, only the root throws, and the others return
-  /// false.
+  /// Runs `preparation` on the root, then on the other ranks. If it throws on the root, only the root throws, and the others
+  /// return false.
   bool agree(const std::function<void()>& preparation) const;
 
-  /// At the root what `run_sweep` gives, the points shared out among all ranks; nothing at the others. Where one dies, mpirun
-  /// ends the others.
+  /// Distributes the points among all ranks. Returns the answers of `run_sweep` on the root, nothing on other ranks. If one
+  /// rank dies, mpirun ends the others.
   std::vector<SweepAnswer> run(const Sweep& sweep, const SweepOptions& options);
 
  private:
   int rank_ = 0, count_ = 1;
-  bool started_ = false;  ///< MPI was, by this
+  bool started_ = false;  ///< this object has started MPI
 };
 
 }  // namespace attoscope::app

@@ -52,7 +52,7 @@ void send(Tag tag, const std::string& bytes) {
   MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, tag, MPI_COMM_WORLD);
 }
 
-/// Waits for a message of any rank. It asks again and again, since MPI_Recv keeps a core busy.
+/// Waits for a message of any rank by polling each millisecond: MPI_Recv would keep a core busy.
 std::pair<Tag, std::string> received() {
   int there = 0, size = 0;
   MPI_Status status;

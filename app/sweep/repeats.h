@@ -31,9 +31,8 @@ std::string text(const Repeats& repeats);
 /// "1 seed", "9 heads", "4 windows of 64 tokens"
 std::string count_text(const Repeats& repeats, int count);
 
-/// Number of repetitions that the file of the experiment's input has: all heads of all layers; the layers, in each of which
-/// the head has the same place; the whole windows of all heads. Throws std::invalid_argument, or as CallFiles, with one
-/// sentence. Not for seeds.
+/// Number of repetitions in the input's file: all heads of all layers; or its layers (the head has the same index in each); or
+/// whole windows of all heads. Throws std::invalid_argument, or as CallFiles, with one sentence. Not for seeds.
 int repetitions(const Repeats& repeats, const Experiment& base);
 /// The heads that repetitions use, read, ascending; none for seeds. Throws as `repetitions`.
 std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base);

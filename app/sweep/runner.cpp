@@ -75,13 +75,13 @@ class Run {
         const std::lock_guard lock(mutex_);
         large_.push_back(index);
       } else {
-        // isolated: a thread that waits within this point must not start another one with the same cache
+        // isolated: a thread that waits within this point must not start another point with the same cache
         isolated([&] { answer(index, *e, cache, 1); });
       }
     }
   }
 
-  /// The point's experiment; none if it is invalid or cached, which is then its answer.
+  /// The point's experiment; none if it is invalid or cached: then its answer is recorded.
   std::optional<Experiment> question(std::size_t index) {
     try {
       Experiment e = experiment_of(sweep_, index);

@@ -14,19 +14,19 @@
 namespace attoscope::app {
 namespace {
 
-/// The entry of this name; null: there is none.
+/// The entry of this name; null if there is none.
 template <class T, std::size_t count>
 const T* named_in(const std::array<T, count>& entries, std::string_view name) {
   const auto* const found = std::ranges::find(entries, name, &T::name);
   return found == entries.end() ? nullptr : found;
 }
 
-/// Parts of "a.mean_abs/golden" and "a.dq.mean_abs"; field is null unless the name is of a deviation.
+/// Parts of "a.mean_abs/golden" and "a.dq.mean_abs"; field is null if the name is not one of a deviation.
 struct Parts {
   std::string_view who;
   const DeviationMeasure* field = nullptr;
   bool over_golden = false;
-  const SweptGradient* tensor = nullptr;  ///< null: of the output
+  const SweptGradient* tensor = nullptr;  ///< null: measure of the output
 };
 Parts parts_of(std::string_view name) {
   Parts p;

@@ -18,7 +18,7 @@ struct Result;
 
 namespace attoscope::app {
 
-/// Numbers of a method's dQ, dK and dV, or of what a's differ from b's by.
+/// Deviations of a method's dQ, dK and dV from golden, or of a's from b's.
 struct GradientNumbers {
   DeviationNumbers dq, dk, dv;
   friend bool operator==(const GradientNumbers&, const GradientNumbers&) = default;
@@ -42,18 +42,18 @@ struct PointSummary {
   double golden_rms = 0;
   double rescales = 0, expected_rescales = 0, nominal_rescales = 0;  ///< mean over rows
   double algorithm0 = 0, flash1 = 0, flash2 = 0;                     ///< HBM bytes
-  /// RMS of the parts of the errors (see `ErrorParts`); without storage with scales 0, and the whole error.
+  /// RMS of the parts of the errors (see `ErrorParts`). Without scaled storage: storage is 0, arithmetic the whole error.
   double a_storage = 0, a_arithmetic = 0, b_storage = 0, b_arithmetic = 0;
   std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;
-  std::optional<BackwardSummary> backward{};  ///< of experiments with a backward pass
+  std::optional<BackwardSummary> backward{};  ///< if the experiment has a backward pass
 
   friend bool operator==(const PointSummary&, const PointSummary&) = default;
 };
 PointSummary summary(const Result& result);
-/// A summary of which all numbers are 0, with or without those of a backward pass.
+/// A summary of zeros, with or without a backward pass.
 PointSummary empty_summary(bool backward);
 
-/// A number of a summary that is not of a deviation.
+/// A number of a summary that is no deviation.
 struct PlainMeasure {
   std::string_view name, title;
   double PointSummary::* value;
@@ -72,7 +72,7 @@ inline constexpr std::array<PlainMeasure, 11> plain_measures{{
     {"b.arithmetic_rms", "RMS error of arithmetic, b", &PointSummary::b_arithmetic},
 }};
 
-/// A number of a backward pass that is not of a deviation.
+/// A number of a backward pass that is no deviation.
 struct BackwardMeasure {
   std::string_view name, title;
   double BackwardSummary::* value;
@@ -124,7 +124,7 @@ void visit_backward(S& s, F f) {
 }
 
 /// Calls f(name, number) for every number, then f(name, digest) for every digest, in the order of files; S: PointSummary or
-/// const PointSummary. A backward pass that it has comes last.
+/// const PointSummary. The backward pass, if any, comes last.
 template <class S, class F>
 void visit_summary(S& s, F f) {
   const auto each = [&](const char* who, auto& d) {
@@ -141,7 +141,7 @@ void visit_summary(S& s, F f) {
 }
 
 /// A number of a summary: "a.mean_abs", "b.rms", "a_minus_b.max_abs", "ratio.mean_abs" (a over b); the first three also divided
-/// by the RMS of golden ("a.mean_abs/golden"), and all of them of a gradient ("a.dq.mean_abs", "ratio.dk.rms"); "rescales",
+/// by the RMS of golden ("a.mean_abs/golden"), and all of them for a gradient ("a.dq.mean_abs", "ratio.dk.rms"); "rescales",
 /// "expected_rescales", "flash2_bytes", ...
 struct Measure {
   std::string name;
@@ -149,9 +149,9 @@ struct Measure {
 };
 /// Throws std::invalid_argument with one sentence if the name is unknown.
 Measure parse_measure(std::string_view text);
-/// NaN for one of a backward pass that the point does not have.
+/// The measure's value; NaN if it needs a backward pass and the point has none.
 double value_of(const Measure& measure, const PointSummary& summary);
-/// True if only a backward pass has it.
+/// True if the measure needs a backward pass.
 bool is_of_backward(const Measure& measure);
 /// "mean |error| of a", for axes and captions.
 std::string title_of(const Measure& measure);
@@ -164,11 +164,11 @@ struct Sweep {
   int seeds = 1;           ///< number of repetitions
   Repeats over{};
   Measure measure{"a.mean_abs"};
-  std::vector<UsedHead> heads{};  ///< that repetitions use; empty: they are seeds, or nobody looked
+  std::vector<UsedHead> heads{};  ///< heads that repetitions use; empty for seeds, or if not looked up
 
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
-/// True if its points have a backward pass: the base has one, or an axis is of it.
+/// True if its points have a backward pass: the base has one, or an axis varies it.
 bool has_backward(const Sweep& sweep);
 inline constexpr int max_seeds = 10000;
 inline constexpr std::size_t max_points = 1000000;
@@ -179,7 +179,7 @@ struct PointPlace {
   int seed = 0;             ///< the repetition, 0 .. seeds - 1
 };
 
-/// One sentence why seeds change nothing at all points; empty if they change some.
+/// One sentence on why seeds change no point; "" if they change one.
 std::string why_no_seeds(const Sweep& sweep);
 
 /// Number of points. Throws std::invalid_argument with one sentence if the sweep is invalid or has too many.

@@ -26,7 +26,7 @@ std::uint64_t digest_in(const nlohmann::json& head, const char* key) {
   return head.contains(key) ? from_hex16(head.at(key).get<std::string>()).value_or(0) : 0;
 }
 
-/// Takes the heads and their digests from the JSON of a sweep whose base is known.
+/// Reads the heads and their digests into a sweep whose base was read.
 void read_heads(const nlohmann::json& json, Sweep& sweep) try {
   sweep.heads.clear();
   for (const nlohmann::json& head : json.value("heads", nlohmann::json::array())) {
@@ -60,7 +60,8 @@ std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read) {
   std::vector<std::string> changed;
   for (const UsedHead& then : kept.heads) {
     const auto now = std::ranges::find(read.heads, then.input.index, [](const UsedHead& x) { return x.input.index; });
-    if (now == read.heads.end() || then.input.index == read.base.problem.input.index) continue;  // the base's is told with it
+    if (now == read.heads.end() || then.input.index == read.base.problem.input.index) continue;  // the base's head is reported
+                                                                                                 // with the base
     Experiment before{.problem = {.input = then.input}}, after{.problem = {.input = now->input}};
     before.loaded = then.loaded, after.loaded = now->loaded;
     std::ranges::move(changed_tensors(before, after), std::back_inserter(changed));

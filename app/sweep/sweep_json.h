@@ -11,10 +11,10 @@
 namespace attoscope::app {
 
 Json sweep_json(const Sweep& sweep);
-/// Parses a sweep. Unknown keys and invalid values are named with their path in `remarks`. Throws std::runtime_error if `text`
-/// is no sweep. Tensors are not read.
+/// Parses a sweep. `remarks` lists unknown keys and invalid values with their paths. Throws std::runtime_error if `text` is no
+/// sweep. Tensors are not read.
 Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks);
-/// `changed_tensors` of the heads that both sweeps use, but for that of the base.
+/// `changed_tensors` of the heads that both sweeps use, except the base's head.
 std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read);
 
 }  // namespace attoscope::app

@@ -29,7 +29,7 @@ std::string quantity_of(const Measure& measure) {
   return field == nullptr ? title_of(measure) : std::string(field->title);
 }
 
-/// False where the value cannot be: the point is told as such.
+/// Returns false for an invalid value; its point reports the error.
 bool try_to_vary(Experiment& e, const std::string& key, const std::string& value) try {
   vary(e, key, value);
   return true;

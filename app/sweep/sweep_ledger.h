@@ -17,7 +17,7 @@
 
 namespace attoscope::app {
 
-/// An axis as tables have it.
+/// An axis in the form of ui::SweepTable.
 ui::SweepValues values_of(const Axis& axis);
 
 /// The answers to one sweep. Thread-safe; only `add`, `missing`, `point_at` and `table` take a lock.
@@ -30,20 +30,20 @@ class SweepLedger {
   std::size_t points() const { return points_; }
   std::size_t done() const { return done_; }
   std::size_t failed() const { return failed_; }
-  /// Number of changes so far: points that were added, and times that failures were forgotten.
+  /// Number of changes so far: added points, and calls of `forget_failures`.
   std::size_t changes() const { return changes_; }
   /// Finished share of the work, 0 .. 1, weighted by multiply-adds if N or d is varied.
   double share() const;
-  /// The same without points from the cache.
+  /// `share` without points from the cache.
   double computed_share() const;
 
   /// Records a finished point; duplicates are ignored.
   void add(SweepAnswer answer);
-  /// Forgets the points that failed, so that they are missing again.
+  /// Marks failed points as missing again.
   void forget_failures();
-  /// Points from `first` on without an answer, at most `most`, in order.
+  /// At most `most` points without an answer, from index `first` on, ascending.
   std::vector<std::size_t> missing(std::size_t most, std::size_t first = 0) const;
-  /// A point of the combination with an answer, that of the first seed if it has one.
+  /// The combination's point with the least seed that has an answer.
   std::optional<std::size_t> point_at(const ui::SweepPlace& place) const;
   /// Table of all combinations; `rival`: the same measure of b. Updates only cells that changed since the last call.
   std::shared_ptr<const ui::SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
@@ -69,11 +69,11 @@ class SweepLedger {
   std::map<std::string, std::int32_t> error_numbers_;
 };
 
-/// The experiments of some of its points: every value of each axis once.
+/// Experiments of some points of the sweep: every value of each axis once, at most 64 of an axis.
 std::vector<Experiment> varied_experiments(const Sweep& sweep);
-/// The measure of b that is drawn beside one of a, where one parameter is varied; none: there is none.
+/// The measure of b that is drawn next to one of a if one parameter is varied; else none.
 std::optional<Measure> rival_of(const Sweep& sweep, const Measure& measure);
-/// The table of these answers, with the rival.
+/// Table of these answers, with `rival_of` the measure.
 std::shared_ptr<const ui::SweepTable> sweep_table(const Sweep& sweep, const Measure& measure,
                                                   std::span<const SweepAnswer> answers);
 

@@ -59,10 +59,10 @@ Experiment settled_base(const Sweep& s) {
 /// All threads but one, which draws.
 int sweep_threads() { return std::max(1, default_concurrency() - 1); }
 
-/// Points of one question: what of them is found is published as a whole.
+/// Points of one question; its answers are published together.
 constexpr std::size_t batch = 4096;
 
-/// Tells the cached ones of some points, and invalid ones.
+/// Calls finished() for cached points, and for invalid ones.
 void look_up(const Sweep& sweep, const std::vector<std::size_t>& points, const PointCache& cache, const Cancelled& cancelled,
              const std::function<void(const SweepAnswer&)>& finished) {
   for (const std::size_t index : points) {
@@ -75,7 +75,7 @@ void look_up(const Sweep& sweep, const std::vector<std::size_t>& points, const P
   }
 }
 
-/// The points that are not among the answers.
+/// Removes the points that are among the answers.
 std::vector<std::size_t> without(std::vector<std::size_t> points, const std::vector<SweepAnswer>& found) {
   std::erase_if(points, [&](std::size_t index) { return std::ranges::find(found, index, &SweepAnswer::index) != found.end(); });
   return points;

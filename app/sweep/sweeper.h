@@ -16,7 +16,7 @@
 
 namespace attoscope::app {
 
-/// Parameters and measures that can be chosen.
+/// Parameters and measures that the user can choose.
 std::shared_ptr<const ui::SweepOffer> sweep_offer();
 
 /// A parsed plan.
@@ -33,23 +33,23 @@ bool same_points(const Sweep& x, const Sweep& y);
 /// Computes a session's plan completely. Throws Stopped when cancelled.
 ui::SweepView computed_sweep(const ui::Session& session, const Cancelled& cancelled = {});
 
-/// Reacts to changes of the plan; only looks up cached points until it is told to run. Independent of the window.
+/// Follows changes of the plan; only looks up cached points until SweepRequest::run. Independent of the window.
 ///
-/// Points in progress are cancelled while Explore computes, and restarted after it was idle for a fifth of a second: Explore
-/// then has all threads. Otherwise one thread is left to it.
+/// While Explore computes, points in progress are cancelled, so that Explore has all threads; they restart after it was idle
+/// for 0.2 s. Otherwise one thread stays free for it.
 class Sweeper {
  public:
   /// Other threads call `published` whenever `update` has something to take. `cache`: directory of finished points.
   Sweeper(std::function<void()> published, std::string cache);
 
-  /// Reads the plan if the Sweep workspace is on show, asks new questions, takes the newest table.
+  /// Reads the plan if the Sweep workspace is shown, submits new questions, takes the newest table.
   void update(const ui::Session& session, bool explore_computes);
   /// Input of the panels in this frame.
   ui::SweepView view() const;
   /// Executes the panels' requests; opening a point replaces the session's experiment. Returns one sentence on a failure, or
   /// "".
   std::string handle(const ui::Requests& requests, ui::Session& session);
-  /// True while a computation is running that ends by itself.
+  /// True while a computation runs that ends by itself.
   bool busy() const { return points_.busy() || is_table_old(); }
 
  private:
@@ -108,7 +108,7 @@ class Sweeper {
   std::size_t taken_ = 0;                        ///< points of its answer that are in the ledger
   Ledger asked_of_;                              ///< the sweep of the newest question
   std::vector<std::size_t> last_;                ///< points of the newest question
-  bool asking_ = false;                          ///< it is not answered, nor stopped
+  bool asking_ = false;                          ///< the newest question is neither answered nor stopped
   Worker<PointsQuestion, PointsAnswer> points_;  ///< last, so that it joins before anything it uses is destroyed
 };
 

@@ -21,7 +21,7 @@ std::vector<std::string> values_of(const Sweep& s, std::size_t combination) {
   return values;
 }
 
-/// A number as in files of points, and back; false if the text is invalid.
+/// Converts a number to text of a points file, and back; `read` returns false if the text is invalid.
 std::string number_text(double x) { return shortest(x); }
 std::string number_text(std::uint64_t digest) { return hex16(digest); }
 bool read(const std::string& text, double& x) {

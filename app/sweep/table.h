@@ -1,4 +1,4 @@
-/// A sweep's answers as a table with one row for each combination of values, over its seeds; and its points as CSV.
+/// A sweep's answers as a table, one row for each combination of values, over seeds; and its points as CSV.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct SweepRow {
   std::vector<std::string> values;             ///< one of each axis
   int count = 0;                               ///< seeds with an answer
   double mean = 0, std = 0, min = 0, max = 0;  ///< std: of the sample (n - 1), 0 for one seed; NaN if a seed's value is
-  std::string error;                           ///< of a seed without an answer
+  std::string error;                           ///< error of a seed without an answer
 };
 
 /// Numbers over the seeds' values: mean and standard deviation in two passes, without cancellation; the mean is clamped to
@@ -30,8 +30,8 @@ std::string points_csv(const Sweep& sweep, std::span<const SweepAnswer> answers)
 /// Parses `points_csv`. Throws std::runtime_error with the line if `text` is not a table of this sweep.
 std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string& text);
 
-/// One row for each combination: the values of the axes, then mean, spread, least and largest of the measure, and seeds; the
-/// mean's place tells people why there is none.
+/// One row for each combination: the values of the axes, then mean, spread, least and largest of the measure, and seeds. In
+/// tables for people, the error replaces a missing mean.
 Table rows_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows);
 
 }  // namespace attoscope::app

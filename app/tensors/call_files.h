@@ -21,13 +21,12 @@
 
 namespace attoscope::app {
 
-/// Puts tensors into the input, with the digests of their bits and sizes, all together and one by one.
+/// Puts tensors into the input, with digests of their bits and sizes: one of all together, and one of each.
 void take_tensors(Input& input, Tensors tensors);
-/// Digest of the bits of a head of an output, of so many rows and of columns in its file.
+/// Digest of the bits of an output's head, which has n rows, and d columns in its file.
 std::uint64_t output_digest(const std::vector<double>& values, int n, int d);
 
-/// Files of one call's tensors, each one of `tensor_specs`. Tensors without one are taken from
-/// `input`.
+/// Files of one call's tensors, each as in `tensor_specs`. A tensor that is not named is taken from `input`.
 struct CallSources {
   TensorSpec input{};
   std::string q, k, v, o;
@@ -41,13 +40,13 @@ struct CallSources {
 /// the scales beside them, all tensors by explicitly named ones, in double, which holds e4m3 and int8 times fp32 exactly.
 class CallFiles {
  public:
-  /// One call, one layer, or one of its sequences, of a file.
+  /// One call of the files, such as a layer's, or one sequence of it.
   struct Layer {
     std::string name, shared;  ///< "layer 7", "layers.7.*_proj"; empty if the names share nothing
     HeadShape q, k, v, o;
     int first = 0;            ///< index of its first head
-    bool has_output = false;  ///< and its shape fits
-    int sequence = -1;        ///< index in its packed or paged call; negative: it is none
+    bool has_output = false;  ///< true if it has an output whose shape fits
+    int sequence = -1;        ///< index in its packed or paged call; negative: the call is neither
 
     /// Shape of a head.
     AttentionShape shape() const { return {q.n, k.n, q.d, v.d}; }
@@ -75,12 +74,12 @@ class CallFiles {
   const NamedTensor& tensor(const Layer& layer, int part) const { return this->part(layer, part).tensor; }
   /// Kinds of a layer's scales: "k per head, v per head"; "": none.
   std::string scales_text(const Layer& layer) const;
-  /// The same of all layers, without duplicates.
+  /// `scales_text` of all layers, without duplicates.
   std::vector<std::string> scale_texts() const;
 
   /// Q of this head, K and V of its group, and its mask tensor. Throws if `watch` asks to stop.
   Tensors inputs(int head, const ReadWatch& watch = {}) const;
-  /// The same as an experiment's input, with its digest and access to the other heads of its layer.
+  /// `inputs` as an experiment's input, with its digest and access to the other heads of its layer.
   Input input(int head, const ReadWatch& watch = {}) const;
   /// The largest finite magnitude over all heads of a layer, of 0 q, 1 k or 2 v.
   double largest(const Layer& layer, int of, const ReadWatch& watch = {}) const;
@@ -89,7 +88,7 @@ class CallFiles {
   /// Scale of each element of part 0 q, 1 k, 2 v, 3 o of this head, row-major; empty: no scale. `swapped`: as if the scale's
   /// heads and tokens were exchanged. Throws if part is 3 and the layer has no output.
   std::vector<double> scale(int head, int part, bool swapped = false) const;
-  /// K and V of all sequences of this head's call; null: it is neither packed nor paged, or too large.
+  /// K and V of all sequences of this head's call; null if the call is neither packed nor paged, or is too large.
   std::shared_ptr<const StoredKeys> stored_keys(int head) const;
   /// Explicitly named scales of q, k, v and o.
   const ScaleSpecs& named_scales() const { return named_scales_; }
@@ -102,21 +101,21 @@ class CallFiles {
     CallPart part;
     HeadShape shape;
   };
-  /// A tensor with the tokens of part 0 q or 1 k, for each layer its own, those of sequences apart, with so many heads of so
-  /// many columns; empty if it does not fit, or there are several layers that are no sequences.
+  /// Splits a tensor, which must have the tokens of part 0 q or 1 k, `heads` heads and `d` columns, into one entry for each
+  /// layer or sequence. Empty if it does not fit, or if there are several layers that are no sequences.
   std::vector<Output> like(const CallPart& tensor, int part, int heads, int d) const;
   /// Part 0 q .. 3 o of the last call, with all its sequences.
   const NamedTensor& whole(std::size_t part) const { return whole_[part].tensor; }
-  /// The file of named tensors that holds a layer's Q; "": it is of another kind.
+  /// The file that holds a layer's Q; "" if it is not of kind `named`.
   std::string file_of(const Layer& layer) const;
-  /// True if K and V lie in pages.
+  /// True if K and V are stored in pages.
   bool is_paged() const { return !places_.empty() && places_.front().call && places_.front().call->paged; }
   /// Uses these as the layers' outputs; false, without changes, unless there is one for each layer with its number of heads.
   bool take_outputs(const std::vector<Output>& outputs);
 
  private:
   using Parts = std::array<CallPart, 4>;
-  /// The place of a layer among the sequences of its call; null: it is a call itself.
+  /// The place of a layer among the sequences of its call; `call` null: the layer is a whole call.
   struct Place {
     std::shared_ptr<const PackedCall> call{};
     std::size_t index = 0;
@@ -145,16 +144,17 @@ class CallFiles {
   PackedTables tables_;                                     ///< of that call
   std::vector<Parts> parts_;                                ///< of each layer; no file: no output
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one head
-  std::optional<NamedTensor> mask_beside_;                  ///< of the files of Q, K and V
+  std::optional<NamedTensor> mask_beside_;                  ///< from the files of Q, K and V
   std::optional<Mask> captured_mask_;                       ///< the rule that a capture kept
   std::shared_ptr<const MaskFiles> masks_;                  ///< null: there is none
   std::vector<std::string> given_names_, left_out_;
 };
 
-/// The experiment on that head, with tensors, and the same head of a loaded output, read. `whole`: on all tokens; else on at
-/// most as many as it has. Throws as CallFiles.
+/// The experiment on a head of the files; reads its tensors and the same head of a loaded output. `whole`: on all tokens; else
+/// on at most as many as `e` has. Throws as CallFiles.
 Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole);
-/// The experiment on `count` adjacent rows of its Q, K and V; its tensors are read, with as many keys as queries.
+/// The experiment on `count` rows of its Q, K and V from row `first` on. Its tensors must be read and have as many keys as
+/// queries.
 Experiment on_tokens(Experiment e, int first, int count);
 
 }  // namespace attoscope::app

@@ -25,8 +25,8 @@ class ScaleNames {
   explicit ScaleNames(const std::vector<TensorName>& names);
 
   /// Indices of names that may scale `tensor`, part 0 q, 1 k, 2 v or 3 o of a call whose names share `shared`; several if they
-  /// fit equally. Preferred is the tensor's own name with "scale", then the part's in the same place, then one for K and V
-  /// together.
+  /// fit equally. Order: the tensor's own name with "scale", then the part's scale in the same place, then a scale of both K
+  /// and V.
   std::vector<int> of(const std::string& tensor, int part, const std::string& shared) const;
   /// Index of the only scale of this part in any place, for a list with one call; else empty.
   std::vector<int> only(int part) const;
@@ -79,8 +79,8 @@ struct ScaleTarget {
   std::optional<HeadOrder> order{};
 };
 
-/// Finds the scale of a part: `named`, for any type, or else the one beside 8-bit numbers. Throws std::runtime_error or
-/// std::invalid_argument with one sentence if it cannot be read, does not fit, or several fit.
+/// Finds the scale of a part: `named`, for any type, or else the scale beside 8-bit numbers. Throws std::runtime_error or
+/// std::invalid_argument with one sentence if it cannot be read or does not fit, or if several fit.
 void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target);
 
 /// Head `index` of a tensor, multiplied by its scale if it has one.

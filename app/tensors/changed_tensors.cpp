@@ -21,7 +21,7 @@ std::string changed_sentence(const std::string& file, const std::string& tensor,
          ", expected " + hex16(then);
 }
 
-/// The file that holds part 0 q, 1 k, 2 v or 3 the mask of an input.
+/// File of a part of an input: 0 q, 1 k, 2 v, 3 the mask.
 std::string file_of(const TensorSpec& spec, std::size_t part) {
   if (part == mask_part - 1) return spec.scales()[mask_part] ? spec.scales()[mask_part]->tensor : spec.text();
   const std::vector<std::string> list = files_in_list(spec.files());

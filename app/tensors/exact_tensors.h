@@ -1,4 +1,4 @@
-/// Tensors written as .safetensors, each number with its bits.
+/// Writes tensors bit-exactly as .safetensors.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ struct ExactTensor {
   std::string name;
   std::vector<std::uint64_t> shape;
   std::vector<double> values;  ///< row-major
-  std::string type{};          ///< "BF16", in which they were stored before; "": unknown
+  std::string type{};          ///< "BF16", the type in the file that the values come from; "": unknown
 };
 
-/// The narrowest of F16, BF16, F32 and F64 that holds every number with its bits; `before` where that does.
+/// `before` if it holds every value exactly, else the narrowest of F16, BF16, F32 and F64 that does.
 std::string_view exact_type(const std::vector<double>& values, std::string_view before);
 
-/// A file of these tensors, each in its `exact_type`.
+/// Bytes of a .safetensors file with these tensors, each in its `exact_type`.
 std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std::map<std::string, std::string>& metadata);
 
 }  // namespace attoscope::app

@@ -1,5 +1,4 @@
-// Models of llama.cpp: .gguf, version 2 and 3, little endian. Blocks of quantised numbers are read as float, as ggml widens
-// them.
+// Models of llama.cpp: .gguf, version 2 and 3, little endian. Quantised blocks are dequantised to float as ggml does.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -24,7 +23,7 @@ using Bytes = std::span<const unsigned char>;
 float scale_at(Bytes b, std::size_t at) { return static_cast<float>(from_f16(b[at] | std::uint32_t{b[at + 1]} << 8)); }
 float signed_at(Bytes b, std::size_t at) { return static_cast<float>(static_cast<signed char>(b[at])); }
 
-/// d times 4-bit numbers, the low halves first. Q4_0 counts them from -8; Q4_1 adds a minimum.
+/// d times 4-bit numbers, the low halves of the bytes first. Q4_0 subtracts 8 from them; Q4_1 adds a minimum.
 void widen_q4_0(Bytes b, std::span<float> x) {
   const float d = scale_at(b, 0);
   for (std::size_t i = 0; i < 16; ++i) {
@@ -44,7 +43,7 @@ void widen_q8_0(Bytes b, std::span<float> x) {
   const float d = scale_at(b, 0);
   for (std::size_t i = 0; i < 32; ++i) x[i] = d * signed_at(b, 2 + i);
 }
-/// 8 groups of 32, whose scales and minima have 6 bits.
+/// 8 groups of 32, with 6-bit scales and minima.
 void widen_q4_k(Bytes b, std::span<float> x) {
   const float d = scale_at(b, 0), least = scale_at(b, 2);
   const Bytes packed = b.subspan(4, 12);
@@ -61,7 +60,7 @@ void widen_q4_k(Bytes b, std::span<float> x) {
     }
   }
 }
-/// 16 groups of 16 with scales of 8 bits; numbers of 6 bits from -32, the upper two beside the lower four.
+/// 16 groups of 16 with 8-bit scales; 6-bit numbers minus 32, whose lower four and upper two bits are stored apart.
 void widen_q6_k(Bytes b, std::span<float> x) {
   const float d = scale_at(b, 208);
   for (std::size_t i = 0; i < 256; ++i) {
@@ -71,7 +70,7 @@ void widen_q6_k(Bytes b, std::span<float> x) {
   }
 }
 
-/// A type of numbers; those without a block are read as they lie.
+/// A type of numbers; numbers of types without blocks are read as stored.
 struct Type {
   std::uint32_t code = 0;
   std::string_view name;
@@ -140,7 +139,7 @@ std::uint32_t value_type(Cursor& c, const std::string& label) {
   if (type <= f64) return type;
   throw std::runtime_error(label + " has type " + std::to_string(type) + ", expected 0 to 12");
 }
-/// The value as a text; arrays are passed over.
+/// Reads a value as a text; skips arrays.
 std::string value_of(Cursor& c, std::uint32_t type, const std::string& label, int depth) {
   if (type == string) return c.text();
   if (type == array) {
@@ -169,7 +168,7 @@ std::vector<std::string> list_of(Cursor& c, const std::string& label) {
   return values;
 }
 
-/// `lists`: receives those lists whose keys it has.
+/// `lists`: receives the lists whose keys it has.
 std::map<std::string, std::string> read_metadata(Cursor& c, std::uint64_t count, const std::string& path, GgufLists* lists) {
   std::map<std::string, std::string> metadata;
   for (; count > 0; --count) {
@@ -185,7 +184,7 @@ std::map<std::string, std::string> read_metadata(Cursor& c, std::uint64_t count,
   return metadata;
 }
 
-/// The bytes of the blocks from `offset` on, read as floats of this machine.
+/// A file of the blocks from `offset` on, dequantised to floats in this machine's byte order.
 std::shared_ptr<const InputFile> widened(const std::shared_ptr<const InputFile>& file, const Type& type, std::uint64_t offset,
                                          std::uint64_t numbers, const std::string& label) {
   const auto read = [file, type, offset](std::uint64_t from, std::span<char> to) {
@@ -219,7 +218,7 @@ std::vector<std::uint64_t> read_shape(Cursor& c, const std::string& label) {
   return shape;
 }
 
-/// A tensor whose offset counts from the data's beginning.
+/// Reads the entry of a tensor; its offset counts from the beginning of the data.
 NamedTensor read_entry(Cursor& c, const std::shared_ptr<const InputFile>& file) {
   const std::string name = c.text(), label = file->path() + ": tensor " + in_quotes(name);
   std::vector<std::uint64_t> shape = read_shape(c, label);
@@ -235,7 +234,8 @@ NamedTensor read_entry(Cursor& c, const std::shared_ptr<const InputFile>& file) 
   return t;
 }
 
-/// Places the tensor in the file, or in one of floats. Throws unless it lies in the data.
+/// Makes the tensor's offset count from the file's beginning, or replaces its file by one of dequantised floats. Throws if the
+/// tensor reaches beyond the data.
 void place(NamedTensor& t, std::uint64_t data) {
   const auto known = std::ranges::find(gguf_types, t.dtype, &Type::name);
   if (known == gguf_types.end()) return;
@@ -264,7 +264,7 @@ std::uint64_t alignment_of(const TensorSet& set, const std::string& path) {
   throw std::runtime_error(path + ": general.alignment is " + in_quotes(found->second) + ", expected a power of 2");
 }
 
-/// Numbers of tensors and of keys, which follow the file's version.
+/// Counts of tensors and of keys, which follow the file's version.
 struct GgufCounts {
   std::uint64_t tensors = 0, keys = 0;
 };

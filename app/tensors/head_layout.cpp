@@ -89,7 +89,7 @@ struct Fit {
   bool fits() const { return mismatch.expected.empty(); }
 };
 
-/// With heads side by side, a tensor with one more dimension than another has them apart.
+/// If heads are side by side, a tensor with one more dimension than another has a dimension of heads.
 Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes, int d = 0) {
   const std::size_t least = rank_of(std::ranges::min(qkv, {}, rank_of));
   Fit fit;
@@ -103,7 +103,7 @@ Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes, int d = 0) {
   return fit;
 }
 
-/// d from a tensor whose heads are apart, if another has them side by side; else 0.
+/// d from a tensor with a dimension of heads, if another tensor has heads side by side; else 0.
 int shown_d(const Call& qkv, const StoredTensor* sibling) {
   std::vector<const StoredTensor*> all{&qkv[0], &qkv[1], &qkv[2]};
   if (sibling != nullptr) all.push_back(sibling);
@@ -113,7 +113,7 @@ int shown_d(const Call& qkv, const StoredTensor* sibling) {
   return differ && is_within((*apart)->shape.back(), max_d) ? static_cast<int>((*apart)->shape.back()) : 0;
 }
 
-/// Possible numbers of Q's heads side by side: with usual head dimensions, or else at most 8.
+/// Possible head counts of Q with heads side by side: those of usual head dimensions, else at most 8 others.
 std::vector<int> possible_heads(const Call& qkv) {
   const std::vector<std::uint64_t>& q = qkv[0].shape;
   if (q.size() < 2 || q.size() > 3) return {};

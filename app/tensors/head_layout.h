@@ -30,14 +30,14 @@ struct LayoutHints {
 /// Throws std::runtime_error with one sentence that names a tensor, its shape and what was expected, or the layouts that fit.
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints = {});
 
-/// The shape of an output of these sizes: heads and rows of Q, columns of V. It may have more columns unless its heads stand
-/// side by side; the first ones are V's. None if it does not fit.
+/// Shape of an output that must have the `wanted` heads and rows (of Q) and columns (of V). It may have more columns unless its
+/// heads are side by side; the first ones are V's. None if it does not fit.
 std::optional<HeadShape> shape_of_output(const StoredTensor& output, const HeadShape& wanted);
 
 /// The first `kept` of `columns` columns of row-major values.
 std::vector<double> first_columns(std::vector<double> values, int columns, int kept);
 
-/// One head of a tensor that is read so: `index` counts the heads of all batches.
+/// Reads one head of a tensor of this shape, row-major n x d; `index` counts the heads of all batches.
 std::vector<double> read_head(const InputFile& file, const StoredTensor& tensor, const HeadShape& shape, int index,
                               const ReadWatch& watch = {});
 

@@ -31,7 +31,7 @@ constexpr std::uint64_t most_numbers = 1 << 20;
 constexpr std::array<std::string_view, 2> causal_names{"causal", "is_causal"};
 constexpr std::array<std::string_view, 2> window_names{"window_size", "sliding_window"};
 constexpr std::array<std::string_view, 1> window_left_names{"window_left"};
-/// Values that the tensors themselves, or the verdict, tell.
+/// Values that are not listed as unused: the tensors themselves, or the verdict, show them.
 constexpr std::array<std::string_view, 8> told_otherwise{"max_seqlen_q", "max_seqlen_k", "max_seqlen", "kv_layout",
                                                          "page_layout",  "page_size",    "return_lse", "enable_gqa"};
 constexpr std::size_t most_listed = 6;
@@ -65,13 +65,13 @@ bool is_in_place(const std::string& name, const CallFiles::Layer& layer) {
   return place_of(name.substr(0, name.size() - last_name(name).size())) == place_of(layer.shared);
 }
 
-/// Numbers, as texts, that lie beside a layer.
+/// Numbers stored beside a layer, read as texts.
 struct Beside {
   std::string label;
   std::uint64_t count = 0;
   const NamedTensor* tensor = nullptr;  ///< null: a value
   const StoredValue* value = nullptr;
-  std::ptrdiff_t rank = 0;  ///< place of its name among the usual ones
+  std::ptrdiff_t rank = 0;  ///< index of its name among the usual ones
 
   Numbers numbers() const { return value != nullptr ? value->texts : numbers_of(*tensor); }
 };
@@ -86,14 +86,14 @@ class Sets {
     }
   }
 
-  /// The file of a layer's Q; null: it is of another kind.
+  /// Tensors of the file that holds a layer's Q; null: the file is of another kind.
   const TensorSet* of(const CallFiles::Layer& layer) const {
     const auto found = sets_.find(files_.file_of(layer));
     return found == sets_.end() ? nullptr : &found->second;
   }
 
-  /// The tensor or the value of the first of these names beside a layer: in the same place, or the only one where there is one
-  /// call.
+  /// The tensor or value with the first of these names beside a layer: in the same place or, if there is one call, the only
+  /// one anywhere.
   std::optional<Beside> beside(std::span<const std::string_view> names, const CallFiles::Layer& layer) const {
     const TensorSet* const set = of(layer);
     if (set == nullptr) return {};
@@ -124,7 +124,7 @@ bool fits(std::uint64_t count, const CallFiles::Layer& layer) {
          count == static_cast<std::uint64_t>(layer.q.count());
 }
 
-/// Values beside the layers, one for each; none where a layer has none. `misfit` names one of another count.
+/// Values beside the layers, one for each; empty if a layer has none or a wrong count, on which `misfit` gets a sentence.
 std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, const Sets& sets, std::string& misfit) {
   std::vector<Beside> all;
   for (const CallFiles::Layer& layer : files.layers()) {
@@ -141,7 +141,8 @@ std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, con
   return all;
 }
 
-/// Numbers of all heads of a layer, from one, those of a batch, its own, or those of all layers.
+/// Appends a number for each head of a layer. `numbers`: one for all, one for each head of a batch, of the layer, or of all
+/// layers.
 void append(Numbers& all, const Numbers& numbers, const CallFiles::Layer& layer) {
   const bool of_all = !fits(numbers.size(), layer);
   for (int i = 0; i < layer.q.count(); ++i)
@@ -172,12 +173,12 @@ std::optional<bool> boolean_of(const std::optional<Beside>& found) {
                            ", expected true or false");
 }
 
-/// Keys before and behind a query that a window shows; none: all.
+/// Numbers of keys before and behind a query that are visible; none: all.
 struct WindowSides {
   std::optional<int> left, right;
 };
 
-/// One whole number, or two; below 0: all.
+/// Reads a window, one whole number or two; below 0: all keys.
 WindowSides sides_of(const Beside& found, bool is_left, std::optional<bool> causal) {
   std::vector<int> numbers;
   if (found.count <= 2)
@@ -192,7 +193,7 @@ WindowSides sides_of(const Beside& found, bool is_left, std::optional<bool> caus
   return {numbers[0] - 1, causal == false ? numbers[0] - 1 : 0};  // a sliding window counts the query
 }
 
-/// The mask that causal, window_size and the like beside a layer say; "": there are none. `names` gets what says it.
+/// The mask that causal, window_size and the like beside a layer describe; "": there are none. `names` receives their names.
 std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::string& names) {
   const std::optional<Beside> causal = sets.beside(causal_names, layer), left = sets.beside(window_left_names, layer),
                               window = left ? left : sets.beside(window_names, layer);
@@ -208,7 +209,7 @@ std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::st
   return fmt::format("window:{}:{}", sides.left.value_or(max_tile - 1), sides.right.value_or(max_tile - 1)) + where;
 }
 
-/// The masks of all heads, where values beside each layer say one; else none.
+/// The masks of all heads, if values beside each layer describe one; else none.
 Numbers masks_beside(const Sets& sets, const CallFiles& files, std::string& names) {
   Numbers all;
   for (const CallFiles::Layer& layer : files.layers())
@@ -222,7 +223,7 @@ bool is_used(std::string_view name) {
          std::ranges::any_of(head_numbers, [&](const HeadNumber& of) { return is_one(of.names); });
 }
 
-/// A sentence on numbers and booleans beside the first layer that nothing uses; "": there are none.
+/// A sentence that lists unused numbers and booleans beside the first layer; "": there are none.
 std::string unused_beside(const Sets& sets, const CallFiles::Layer& layer, const std::string& path) {
   const TensorSet* const set = sets.of(layer);
   std::string listed;

@@ -23,20 +23,20 @@ TypedTexts head_number_texts(const TypedTexts& typed);
 class HeadNumbers {
  public:
   HeadNumbers() = default;
-  /// Reads the numbers that `typed` names, as many as heads of one batch, of one layer, or of all; of what is not typed the
-  /// tensors or values called scale, softcap, alibi_slopes and sinks that lie beside Q, K and V, and the mask that causal and
-  /// window_size there say. Throws std::invalid_argument or
-  /// std::runtime_error with one sentence that names the option or the tensor, the count and what was expected.
+  /// Reads the numbers that `typed` names: one for each head of a batch, of a layer, or of all layers. For options that are not
+  /// typed, takes the tensors or values called scale, softcap, alibi_slopes and sinks beside Q, K and V, and the mask that
+  /// causal and window_size there describe. Throws std::invalid_argument or std::runtime_error with one sentence that names the
+  /// option or the tensor, the count and what was expected.
   HeadNumbers(const TypedTexts& typed, const CallFiles& files);
 
   bool any() const { return !texts_.empty(); }
-  /// The problem of this head.
+  /// `problem` with the numbers of this head.
   Problem of_head(Problem problem, int head) const;
-  /// The problem without these numbers.
+  /// `problem` with the defaults in place of these numbers.
   Problem without(Problem problem) const;
-  /// The head's number as a text of the option; "" if the call's heads have none of their own.
+  /// The head's number as the option's text; "" if there are no numbers for this key.
   std::string text(std::string_view key, int head) const;
-  /// Sentences that name what was found beside Q, K and V, and values there that nothing uses.
+  /// Sentences on the numbers that were found beside Q, K and V, on values there that are not used, and on what was left out.
   const std::vector<std::string>& found() const { return found_; }
 
  private:
@@ -44,7 +44,7 @@ class HeadNumbers {
   std::vector<std::string> found_;
 };
 
-/// The numbers in the files, where the problem has those of its head, so that other heads have their own; else none.
+/// The numbers of all heads in the files, if the problem has those of its own head; else none.
 HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files);
 
 }  // namespace attoscope::app

@@ -15,7 +15,7 @@
 namespace attoscope::app {
 namespace {
 
-/// FILE:TENSOR; a number is a head.
+/// True for FILE:TENSOR; a number behind the colon is a head, not a tensor.
 bool names_one_tensor(const std::string& text) {
   const std::string tensor = tensor_ref(text).tensor;
   return !tensor.empty() && !to_number<int>(tensor) && files_in_list(text).size() == 1;
@@ -85,7 +85,7 @@ Outputs outputs_of_calls(const TensorSpec& spec) try {
     outputs.push_back({calls.part(layer, 3), layer.o});
   }
   return outputs;
-} catch (const std::runtime_error&) {  // without matching calls, the outputs may still stand alone
+} catch (const std::runtime_error&) {  // without matching calls, there may still be outputs alone
   return {};
 }
 
@@ -178,7 +178,7 @@ CallPart gradient_part(const std::string& file, const GradientKind& kind) {
   return part_in_file(names_one_tensor(file) ? tensor_ref(file) : TensorRef{file, ""}, kind.names, 3);
 }
 
-/// The same for each sequence of a packed call; empty if the problem's input is none.
+/// A gradient's tensor, split into the sequences of a packed call; empty if the problem's input is no packed call.
 Outputs gradient_of_sequences(const CallPart& part, const GradientKind& kind, const Problem& problem) {
   if (problem.input.kind != InputKind::tensors || !names_tensor_files(problem.input.file)) return {};
   const CallFiles call(problem.input.file);
@@ -198,7 +198,7 @@ Outputs gradient_of_sequences(const CallPart& part, const GradientKind& kind, co
                            " columns");
 }
 
-/// A gradient's tensor, of all sequences.
+/// Opens a gradient: a tensor, or one for each sequence.
 Outputs gradient_in(const std::string& file, const GradientKind& kind, const Problem& problem) {
   CallPart part = gradient_part(file, kind);
   if (Outputs found = gradient_of_sequences(part, kind, problem); !found.empty()) return found;
@@ -208,7 +208,7 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
   return {{std::move(part), fits}};
 }
 
-/// The head that a typed text takes if it names none: that of the problem's input, if the tensors have it.
+/// The head that is read if a typed text names none: that of the problem's input if the tensors have it, else 0.
 int usual_head(const Problem& problem, int heads) {
   const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
   return head < heads ? head : 0;

@@ -24,33 +24,33 @@ std::string kernel_output_spec(const KernelOutput& output);
 
 /// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
 /// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
-/// a batch if there is one. n and d are what is wanted, the first d of more columns; 0: whatever the file has. Throws
-/// std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected, or where `watch` asks to
-/// stop.
+/// a batch if there is one. n and d: the rows and columns that are wanted, the first d of more columns; 0: those of the file.
+/// Throws std::runtime_error with one sentence that names the file, the tensor, its shape and what was expected, or if `watch`
+/// asks to stop.
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
-/// Number of heads of such an output for n x d.
+/// Number of heads of an output whose heads have n x d numbers; 0: as the file has.
 int kernel_output_heads(const TensorSpec& file, int n = 0, int d = 0);
 
-/// Parses and reads an output for a problem; the head is that of the problem's input, if `spec` names none and the file has it.
-/// Throws as `parse_kernel_output` and `load_kernel_output`.
+/// Parses and reads an output for a problem. If `spec` names no head, takes the head of the problem's input, or 0 if the file
+/// does not have it. Throws as `parse_kernel_output` and `load_kernel_output`.
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
                                 const ReadWatch& watch = {});
 
 /// Parses the name of a gradient; the file is not opened. Throws as `parse_kernel_output`.
 KernelOutput parse_gradient(const std::string& spec);
-/// The gradient of a problem's output, n x d_v, or (`of_lse`) of its log-sum-exp, n x 1, whose tensors may also be [n] or
-/// [heads, n]. Named, read and refused as outputs are; tensors are called do, dout, grad_output or the like, dlse or the like,
-/// or are the only one of their file.
+/// Reads dO of a problem, n x d_v, or (`of_lse`) dL, n x 1, whose tensors may also be [n] or [heads, n]. Parses, reads and
+/// throws as for outputs; tensors are called do, dout, grad_output or the like, dlse or the like, or are the only one of their
+/// file.
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
-/// Reads one that was named and not yet read.
+/// Reads a gradient that was named and not yet read.
 void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
-/// Reads those of the experiment that were named and not yet read; none without a backward pass.
+/// Reads dO and dL of the experiment if they were named and not yet read; does nothing without a backward pass.
 void load_gradients(Experiment& e, const ReadWatch& watch = {});
 
-/// Reads dQ, dK or dV that a kernel computed, n x d or keys x d_v: of the head of Q, or of the one that `spec` names. Without
-/// values where the file has dK or dV with the heads of K and V: sums over the heads of a group are no head's. Throws as
-/// `read_gradient`, also where the file has other heads.
+/// Reads dQ, dK or dV that a kernel computed, n x d or keys x d_v: for the head of the problem's input, or the head that `spec`
+/// names. Leaves the values empty if the file has dK or dV with the heads of K and V, which are sums over the heads of a group.
+/// Throws as `read_gradient`, also if the file has another number of heads.
 KernelOutput read_kernel_gradient(const std::string& spec, const Problem& problem, AnswerTensor tensor,
                                   const ReadWatch& watch = {});
 
@@ -61,19 +61,20 @@ struct GradientSpecs {
   std::string lse{};    ///< a kernel's log-sum-exp, beside its output
 
   bool any_computed() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
-  /// True if there is one to judge with its dO.
+  /// True if there is a gradient to judge, for which dO is needed.
   bool any_judged() const { return any_computed() || !dsink.empty(); }
   bool any() const { return !d_o.empty() || !d_lse.empty() || !lse.empty() || any_computed(); }
 };
 /// The gradients that a kernel computed.
 inline constexpr std::array computed_gradients{&GradientSpecs::dq, &GradientSpecs::dk, &GradientSpecs::dv};
-/// Finds them among the tensors of these files, by their names; a kernel's gradients only beside a dO, or alone in a file.
-/// Throws std::runtime_error where a file cannot be read.
+/// Finds gradients among the tensors of these files by name; a kernel's gradients only beside a dO, or alone in a file. Throws
+/// std::runtime_error if a file cannot be read.
 GradientSpecs gradients_in(const TensorSpec& files);
 
-/// True if the file is called q, k or v, so that its tensor is no output.
+/// True if the file is called q, k or v; its tensor is then no output.
 bool is_part_alone(const std::string& file);
-/// True for one tensor that is not called so, and for files with an output but without Q, K, V: dropping them opens an output.
+/// True if dropping the files on the window opens an output: a file of one tensor that is not called q, k or v, or files with
+/// an output but without Q, K, V.
 bool is_kernel_output(const TensorSpec& files);
 /// True if there is an output among the tensors.
 bool holds_kernel_output(const TensorSpec& files);
@@ -84,7 +85,7 @@ bool holds_whole_call(const TensorSpec& files);
 /// All outputs of `spec`, one entry per layer. Throws as `load_kernel_output`.
 std::vector<CallFiles::Output> outputs_of(const TensorSpec& spec, int n, int d);
 
-/// Makes the loaded output method a or b.
+/// Sets the experiment's loaded output, and makes it method b (`as_b`) or a.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);
 
 }  // namespace attoscope::app

@@ -25,7 +25,7 @@ struct MaskSpec {
   TensorRef ref;
   std::optional<MaskUse> use{};  ///< none: booleans and whole numbers keep, others are added
 };
-/// Throws std::invalid_argument with one sentence unless it may be one.
+/// Parses a mask. Throws std::invalid_argument with one sentence if FILE is no tensor file.
 MaskSpec mask_spec(const std::string& text);
 
 /// The sizes that a mask must fit.
@@ -34,27 +34,27 @@ struct MaskedCall {
   friend bool operator==(const MaskedCall&, const MaskedCall&) = default;
 };
 
-/// Masks of a call that all join.
+/// Masks of a call. All of them apply together.
 struct MaskSources {
   std::string mask{}, documents{};      ///< texts of options; "": none
   std::optional<NamedTensor> beside{};  ///< a tensor beside Q, K and V
-  std::optional<Mask> rule{};           ///< that of a captured call
+  std::optional<Mask> rule{};           ///< mask rule of a captured call
 };
-/// The mask tensors that lie beside Q, K and V in their file, by usual names. In `key_padding_mask`, the name of
+/// The tensors with usual names of masks in the file of Q, K and V. In `key_padding_mask`, a name from PyTorch's
 /// MultiheadAttention, 1 drops the key.
 std::vector<NamedTensor> masks_beside(const TensorSet& set);
-/// True if the shape is that of a mask of the call.
+/// True if the tensor has numbers and a shape of a mask of the call.
 bool is_mask_of(const NamedTensor& tensor, const MaskedCall& call);
 
-/// The mask tensor of a call, joined by its documents' ids: queries see keys of their own document; the last query stands at
-/// the last key. Masks are [n_q, n_k], [h, n_q, n_k], [b, n_k], or of four axes, each of b, h and n_q or 1.
+/// The mask tensor of a call, combined with document ids: a query sees only keys of its own document; the last query is at the
+/// place of the last key. Shapes of masks: [n_q, n_k], [h, n_q, n_k], [b, n_k], or [b, h, n_q, n_k] with b, h or n_q perhaps 1.
 class MaskFiles {
  public:
   /// Opens them. Throws std::runtime_error with one sentence that names the file, the shape and what was expected.
   MaskFiles(const MaskSources& sources, const MaskedCall& call);
 
-  /// The mask of a head, read once for all heads that share it and are held. Throws if `watch` asks to stop, or an element is
-  /// none that its use allows.
+  /// The mask of a head. Heads that share a mask share the tensor while one of them holds it. Throws if `watch` asks to stop,
+  /// or if the mask's use does not allow an element.
   std::shared_ptr<const MaskTensor> of(int batch, int head, const ReadWatch& watch = {}) const;
 
  private:
@@ -70,7 +70,7 @@ class MaskFiles {
   NamedTensor mask_, documents_;  ///< without a file: none
   std::optional<Mask> rule_;
   MaskUse use_ = MaskUse::keep;
-  bool by_batch_ = false, by_head_ = false, by_query_ = true;  ///< axes that are no 1
+  bool by_batch_ = false, by_head_ = false, by_query_ = true;  ///< the mask differs along this axis
   struct Held {
     int key = -1;
     std::weak_ptr<const MaskTensor> mask;

@@ -1,4 +1,4 @@
-/// Words of tensors' names: part of attention, place in a model, or neither.
+/// Words of tensors' names: each names a part of attention, a place in a model, or neither.
 #pragma once
 
 #include <array>

@@ -154,7 +154,7 @@ Place header_place(const InputFile& file) {
                            std::to_string(most));
 }
 
-/// NumPy's names of types behind the order of bytes.
+/// NumPy's names of types, without the byte order before them.
 constexpr std::array<std::pair<std::string_view, ElementType>, 12> types{{{"b1", ElementType::BOOL},
                                                                           {"i1", ElementType::I8},
                                                                           {"u1", ElementType::U8},
@@ -168,7 +168,7 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 12> types{{{"b1",
                                                                           {"f4", ElementType::F32},
                                                                           {"f8", ElementType::F64}}};
 
-/// A sentence on a descr that holds no Q, K, V or O.
+/// Error sentence on a descr that is not allowed for Q, K, V or O.
 std::string refusal_of(const std::string& label, const std::string& descr) {
   return label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >, |i1 or |u1";
 }
@@ -227,7 +227,7 @@ TensorSet list_npz(const std::shared_ptr<const InputFile>& archive) {
 }
 
 std::uint64_t effort_of_npz(const InputFile& archive) {
-  constexpr std::uint64_t largest_growth = 1032;  // of a packed byte
+  constexpr std::uint64_t largest_growth = 1032;  // bytes per compressed byte, the limit of deflate
   return largest_growth * archive.size();
 }
 

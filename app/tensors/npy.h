@@ -20,7 +20,7 @@ namespace attoscope::app {
 /// std::runtime_error with one sentence that names the file, the key, the value and what was expected.
 StoredTensor read_npy(const InputFile& file);
 
-/// A sentence that says why the tensor is no Q, K, V or O, by its type; "": it may be.
+/// One sentence why the tensor's type is not allowed for Q, K, V or O; "": it is allowed.
 std::string why_not_of_a_call(const StoredTensor& tensor);
 
 /// A rows x cols matrix of double (f8, C order) as a .npy file.
@@ -33,7 +33,7 @@ std::string npy_bytes(std::span<const double> values);
 /// Numbers of any shape (f8, C order) as a .npy file.
 std::string npy_bytes(std::span<const int> shape, std::span<const double> values);
 
-/// The field with this name in files, "a_error". Throws std::invalid_argument that lists the known ones.
+/// Field by its name in files, such as "a_error". Throws std::invalid_argument that lists the known names.
 Field field_named(std::string_view name);
 /// All values of a field of a result as a .npy file of doubles (f8, rows x d_v).
 std::string field_npy(const Result& result, Field field);

@@ -69,7 +69,7 @@ std::uint64_t checked(const NamedTensor& t, std::size_t i, std::int64_t x, std::
   return static_cast<std::uint64_t>(x);
 }
 
-/// Bounds from 0 on, none before the one in front of it, none beyond `most`.
+/// Reads bounds, which begin at 0, never decrease, and are at most `most`.
 std::vector<std::uint64_t> bounds_of(const NamedTensor& t, std::uint64_t most) {
   std::vector<std::uint64_t> bounds;
   for (const std::int64_t x : numbers_of(t, 1)) {
@@ -112,7 +112,7 @@ std::optional<NamedTensor> table_in(const TensorSet& set, PackedPart part, const
   return *own.front();
 }
 
-/// The tensor as tokens; `d`: columns of a head where heads stand side by side.
+/// The tensor as tokens; `d`: columns of a head if heads are side by side.
 TokenStore store_of(const NamedTensor& t, HeadOrder order, std::uint64_t d) {
   const std::vector<std::uint64_t>& shape = readable(t).tensor.shape;
   const std::size_t rank = shape.size();
@@ -273,7 +273,7 @@ class Sequences {
                                ", expected each page once");
   }
 
-  /// Takes the padding before the keys away, and bounds the numbers.
+  /// Removes the padding before the keys, and checks the numbers of tokens.
   void cut(std::vector<Sequence>& all) const {
     const auto& pads = tables_[leftpad_k];
     const std::vector<std::int64_t> left = pads ? numbers_of(*pads, 1) : std::vector<std::int64_t>(count_);
@@ -352,8 +352,8 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
   return call;
 }
 
-/// Lists of pages that are named stand in the place of a table that the files have. Throws std::invalid_argument with one
-/// sentence where both are named, or what is named is of no use.
+/// Drops a block table of the files if lists of pages are named. Throws std::invalid_argument with one sentence if both are
+/// named, or if a list is named that has no use.
 void take_one_kind_of_pages(PackedTables& tables, const PackedSpecs& specs) {
   if (!specs[kv_indices].empty())
     for (const PackedPart part : {block_table, cache_seqlens})

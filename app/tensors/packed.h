@@ -1,4 +1,4 @@
-/// Calls whose sequences are packed into one tensor, padded, or lie in pages: each sequence is a call of its own.
+/// Calls whose sequences are packed into one tensor, padded, or stored in pages: each sequence becomes a call of its own.
 #pragma once
 
 #include <array>
@@ -17,26 +17,27 @@
 
 namespace attoscope::app {
 
-/// The tensors that say where sequences lie, and the order of a page.
+/// The tensors that locate the sequences, and the order of dimensions in a page.
 struct PackedTables {
   std::array<std::optional<NamedTensor>, packed_part_names.size()> tensors{};
   std::string page_layout{};  ///< NHD or HND; "": not given
 
   const std::optional<NamedTensor>& operator[](PackedPart part) const { return tensors[static_cast<std::size_t>(part)]; }
-  /// True if a tensor says where sequences lie.
+  /// True if there is a tensor that locates sequences.
   bool any() const;
 };
 
-/// The tables that are named, and those of a call in the same files, whose names share `shared`. Throws std::runtime_error or
-/// std::invalid_argument with one sentence if a named one cannot be read, or several fit.
+/// The named tables, and others from the files of the call whose names share `shared`. Throws std::runtime_error or
+/// std::invalid_argument with one sentence if a named table cannot be read, or if several fit.
 PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared);
 
-/// K and V of one tensor [2, ...], or [blocks, 2, ...]; where both are 2, `blocks_first` decides. Throws with one sentence.
+/// Splits a tensor [2, ...] or [blocks, 2, ...] into K and V; if both sizes are 2, `blocks_first` decides. Throws with one
+/// sentence.
 std::pair<NamedTensor, NamedTensor> split_kv(const NamedTensor& both, bool blocks_first);
-/// The set with K and V in place of each tensor that is called kv.
+/// Splits each tensor of the set that is called kv into K and V.
 TensorSet with_kv_split(TensorSet set);
 
-/// A tensor as tokens, those of a page or of a batch together.
+/// A tensor as tokens: `pages` pages, or rows of a batch, of `page` tokens each.
 struct TokenStore {
   NamedTensor tensor;
   std::uint64_t pages = 1, page = 0;  ///< tokens of a page
@@ -50,9 +51,9 @@ struct TokenStore {
 struct TokenRun {
   std::uint64_t first = 0;
   int count = 0;
-  std::vector<std::uint64_t> pages{};  ///< `first` counts from the first of these on; empty: from the store's first token
+  std::vector<std::uint64_t> pages{};  ///< in order; `first` counts from pages[0] on; empty: from the store's first token
 
-  /// The place in the store of a token of the run.
+  /// Index in the store of token `token` of the run; `page`: tokens of a page.
   std::uint64_t place(std::uint64_t token, std::uint64_t page) const;
 };
 
@@ -69,25 +70,25 @@ struct PackedCall {
   bool bounds_queries = false, bounds_keys = false;  ///< sequences lie one behind the other
   std::size_t count = 0;                             ///< of sequences in the file
   std::vector<Sequence> sequences;                   ///< those with queries and keys
-  std::vector<std::string> left_out;                 ///< a sentence for each other one
+  std::vector<std::string> left_out;                 ///< one remark on each other sequence
 
-  /// Tokens of part 0 q .. 3 o of a sequence as a tensor [n, heads, d] of its own.
+  /// Part 0 q .. 3 o of a sequence as a tensor [n, heads, d].
   NamedTensor tensor(const Sequence& sequence, int part) const;
-  /// The same of another tensor that holds the tokens of part 0 q or 1 k, `store_like` it.
+  /// The same for `store`, another tensor with the tokens of part 0 q or 1 k, made by `store_like`.
   NamedTensor tensor(const TokenStore& store, const Sequence& sequence, int part) const;
-  /// A tensor as the tokens of part 0 q or 1 k, of so many heads and columns: token by token, or, of q, a row of padded tokens
-  /// for each sequence. Where both orders of heads and tokens fit, that of the part; none if nothing fits.
+  /// Reads a tensor as the tokens of part 0 q or 1 k with `heads` heads and `d` columns: stored like the part or, for q, as a
+  /// row of padded tokens for each sequence. If both orders of heads and tokens fit, takes that of the part; none if none fits.
   std::optional<TokenStore> store_like(const NamedTensor& tensor, int part, int heads, int d) const;
   HeadShape shape(const Sequence& sequence, int part) const;
 };
 
-/// Reads the tables of a call, whose tensors are q, k, v and perhaps o (without a file: absent). Tokens stand before heads
-/// unless `layout` or the tables' page_layout says otherwise, or nothing fits so. Throws std::runtime_error with one sentence
-/// that names the file, the tensor, the value and what was expected.
+/// Finds the sequences of a call from its tables; its tensors are q, k, v and perhaps o (without a file: absent). Tokens come
+/// before heads, unless `layout` or the tables' page_layout differs or that order does not fit. Throws std::runtime_error with
+/// one sentence that names the file, the tensor, the value and what was expected.
 PackedCall packed_call(const std::array<NamedTensor, 4>& qkvo, const PackedTables& tables,
                        const std::optional<HeadLayout>& layout);
 
-/// Reads tokens of part 0 q, 1 k or 2 v as if they were those of a sequence.
+/// Reads part 0 q, 1 k or 2 v of the tokens of a sequence, which need not be one of the call's.
 using ReadTokens = std::function<std::vector<double>(const Sequence& tokens, int part)>;
 /// The keys of all sequences for one head of the sequence `call.sequences[place]`, of this shape; null if they are too many.
 std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_t place, const AttentionShape& shape,

@@ -1,4 +1,4 @@
-// Keys of all sequences of a call, and the usual mistakes in their bounds.
+// Keys of all sequences of a call, and usual kernel mistakes in their bounds.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -32,7 +32,7 @@ class BoundMistakes {
     return std::move(found_);
   }
 
-  /// Stored tokens `first` to `end` of a run; empty where they are not all known.
+  /// Places in the store of tokens `first` to `end` of a run; empty if some are outside the store or its pages.
   std::vector<int> tokens(const TokenRun& run, std::int64_t first, std::int64_t end) const {
     const TokenStore& k = call_.parts[1];
     const std::uint64_t known = run.pages.empty() ? k.tokens() : run.pages.size() * k.page;
@@ -60,7 +60,7 @@ class BoundMistakes {
     }
   }
 
-  /// Keys without their bounds: begun at token 0 or at those of the next sequence, or not ended.
+  /// Mistakes in K's bounds: keys begin at token 0 or at the next sequence, or include all sequences before or behind.
   void add_keys_elsewhere() {
     const std::string own = sequence_text(own_);
     const std::vector<int> right = tokens(own_.k, 0, own_.k.count);
@@ -76,7 +76,7 @@ class BoundMistakes {
     add(own + " sees the keys of all sequences behind it", tokens(own_.k, 0, total - first));
   }
 
-  /// The same of queries, alone and with the keys.
+  /// Mistakes in Q's bounds, alone and together with K's.
   void add_queries_elsewhere() {
     const int n = own_.q.count;
     for (const auto& [first, at] : elsewhere(own_.q)) {
@@ -90,7 +90,7 @@ class BoundMistakes {
     }
   }
 
-  /// Other places where a run of the sequence may be begun.
+  /// Wrong places at which a run of the sequence may begin.
   static std::vector<std::pair<std::uint64_t, std::string>> elsewhere(const TokenRun& run) {
     std::vector<std::pair<std::uint64_t, std::string>> places;
     if (run.first != 0) places.emplace_back(0, "token 0");
@@ -109,7 +109,7 @@ class BoundMistakes {
         tokens(own_.k, 0, static_cast<std::int64_t>(end - own_.k.first)));
   }
 
-  /// Bounds of all sequences that lie one behind the other; empty where there are gaps.
+  /// Bounds of all sequences if they are adjacent; empty if there are gaps.
   std::vector<std::int64_t> bounds(TokenRun Sequence::* run) const {
     std::vector<std::int64_t> all;
     for (const Sequence& s : all_) {
@@ -138,7 +138,7 @@ class BoundMistakes {
       }
   }
 
-  /// The rows of this sequence as a kernel with these bounds sees them.
+  /// Adds the rows of this sequence as a kernel with these bounds computes them.
   void add_moved(const std::string& text, const std::vector<std::int64_t>& q, const std::vector<std::int64_t>& k) {
     OtherBounds seen{text, {}};
     const auto first = static_cast<std::int64_t>(own_.q.first);

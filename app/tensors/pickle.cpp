@@ -98,7 +98,7 @@ class PickleReader {
   void push_stack_global() {
     const std::vector<int> names = last(2);
     const PickleValue &module = pickle_[names[0]], &name = pickle_[names[1]];
-    if (module.kind != PickleKind::text || name.kind != PickleKind::text) fail("names a global by what is no text");
+    if (module.kind != PickleKind::text || name.kind != PickleKind::text) fail("names a global by a value that is no text");
     push_text(PickleKind::global, module.text + "." + name.text);
   }
 
@@ -135,7 +135,7 @@ class PickleReader {
     return values;
   }
   std::vector<int> from_mark() {
-    if (marks_.empty()) fail("closes what was not opened");
+    if (marks_.empty()) fail("closes a mark that was not opened");
     const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     std::vector<int> values(first, stack_.end());
     stack_.erase(first, stack_.end());
@@ -206,7 +206,7 @@ const std::array<PickleReader::Operation, 39> PickleReader::operations{{
     {'e', [](PickleReader& r) { r.add(PickleKind::list, r.from_mark()); }},  // appends
     {'s', [](PickleReader& r) { r.add(PickleKind::dict, r.last(2)); }},      // set item
     {'u', [](PickleReader& r) { r.add(PickleKind::dict, r.from_mark()); }},  // set items
-    {'b', [](PickleReader& r) { r.pop(); }},  // build: the state of an object, which is not looked into
+    {'b', [](PickleReader& r) { r.pop(); }},                                 // build: the state of an object, which is dropped
     // the memo, and operations without a value
     {'q', [](PickleReader& r) { r.keep(r.number(1)); }},             // put
     {'r', [](PickleReader& r) { r.keep(r.number(4)); }},             // long put

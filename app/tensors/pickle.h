@@ -11,7 +11,7 @@ namespace attoscope::app {
 
 enum class PickleKind : std::uint8_t { none, boolean, integer, real, text, tuple, list, dict, global, call, persistent };
 
-/// One value. Others are named by their index in `Pickle::values`.
+/// One value. It refers to other values by their index in `Pickle::values`.
 struct PickleValue {
   PickleKind kind = PickleKind::none;
   std::int64_t integer = 0;  ///< of a boolean or an integer
@@ -30,8 +30,8 @@ struct Pickle {
 };
 inline constexpr std::size_t longest_pickle = std::size_t{64} << 20, most_pickle_values = std::size_t{1} << 20;
 
-/// The pickle that begins at byte `begin`. OrderedDict() becomes a dict; other calls stay as they are, and what Python would do
-/// to their results is left out. Throws std::runtime_error with one sentence that begins with `label`: the pickle is cut, too
+/// Reads the pickle that begins at byte `begin`. OrderedDict() becomes a dict; other calls are kept as calls, and later changes
+/// of their results are ignored. Throws std::runtime_error with one sentence that begins with `label`: the pickle is cut, too
 /// large, or has an operation that torch.save does not write.
 Pickle read_pickle(std::string_view bytes, std::size_t begin, const std::string& label);
 

@@ -1,4 +1,4 @@
-/// Formats of tensor files. A new one is a file with its reader, and its entry in readers.cpp.
+/// Formats of tensor files. To add one, write a source file with its reader and list it in readers.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace attoscope::app {
 
 /// One tensor of a set.
 struct NamedTensor {
-  std::string name;     ///< "layers.7.q_proj", from the name in the file and the file's
+  std::string name;     ///< "layers.7.q_proj", from the name in the file and the file's name
   std::string dtype;    ///< "BF16"
   std::string refusal;  ///< one sentence why its numbers cannot be read; empty: they can
   std::shared_ptr<const InputFile> file;
   StoredTensor tensor;
 };
 
-/// A number, a boolean ("true"), a text of at most 64 bytes, or a list of these, that lies beside tensors.
+/// A number, a boolean ("true"), a text of at most 64 bytes, or a list of these, stored beside tensors.
 struct StoredValue {
   std::string name;
   std::vector<std::string> texts;
@@ -35,8 +35,8 @@ struct TensorSet {
   bool is_dump = false;                         ///< a folder of calls, with tokens before heads
 };
 
-/// Contents of a file. one: a tensor that the file names. named: tensors, of which FILE:TENSOR is one. archive: files of one
-/// tensor each.
+/// Contents of a file. one: one tensor, named by its file. named: several tensors, each named FILE:TENSOR. archive: files of
+/// one tensor each.
 enum class FileKind : std::uint8_t { one, named, archive };
 
 /// A format of tensor files.
@@ -46,7 +46,7 @@ struct Reader {
   /// Lists the tensors by their names in the file, "" of kind `one`; reads no data. Throws std::runtime_error with one sentence
   /// that names the file, the key, the value and what was expected.
   TensorSet (*list)(const std::shared_ptr<const InputFile>& file) = nullptr;
-  /// Bytes of plain numbers that are read in the time of this file.
+  /// Cost of reading the file: the number of bytes of plain numbers that take the same time.
   std::uint64_t (*effort)(const InputFile& file) = nullptr;
 };
 const std::vector<Reader>& readers();
@@ -69,10 +69,10 @@ TensorSet list_file(const std::string& path);
 
 /// Lists in the metadata of a .gguf by their keys, each value as a text.
 using GgufLists = std::map<std::string, std::vector<std::string>>;
-/// The metadata of a .gguf without its lists; those whose keys `lists` has are read into it. Throws as its reader.
+/// Reads the metadata of a .gguf except its lists; fills the lists whose keys `lists` has. Throws as its reader.
 std::map<std::string, std::string> read_gguf_metadata(const std::string& path, GgufLists& lists);
 
-/// "FILE.safetensors[:INDEX], FILE.npz[:INDEX]": names of files of these kinds, for messages and help, with a text behind each.
+/// "FILE.safetensors[:INDEX], FILE.npz[:INDEX]": names of files of these kinds, each with `behind`, for messages and help.
 std::string file_specs(std::initializer_list<FileKind> kinds, std::string_view behind = "");
 /// Texts that name one tensor, for messages and help.
 std::string tensor_specs();
@@ -83,16 +83,16 @@ struct TensorRef {
 };
 TensorRef tensor_ref(const std::string& text);
 
-/// Bytes of an element of a type that files have, "BF16" or "I64"; 0: unknown type.
+/// Bytes per element of a type by its name in files, "BF16" or "I64"; 0: unknown type.
 int element_bytes(std::string_view dtype);
-/// Sets the type of the numbers from `dtype`, or the reason why they cannot be read.
+/// Sets the element type from `dtype`, and the refusal if such numbers cannot be read.
 void set_type(NamedTensor& tensor);
 
-/// The tensor itself. Throws its `refusal` if it cannot be read.
+/// Returns `tensor`. Throws its `refusal` if it has one.
 const NamedTensor& readable(const NamedTensor& tensor);
-/// True if its numbers can be read where whole numbers and booleans are read, too.
+/// True if its numbers can be read; whole numbers and booleans count.
 inline bool has_numbers(const NamedTensor& t) { return t.refusal.empty() || is_index_type(t.tensor.type); }
-/// As `readable` where these are read.
+/// Returns `tensor` if it `has_numbers`; else throws its `refusal`.
 const NamedTensor& numeric(const NamedTensor& tensor);
 
 }  // namespace attoscope::app

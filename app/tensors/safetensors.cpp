@@ -1,4 +1,4 @@
-// .safetensors files: headers, checked against malicious content, and files of exact numbers.
+// .safetensors files: reads headers, checked against malicious content, and writes files of exact numbers.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -150,11 +150,11 @@ TensorSet list_safetensors(const std::shared_ptr<const InputFile>& file) {
 }
 
 std::uint64_t effort_of_safetensors(const InputFile& file) {
-  constexpr std::uint64_t parsing = 16;  // times as long as reading numbers
+  constexpr std::uint64_t parsing = 16;  // times as slow as reading numbers
   return file.size() + parsing * header_bytes(file);
 }
 
-/// A type with the bits of a number, which may be those of another one where it does not hold that.
+/// A type with its encoding. `bits` of a number that the type cannot hold may be those of another number.
 struct ExactType {
   std::string_view name;
   int bytes;
@@ -167,7 +167,7 @@ std::uint64_t f16_bits(double x) {
   const double size = std::fabs(x);
   if (!(size < 65536)) return sign | (std::isnan(x) ? 0x7e00U : 0x7c00U);
   if (size == 0) return sign;
-  const int exponent = std::max(std::ilogb(size), -14);  // 1024 to 2047 units of the last bit, or fewer of the smallest
+  const int exponent = std::max(std::ilogb(size), -14);  // 1024 to 2047 ulps, or fewer if subnormal
   return sign |
          (static_cast<std::uint64_t>(exponent + 14) * 1024 + static_cast<std::uint64_t>(std::ldexp(size, 10 - exponent)));
 }

@@ -26,7 +26,7 @@ double from_f16(std::uint32_t bits) {
 namespace {
 
 constexpr std::size_t chunk_elements = std::size_t{1} << 17;
-/// Limit of a file in Fortran order, in bytes; its heads are interleaved, so that reading one reads all.
+/// Limit of a file in Fortran order, in bytes: its heads are interleaved, and reading one head reads all.
 constexpr std::uint64_t largest_fortran_order = std::uint64_t{1} << 30;
 
 /// An integer from `count` bytes.

@@ -1,4 +1,4 @@
-/// A matrix as stored in a file, and its reading, for .safetensors and .npy.
+/// Matrices as stored in files, and functions that read them.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace attoscope::app {
 
-/// Receives the share that has been read, 0 .. 1; true asks to stop.
+/// Receives the share that has been read, 0 .. 1; returns true to stop the reading.
 using ReadWatch = std::function<bool(double share)>;
 
-/// I8 and U8 are plain integers, F8_E8M0 powers of two. Those from BOOL on are of masks, bounds and tables alone.
+/// I8 and U8 are plain integers, F8_E8M0 powers of two. Only masks, bounds and tables have the types from BOOL on.
 enum class ElementType : std::uint8_t {
   F8_E4M3,
   F8_E5M2,

@@ -7,7 +7,7 @@
 namespace attoscope::app {
 namespace {
 
-/// Runs of adjacent bytes, and the dimensions that they are counted by, the slowest first; strides in bytes.
+/// Runs of adjacent bytes, and the dimensions along which they repeat, slowest first; strides in bytes.
 struct Runs {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> dimensions;  ///< size, stride
   std::uint64_t bytes = 0;                                          ///< of a run

@@ -17,7 +17,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The list in the order of the files.
+/// Entries in the order of the files.
 std::vector<ui::TensorEntry> entries_of(const TensorSpec& spec, bool one_by_one) {
   const std::vector<std::string> paths = single_files_of(TensorSpec(spec.files(), std::nullopt));
   std::vector<ui::TensorEntry> entries;
@@ -34,7 +34,7 @@ std::vector<ui::TensorEntry> entries_of(const TensorSpec& spec, bool one_by_one)
   return entries;
 }
 
-/// "8 heads of 1024 x 64" for the tensors of the layers that can be read; the layout where it was not given.
+/// "8 heads of 1024 x 64, by its shape" for each tensor of the layers, by name; empty if the call cannot be opened.
 std::map<std::string, std::string> shapes_of(const TensorSpec& spec) try {
   const CallFiles call(spec);
   std::map<std::string, std::string> texts;
@@ -43,10 +43,10 @@ std::map<std::string, std::string> shapes_of(const TensorSpec& spec) try {
       const HeadShape& s = part == 0 ? layer.q : part == 1 ? layer.k : part == 2 ? layer.v : layer.o;
       texts[call.tensor(layer, part).name] = std::to_string(s.count()) + (s.count() == 1 ? " head of " : " heads of ") +
                                              std::to_string(s.n) + " x " + std::to_string(s.d) +
-                                             (spec.layout() ? ", as was said" : ", by its shape");
+                                             (spec.layout() ? ", as given" : ", by its shape");
     }
   return texts;
-} catch (const std::exception&) {  // the list tells it
+} catch (const std::exception&) {  // the list reports it
   return {};
 }
 
@@ -99,7 +99,7 @@ struct TensorChoice {
   std::string files, tensors;
 };
 
-/// The choices, newest first; none where there is no readable list.
+/// The choices, newest first; empty if there is no readable list.
 std::vector<TensorChoice> read_choices(const std::string& path) try {
   std::vector<TensorChoice> choices;
   const nlohmann::json list = parse_json(read_file(path, largest_list), 4);
@@ -171,7 +171,7 @@ std::string chosen_tensors(const std::string& list, const std::string& files) tr
   for (const TensorChoice& c : read_choices(list))
     if (c.files == absolute_spec(files)) return is_call(c.tensors) ? c.tensors : "";
   return "";
-} catch (const std::exception&) {  // no usual name of a file: opening it tells that
+} catch (const std::exception&) {  // no usual name of a file: opening it reports that
   return "";
 }
 
@@ -187,7 +187,7 @@ void remember_tensors(const std::string& list, const std::string& files, const s
   for (const TensorChoice& c : read_choices(list))
     if (c.files != key && choices.size() < most_choices) add(c);
   write_safely(list, json_text(Json{{"schema", choices_schema}, {"choices", choices}}));
-} catch (const std::exception&) {  // optional: the choice itself is open
+} catch (const std::exception&) {  // storing is optional: the chosen tensors are already open
 }
 
 }  // namespace attoscope::app

@@ -33,7 +33,7 @@ struct CallNames {
 inline constexpr std::array<std::string_view, 8> usual_output_names{
     "o", "O", "out", "output", "attn_out", "attn_output", "attention_output", "context"};
 
-/// Usual names of the gradients that come into a backward pass.
+/// Usual names of the gradients that a backward pass takes as inputs.
 inline constexpr std::array<std::string_view, 8> usual_output_gradient_names{"do",    "dO",     "d_o",      "dout",
                                                                              "d_out", "grad_o", "grad_out", "grad_output"};
 inline constexpr std::array<std::string_view, 4> usual_lse_gradient_names{"dlse", "d_lse", "grad_lse", "dL"};
@@ -44,8 +44,8 @@ inline constexpr std::array<std::string_view, 5> usual_dk_names{"dk", "dK", "d_k
 inline constexpr std::array<std::string_view, 5> usual_dv_names{"dv", "dV", "d_v", "grad_v", "v_grad"};
 inline constexpr std::array<std::string_view, 4> usual_dsink_names{"dsink", "d_sink", "dsinks", "grad_sinks"};
 
-/// The part of a packed or paged call that a tensor is by its name, in FlashAttention, FlashInfer, vLLM or xformers:
-/// "layers.3.block_table", "qo_indptr"; none: it is another tensor.
+/// The part of a packed or paged call that a tensor's name denotes in FlashAttention, FlashInfer, vLLM or xformers:
+/// "layers.3.block_table", "qo_indptr"; none: another tensor.
 std::optional<PackedPart> packed_part_of(const std::string& name);
 
 /// Calls and outputs among the names.

@@ -12,7 +12,7 @@ namespace {
 
 using Sizes = std::vector<std::uint64_t>;
 
-/// Axes with a number each: b batch, h heads, g heads of K, n tokens, d columns; N and D: blocks of tokens and columns.
+/// Axes of a scale: b batch, h heads, g heads of K, n tokens, d columns; N and D: blocks of tokens and columns.
 struct Template {
   std::string_view axes;
   ScaleGroup group;
@@ -62,7 +62,7 @@ std::vector<int> possible_blocks(int size, int blocks) {
   return found;
 }
 
-/// Axes along which the tensor has more than one number.
+/// The axes of these along which the tensor's size is above 1.
 std::string axes_in(std::string_view axes, const ScaledMatrix& of) {
   std::string found;
   for (const char axis : axes)
@@ -132,7 +132,7 @@ std::optional<std::string> axes_side_by_side(const StoredTensor& scale, const Sc
 std::vector<StoredScale> possible_scales(const StoredTensor& scale, const ScaledMatrix& of,
                                          const std::optional<SaidGroup>& said) {
   Sizes sizes = scale.shape;
-  std::erase(sizes, 1U);  // which do not tell the kind of a scale
+  std::erase(sizes, 1U);  // sizes of 1 do not show the kind of a scale
   const std::optional<std::string> axes = axes_side_by_side(scale, of);
   std::vector<StoredScale> all;
   for (const Template& t : templates)
@@ -144,7 +144,7 @@ std::vector<StoredScale> possible_scales(const StoredTensor& scale, const Scaled
   return all;
 }
 
-/// Keeps only readings in the tensor's order of tokens and heads, where both orders fit.
+/// If a reading fits in both orders of tokens and heads, keeps the one in the given order.
 void keep_order(std::vector<StoredScale>& all, HeadOrder order) {
   const bool heads_first = order == HeadOrder::heads_first;
   const auto follows = [&](const StoredScale& s) { return (s.shape.order == HeadOrder::heads_first) == heads_first; };

@@ -1,4 +1,4 @@
-/// Scales beside stored numbers: their correspondence to a tensor's numbers, found from shapes.
+/// Scales of stored numbers: finds from shapes which numbers of a tensor each scale multiplies.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace attoscope::app {
 
-/// Correspondence of a scale's numbers to its tensor's.
+/// Mapping of a scale's numbers to its tensor's.
 struct StoredScale {
   ScaleGroup group = ScaleGroup::tensor;
   int block = 1;    ///< tokens or columns per number, if in blocks
@@ -25,19 +25,19 @@ std::string scale_text(const StoredScale& scale);
 struct ScaledMatrix {
   StoredTensor tensor;
   HeadShape shape;
-  int kv_heads = 1;  ///< of its call; a scale of Q may have one number for each
+  int kv_heads = 1;  ///< heads of K in its call; a scale of Q may have one number for each
 };
 
 /// True for 8-bit types, which have no range of their own; only they use a scale that is not explicitly named.
 bool takes_scale(ElementType t);
 
-/// Correspondence of a scale by its shape. `order`: of its dimensions, if given. Throws std::runtime_error with one sentence if
-/// its type cannot be a scale's, or its shape fits nothing, or two groups and none is given.
+/// Finds the mapping of a scale from its shape. `order`: of its dimensions, if given. Throws std::runtime_error with one
+/// sentence if its type cannot be a scale's, its shape fits nothing, or it fits several mappings and `said` does not choose.
 StoredScale stored_scale(const StoredTensor& scale, const ScaledMatrix& of, std::optional<HeadOrder> order = {},
                          const std::optional<SaidGroup>& said = {});
 
-/// Multiplies head `index` of a tensor, n x d, by its scales; reads only that head's. Throws with one sentence unless all are
-/// finite and above 0.
+/// Multiplies head `index` of a tensor, n x d, by its scales; reads only the scales of that head. Throws with one sentence
+/// unless all are finite and above 0.
 void multiply_head(std::vector<double>& values, const HeadShape& of, int index, const InputFile& file,
                    const StoredTensor& tensor, const StoredScale& scale, const ReadWatch& watch = {});
 

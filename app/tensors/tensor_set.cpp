@@ -56,7 +56,7 @@ void add(TensorSet& set, TensorSet of_file, const std::string& prefix) {
   set.metadata = std::move(of_file.metadata);
 }
 
-/// A file that is opened for each read, as there may be thousands.
+/// A file that is reopened for each read, as a folder may hold thousands.
 std::shared_ptr<const InputFile> reopened(const std::string& path, InputFile::Links links) {
   const auto read = [path, links](std::uint64_t offset, std::span<char> bytes) {
     InputFile(path, links).read_at(offset, bytes);
@@ -110,12 +110,12 @@ TensorSet set_of_folder(const std::string& folder) {
     add_file(set, (fs::path(folder) / path).string(), stem_of(path), InputFile::Links::refused);
     set.is_dump |= holds(FileKind::named, path) && without_ending(path).ends_with("inputs");
   }
-  set.metadata.clear();  // files have different ones
+  set.metadata.clear();  // each file has its own
   return set;
 }
 
-/// True for Q, K, V and perhaps O, each FILE:TENSOR or a file of one tensor, but not all of these; a number behind the last one
-/// is a head.
+/// True for Q, K, V and perhaps O, each FILE:TENSOR or a file of one tensor, at least one of them FILE:TENSOR. False if a head
+/// index follows the last tensor.
 bool are_tensors(const std::vector<std::string>& list) {
   const auto is_tensor = [](const std::string& text) {
     const TensorRef ref = tensor_ref(text);
@@ -131,7 +131,7 @@ bool are_of_one_tensor(const std::vector<std::string>& files) {
   return std::ranges::all_of(files, [](const std::string& file) { return holds(FileKind::one, file); });
 }
 
-/// Adds the tensor of FILE:TENSOR, or that of a file of one, under another name.
+/// Adds the tensor of FILE:TENSOR, or of a file with one tensor, as `name`.
 void add_tensor(TensorSet& set, const std::string& text, const char* name) {
   const TensorRef ref = tensor_ref(text);
   const TensorSet of_file = list_file(ref.file);

@@ -1,4 +1,4 @@
-/// All tensors of a text that names files: one file, several, an archive or a folder.
+/// Opens all tensors of a text that names files: one file, several, an archive or a folder.
 #pragma once
 
 #include <functional>
@@ -25,27 +25,27 @@ struct HeadSpec {
   TensorSpec file;
   std::optional<std::string> head{};  ///< as typed; none: not named
 
-  /// The head, by default 0. Throws std::invalid_argument with one sentence on `subject` unless it is a number from 0.
+  /// Head index; 0 if not named. Throws std::invalid_argument with one sentence on `subject` unless it is a whole number >= 0.
   int index(const std::string& subject) const;
 };
-/// Splits a typed text whose files `names` accepts; none: it accepts them neither with the text behind the last colon nor
-/// without it. A number behind a scale's file is the head, not a tensor's name.
+/// Splits a typed text into files and head; `names` decides if a spec names files. None if `names` rejects the text both with
+/// and without the part behind its last colon. A number behind a scale's file is the head, not a tensor's name.
 std::optional<HeadSpec> head_spec(const std::string& text, bool (*names)(const TensorSpec& spec));
 
 /// True if a number behind a scale's file would be taken for the head.
 bool has_head_behind_scale(const std::string& text);
 
-/// FILE of FILE:NUMBER.
+/// Drops a head index: FILE of FILE:NUMBER.
 std::string without_head(const std::string& text);
 
-/// A scale's file. Throws std::invalid_argument with one sentence unless it may hold a scale.
+/// Reference to a scale's tensor. Throws std::invalid_argument with one sentence if its file is no tensor file.
 TensorRef scale_file(const ScaleSpec& scale);
 
-/// The file of one of ScaleSpecs: of a scale, or of a mask. Throws std::invalid_argument with one sentence unless it may be
-/// one.
+/// File of entry `part` of ScaleSpecs: a scale or a mask. Throws std::invalid_argument with one sentence if it is no tensor
+/// file.
 std::string file_of_part(const ScaleSpec& spec, std::size_t part);
 
-/// True for tensors one by one, Q, K, V and perhaps O in this order: "call.pt:x,call.pt:y,z.npy".
+/// True if the text lists single tensors, Q, K, V and perhaps O in this order: "call.pt:x,call.pt:y,z.npy".
 bool lists_tensors(const std::string& files);
 
 /// True if the files may be tensors: lists of tensors, usual endings, several with commas between, or an existing folder.
@@ -57,16 +57,16 @@ std::vector<std::string> files_in_list(const std::string& files);
 /// True for one file of kind `one` or `named`.
 bool is_single_file(const std::string& files);
 
-/// All files of a spec including the scales', and for a folder the files in it that are read.
+/// All files of a spec, including those of scales, masks and tables; a folder is replaced by the tensor files in it.
 std::vector<std::string> single_files_of(const TensorSpec& spec);
 
-/// The same text, with or without a head, with `place(path)` for each path. Throws std::invalid_argument with one sentence on a
-/// text that names no files.
+/// Replaces each path of a text, with or without a head, by `place(path)`. Throws std::invalid_argument with one sentence if
+/// the text names no files.
 std::string with_paths(const std::string& spec, const std::function<std::string(const std::string& path)>& place);
 /// The paths of a text, as written.
 std::vector<std::string> paths_of(const std::string& spec);
 
-/// The same text, with or without a head, with absolute paths.
+/// Makes all paths of a text, with or without a head, absolute.
 std::string absolute_spec(const std::string& spec);
 
 /// Opens the files and reads their headers. Does not follow links in folders. Throws std::runtime_error with one sentence.
@@ -75,13 +75,13 @@ TensorSet open_tensor_set(const std::string& files);
 /// "'q', 'k', ...", for messages.
 std::string tensor_list(const TensorSet& set);
 
-/// The tensor of FILE or FILE:TENSOR in `set`, those of the file: without TENSOR the first with one of the `usual` names, or
-/// with `or_only` the only one. It may have a refusal. Throws std::runtime_error with one sentence that lists the tensors.
+/// Finds the tensor of FILE or FILE:TENSOR in `set`, the tensors of FILE. Without TENSOR: the first with one of the `usual`
+/// names or, if `or_only`, the only tensor. It may have a refusal. Throws std::runtime_error that lists the tensors.
 const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::span<const std::string_view> usual = {},
                              bool or_only = true);
-/// The same of a file that is opened.
+/// Opens the file of `ref` and returns its `tensor_in`.
 NamedTensor open_tensor(const TensorRef& ref, std::span<const std::string_view> usual = {});
-/// FILE or FILE:TENSOR, typed behind an option. Throws std::runtime_error with one sentence unless it may be one.
+/// Parses the value of an option, FILE or FILE:TENSOR. Throws std::runtime_error with one sentence if FILE is no tensor file.
 TensorRef ref_of_option(const std::string& option, const std::string& text);
 
 /// A matrix of numbers, row-major; a vector has one column.
@@ -89,9 +89,9 @@ struct MatrixNumbers {
   int rows = 0, columns = 0;
   std::vector<double> values;
 };
-/// Reads a matrix (`rank` 2) or a vector (1) of any type, NaN and infinity included, from what is typed behind an option.
-/// Throws std::runtime_error with one sentence that names the file, its content and what was expected, also for an empty one,
-/// or one that needs more than half of the machine's memory.
+/// Reads the matrix (`rank` 2) or vector (`rank` 1) that an option names: any type, NaN and infinity included. Throws
+/// std::runtime_error with one sentence that names the file, its content and what was expected; also if the matrix is empty or
+/// needs more than half of the machine's memory.
 MatrixNumbers read_numbers(const std::string& option, const std::string& text, std::size_t rank);
 
 /// Names of the tensors, for `calls_in`.

@@ -47,7 +47,7 @@ std::vector<std::string> tensors_in(const TensorSpec& spec) {
 void add_scales(std::vector<std::string>& lines, const TensorSpec& spec) {
   try {
     for (const std::string& text : CallFiles(spec).scale_texts()) lines.push_back("scales: " + text);
-  } catch (const std::exception&) {  // no matching calls: reported when it is opened
+  } catch (const std::exception&) {  // no matching calls: reported when the file is opened
   }
 }
 

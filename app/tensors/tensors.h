@@ -31,7 +31,7 @@ std::string input_spec(const Input& input);
 void load_tensors(Input& input, const ReadWatch& watch = {});
 
 /// True if `load_tensors`, `describe_tensors` and `load_kernel_output` of these files ("a.npy,b.npy,c.npy" or a single one)
-/// take less than a frame: files and headers are small and here, or they are no files.
+/// take less than a frame: files and headers are small and on this machine, or there are no such files.
 bool quick_to_read(const TensorSpec& files);
 
 /// The input with this layout for its files; unchanged if it is not from files.

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_tensors = 20'000, most_steps = 1'000'000, most_dimensions = 64, longest_text = 64;
 constexpr int deepest_value = 64;
 
-/// A dtype, and its names in torch: its own and that of its storage; "": it has none.
+/// A dtype with its names in torch: of the dtype, and of its storage class; "": there is none.
 struct TorchType {
   std::string_view dtype, name, storage{};
 };
@@ -69,7 +69,8 @@ struct StorageName {
   std::uint64_t elements = 0, first = 0;  ///< first: of a view of the storage, in files before 1.6
 };
 
-/// The tensors of a pickled value, by their way from the top: keys joined by dots, places in lists by number.
+/// Collects the tensors of a pickled value, named by their path from the top: keys of dicts and indices in lists, joined by
+/// dots.
 class TensorFinder {
  public:
   /// `storage` finds the bytes of a storage by its name.
@@ -122,7 +123,7 @@ class TensorFinder {
     }
   }
 
-  /// Keeps numbers, booleans and short texts; false: there are others among them, or none.
+  /// Adds a value of numbers, booleans and short texts; returns false if `items` has other ones, or is empty.
   bool add_value(std::span<const int> items, const std::string& name) {
     StoredValue value{name, {}};
     for (const int item : items) {
@@ -135,7 +136,7 @@ class TensorFinder {
     return true;
   }
 
-  /// A tensor, what wraps one, or an object that is not read.
+  /// Adds the result of a call: a tensor, an object that wraps one, or an object that is not read.
   void visit_call(const PickleValue& call, const std::string& name, int depth) {
     const std::string& callee = pickle_[call.items[0]].text;
     const PickleValue& arguments = pickle_[call.items[1]];
@@ -175,7 +176,7 @@ class TensorFinder {
     add(view, storage.dtype, name, label);
   }
 
-  /// Finds the view's bytes, which lie within the storage.
+  /// Sets the view's file and offset. Throws if the view reaches beyond its storage.
   void place(StridedView& view, const StorageName& name, std::uint64_t offset, const std::string& label) const {
     std::uint64_t last = 0;
     const bool empty = std::ranges::find(view.shape, 0U) != view.shape.end();
@@ -209,7 +210,7 @@ class TensorFinder {
     set_.tensors.push_back(std::move(t));
   }
 
-  /// Names what is not read, so that it can be said.
+  /// Adds an object that is not read as a tensor with a refusal.
   void add_opaque(const std::string& name, const std::string& what) {
     if (set_.tensors.size() >= most_tensors) return;
     const std::string label = label_of(name);

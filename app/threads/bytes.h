@@ -1,5 +1,5 @@
-/// Values as bytes, by which questions and answers go from one module of a page to another. Both are the same program: the
-/// bytes are no format of files.
+/// Serializes questions and answers between the modules of a web page. Both modules are the same build: the bytes are no file
+/// format.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ namespace attoscope::app {
 
 namespace fields {
 
-/// Stands for any value when the fields of a struct are counted. An optional is made from it by its own constructor.
+/// Converts to any type, to count the fields of a struct. An optional's own constructor takes it.
 template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -57,13 +57,13 @@ consteval std::size_t count() {
     return count<T, n - 1>();
 }
 
-/// The fields by these names, where a struct has so many.
+/// Binds the fields to these names if the struct has `n_fields`.
 #define ATTOSCOPE_FIELDS(n_fields, ...) \
   if constexpr (number == n_fields) {   \
     auto& [__VA_ARGS__] = whole;        \
     return std::tie(__VA_ARGS__);       \
   }
-/// References to all of them.
+/// Tuple of references to all fields.
 template <class T, std::size_t number = count<std::remove_const_t<T>>()>
 auto of(T& whole) {
   ATTOSCOPE_FIELDS(32, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af)
@@ -103,10 +103,10 @@ auto of(T& whole) {
 
 }  // namespace fields
 
-/// The shared values that both ends of a question know: an answer names them by their numbers.
+/// Shared values that both modules hold: an answer refers to them by index.
 using SharedValues = std::vector<std::shared_ptr<const void>>;
 
-/// A function of the other module. It cannot be called here; sent back, it is the function itself.
+/// A function of the other module. It cannot be called here; sent back, it becomes the original function.
 struct FarFunction {
   std::size_t number = 0;
   template <class... Arguments>
@@ -114,14 +114,14 @@ struct FarFunction {
     throw std::logic_error("this function is another module's");
   }
 };
-/// The functions that this module has sent, by their numbers; the oldest are forgotten.
+/// The functions that this module has sent, by their numbers; the oldest are dropped.
 template <class Signature>
 std::map<std::size_t, std::function<Signature>>& sent_functions() {
   static std::map<std::size_t, std::function<Signature>> sent;
   return sent;
 }
 
-/// The largest magnitude over all heads of the file that Q, K and V of a head come from.
+/// Computes the largest magnitude over all heads of a tensor in the file that Q, K and V of a head come from.
 using LargestOfFile = double (*)(const std::string& file, int head, ScaledTensor, const StopSign&);
 
 /// Appends values to `out`. A shared value is written once.
@@ -169,11 +169,11 @@ class ByteWriter {
     std::visit([this](const auto& held) { write(held); }, x);
   }
   void write(const std::monostate&) {}
-  /// A matrix on a GPU stays there.
+  /// Writes nothing: a matrix on a GPU stays there.
   void write(const std::shared_ptr<const DeviceMatrices>&) {}
-  /// Is found again in the file.
+  /// Writes a flag: the reader finds the heads again in the file.
   void write(const std::shared_ptr<const AllHeads>& x) { write(x != nullptr); }
-  /// Stays; its number is written.
+  /// Writes a number: the function stays in this module.
   template <class Signature>
   void write(const std::function<Signature>& x) {
     constexpr std::size_t most = 100;
@@ -214,10 +214,10 @@ class ByteWriter {
   SharedValues& shared_;
 };
 
-/// Reads what a ByteWriter of the same program wrote. Throws std::runtime_error where bytes are missing.
+/// Reads values that a ByteWriter of the same build wrote. Throws std::runtime_error if bytes are missing.
 class ByteReader {
  public:
-  /// `largest` reads files; null: nothing that is read here asks for it.
+  /// `largest` reads files; null: no value that is read here needs it.
   ByteReader(std::string_view in, SharedValues& shared, LargestOfFile largest = nullptr)
       : in_(in), shared_(shared), largest_(largest) {}
 
@@ -242,7 +242,7 @@ class ByteReader {
   void read(T& x) {
     std::apply([&](auto&... field) { (read(field), ...); }, fields::of(x));
   }
-  /// Texts of the program itself, which live as long as it does.
+  /// Stores each text once, until the program ends.
   void read(std::string_view& x) {
     static std::set<std::string, std::less<>> texts;
     x = *texts.insert(read<std::string>()).first;
@@ -331,7 +331,7 @@ class ByteReader {
   std::string_view in_;
   SharedValues& shared_;
   LargestOfFile largest_;
-  const Input* input_ = nullptr;  ///< the last one begun, whose tensors these are
+  const Input* input_ = nullptr;  ///< the input whose fields are being read
 };
 
 }  // namespace attoscope::app

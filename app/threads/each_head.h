@@ -10,10 +10,10 @@
 
 namespace attoscope::app {
 
-/// The share of all heads that is done, from the shares of each, which may be told from many threads.
+/// Progress over all heads, from the progress of each; many threads may call `tell`.
 class HeadsProgress {
  public:
-  /// `told`, one call at a time, may be empty, and stays in use.
+  /// Calls `told`, if not empty, one call at a time; it must outlive this object.
   HeadsProgress(std::size_t heads, const Progress& told) : shares_(heads), told_(told) {}
   void tell(std::size_t head, double share);
 
@@ -25,8 +25,8 @@ class HeadsProgress {
 };
 
 /// Calls work(head, own) for each of `heads` from several threads; `own`: options of that thread, single-threaded with its own
-/// cache; the share in `options.progress` moves within a head, too. The first exception stops all and is rethrown. Throws
-/// Stopped when cancelled.
+/// cache. `options.progress` also advances within a head. The first exception stops all and is rethrown. Throws Stopped when
+/// cancelled.
 void each_head(const std::vector<int>& heads, const Options& options,
                const std::function<void(int head, const Options& own)>& work);
 

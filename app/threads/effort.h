@@ -1,4 +1,4 @@
-/// The share of some work that is finished: told by one thread, read by another.
+/// The finished share of some work: one thread sets it, another reads it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace attoscope::app {
 
 class Effort {
  public:
-  /// Tells the finished share, 0 .. 1; 0: it begins now.
+  /// Sets the finished share, 0 .. 1; 0: the work begins now.
   void tell(double share) {
     if (share == 0) began_ = Clock::now().time_since_epoch().count();
     share_ = share;
@@ -32,7 +32,7 @@ class Effort {
   std::atomic<Clock::rep> began_{0};  ///< in ticks of the clock
 };
 
-/// Takes what work tells while it continues: a first answer, and its finished share, as Effort does.
+/// Functions that running work calls: with a first answer, and with its finished share as for `Effort::tell`.
 template <class Answer>
 struct Publish {
   std::function<void(Answer)> answer;

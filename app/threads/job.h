@@ -1,4 +1,4 @@
-/// Work that ends with a sentence.
+/// A job whose outcome is one sentence.
 #pragma once
 
 #include <exception>
@@ -18,7 +18,7 @@ struct JobOutcome {
   std::string sentence;
 };
 
-/// Does the job.
+/// Runs the job; turns exceptions into sentences.
 inline JobOutcome outcome_of(const JobWork& job, const Cancelled& cancelled) {
   try {
     return {true, job(cancelled)};

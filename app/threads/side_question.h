@@ -1,4 +1,4 @@
-/// A question answered in the background by a thread, dropped when outdated.
+/// Answers a question by a background thread; outdated questions are dropped.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace attoscope::app {
 
-/// The sentence of what f throws; "": it throws nothing.
+/// Calls f; returns the sentence of the exception that it throws, "" if it throws none.
 template <class F>
 std::string failure_of(F f) {
   try {
@@ -32,7 +32,7 @@ std::string failure_of(F f) {
 template <class Answer>
 struct SideRun {
   Options options;                      ///< cancellation, progress, device
-  std::shared_ptr<const Answer> known;  ///< the answer when the question was asked, to any question; null: none
+  std::shared_ptr<const Answer> known;  ///< the newest answer, to any question, when this was asked; null: none
   std::function<void(Answer)> publish;  ///< publishes a first answer while the work continues
 };
 
@@ -61,13 +61,13 @@ class SideQuestion {
     ++forgotten_;
     worker_.cancel();
   }
-  /// Drops the answer, too, and those on their way.
+  /// Does `forget`, and drops the answer and answers to earlier questions that arrive later.
   void clear() {
     forget();
     dropped_ = forgotten_;
     answer_.reset();
   }
-  /// Takes a published answer. Throws the exceptions of the work, but for Stopped.
+  /// Takes a published answer. Throws the exceptions of the work, except Stopped.
   void update() {
     try {
       if (auto told = worker_.take(); told && told->forgotten >= dropped_) answer_ = std::move(told->answer);
@@ -77,7 +77,7 @@ class SideQuestion {
   /// The newest answer, to any question; null: none yet.
   const std::shared_ptr<const Answer>& answer() const { return answer_; }
   bool busy() const { return worker_.busy(); }
-  /// Tells how far the newest question is.
+  /// Progress of the newest question.
   const Effort& effort() const { return worker_.effort(); }
 
  private:
@@ -105,7 +105,7 @@ class SideQuestion {
 
   std::optional<std::pair<Question, std::string>> asked_;
   std::uint64_t forgotten_ = 0;  ///< number of calls of `forget`
-  std::uint64_t dropped_ = 0;    ///< answers to questions before this one are not taken
+  std::uint64_t dropped_ = 0;    ///< `forgotten_` at the last `clear`: answers with a smaller one are not taken
   std::shared_ptr<const Answer> answer_;
   Background worker_;  ///< last, so that it joins before anything it uses is destroyed
 };

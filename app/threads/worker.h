@@ -39,8 +39,8 @@ class Worker {
   /// Cancels the running work and waits for it.
   ~Worker() = default;
 
-  /// Sets the next question, replacing a waiting one. The first starts the thread: a window has many workers that are never
-  /// asked.
+  /// Sets the next question, replacing a waiting one. The first starts the thread: many workers of a window never get a
+  /// question.
   void submit(Question question) {
     const std::lock_guard lock(mutex_);
     if (!working_) effort_.tell(0);
@@ -51,7 +51,7 @@ class Worker {
     wake_.notify_one();
   }
 
-  /// Stops the work on all that was submitted so far.
+  /// Cancels all questions submitted so far.
   void cancel() { unwanted_ = asked_.load(); }
 
   /// The newest answer not taken yet; or throws an exception of the work, once.
@@ -69,7 +69,7 @@ class Worker {
     const std::lock_guard lock(mutex_);
     return working_ || question_.has_value();
   }
-  /// Tells how far the question is that is being answered, or was.
+  /// Progress of the current question, or else of the last one.
   const Effort& effort() const { return effort_; }
 
  private:

@@ -25,7 +25,7 @@ constexpr std::uint64_t word = sizeof(std::uint64_t), header_size = magic.size()
 constexpr int deepest = 8;
 /// Larger files are read to their end only if their JSON states that size.
 constexpr std::uint64_t largest_unasked = std::uint64_t{1} << 28;
-/// The most numbers in the JSON: one of a long training takes at least three bytes.
+/// Limit of values in the JSON: each takes at least three bytes in a long training.
 constexpr std::size_t most_values = longest_json / 3;
 
 template <class T>
@@ -63,7 +63,7 @@ std::uint64_t array_bytes(const TrainRecord& record) {
          record.pairs.size() * record.parameters.tensors.size() * sizeof(double);
 }
 
-/// The states' scalars, and room for their arrays.
+/// Reads the states' scalars, and sizes their arrays.
 PairedTrainingState empty_state(const JsonPlace& json, const TrainRecord& record) {
   json.expect_keys({"step", "runs"});
   PairedTrainingState state;
@@ -116,7 +116,7 @@ void check_magic(const InputFile& file) {
   throw std::runtime_error("is no checkpoint of attoscope train");
 }
 
-/// Throws unless the last word is the digest of all before it.
+/// Throws unless the last word is the digest of all bytes before it.
 void check_digest(const InputFile& file) {
   constexpr std::uint64_t piece = 1 << 20;
   XXH3_state_t digest;
@@ -130,7 +130,7 @@ void check_digest(const InputFile& file) {
     throw std::runtime_error("is damaged: its digest is " + hex16(computed) + ", expected " + hex16(stored));
 }
 
-/// The JSON as text. Throws at the first zero byte: JSON has none, a file with holes has many.
+/// Reads the JSON as text. Throws at the first zero byte: JSON has none, a sparse file has many.
 std::string json_text_of(Reader& reader, std::uint64_t size) {
   constexpr std::uint64_t piece = 1 << 20;
   std::string text;
@@ -143,7 +143,7 @@ std::string json_text_of(Reader& reader, std::uint64_t size) {
   return text;
 }
 
-/// The part of the file before the arrays. `reader` has read no more of the file; throws unless it fits the file's size.
+/// The part of the file before the arrays.
 struct Head {
   nlohmann::json json;
   TrainRecord record;
@@ -151,7 +151,7 @@ struct Head {
 Head read_head(const InputFile& file, Reader& reader) {
   const std::uint64_t json_size = reader.number(), most = std::min(longest_json, file.size() - header_size - word);
   if (json_size > most)
-    throw std::runtime_error("tells of " + std::to_string(json_size) + " bytes of JSON, expected at most " +
+    throw std::runtime_error("states " + std::to_string(json_size) + " bytes of JSON, expected at most " +
                              std::to_string(most));
   Head head;
   head.json = parse_json(json_text_of(reader, json_size), deepest, most_values);

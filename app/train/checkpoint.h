@@ -1,5 +1,5 @@
 /// Checkpoints (`attoscope.checkpoint/1`): one file with the plan, the record and the states of all runs, from which training
-/// goes on with the same bits. The text is not inside, its digest is.
+/// goes on with the same bits. It has the digest of the text, not the text.
 ///
 /// The file: the line "attoscope.checkpoint/1", the size of the whole file and that of the JSON (u64), the JSON (the record as
 /// `attoscope.train/1` and the states' scalars), then of every run weights, m, v (f32) and of every comparison the paths (f64),
@@ -13,14 +13,15 @@
 namespace attoscope::app {
 
 struct Checkpoint {
-  TrainRecord record;  ///< its plan has no corpus: see `read_same_text`
+  TrainRecord record;  ///< without the plan's corpus: see `read_same_text`
   PairedTrainingState state;
 };
 
 /// Writes a temporary file, syncs it to disk and renames it. Throws std::runtime_error in a sentence.
 void write_checkpoint(const std::string& path, const TrainRecord& record, const PairedTrainingState& state);
 
-/// Checks everything: the file is not trusted. Throws std::runtime_error in one sentence that names the file.
+/// Reads a checkpoint and checks everything: the file is not trusted. Throws std::runtime_error in one sentence that names the
+/// file.
 Checkpoint read_checkpoint(const std::string& path);
 
 }  // namespace attoscope::app

@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-/// "b-seed-2-layer-0-head-1-sequence-0-step-400": a capture's name as a file.
+/// "b-seed-2-layer-0-head-1-sequence-0-step-400": file name of a capture.
 std::string file_name(const CapturePlace& p) {
   std::string name = p.run + " layer " + std::to_string(p.layer) + " head " + std::to_string(p.head) + " sequence " +
                      std::to_string(p.sequence) + " step " + std::to_string(p.step);
@@ -38,7 +38,7 @@ std::string file_name(const CapturePlace& p) {
   return file;
 }
 
-/// The reason why a or b stopped, and the last kept step.
+/// Sentence on why a or b stopped, and on the last kept step.
 std::string stopped_sentence(const TrainingHistory& history) {
   const std::string why = ended(history.record());
   const std::vector<int> kept = history.kept().steps();
@@ -142,7 +142,7 @@ void OrderedTraining::attempt(const std::function<void()>& act) {
     act();
     return remark_on_takeover();
   } catch (const Stopped&) {
-    return remark_on_takeover();  // a newer order goes first
+    return remark_on_takeover();  // a newer order takes precedence
   } catch (const DeviceFailure& failure) {
     remark_ = with_full_stop(failure.what()) + lasting();
   } catch (const std::bad_alloc&) {
@@ -153,7 +153,7 @@ void OrderedTraining::attempt(const std::function<void()>& act) {
   running_ = false;
 }
 
-/// Remarks once that another device trains now; the record keeps the remark.
+/// Sets the remark that another device trains now, once; the record keeps it.
 void OrderedTraining::remark_on_takeover() {
   if (!history_.begun() || history_.record().remark == taken_over_) return;
   taken_over_ = history_.record().remark;
@@ -209,7 +209,7 @@ void OrderedTraining::act_on(const TrainOrder& order, const Cancelled& outdated)
   rate_.restart();
 }
 
-/// The device that trains; says so where its code has to be compiled first.
+/// Makes the device; publishes a remark if its code must be compiled first.
 TrainDevice OrderedTraining::made(const std::string& device) {
   TrainDevice made = make_(device, 0);
   if (made.compiles.empty()) return made;
@@ -219,7 +219,7 @@ TrainDevice OrderedTraining::made(const std::string& device) {
   return made;
 }
 
-/// Begins with the first step, under the order's plan.
+/// Begins the order's plan at its first step.
 void OrderedTraining::begin(const TrainOrder& order) {
   running_ = false;
   own_step_ = -1;
@@ -267,7 +267,7 @@ bool OrderedTraining::wrote(const std::function<void()>& write) {
   }
 }
 
-/// Stops, and drops copies, rate and weights of the former state: the training goes on from another one.
+/// Stops, and drops copies, rate and weights of the former state after the state was replaced.
 void OrderedTraining::renewed() {
   running_ = false;
   last_.record.reset();
@@ -276,7 +276,7 @@ void OrderedTraining::renewed() {
   picture();
 }
 
-/// True if no step is left, nor any of further seeds. A forked training has no further seeds.
+/// True if no step of any seed is left. A forked training has no further seeds.
 bool OrderedTraining::over() const {
   const bool all = !history_.record().forks.empty() || static_cast<int>(seeds_.done.size()) + 1 >= seeds_.wanted;
   return history_.over() && all;
@@ -327,7 +327,7 @@ void OrderedTraining::picture() {
   told_.gap = std::move(gap);
 }
 
-/// Writes the unsaved training to its own file, unless it is too large to be written every few minutes.
+/// Writes the unsaved training to its own file, unless it is too large to write every few minutes.
 void OrderedTraining::save_own() {
   saved_at_ = Clock::now();
   if (!unsaved_ || keeping_.directory.empty() || !history_.begun()) return;
@@ -339,7 +339,7 @@ void OrderedTraining::save_own() {
     write_checkpoint(own_checkpoint(), history_.record(), state);
     own_step_ = state.step;
   });
-  if (!unsaved_ && before != not_kept_) remark_ = before;  // unless that was about a failure to write, which is over
+  if (!unsaved_ && before != not_kept_) remark_ = before;  // drop it if it was about a failed write
   not_kept_ = unsaved_ ? remark_ : "";
 }
 
@@ -380,7 +380,7 @@ void OrderedTraining::publish(bool at_once) {
   published_(told_);
   told_.captured.reset();
   told_.opened.reset();
-  std::erase_if(last_.records, [](const auto& r) { return r.use_count() <= 2; });  // this list, and `told_`
+  std::erase_if(last_.records, [](const auto& r) { return r.use_count() <= 2; });  // references of this list and of `told_`
 }
 
 }  // namespace attoscope::app

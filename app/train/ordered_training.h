@@ -1,4 +1,4 @@
-/// A training that obeys orders between steps and reports its record.
+/// A training that executes orders between steps and reports its record.
 #pragma once
 
 #include <chrono>
@@ -45,30 +45,30 @@ struct TrainTold {
   ui::TrainProgress progress;                             ///< without the plan's text and the fields that depend on the session
   std::string note;                                       ///< one sentence about a finished action
   std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< as in TrainView
-  std::optional<CapturedFile> captured;                   ///< returned once, as the note
+  std::optional<CapturedFile> captured;                   ///< returned once
   std::optional<TrainPlan> opened;                        ///< plan of an opened checkpoint, returned once
 };
 
-/// Takes newer reports; notes, captures and opened plans stay until they are taken.
+/// Replaces `told` by newer reports; notes, captures and opened plans stay until they are taken.
 void merge(TrainTold& told, TrainTold newer);
-/// The reports, with notes, captures and opened plans once.
+/// Returns the reports, and clears note, capture and opened plan.
 TrainTold taken(TrainTold& told);
 
-/// |x - y| of a tensor, as a picture of it.
+/// |x - y| of a tensor, for its picture.
 ui::WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
                          std::span<const float> y);
-/// The same of all runs' newest weights; null where there is no such pair or tensor.
+/// The same from all runs' newest weights; null if there is no such pair or tensor.
 std::shared_ptr<const ui::WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
                                                 const std::vector<std::vector<float>>& weights);
 
-/// The recent number of steps a second.
+/// Steps per second over the last 4 s.
 class StepRate {
  public:
   using Clock = std::chrono::steady_clock;
   /// Forgets the steps before a pause.
   void restart() { marks_.clear(); }
   void mark(Clock::time_point now, int step);
-  /// 0 where it is unknown.
+  /// Steps per second; 0 if unknown.
   double per_second() const;
 
  private:
@@ -90,7 +90,7 @@ struct TrainKeeping {
 class OwnCheckpoint {
  public:
   explicit OwnCheckpoint(const std::string& directory);
-  /// Empty: there is no directory.
+  /// Path of the file; empty without a directory.
   const std::string& file() const { return file_; }
 
  private:
@@ -98,25 +98,25 @@ class OwnCheckpoint {
   Descriptor lock_;
 };
 
-/// A training and everything that is done with it, on one thread.
+/// A training and its actions, on one thread.
 class OrderedTraining {
  public:
-  /// `published` takes what is reported about ten times a second; notes, captures and opened plans once.
+  /// Calls `published` with the reports about ten times a second; notes, captures and opened plans once.
   OrderedTraining(std::function<void(TrainTold)> published, TrainKeeping keeping, MakeDevice make);
 
-  /// Obeys an order until it is `outdated`; a failure becomes the remark, and stops training.
+  /// Executes an order until it is `outdated`; a failure becomes the remark, and stops training.
   void obey(const TrainOrder& order, const Cancelled& outdated);
-  /// The next step of a training that runs, until it is `outdated`.
+  /// Takes the next step of a running training, until it is `outdated`.
   void step(const Cancelled& outdated);
   /// Selects the tensor whose picture is reported.
   void look_at(const TensorAt& tensor);
   /// Keeps the training in its own file.
   void keep();
 
-  /// True while steps are left, and wanted.
+  /// True while it should take further steps.
   bool running() const { return running_; }
   const TensorAt& looked_at() const { return looked_at_; }
-  /// The path of the automatic checkpoint; empty: there is none.
+  /// Path of the automatic checkpoint; empty if there is none.
   const std::string& own_checkpoint() const { return own_.file(); }
 
  private:
@@ -150,16 +150,16 @@ class OrderedTraining {
 
   TrainingHistory history_;
   struct Seeds {
-    int wanted = 1;  ///< with that of the history
+    int wanted = 1;  ///< number of seeds, with the history's
     std::optional<PairedTraining> training;
     std::vector<std::shared_ptr<const TrainRecord>> done;
-  } seeds_;  ///< the history's plan from its first step at further seeds, once the history is over
+  } seeds_;  ///< further seeds of the history's plan, trained when the history is over
   bool running_ = false;
   bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
   std::string remark_, note_;
-  std::string taken_over_;  ///< the record's remark that was told
-  int own_step_ = -1;       ///< the step of the present training that is in the own checkpoint; negative: none is
-  std::string not_kept_;    ///< the remark that the own checkpoint could not be written; empty: it could
+  std::string taken_over_;  ///< the record's remark that was reported last
+  int own_step_ = -1;       ///< step of this training in its own checkpoint; negative: none
+  std::string not_kept_;    ///< remark that the own checkpoint could not be written; "" if it could
   StepRate rate_;
   Clock::time_point saved_at_ = Clock::now();
   struct Published {
@@ -167,13 +167,13 @@ class OrderedTraining {
     Clock::duration took{};
     std::shared_ptr<const TrainRecord> record;  ///< null: the record has changed since
     std::vector<std::shared_ptr<const TrainRecord>>
-        records;  ///< records that readers may still hold; the training destroys them, so that no frame waits
+        records;  ///< records that readers may still hold; destroyed here, so that no frame waits for it
   } last_;
   TensorAt looked_at_;
   struct Measured {
     int pair = -1, step = 0;
     std::vector<float> x, y;
-  } measured_;  ///< weights of the pair that is looked at, when they were last measured
+  } measured_;  ///< weights of the selected pair when last measured
   TrainTold told_;
 };
 

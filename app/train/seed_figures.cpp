@@ -1,4 +1,4 @@
-// The named figures of trainings at several seeds: a line for each pair, its mean, least and greatest.
+// Named figures of trainings at several seeds: for each pair a line with mean, least and greatest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ double distance(const std::vector<SeedLine>& lines, std::string_view label, bool
   return band_of(first ? line->found.front() : line->found.back(), &WeightDeviation::wasserstein).mean;
 }
 
-/// The pair fp16 - fp32 of a training beside references; null: there is none.
+/// The pair fp16 - fp32 of a training with references; null if there is none.
 const PairRecord* half_and_single(const TrainRecord& r) {
   const auto pair = std::ranges::find(r.pairs, "fp16 - fp32", [](const PairRecord& p) { return p.pair.name; });
   return pair == r.pairs.end() || pair->points.empty() ? nullptr : &*pair;
@@ -63,7 +63,8 @@ std::vector<int> skips_of(const TrainRecord& r) {
   return steps;
 }
 
-/// Wasserstein-1 of fp16 - fp32 over that of a - b at every seed, at the end; that of `unskipped` where `without_skips`.
+/// Final Wasserstein-1 of fp16 - fp32 divided by that of a - b, for every seed; `without_skips`: of the line `unskipped`
+/// instead of fp16 - fp32.
 std::vector<double> half_over_ab(std::span<const FigureRecord> records, bool without_skips) {
   std::vector<double> ratios;
   for (const FigureRecord& r : records) {
@@ -79,14 +80,14 @@ std::vector<double> half_over_ab(std::span<const FigureRecord> records, bool wit
   return ratios;
 }
 
-/// A curve's y at x, between two of its points; NaN beyond them.
+/// A curve's y at x, linearly interpolated; NaN outside its points.
 double y_at(const ui::Series& s, double x) {
   for (std::size_t i = 1; i < s.x.size(); ++i)
     if (s.x[i - 1] <= x && x <= s.x[i]) return s.y[i - 1] + (s.y[i] - s.y[i - 1]) * (x - s.x[i - 1]) / (s.x[i] - s.x[i - 1]);
   return NAN;
 }
 
-/// The steps that fp16 skipped at any seed, on the curve of fp16 - fp32.
+/// Marks the steps that fp16 skipped at any seed, on the curve of fp16 - fp32.
 void mark_skips(std::span<const FigureRecord> records, Figure& f) {
   for (ui::FigurePanel& panel : f.panels) {
     const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &ui::Series::label);
@@ -99,14 +100,14 @@ void mark_skips(std::span<const FigureRecord> records, Figure& f) {
   }
 }
 
-/// "0.2 to 0.3", or "0.2" where both are the same.
+/// "0.2 to 0.3", or "0.2" if both are equal.
 std::string range_text(const std::vector<double>& values) {
   const SeedBand band = band_of(values);
   const std::string least = fmt::format("{:.2g}", band.least), greatest = fmt::format("{:.2g}", band.greatest);
   return least == greatest ? least : least + " to " + greatest;
 }
 
-/// The effect of fp16's skipped steps on its distance from fp32, beside the control in which none is skipped.
+/// Describes the effect of fp16's skipped steps on its distance from fp32, compared with the control `unskipped`.
 std::string skips_text(std::span<const FigureRecord> records) {
   std::vector<double> first;
   std::size_t count = 0;

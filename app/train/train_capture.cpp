@@ -17,7 +17,7 @@ void append_floats(std::string& bytes, const std::vector<float>& values) {
   for (const float x : values) append_little_endian(bytes, std::bit_cast<std::uint32_t>(x), 4);
 }
 
-/// The method as one head computes it.
+/// The method of one head, which may be exact.
 Method method_of(const TrainMethod& x, const CapturePlace& place) {
   Method m = x.method;
   if (!x.is_exact(place.layer, place.head)) return m;

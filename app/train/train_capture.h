@@ -1,4 +1,4 @@
-/// Q, K, V of a model that was trained, as a file that Explore opens.
+/// Q, K, V of a trained model, as a file that Explore opens.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace attoscope::app {
 
-/// The place in a training that Q, K, V come from.
+/// Origin of Q, K, V in a training.
 struct CapturePlace {
-  std::string run;  ///< its name: "a", "b in fp16"
+  std::string run;  ///< name: "a", "b in fp16"
   int layer = 0, head = 0, sequence = 0;
-  int step = 0;  ///< steps that had been taken: it is what the next one sees
+  int step = 0;  ///< steps taken before: Q, K, V are those of the next step
 
   friend bool operator==(const CapturePlace&, const CapturePlace&) = default;
 };
@@ -21,11 +21,11 @@ struct CapturePlace {
 /// "b in fp16, layer 1, head 0, sequence 2, after 400 steps"
 std::string capture_title(const CapturePlace& place);
 
-/// A .safetensors file: q, k, v in F32, which holds every narrower format's numbers, and where they come from as its metadata.
+/// A .safetensors file: q, k, v in F32, exact for every narrower format, with their origin as metadata.
 std::string capture_file(const CapturedHead& head, const CapturePlace& place, const TrainMethod& method);
 
-/// The experiment of Explore on a head: causal, in the run's format, the run's method against the plan's b, or the plan's a if
-/// the run computes as b does; without tensors. A method that is exact in that head rounds nothing but its input.
+/// The experiment of Explore on a head, without tensors: causal, in the run's format; a is the run's method (the plan's a if
+/// the run computes as b), b the plan's b. A method that is exact in that head rounds only its input.
 Experiment captured_experiment(const TrainPlan& plan, const RunPlan& run, const CapturePlace& place);
 
 }  // namespace attoscope::app

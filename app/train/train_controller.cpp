@@ -34,7 +34,7 @@ std::string grouped(std::size_t x) {
   return text;
 }
 
-/// Throws nothing but std::bad_alloc.
+/// Reads the text of a plan; throws only std::bad_alloc.
 TextAnswer read_plan_text(const TextSource& asked) {
   try {
     return {asked, text_of(asked), ""};
@@ -115,7 +115,7 @@ void TrainController::update(ui::Session& session, bool explore_computes) {
   waiting_.reset();
 }
 
-/// Sets `planned_` from the session's plan, once its text is there.
+/// Sets `planned_` from the session's plan when its text is read.
 void TrainController::plan(const ui::Session& session) {
   text_.ask(session.train.text);
   reading_ = text_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
@@ -135,7 +135,7 @@ void TrainController::take(ui::Session& session) {
   if (told.captured) captured_ = std::move(told.captured);
   if (told.opened) {
     session.train = std::move(*told.opened);
-    session.train.text.digest = 0;  // accepts any content of the file at the next reading
+    session.train.text.digest = 0;  // the next reading accepts any content of the file
     session.train.text.corpus.reset();
   }
   if (told.record) left_over_.clear();

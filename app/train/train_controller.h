@@ -1,5 +1,4 @@
-/// The controller of the Train workspace: passes requests to the thread that trains, and plan, record and progress to the
-/// panels.
+/// Controller of the Train workspace: passes requests to the training thread, and plan, record and progress to the panels.
 #pragma once
 
 #include <chrono>
@@ -23,17 +22,17 @@ struct TextAnswer {
 /// A session's plan with its text, or the reason why it cannot be trained.
 struct PlannedTraining {
   TrainPlan plan;
-  std::string wrong;  ///< one sentence; empty: it can
+  std::string wrong;  ///< one sentence; "" if it can
 };
 PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text);
 
-/// The session's whole plan trained before it returns, as the panels see it. Throws Stopped when cancelled; where the plan is
-/// wrong, or diverges, the view says so.
+/// Trains the session's whole plan and returns its view. Throws Stopped when cancelled; a wrong plan or a divergence is in the
+/// view's progress.
 ui::TrainView computed_training(const ui::Session& session, const Cancelled& cancelled = {});
 
-/// Trains as the panels ask, in the background. Knows no window.
+/// Trains in the background on the panels' requests. Independent of the window.
 ///
-/// No step begins while Explore computes, nor in the fifth of a second after that; otherwise training has all threads.
+/// No step begins while Explore computes, nor within 0.2 s after that; otherwise training has all threads.
 class TrainController {
  public:
   /// `published` is called from other threads whenever `update` has something to take.
@@ -44,11 +43,11 @@ class TrainController {
   void update(ui::Session& session, bool explore_computes);
   /// The input of the panels in this frame.
   ui::TrainView view() const;
-  /// Starts, or passes to the thread, what the request asks for.
+  /// Starts the request, or passes it to the thread.
   void handle(const ui::TrainRequest& request, const ui::Session& session);
   /// The newest note about a finished action, one sentence, returned once.
   std::optional<std::string> take_note();
-  /// Q, K, V that were asked for, once.
+  /// Requested Q, K, V, returned once.
   std::optional<CapturedFile> take_captured();
   /// True during training and during work that ends by itself.
   bool busy() const;
@@ -60,15 +59,15 @@ class TrainController {
   void take(ui::Session& session);
 
   std::string left_over_;
-  int seeds_ = 1;                                ///< that the session asks for
+  int seeds_ = 1;                                ///< number of seeds of the session
   std::optional<TrainPlan> read_;                ///< the source of `planned_`
-  std::shared_ptr<const TextAnswer> read_text_;  ///< and its text
-  std::optional<PlannedTraining> planned_;       ///< none: the text is still being read
-  bool reading_ = false;                         ///< the text was being read when the newest answer was taken
+  std::shared_ptr<const TextAnswer> read_text_;  ///< text of `planned_`
+  std::optional<PlannedTraining> planned_;       ///< none while the text is read
+  bool reading_ = false;                         ///< the text was still being read when the newest answer was taken
   TrainTold told_;
   std::string note_;
   std::optional<CapturedFile> captured_;
-  std::optional<TrainOrder> waiting_;  ///< for the text
+  std::optional<TrainOrder> waiting_;  ///< waits for the text
   Clock::time_point explored_at_{};
   SideQuestion<TextSource, TextAnswer> text_;  ///< last, so they join before anything they use goes away
   TrainThread thread_;

@@ -17,7 +17,7 @@
 namespace attoscope::app {
 namespace {
 
-/// One comparison over its measured steps.
+/// Curve of one comparison over its measured steps.
 ui::Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::* value) {
   constexpr std::size_t few_points = 40;
   ui::Series s;
@@ -32,7 +32,7 @@ ui::Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviati
   return s;
 }
 
-/// Every y over that of `unit` at the same step; NaN where that has none, or 0.
+/// Divides every y by that of `unit` at the same step; NaN if `unit` has none, or 0.
 ui::Series over(ui::Series s, const ui::Series& unit) {
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const auto at = std::ranges::find(unit.x, s.x[i]);
@@ -42,11 +42,11 @@ ui::Series over(ui::Series s, const ui::Series& unit) {
   return s;
 }
 
-/// A model that is trained in a second, with its keys in eight tiles. Rounding acts in each of its steps.
+/// Plan of a model that trains in a second, with eight tiles of keys. Rounding acts in each of its steps.
 TrainPlan small_plan(const ui::FigureSettings& settings, int seed) {
   constexpr int key_tiles = 8;
   TrainPlan plan = default_train_plan();
-  plan.with_exact = false;  // a training of its own
+  plan.with_exact = false;  // exact attention is a training of its own
   plan.model = {.layers = 2, .width = 32, .heads = 2, .context = 64};
   plan.recipe.batch = 2;
   plan.recipe.steps = 120;
@@ -58,7 +58,7 @@ TrainPlan small_plan(const ui::FigureSettings& settings, int seed) {
   return plan;
 }
 
-/// Attention that rounds nothing but its inputs, in a model that rounds as `m` does.
+/// Replaces attention by one that rounds only its inputs; the rest of the model rounds as in `m`.
 TrainMethod with_exact_attention(TrainMethod m) {
   m.method.precision = policy("exact").precision;
   m.gradient = GradPrecision{.steps = {}, .delta_from = m.gradient.delta_from};

@@ -15,15 +15,15 @@
 
 namespace attoscope::app {
 
-/// Wasserstein-1 and relative L2 of every comparison over steps.
+/// Figure of Wasserstein-1 and relative L2 of every comparison over steps.
 Figure train_weights_figure(const TrainRecord& record);
-/// The same over those of another initialisation: how far a method's weights are beside those of another seed. Throws
-/// std::invalid_argument in a sentence where the record has no other initialisation.
+/// The same divided by the distance of another initialisation: compares a method with another seed. Throws
+/// std::invalid_argument in a sentence if the record has no other initialisation.
 Figure train_reference_figure(const TrainRecord& record);
-/// The second of a plan with references, else the first.
+/// train_reference_figure for a plan with references, else train_weights_figure.
 Figure train_figure(const TrainRecord& record);
 
-/// A number of two models' weights over all tensors.
+/// A distance of two models' weights over all tensors.
 struct WeightMeasure {
   const char* label;
   double WeightDeviation::* value;
@@ -31,8 +31,8 @@ struct WeightMeasure {
 inline constexpr std::array<WeightMeasure, 2> weight_measures{
     {{"Wasserstein-1", &WeightDeviation::wasserstein}, {"relative L2", &WeightDeviation::rel_l2}}};
 
-/// Two panels over steps: a measure each, of `count` comparisons as `curve(i, the measure's value)` makes them; logarithmic
-/// where a value is above 0.
+/// Two panels over steps, one for each measure, with `count` series curve(i, the measure's value); logarithmic if a value is
+/// above 0.
 template <class F>
 Figure over_steps(const char* name, std::size_t count, const std::string& per, F curve) {
   Figure f;
@@ -51,60 +51,60 @@ Figure over_steps(const char* name, std::size_t count, const std::string& per, F
   return f;
 }
 
-/// Lines of the figures over seeds that are no pair of a single plan.
+/// Lines of the figures over seeds that are not pairs of a single plan.
 inline constexpr const char* other_tiles = "other tiles";
 inline constexpr const char* in_half = "a - b in fp16";
 inline constexpr const char* unskipped = "fp16 - fp32, loss scale 64";
 inline constexpr double low_loss_scale = 64;
 
-/// One training of a named figure. Its pair a and b is the point of `line` at a seed; a plan with references has lines of its
-/// pairs' names as well.
+/// One training of a named figure. Its pair a - b belongs to `line`; other pairs of a plan with references have lines named
+/// after them.
 struct FigureTraining {
   std::string line;
   TrainPlan plan;
 };
 /// The trainings of the named figures: small models with eight tiles of keys, a under the chosen policy, at every seed.
-/// `weights`: a and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles.
-/// `references`, longer: a and b beside another initialisation and other formats, other tiles, fp16 and fp32 with a loss
-/// scale under which nothing overflows, and a and b in fp16.
+/// `weights`: a and b; a and b each against exact attention (which rounds only its inputs); exact attention with other tiles.
+/// `references`, longer: a and b with another initialisation and other formats; other tiles; fp16 and fp32 with a loss scale
+/// under which nothing overflows; a and b in fp16.
 std::vector<FigureTraining> weights_trainings(const ui::FigureSettings& settings);
 std::vector<FigureTraining> reference_trainings(const ui::FigureSettings& settings);
 
-/// The result of one such training.
+/// The record of a FigureTraining.
 struct FigureRecord {
   std::string line;
   TrainRecord record;
 };
-/// Wasserstein-1 and relative L2 of every line over steps, mean, least and greatest over the seeds; the caption says what is
-/// seen. In that of references the steps that fp16's loss scale skipped are marked.
+/// Figure of Wasserstein-1 and relative L2 of every line over steps: mean, least and greatest over the seeds; the caption has
+/// the findings. The one of references marks the steps that fp16's loss scale skipped.
 Figure weights_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records);
 Figure references_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records);
 
-/// A comparison's measured steps, all seeds of a step together.
+/// A comparison's measured steps with all seeds.
 struct SeedLine {
   std::string label;
   std::vector<int> steps;
   std::vector<std::vector<WeightDeviation>> found;  ///< [step][seed]
 };
-/// The comparisons of all records by name; the first of a record by the name of its line.
+/// The comparisons of all records, grouped by name; the first pair of a record is grouped by its line.
 std::vector<SeedLine> seed_lines(std::span<const FigureRecord> records);
 
-/// A number over the seeds; all NaN where no seed has it.
+/// Least, mean and greatest over the seeds; all NaN if no seed has a number.
 struct SeedBand {
   double least = 0, mean = 0, greatest = 0;
 };
-/// NaN is left out.
+/// Band of values without NaN.
 SeedBand band_of(const std::vector<double>& values);
 SeedBand band_of(const std::vector<WeightDeviation>& found, double WeightDeviation::* value);
 
-/// Wasserstein-1 and relative L2 of every line over steps: the mean, and from the least to the greatest.
+/// Figure of Wasserstein-1 and relative L2 of every line over steps: mean, and bars from least to greatest.
 Figure bands_figure(const char* name, const std::vector<SeedLine>& lines);
 
-/// a rounds where this policy does, in the backward pass as its kernels do.
+/// Sets a's policy, and its backward pass to the usual one of that policy.
 void use_policy(TrainPlan& plan, const std::string& policy_of_a);
 
-/// "a is bf16 flash2 eager, b is bf16 three_pass base_eager; 2 layers x 64, ...": what was trained, the end of every caption;
-/// otherwise "bf16 flash2 eager against bf16 three_pass base_eager; ...", where the curves have the methods' names.
+/// "a is bf16 flash2 eager, b is bf16 three_pass base_eager; 2 layers x 64, ...": the training conditions, for the end of every
+/// caption. `by_letter` false: "bf16 flash2 eager against bf16 three_pass base_eager; ...", for curves with the methods' names.
 std::string training_conditions(const TrainRecord& record, bool by_letter = true);
 
 }  // namespace attoscope::app

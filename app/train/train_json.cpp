@@ -18,13 +18,13 @@ using Parsed = nlohmann::json;
 constexpr std::array<NamedNumber<HeadStatistics, double>, 2> sum_columns{
     {{"delta_error", &HeadStatistics::delta_error}, {"delta_size", &HeadStatistics::delta_size}}};
 
-/// The double that the shortest text of x names, if it rounds to x; else x.
+/// The double of x's shortest decimal text if it rounds to x; else x.
 double short_double(float x) {
   const double read = to_number<double>(shortest(x)).value_or(x);
   return static_cast<float>(read) == x ? read : x;
 }
 
-/// f of every item, as a list.
+/// JSON list of f(item).
 template <class Items, class F>
 Json listed_as(const Items& items, F f) {
   Json list = Json::array();
@@ -90,7 +90,7 @@ Json pair_json(const PairRecord& p, const std::vector<RunRecord>& runs) {
           {"points", points_json(p.points)}};
 }
 
-/// Reads column `key` of a table into the rows' places: read(place, row).
+/// Calls read(place, row) for each row of column `key`.
 template <class Rows, class Read>
 void read_column(const JsonPlace& table, std::string_view key, Rows& rows, Read read) {
   const JsonPlace column = table.at(key);
@@ -98,7 +98,7 @@ void read_column(const JsonPlace& table, std::string_view key, Rows& rows, Read 
   for (std::size_t i = 0; i < rows.size(); ++i) read(column.at(i), rows[i]);
 }
 
-/// As many rows as the column "step" has entries, with ascending steps.
+/// Rows with the ascending steps of the column "step".
 template <class Row>
 std::vector<Row> rows_of(const JsonPlace& table, int last_step) {
   std::vector<Row> rows(table.at("step").size());

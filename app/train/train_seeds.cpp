@@ -27,7 +27,7 @@ std::vector<SeedLine> lines_of(Records records) {
   return seed_lines(all);
 }
 
-/// A number of the i-th run of every seed.
+/// number(run i) of every seed.
 template <class F>
 std::vector<double> of_runs(Records records, std::size_t i, F number) {
   std::vector<double> values;
@@ -100,7 +100,7 @@ Json seed_json(const TrainRecord& r) {
   return json;
 }
 
-/// Curves of least, mean and greatest.
+/// Curves of least, mean and greatest as JSON.
 Json bands_json(const std::vector<SeedBand>& bands) {
   Json json;
   for (const auto& [key, member] :
@@ -111,7 +111,7 @@ Json bands_json(const std::vector<SeedBand>& bands) {
   return json;
 }
 
-/// The loss of the i-th run at every step that a seed took.
+/// Bands of the loss of run i at every step that a seed took.
 Json losses_json(Records records, std::size_t i) {
   std::size_t longest = 0;
   for (const TrainRecord& r : records) longest = std::max(longest, r.runs[i].steps.size());

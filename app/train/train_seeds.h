@@ -1,4 +1,4 @@
-/// One plan trained at several seeds, as tables, JSON and a figure: every number's least, mean and greatest.
+/// One plan trained at several seeds: least, mean and greatest of every number as tables, JSON and a figure.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@
 
 namespace attoscope::app {
 
-/// The plan at the i-th of its seeds, from 0 on: the seeds of weights and batches are i further.
+/// The plan at its i-th seed, from 0 on: adds i to the seeds of weights and batches.
 TrainPlan at_seed(TrainPlan plan, int i);
 
-/// The plan trained at each of its seeds but the first, `seeds` being all of them. Throws as `trained` does.
+/// Trains the plan at seeds 1 to `seeds` - 1 (not at 0, its own). Throws as `trained`.
 std::vector<std::shared_ptr<const TrainRecord>> trained_further(const TrainPlan& plan, int seeds, const TrainOptions& options);
 
-/// A line for each seed; below it every number over the seeds. All records are of one plan but for its seeds.
+/// A line for each seed, then every number over the seeds. Records differ only in their seeds.
 std::string seeds_report(std::span<const TrainRecord> records);
-/// The lines of `train_csv` with the seed before them.
+/// Lines of `train_csv` with a first column "seed".
 std::string seeds_csv(std::span<const TrainRecord> records);
-/// "seeds": each with its steps, skipped steps and held-out loss (those of a, and of every run), and its distances in the end;
-/// "bands": curves of losses and distances. `attoscope.train_seeds/1`.
+/// `attoscope.train_seeds/1`. "seeds": for each its steps, skipped steps and held-out loss (of a, and of every run), and its
+/// final distances. "bands": curves of losses and distances.
 Json seeds_json(std::span<const TrainRecord> records);
-/// Wasserstein-1 and relative L2 of every comparison over steps, with their bands.
+/// Figure of Wasserstein-1 and relative L2 of every comparison over steps, with bands.
 Figure seeds_figure(std::span<const TrainRecord> records);
 
 }  // namespace attoscope::app

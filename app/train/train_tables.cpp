@@ -27,7 +27,7 @@ std::string train_method_text(const TrainMethod& m) {
 
 double last_loss(const RunRecord& run) { return run.steps.empty() ? NAN : run.steps.back().loss; }
 
-/// "steps skipped by the loss scale: a 0, b in fp16 3"; "" where no run scales its loss.
+/// "steps skipped by the loss scale: a 0, b in fp16 3"; "" if no run scales its loss.
 std::string skipped_text(const TrainRecord& r) {
   std::string text;
   for (const RunRecord& run : r.runs)
@@ -55,13 +55,13 @@ std::string question(const TrainRecord& r) {
   return text;
 }
 
-/// The last deviation of a pair over all tensors; null: nothing was measured.
+/// The last deviation of a pair over all tensors; null if nothing was measured.
 const WeightDeviation* newest(const PairRecord& pair) {
   return pair.points.empty() ? nullptr : pair.points.back().deviations.data();
 }
 
-/// The distances of a and b from exact attention over their distance from each other; "" if exact attention was not trained or
-/// that distance is 0.
+/// Distances of a and of b from exact attention, divided by the distance a - b; "" if exact attention was not trained or a - b
+/// is 0.
 std::string exact_shares(const TrainRecord& r) {
   const WeightDeviation* const whole = newest(r.pairs[0]);
   std::vector<const WeightDeviation*> from_exact;
@@ -93,7 +93,7 @@ std::string pair_rows(const TrainRecord& r) {
   return text;
 }
 
-/// The deviation over all tensors at a measured step; null: there is none.
+/// The deviation over all tensors at a measured step; null if there is none.
 const WeightDeviation* at_step(const PairRecord& pair, int step) {
   const auto point = std::ranges::find(pair.points, step, &PairPoint::step);
   return point == pair.points.end() ? nullptr : point->deviations.data();
@@ -105,7 +105,7 @@ std::string failure(const TrainRecord& r, const RunRecord& suspect) {
   return fmt::format("{:>12}", suspect.stopped.empty() ? "gone" : "there");
 }
 
-/// The suspects by the share of a - b that they leave at the last measured step, the least first.
+/// The suspects, sorted by the share of a - b that remains at the last measured step, the least first.
 std::string ranking(const TrainRecord& r) {
   const std::vector<PairPoint>& points = r.pairs[0].points;
   std::vector<const PairRecord*> suspects;

@@ -9,31 +9,31 @@
 
 namespace attoscope::app {
 
-/// Three digits; "-" where it is NaN.
+/// Three digits; "-" for NaN.
 std::string short_number(double x);
 /// ", weights bf16, optimiser bf16/stochastic": a method's rounding of stored weights and optimiser states; "" if in fp32.
 std::string stored_text(const TrainMethod& method);
-/// Three lines: a, b, and the model, its text and its seeds.
+/// Three lines: a; b; model, text and seeds.
 std::string train_conditions(const TrainPlan& plan);
 
-/// The table of `attoscope train`: how far the weights of each pair are apart in the end, against the reference bands; suspects
-/// in order of what they explain; the direct effect of one step.
+/// The table of `attoscope train`: final weight distances of each pair, against the reference bands; suspects sorted by the
+/// share that they explain; the direct effect of one step.
 std::string train_report(const TrainRecord& record);
 
-/// A number of a measured step or of a step in each line: step, pair, tensor, measure, value. A run's own numbers have
-/// "run NAME" for a pair, and "all" or "layer L head H" for a tensor.
+/// One number in each line: step, pair, tensor, measure, value. A run's own numbers have "run NAME" for a pair, and "all" or
+/// "layer L head H" for a tensor.
 std::string train_csv(const TrainRecord& record);
 
 inline constexpr std::string_view train_schema = "attoscope.train/1";
 
-/// A plan as sessions and checkpoints hold it.
+/// A plan in the form of sessions and checkpoints.
 Json train_plan_json(const TrainPlan& plan);
 
-/// The whole record. Series are columns: one list of numbers for each quantity.
+/// The whole record. Series are columns: a list of numbers for each quantity.
 Json train_json(const TrainRecord& record);
 
-/// The record that `json` describes, bit for bit, without its corpus. Throws std::runtime_error with half a sentence that names
-/// the path, the value and what was expected, where anything at all is missing, unknown or does not fit the plan.
+/// Parses `train_json`, bit for bit, without the corpus. Throws std::runtime_error (path, value and what was expected) if
+/// anything is missing, unknown or does not fit the plan.
 TrainRecord train_record(const nlohmann::json& json);
 
 }  // namespace attoscope::app

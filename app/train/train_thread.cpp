@@ -58,7 +58,7 @@ void TrainThread::work(const std::stop_token& stop) {
   training_.keep();
 }
 
-/// Waits until there is something to do.
+/// Waits for the next task.
 TrainThread::Task TrainThread::next(const std::stop_token& stop, TrainOrder& order) {
   std::unique_lock lock(mutex_);
   while (true) {

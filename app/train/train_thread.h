@@ -1,4 +1,4 @@
-/// The thread that trains.
+/// The training thread.
 #pragma once
 
 #include <condition_variable>
@@ -14,13 +14,13 @@
 
 namespace attoscope::app {
 
-/// Destruction stops within a step and keeps what was trained.
+/// Runs an OrderedTraining. The destructor stops within a step and writes the training to its own file.
 class TrainThread {
  public:
   /// `published` is called from this thread whenever `told` has changed.
   TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make);
 
-  /// Queues an order; orders are obeyed in turn, between two steps. The first begins the thread.
+  /// Queues an order; orders run in turn, between two steps. The first one starts the thread.
   void give(TrainOrder order);
   /// While `held`, no step begins.
   void hold(bool held);
@@ -30,7 +30,7 @@ class TrainThread {
   /// True while a step, or an order, is under way.
   bool busy() const;
 
-  /// The path of the automatic checkpoint; empty: there is none.
+  /// Path of the automatic checkpoint; empty if there is none.
   const std::string& own_checkpoint() const { return training_.own_checkpoint(); }
 
  private:
@@ -40,9 +40,9 @@ class TrainThread {
   Task next(const std::stop_token& stop, TrainOrder& order);
 
   const std::function<void()> published_;
-  OrderedTraining training_;  ///< the thread's own
+  OrderedTraining training_;  ///< used by the thread only
 
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the following members
   std::condition_variable_any wake_;
   std::deque<TrainOrder> orders_;
   TensorAt wanted_;

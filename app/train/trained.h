@@ -1,5 +1,5 @@
-/// Training of a plan without a window, for figures and pictures; and the text that models learn: a file of the user, or the
-/// chronicle, which comes with the program.
+/// Trains a plan without a window, for figures and pictures; and reads the training text: a file, or the chronicle, which comes
+/// with the program.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace attoscope::app {
 
-/// The text in `file` (UTF-8); "" is the one that comes with the program. Throws std::runtime_error in one sentence that names
-/// the file: it cannot be read, is too short or no text.
+/// The text in `file` (UTF-8); "" is the chronicle. Throws std::runtime_error in one sentence that names the file if it cannot
+/// be read, is too short or is no text.
 TextSource read_text(const std::string& file);
 
-/// The text that `source` is about, from `file`. Throws as `read_text` does, too where it has changed since.
+/// Reads the text of `source` from `file`. Throws as `read_text`, and if its digest differs.
 TextSource read_same_text(const TextSource& source, const std::string& file);
 
 /// "the chronicle", or the file.
@@ -23,8 +23,8 @@ std::string text_name(const TextSource& source);
 
 struct TrainOptions {
   Cancelled cancelled{};
-  std::function<void()> stepped{};  ///< told after every step
-  std::string device = "cpu";       ///< as Options::device; the first of a list
+  std::function<void()> stepped{};  ///< called after every step
+  std::string device = "cpu";       ///< as Options::device; the first device of a list
   int steps = 0;                    ///< stop after this many; 0: the plan's steps
   int threads = 0;                  ///< 0: all
 };
@@ -32,17 +32,16 @@ struct TrainOptions {
 /// The result of a training.
 struct Trained {
   TrainRecord record;
-  std::vector<std::vector<float>> weights;  ///< of every run, when it ended
+  std::vector<std::vector<float>> weights;  ///< final weights of every run
 };
 
-/// Reads the plan's text where it has none. Throws as PairedTraining does, or in a sentence about the text; Stopped when
-/// cancelled.
+/// Trains the plan; reads its text if it has none. Throws as PairedTraining, or a sentence on the text; Stopped when cancelled.
 Trained trained(TrainPlan plan, const TrainOptions& options = {});
 
 /// 64-bit hashes of every run's weights.
 std::vector<std::uint64_t> digests_of(const Trained& t);
 
-/// The text that `asked` names. Throws as `read_text` does, too if its digest is another.
+/// Reads the text that `asked` names. Throws as `read_text`, and if its digest differs.
 TextSource text_of(const TextSource& asked);
 
 /// The single device that trains for a `spec`.

@@ -19,7 +19,7 @@ void check_index(const char* what, int index, int count) {
                               std::to_string(count - 1) + ".");
 }
 
-/// The index of the run of this name among a plan's runs.
+/// Index of the run called `name` among a plan's runs.
 std::size_t place_of(const TrainRuns& all, const std::string& name, int step) {
   for (std::size_t i = 0; i < all.runs.size(); ++i)
     if (all.runs[i].name == name) return i;
@@ -27,7 +27,7 @@ std::size_t place_of(const TrainRuns& all, const std::string& name, int step) {
                               ", where training was forked.");
 }
 
-/// The state of one run after training it alone from `state` to `step`.
+/// Trains one run alone from `state` to `step`; returns its state.
 TrainState trained_to(int step, const TrainPlan& plan, const RunPlan& run, const TrainState& state, const MakePrimitives& make,
                       const Cancelled& cancelled) {
   Trainer trainer(plan, run, make());
@@ -114,7 +114,7 @@ void TrainingHistory::open(const Checkpoint& checkpoint, const TrainDevice& devi
   begin_with(std::make_unique<PairedTraining>(record.plan, record, state, device), record.plan, &state, device);
 }
 
-/// Begins with a state; null: the training's own.
+/// Begins with `state`; null: with the training's own.
 void TrainingHistory::begin_with(std::unique_ptr<PairedTraining> training, const TrainPlan& plan,
                                  const PairedTrainingState* state, const TrainDevice& device) {
   training_ = std::move(training);
@@ -124,7 +124,7 @@ void TrainingHistory::begin_with(std::unique_ptr<PairedTraining> training, const
   kept_.keep({plan_, state ? *state : training_->state(), true, true});
 }
 
-/// Goes back to a step, and on under its own plan (`fork` null) or another one.
+/// Goes back to a kept step; continues under its own plan (`fork` null) or under `fork`.
 void TrainingHistory::go_on_from(int step, const TrainPlan* fork) {
   const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
   if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");

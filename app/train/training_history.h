@@ -1,5 +1,4 @@
-/// A training with its history: two runs side by side as they stand, and states of earlier steps to go back to. Knows no
-/// threads.
+/// A training with its history: the current state, and states of earlier steps to go back to. Single-threaded.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +12,25 @@
 
 namespace attoscope::app {
 
-/// States of steps, ascending, in bounded memory.
+/// States of steps, in ascending order, in bounded memory.
 class KeptStates {
  public:
   /// A state, and the plan under which training continues from it.
   struct Moment {
     std::shared_ptr<const TrainPlan> plan;
     PairedTrainingState state;
-    bool lasting = false;  ///< a newer state does not take its place
-    bool pinned = false;   ///< nor is it dropped to save memory
+    bool lasting = false;  ///< not replaced by a newer state
+    bool pinned = false;   ///< not dropped to save memory
   };
 
   explicit KeptStates(std::size_t bytes) : most_bytes_(bytes) {}
 
-  /// Takes the place of a state of the same step. The newest one goes if it was not lasting; while there is too much, so does
-  /// the one whose neighbours are closest to each other, but neither the first, the newest, nor those pinned.
+  /// Adds a state, or replaces the one of the same step. Drops the newest earlier state if it is not `lasting`. While over the
+  /// memory limit, drops the state whose neighbours are closest to each other, except the first, the newest and pinned ones.
   void keep(Moment moment);
   /// Forgets all states of later steps.
   void drop_after(int step);
-  /// The state of a step, or the nearest one at or before it; null: there is none.
+  /// `at`: the state of a step; `before`: the nearest one at or before it. Null if there is none.
   const Moment* at(int step) const;
   const Moment* before(int step) const;
   std::vector<int> steps() const;
@@ -47,20 +46,20 @@ class KeptStates {
 /// The bytes of a state in memory.
 std::size_t bytes_of(const PairedTrainingState& state);
 
-/// The reason why `plan` cannot go on from states of `record`: one sentence; empty: it can.
+/// Sentence on why `plan` cannot continue from states of `record`; "" if it can.
 std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan);
 
-/// The place of requested Q, K, V; `run` is an index into the record's runs. `step` < 0: the newest.
+/// Requested Q, K, V; `run` is an index into the record's runs. `step` < 0: the newest step.
 struct HeadAt {
   int run = 0, layer = 0, head = 0, sequence = 0, step = -1;
 };
 
-/// Q, K, V and where they come from.
+/// Q, K, V and their origin.
 struct Captured {
   CapturedHead tensors;
   CapturePlace place;
   RunPlan run;
-  TrainPlan plan;  ///< under which that step was taken
+  TrainPlan plan;  ///< plan of that step
 };
 
 class TrainingHistory {
@@ -74,7 +73,7 @@ class TrainingHistory {
   /// Goes back to a kept step under its own plan and forgets later ones. Throws std::invalid_argument in a sentence if the step
   /// is not kept.
   void go_back(int step);
-  /// The same under another plan.
+  /// Goes back to a kept step, and continues under another plan.
   void fork(int step, const TrainPlan& plan);
 
   bool begun() const { return training_ != nullptr; }
@@ -92,7 +91,7 @@ class TrainingHistory {
   PairedTrainingState state() const { return training_->state(); }
   const KeptStates& kept() const { return kept_; }
 
-  /// Q, K, V of a head after a number of steps, trained again from the nearest kept state; the training itself stays as it is.
+  /// Q, K, V of a head after a number of steps, trained again from the nearest kept state; the training itself is unchanged.
   /// Throws std::invalid_argument in a sentence if there is no such place, Stopped when cancelled.
   Captured captured(const HeadAt& at, const Cancelled& cancelled = {}) const;
 

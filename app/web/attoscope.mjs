@@ -1,9 +1,9 @@
 /// Attoscope's commands for pages and node. `await load()` first; then run(options), judge({q, k, v, o}, options) and
 /// dot(gpu, options) return the JSON of `attoscope run`, `judge` and `dot`, and command([...]) runs any command line.
 ///
-/// Options are those of the command line without their dashes (`blockQ` or `block_q` for --block-q); true is a flag, false, null
-/// and undefined are left out, a list gives an option several times. In place of a file stands a tensor, {data, shape}, where data
-/// is a Float32Array, Float64Array, Int32Array, BigInt64Array or Uint8Array (of booleans), or a file, {name, bytes}.
+/// Options are those of the command line without their dashes (`blockQ` or `block_q` for --block-q); true sets a flag; false,
+/// null and undefined are left out; a list repeats an option. Instead of a file's name give a tensor {data, shape}, with data a
+/// Float32Array, Float64Array, Int32Array, BigInt64Array or Uint8Array (of booleans), or a file {name, bytes}.
 import createModule from './attoscope_module.mjs';
 import {begunFrom, unpacked} from './files.mjs';
 
@@ -21,13 +21,13 @@ export class AttoscopeError extends Error {
 const mebibyte = 1 << 20;
 const mostMemory = 4096 * mebibyte;
 
-/// The memory that the module may still take, where the program looks for it: sizes that do not fit are refused with bytes.
+/// Writes the memory left for the module to /proc/meminfo, where the program reads it to refuse sizes that do not fit.
 function tellMemory() {
   const free = mostMemory - core.HEAPU8.length;
   core.FS.writeFile('/proc/meminfo', `MemAvailable: ${Math.floor(free / 1024)} kB\n`);
 }
 
-/// Compiles the module, once, from its own folder or from `options.module`, a WebAssembly.Module.
+/// Compiles the module once, from its own folder or from `options.module`, a WebAssembly.Module.
 export async function load(options = {}) {
   if (core) return api;
   const code = options.module ?? await WebAssembly.compile(await unpacked('attoscope_module.wasm').then((file) => file.arrayBuffer()));
@@ -59,7 +59,7 @@ class Files {
     core.FS.mkdirTree(this.folder);
   }
 
-  /// The text of an option's value, whose tensor or file is written first.
+  /// Text of an option's value; writes its tensor or file first.
   text(option, value) {
     if (typeof value !== 'object') return String(value);
     const bytes = value.bytes ?? npyBytes(value);
@@ -91,7 +91,7 @@ function words(options, files) {
   return all;
 }
 
-/// Runs a command line, a list of words: {code, out, err}.
+/// Runs a command line given as a list of words; returns {code, out, err}.
 export function command(list) {
   if (!core) throw new AttoscopeError('attoscope is not loaded: expected await load() before', 1);
   tellMemory();
@@ -102,7 +102,7 @@ export function command(list) {
 
 const roundedOrWrong = [0, 3];
 
-/// The command's JSON; `more` adds to it before the files are gone.
+/// Returns the command's JSON; `more(files)` adds to it before the files are removed.
 function jsonOf(name, leading, options, more = () => ({})) {
   if (!core) throw new AttoscopeError('attoscope is not loaded: expected await load() before', 1);
   const files = new Files();
@@ -115,7 +115,7 @@ function jsonOf(name, leading, options, more = () => ({})) {
   }
 }
 
-/// The numbers of a .npy file of float64 or float32, as the program writes it.
+/// The numbers of a .npy file of float64 or float32 written by the program.
 function npyMatrix(bytes) {
   const begin = 10 + bytes[8] + 256 * bytes[9];
   const header = new TextDecoder().decode(bytes.subarray(10, begin));
@@ -123,20 +123,20 @@ function npyMatrix(bytes) {
   return {data: new Type(bytes.slice(begin).buffer), shape: /\(([^)]*)\)/.exec(header)[1].split(',').filter((n) => n.trim()).map(Number)};
 }
 
-/// One experiment. `fields`, names of what the heat map shows (golden, a, a_error, b_ulps, ...), adds these as {data, shape}.
+/// Computes one experiment. `fields` names fields of the heat map (golden, a, a_error, b_ulps, ...) to add as {data, shape}.
 export function run({fields = [], ...options} = {}) {
   const saved = fields.map((name) => `${name}=/call/${name}.npy`);
   return jsonOf('run', [], {...options, saveField: saved}, (files) =>
     fields.length === 0 ? {} : {fields: Object.fromEntries(fields.map((name) => [name, npyMatrix(files.read(`${name}.npy`))]))});
 }
 
-/// Is the output o of a kernel rounded or wrong? Tensors may also be d_o (--do), dq, dk, dv, lse, ...
+/// Decides if the output o of a kernel is rounded or wrong. Tensors may also be d_o (--do), dq, dk, dv, lse, ...
 export function judge(tensors, options = {}) {
   const {d_o: gradient, ...others} = tensors;
   return jsonOf('judge', [], {...others, do: gradient, ...options});
 }
 
-/// Sums of products as a GPU's tensor cores add them up: the command's JSON, and `d`, the sums.
+/// Sums of products as a GPU's tensor cores add them: returns the command's JSON, and the sums as `d`.
 export const dot = (gpu, options) =>
   jsonOf('dot', [gpu], {...options, out: '/call/d.npy'}, (files) => ({d: npyMatrix(files.read('d.npy')).data}));
 

@@ -3,7 +3,7 @@ import {unpacked} from './files.mjs';
 
 const element = {F16: [5, 10, 2], BF16: [8, 7, 2], F32: [8, 23, 4], F8_E4M3: [4, 3, 1], F8_E5M2: [5, 2, 1]};
 
-/// The numbers of a tensor whose elements are finite.
+/// The numbers of a tensor with finite elements.
 function numbers(view, {dtype, data_offsets: [first, end]}, data) {
   const [exponentBits, mantissaBits, bytes] = element[dtype];
   const all = new Float32Array((end - first) / bytes);
@@ -19,7 +19,7 @@ function numbers(view, {dtype, data_offsets: [first, end]}, data) {
   return all;
 }
 
-/// A safetensors file as a function: name -> {data, shape}.
+/// Returns a function name -> {data, shape} for a safetensors file.
 function tensorsOf(buffer) {
   const view = new DataView(buffer);
   const length = Number(view.getBigUint64(0, true));
@@ -30,7 +30,7 @@ function tensorsOf(buffer) {
 /// True of the sets of H100 and H200 for fp8 with sums in fp32 were recorded with c = 0, whatever the file says.
 const withoutC = (set) => /^h[12]00$/.test(set.gpu) && /^e[45]m/.test(set.format) && set.result === 'f32';
 
-/// Rows whose sum is not the recorded one; -0 = +0.
+/// Number of rows, and of rows whose sum differs from the recorded one; -0 = +0.
 async function missed(api, set, tensor) {
   const [a, b, c] = ['a', 'b', 'c'].map((part) => tensor(`${set.format}.${part}`));
   const found = await api.dot(set.gpu, {format: set.format, result: set.result, a, b, ...(withoutC(set) ? {} : {c})});
@@ -38,11 +38,11 @@ async function missed(api, set, tensor) {
   return {rows: recorded.length, missed: recorded.filter((d, row) => d !== found.d[row]).length};
 }
 
-/// Digests in words.
+/// Digests as text.
 const text = (...sets) => sets.filter(Boolean).map(({golden, a, b}) => `golden ${golden}, a ${a}, b ${b}`).join('; gradients: ');
 
-/// One row for each experiment and each set of products: {kind, name, same, here, native}. `read(name)` gives a file as an
-/// ArrayBuffer; `told(done, all)` hears after each row how many there are.
+/// One row for each experiment and each set of products: {kind, name, same, here, native}. `read(name)` returns a file as an
+/// ArrayBuffer; calls `told(done, all, row)` after each row.
 export async function compare(api, read, told = () => {}) {
   const table = JSON.parse(new TextDecoder().decode(await read('bits.json')));
   const all = table.experiments.length + table.products.length;

@@ -1,4 +1,4 @@
-/// The functions of attoscope.mjs in a worker of a page, which never waits.
+/// Runs the functions of attoscope.mjs in a worker, so that the page never blocks.
 import {unpacked} from './files.mjs';
 
 export class Client {
@@ -25,7 +25,7 @@ export class Client {
     });
   }
 
-  /// The answer of a function of attoscope.mjs.
+  /// Calls a function of attoscope.mjs; returns a promise of its result.
   ask(name, ...args) {
     return this.#send({name, args});
   }

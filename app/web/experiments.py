@@ -1,4 +1,4 @@
-"""The experiments whose digests a page compares with the native program's: options of `attoscope run`."""
+"""Options of `attoscope run` for the experiments whose digests a page compares with the native program's."""
 import itertools
 
 FORMATS = ("bf16", "fp16", "e4m3", "e5m2", "tf32", "fp32", "fp64", "e6m5")
@@ -20,7 +20,7 @@ SIZE = "--n {} --d {} --seed {} --block-q 16 --block-k {} --device cpu"
 
 
 def experiments():
-    """200 lists of words."""
+    """Returns 200 lists of words."""
     lines = [f"--format {f} --algorithm flash2 --policy {p} --baseline {b}" for f in FORMATS for p, b in zip(FLASH, THREE_PASS)]
     lines += [f"--format {f} --algorithm {a} --policy {p}" for a, (f, p) in itertools.product(ALGORITHMS, zip(FORMATS, (*FLASH, *FLASH[:3])))]
     lines += [f"--format fp16 --algorithm three_pass --policy {p}" for p in THREE_PASS]

@@ -1,13 +1,13 @@
-/// The window's questions, answered by Web Workers that each have a module of their own. A kind's newest question replaces the one
-/// that waits; the Web Worker of one that takes long is ended, and begins anew from the compiled module.
+/// Answers the window's questions in Web Workers, each with its own module. A kind's newest question replaces its waiting one;
+/// a Web Worker that takes long is terminated and starts again from the compiled module.
 
-const share = 0, first = 1, failed = 3;  // what is told, as in far/far.cpp
+const share = 0, first = 1, failed = 3;  // messages, as in far/far.cpp
 const most = Math.min(4, Math.max(2, (navigator.hardwareConcurrency ?? 2) - 1));
 
 export class FarWork {
-  #begun;       // () => what a Web Worker begins with: {code, environment}
-  #files;       // () => all files that it needs: Map of path to bytes
-  #written;     // (path, bytes) of a file that a Web Worker has written
+  #begun;       // () => start data of a Web Worker: {code, environment, lists}
+  #files;       // () => all files that a Web Worker needs: Map of path to bytes
+  #written;     // called with (path, bytes) of a file written by a Web Worker
   #told;        // (kind, number, what, bytes)
   #workers = [];
   #lines = new Map();  // by kind
@@ -27,7 +27,7 @@ export class FarWork {
     this.#serve(line);
   }
 
-  /// Ends what a kind has asked.
+  /// Drops the questions of a kind and stops its work.
   drop(kind) {
     const line = this.#lines.get(kind);
     if (!line) return;
@@ -50,7 +50,7 @@ export class FarWork {
     worker.postMessage({kind: line.kind, number, question}, [question.buffer]);
   }
 
-  /// Ends work that a newer question waits for, once it has shown something or lost its patience.
+  /// Ends work that a newer question waits for, once it has published something or its patience has run out.
   #hurry(line) {
     const left = line.shown ? 0 : line.patience - (performance.now() - line.since), {worker, number} = line;
     setTimeout(() => {

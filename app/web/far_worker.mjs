@@ -1,5 +1,5 @@
-/// Answers the window's questions in a Web Worker: {code, environment, lists, files} begins, then come {path, bytes} and
-/// {kind, number, question}; {path, bytes} of files that were written and {number, what, bytes} go back.
+/// Answers the window's questions in a Web Worker. Receives {code, environment, lists, files} first, then {path, bytes} and
+/// {kind, number, question}; sends {path, bytes} of written files and {number, what, bytes}.
 import make from './window_module.mjs';
 import {begunFrom, FilesAtServer, filesIn, put} from './files.mjs';
 
@@ -14,7 +14,7 @@ function newFiles() {
 }
 
 function tell(what, bytes) {
-  if (atServer.arrival && what !== share) return;  // it is asked again
+  if (atServer.arrival && what !== share) return;  // the question is asked again
   if (what > first) for (const [path, written] of newFiles()) postMessage({path, bytes: written});
   postMessage({number: asked, what, bytes}, [bytes.buffer]);
 }
@@ -33,7 +33,7 @@ async function begin({code, environment, lists, files: given}) {
   module.ccall('attoscope_serve', null, [], []);
 }
 
-/// Answers once the files have come that the answer opens.
+/// Answers when the files that the answer opens have arrived.
 async function answer({kind, number, question}) {
   asked = number;
   do {
@@ -45,7 +45,7 @@ async function answer({kind, number, question}) {
   } while (atServer.arrival);
 }
 
-/// A module that failed, of memory for instance, answers nothing more.
+/// Reports a failed module (out of memory, for instance), which answers no more questions.
 const broken = ({message}) => postMessage({broken: message});
 
 let ready = null;

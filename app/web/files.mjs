@@ -1,7 +1,7 @@
-const notYet = 6;  // EAGAIN of a module's system
-const patience = 5000;  // milliseconds until what could not be fetched is tried again
+const notYet = 6;  // EAGAIN in emscripten
+const patience = 5000;  // milliseconds until a failed fetch is tried again
 
-/// A file that the folder has compressed by gzip, since many servers send files as they are: the answer of `fetch`, under node too.
+/// Fetches a file compressed as NAME.packed (many servers do not compress); returns it unpacked as a Response, also in node.
 export async function unpacked(name, type = 'application/octet-stream') {
   const place = new URL(name + '.packed', import.meta.url);
   const {body} = place.protocol === 'file:' ? new Response(await (await import('node:fs/promises')).readFile(place)) : await fetched(place, name);
@@ -14,7 +14,7 @@ async function fetched(place, name) {
   return answer;
 }
 
-/// Settings of a module by which it begins from a WebAssembly.Module.
+/// Settings that start a module from a WebAssembly.Module.
 export const begunFrom = (code, failed) => ({
   instantiateWasm(imports, done) {
     WebAssembly.instantiate(code, imports).then((instance) => done(instance, code)).catch(failed);
@@ -29,20 +29,20 @@ export function put(module, path, bytes) {
   module.FS.writeFile(path, bytes);
 }
 
-/// The files of a list, as files.json has it, from NAME.packed: paths and sizes in the list, bytes one after the other.
+/// The files of a list in files.json, read from NAME.packed: paths and sizes are in the list, bytes one after the other.
 export async function filesOf(list, name) {
   const data = await unpacked(name).then((answer) => answer.arrayBuffer());
   let at = 0;
   return list.map(({path, size}) => ({path, bytes: new Uint8Array(data, (at += size) - size, size)}));
 }
 
-/// Files that stay at the server until a module opens one: it cannot yet, and all that come with it are fetched. `fetched` is called
-/// with an error, or none.
+/// Files that stay at the server until a module opens one: opening fails with EAGAIN and fetches all files of its bundle. Calls
+/// `fetched` afterwards, with an error on failure.
 export class FilesAtServer {
   #module;
   #lists;
   #fetched;
-  #coming = new Map();  // promises, by the name of what is fetched
+  #coming = new Map();  // promises, keyed by the bundle's name
 
   constructor(module, lists, fetched) {
     this.#module = module;
@@ -62,7 +62,7 @@ export class FilesAtServer {
     Object.assign(node, {usedBytes: size, stream_ops: {...node.stream_ops, open}});
   }
 
-  /// Ends when what has this name is there.
+  /// Promise that the bundle of this name has arrived.
   fetch(name) {
     if (!this.#coming.has(name)) {
       const coming = this.#take(name);
@@ -82,7 +82,7 @@ export class FilesAtServer {
     }
   }
 
-  /// Ends when all has come, or some cannot; null: nothing is on its way.
+  /// Promise that all bundles have arrived, or one has failed; null: none is on its way.
   get arrival() {
     return this.#coming.size ? Promise.all(this.#coming.values()) : null;
   }
@@ -94,7 +94,8 @@ function contents(module, path) {
   return node.usedBytes ? node.contents.subarray(0, node.usedBytes) : new Uint8Array();
 }
 
-/// The files in these folders that are here, again and again: each path with its bytes, the same array as long as it does not change.
+/// Returns a function that lists the present files in these folders: a Map of path to bytes; a file's array stays the same
+/// while it does not change.
 export function filesIn(module, folders) {
   const known = new Map();
   const look = (folder) => {

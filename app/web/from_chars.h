@@ -1,4 +1,4 @@
-/// std::from_chars of floating-point numbers for libc++ before 20, which has it for integers alone. Every source of the build
+/// std::from_chars of floating-point numbers for libc++ before 20, which has it only for integers. Every source of the build
 /// for browsers includes this first.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace attoscope::app::web {
 
-/// The end of the number at the front of a text; `first` where there is none.
+/// The end of the number at the front of a text; `first` if there is none.
 inline const char* end_of_number(const char* first, const char* last) {
   const char* at = first;
   const auto digits = [&] {

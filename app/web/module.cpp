@@ -1,4 +1,4 @@
-/// The command line as a function that JavaScript calls. Files are those of the module's own memory.
+/// The command line as a function that JavaScript calls. Files are in the module's memory.
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -7,7 +7,7 @@
 #include "app/commands/command_line.h"
 
 /// Runs the command whose arguments are a JSON list of texts. Returns JSON, valid until the next call: "code", the exit code,
-/// and what was written to "out" and "err".
+/// and the texts written to "out" and "err".
 extern "C" const char* attoscope_command(const char* arguments) {
   static std::string answer;
   std::ostringstream out, err;

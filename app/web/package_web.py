@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the folder of static files with window and commands as WebAssembly: app/web/package_web.py OUT PROGRAM, a native program whose
-digests go along. Where there is no emscripten that is new enough, and none can be fetched, one sentence says so and the exit code is 77."""
+"""Makes the folder of static files with window and commands as WebAssembly: app/web/package_web.py OUT PROGRAM, PROGRAM: a native
+program, whose digests are included. Without an emscripten that is new enough or can be fetched, prints one sentence and exits with
+77."""
 import gzip
 import json
 import pathlib
@@ -20,19 +21,19 @@ import wheel  # noqa: E402
 
 EMSCRIPTEN = (str(HERE / "emscripten"),)
 LIBRARIES = tree.ROOT / ".cache" / "web-libraries"  # sources of zlib, libpng, libzip and FreeType
-HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of projects that are headers alone
+HEADERS = ("nlohmann", "CLI", "fmt", "xxhash.h")  # of header-only projects
 WINDOW_PAGES = ("index.html", "window.mjs", "files.mjs", "far.mjs", "far_worker.mjs")
 PAGES = ("bits.html", "attoscope.mjs", "bits.mjs", "client.mjs", "page.css", "worker.mjs")
 WINDOW, COMMANDS = "window_module", "attoscope_module"
 ASSETS = tree.ROOT / "assets"
 FONTS = ("Inter:regular", "Inter:semibold", "Inter:italic", "JetBrains Mono:regular", "DejaVu Sans:book")  # of this machine
-TOOLS = ("fonttools==4.60.1", "deflate==0.9.0")  # for the fonts, and gzip by libdeflate, which is 3 % smaller than zlib's
+TOOLS = ("fonttools==4.60.1", "deflate==0.9.0")  # for the fonts; and gzip by libdeflate, 3 % smaller than zlib's
 PACK = "import deflate, sys; sys.stdout.buffer.write(deflate.gzip_compress(sys.stdin.buffer.read(), 12))"
-# Characters of a font that stands in where the others have none, for signs and not for text.
+# Characters kept of the fallback font: signs that the other fonts lack, not letters of text.
 SIGNS = "U+0020-007E,U+00A0-00FF,U+0370-03FF,U+2000-2BFF,U+1D400-1D7FF"
 PRODUCTS = tree.ROOT / "tests" / "data" / "tensor_cores"
 LARGEST = 20_000_000  # bytes of all files
-LARGEST_FIRST = 5_000_000  # bytes, compressed, of what the first picture needs
+LARGEST_FIRST = 5_000_000  # compressed bytes of the files for the first picture
 
 
 def emscripten_root():
@@ -48,7 +49,7 @@ def source(package):
 
 
 def build_libraries(work, options, log):
-    """Builds zlib, libpng, libzip, which reads deflated and stored files alone, and FreeType in `work`/usr, and copies the headers."""
+    """Builds zlib, libpng, libzip (for deflated and stored files only) and FreeType in `work`/usr, and copies the headers."""
     commands.cmake(HERE / "libraries", work / "libraries", "install",
                    {**options, "ZLIB_SOURCE": source("zlib"), "PNG_SOURCE": source("libpng1.6")}, log, EMSCRIPTEN)
     commands.cmake(source("libzip"), work / "libzip", "install", {**options, **commands.LIBZIP, **zlib(work)}, log, EMSCRIPTEN)
@@ -84,7 +85,7 @@ def build(work):
 
 
 def font(name):
-    """The file of a font of this machine, as "Inter:italic"."""
+    """The file of a font of this machine; `name` such as "Inter:italic"."""
     found = subprocess.run(["fc-match", "-f", "%{family}\t%{file}", name], check=True, capture_output=True, text=True).stdout
     family, file = found.split("\t")
     if family.split(",")[0] != name.partition(":")[0]:
@@ -93,7 +94,7 @@ def font(name):
 
 
 def pack_fonts(folder):
-    """Writes the fonts without hints and tables that no text here uses, DejaVu Sans with signs alone; returns the files."""
+    """Writes the fonts without hints and unused tables, DejaVu Sans with signs only; returns the files."""
     program = tools() / "pyftsubset"
     folder.mkdir(exist_ok=True)
     files = []
@@ -105,17 +106,17 @@ def pack_fonts(folder):
 
 
 def tools():
-    """Folder of the programs that make fonts and compress, in an environment of Python of their own."""
+    """Folder of the programs that make fonts and compress, in their own Python environment."""
     return wheel.tools(tree.ROOT / ".cache" / "web-tools", TOOLS, "page")
 
 
 def pack(data, file):
-    """Writes it compressed by gzip, which the page undoes. The name is one that servers have no encoding for."""
+    """Writes data compressed by gzip, which the page unpacks. Its name has an ending without an encoding at servers."""
     file.write_bytes(subprocess.run([tools() / "python3", "-c", PACK], input=data, stdout=subprocess.PIPE, check=True).stdout)
 
 
 def pack_files(out, work):
-    """Writes the files that the window begins with, first.packed, those that it loads later, and the list of both, files.json."""
+    """Writes first.packed (files for the start of the window), bundles that it loads later, and files.json, the list of all."""
     first = assets("presets", "texts") | {"/assets/figures.json": ASSETS / "figures.json"}
     first |= {f"/fonts/{file.name}": file for file in pack_fonts(work / "fonts")}
     bundles = {"first": first, "lessons": assets("lessons")}
@@ -126,13 +127,13 @@ def pack_files(out, work):
 
 
 def assets(*folders):
-    """The files of these folders by their paths in the page."""
+    """The files of these folders, keyed by their paths in the page."""
     return {f"/assets/{file.relative_to(ASSETS)}": file for folder in folders
             for file in sorted((ASSETS / folder).rglob("*")) if file.suffix not in (".py", ".css", ".mjs", "") and file.name != "README.md"}
 
 
 def native_digests(program):
-    """The digests of every experiment, as the native program has them."""
+    """The native program's digests of every experiment."""
     table = []
     for words in experiments.experiments():
         done = subprocess.run([program, "run", *words, "--json", "-"], check=True, capture_output=True, text=True)
@@ -143,7 +144,7 @@ def native_digests(program):
 
 
 def product_sets():
-    """The recorded products: GPU, format and type of the sums of each set."""
+    """Sets of recorded products: GPU, format and type of the sums of each."""
     sets = []
     for file in sorted(PRODUCTS.glob("*.safetensors")):
         with file.open("rb") as opened:
@@ -153,7 +154,7 @@ def product_sets():
 
 
 def check_sizes(out):
-    """Fails where the folder is larger than it may be; prints what it takes."""
+    """Prints the folder's size; fails if it is too large."""
     files = [file for file in out.rglob("*") if file.is_file()]
     everything = sum(file.stat().st_size for file in files)
     first = sum(len(gzip.compress((out / name).read_bytes(), 9))

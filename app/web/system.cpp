@@ -1,4 +1,4 @@
-/// Functions of Linux that a browser has not: there is no program to run, such as gnuplot, and a mapped file would be copied.
+/// Functions of Linux that a browser lacks: it runs no programs such as gnuplot, and would copy mapped files.
 #include <spawn.h>
 #include <sys/mman.h>
 

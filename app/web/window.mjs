@@ -1,12 +1,12 @@
-/// The page of the window: puts its files into the module's memory, gives the browser what the window saves, and lets Web Workers
-/// answer its questions.
+/// The page of the window: puts its files into the module's memory, passes files that the window saves to the browser, and has
+/// its questions answered by Web Workers.
 import {FarWork} from './far.mjs';
 import {FilesAtServer, filesIn, filesOf, put, unpacked} from './files.mjs';
 
 const place = (name) => new URL(name, import.meta.url);
 const status = document.getElementById('status');
 const canvas = document.getElementById('canvas');
-const example = 'smollm2_135m';  // of a new user
+const example = 'smollm2_135m';  // example of a new user
 const narrowest = 720;  // CSS pixels of the window's width
 const autosave = '/state/attoscope/session.json', kept = 'attoscope.session';
 const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/data', XDG_CACHE_HOME: '/cache',
@@ -14,15 +14,15 @@ const environment = {HOME: '/home', XDG_STATE_HOME: '/state', XDG_DATA_HOME: '/d
 const folders = ['/state/attoscope', '/data', '/cache', '/config', '/downloads', '/files', '/assets', '/fonts'];
 
 function stored(name, value) {
-  if (self !== top) return null;  // a step of a lesson in its page
+  if (self !== top) return null;  // a step embedded in a lesson's page
   try {
     return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value);
   } catch {
-    return null;  // no storage: nothing is kept
+    return null;  // no storage is available
   }
 }
 
-/// Lets Web Workers answer the window's questions; `begun` gives what they begin with.
+/// Lets Web Workers answer the window's questions; `begun` returns their start data.
 function farWork(begun, module) {
   const files = filesIn(module, ['/assets', '/files', '/.glfw_dropped_files', '/data']);
   const putBack = (path, bytes) => put(module, path, bytes);
@@ -38,7 +38,7 @@ function farWork(begun, module) {
   module.drop = (kind) => far.drop(kind);
 }
 
-/// Gives the browser each file that has come into /downloads, or changed there.
+/// Passes each new or changed file in /downloads to the browser.
 function downloads(module) {
   const files = filesIn(module, ['/downloads']), seen = new Map();
   return () => {
@@ -87,12 +87,12 @@ function follow(module) {
   const why = location.hash.length > 8192 ? `has ${location.hash.length} bytes, expected at most 8192`
     : module.ccall('attoscope_open', 'string', ['string'], ['attoscope:open?' + location.hash.slice(1)]);
   status.textContent = why ? `The link of this page ${why}.` : '';
-  history.replaceState(null, '', location.pathname + location.search);  // what is kept from here on is the window's session
+  history.replaceState(null, '', location.pathname + location.search);  // from here on the window's session is kept
 }
 
-/// Zooms by two fingers, as the wheel does in their middle.
+/// Zooms with two fingers, like the wheel at their midpoint.
 function pinch() {
-  let spread = 0;  // between them, CSS pixels; 0: there are not two
+  let spread = 0;  // distance of two fingers in CSS pixels; 0: not two
   const move = (event) => {
     const [a, b] = event.touches;
     if (!b) return void (spread = 0);
@@ -102,7 +102,8 @@ function pinch() {
     const now = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
     if (!spread) canvas.dispatchEvent(new MouseEvent('mouseup', at));  // the first finger had pressed
     canvas.dispatchEvent(new MouseEvent('mousemove', at));
-    if (spread) canvas.dispatchEvent(new WheelEvent('wheel', {...at, deltaY: -615 * Math.log(now / spread)}));  // 100 are a factor of 0.85
+    if (spread) canvas.dispatchEvent(new WheelEvent('wheel', {...at, deltaY: -615 * Math.log(now / spread)}));  // 100: factor
+                                                                                                                // 0.85
     spread = now;
   };
   for (const kind of ['touchstart', 'touchmove', 'touchend', 'touchcancel']) addEventListener(kind, move, {capture: true, passive: false});
@@ -165,7 +166,7 @@ async function start() {
   globalThis.attoscope = module;
   if (session !== null || linked) return;
   const touched = new Promise((resolve) => ['pointerdown', 'keydown', 'drop'].forEach((kind) => addEventListener(kind, resolve, true)));
-  const here = await atServer.fetch(example).then(() => true, () => false);  // else `fetched` has told why
+  const here = await atServer.fetch(example).then(() => true, () => false);  // on failure `fetched` has shown why
   if (here && await Promise.race([touched, null]) === null) module.ccall('attoscope_show_example', null, [], []);
 }
 

@@ -1,5 +1,5 @@
-/// Computes beside the page: {id, module} loads, {id, name, args} calls a function of attoscope.mjs; {id, answer} or {id, error}
-/// comes back.
+/// Computes in a Web Worker: {id, module} loads, {id, name, args} calls a function of attoscope.mjs; replies with {id, answer}
+/// or {id, error}.
 import {load} from './attoscope.mjs';
 
 let api = null;

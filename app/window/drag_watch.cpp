@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-/// As GLFW's header has it, which includes more of X11; null without X11.
+/// Declared here because GLFW's own header includes more of X11; null without X11.
 extern "C" Display* glfwGetX11Display();
 
 namespace attoscope::app {
@@ -17,12 +17,12 @@ namespace {
 /// Xlib's conversion of an event from the wire; the last is an xEvent.
 using Convert = int (*)(Display*, XEvent*, void*);
 
-/// The list of what programs keep with a display.
+/// Head of the list of a display's extension data.
 XExtData*& kept_with(Display* display) { return reinterpret_cast<_XPrivDisplay>(display)->ext_data; }
 
 }  // namespace
 
-/// Kept with the display, which frees it as it is closed.
+/// Stored in the display's extension data; freed when the display is closed.
 struct DragWatch::Hook {
   Convert before;
   Atom position, leave, drop;
@@ -39,7 +39,7 @@ struct DragWatch::Hook {
     return at == nullptr ? nullptr : reinterpret_cast<const Hook*>(at->private_data);
   }
 
-  /// Converts a message as before, and tells of those of a drag.
+  /// Converts a message with the earlier function, and reports messages of a drag.
   static int convert(Display* display, XEvent* event, void* wire) {
     const Hook* const hook = of(display);
     if (hook == nullptr) return 0;
@@ -53,12 +53,12 @@ struct DragWatch::Hook {
 
 DragWatch::DragWatch(std::function<void()> changed) : changed_(std::move(changed)) {
   void* const xlib =
-      dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);  // there if GLFW uses it: a program without a window does not
+      dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);  // loaded only if GLFW uses it: not by a program without a window
   Display* const display = xlib == nullptr ? nullptr : glfwGetX11Display();
   if (display == nullptr) return;
   const auto set = reinterpret_cast<Convert (*)(Display*, int, Convert)>(dlsym(xlib, "XESetWireToEvent"));
   const auto atom = reinterpret_cast<Atom (*)(Display*, const char*, int)>(dlsym(xlib, "XInternAtom"));
-  auto* const data = static_cast<XExtData*>(std::calloc(1, sizeof(XExtData)));  // which Xlib frees
+  auto* const data = static_cast<XExtData*>(std::calloc(1, sizeof(XExtData)));  // freed by Xlib
   if (set == nullptr || atom == nullptr || data == nullptr) {
     std::free(data);
     return;

@@ -1,4 +1,4 @@
-/// Files that another program holds over the window, before they are let go.
+/// Detects files that are dragged over the window, before the drop.
 #pragma once
 
 #include <atomic>
@@ -6,11 +6,11 @@
 
 namespace attoscope::app {
 
-/// Reads the messages of a drag (XDND) as they come in, of which GLFW tells the drop alone. On Wayland, where a program hears
-/// nothing but what GLFW hears, nothing is told. Made after glfwInit, gone before glfwTerminate; one at a time.
+/// Reads incoming messages of a drag (XDND); GLFW reports only the drop. Reports nothing on Wayland, where only GLFW gets
+/// events. Construct after glfwInit, destroy before glfwTerminate; one at a time.
 class DragWatch {
  public:
-  /// Calls `changed` when files come over the window, or leave it.
+  /// Calls `changed` when dragged files enter or leave the window.
   explicit DragWatch(std::function<void()> changed);
   ~DragWatch();
   DragWatch(DragWatch&&) = delete;
@@ -24,7 +24,7 @@ class DragWatch {
   struct Hook;
 
   std::function<void()> changed_;
-  Hook* hook_ = nullptr;  ///< belongs to the display; null: none
+  Hook* hook_ = nullptr;  ///< owned by the display; null: none
   std::atomic<bool> dragging_ = false;
 };
 

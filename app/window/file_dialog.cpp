@@ -45,7 +45,7 @@ bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
   return true;
 }
 
-/// Texts of a dialog: the file's name in its title; its kind and pattern where it is no file of tensors.
+/// Texts of a dialog: name of the file in the title; kind and pattern if it is no file of tensors.
 struct Words {
   const char *title, *kind = nullptr, *pattern = nullptr;
 };

@@ -26,7 +26,7 @@ std::string text_of(FcPattern* pattern, const char* key) {
   return reinterpret_cast<const char*>(text);
 }
 
-/// File of the face of `family` in `weight`, if exactly that family is installed, in a file of one face.
+/// Font file of `family` in `weight`; "" unless exactly that family is installed, as face 0 of a file.
 std::string find_font(FcConfig* config, const char* family, int weight, int slant = FC_SLANT_ROMAN) {
   const Pattern wanted(FcPatternCreate());
   FcPatternAddString(wanted.get(), FC_FAMILY, reinterpret_cast<const FcChar8*>(family));
@@ -45,7 +45,7 @@ std::string find_font(FcConfig* config, const char* family, int weight, int slan
   return index == 0 ? text_of(found.get(), FC_FILE) : std::string();
 }
 
-/// Adds fonts shipped with the program; the machine's have priority.
+/// Adds fonts shipped with the program; installed fonts have priority.
 void add_shipped_fonts(FcConfig* config) {
   const std::string assets = assets_directory();
   if (assets.empty()) return;
@@ -85,7 +85,7 @@ FontFace find_font_with(const ui::MissingCharacters& characters) {
     if (FcCharSetHasChar(has, c)) face.has.insert(c);
   if (face.has.empty()) return {};
   FcPatternGetInteger(found.get(), FC_INDEX, 0, &face.index);
-  face.index &= 0xffff;  // above it the number of a variable font's instance
+  face.index &= 0xffff;  // the upper bits are the instance of a variable font
   return face;
 }
 

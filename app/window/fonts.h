@@ -1,4 +1,4 @@
-/// Font files of this machine, by fontconfig.
+/// Finds font files of this machine by fontconfig.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ ui::FontFiles find_fonts();
 /// A face of a font file.
 struct FontFace {
   std::string file;  ///< empty: none
-  int index = 0;     ///< of several faces in the file
+  int index = 0;     ///< index of the face in the file
   ui::MissingCharacters has{};
 };
-/// The regular face of this machine that has most of these characters.
+/// The installed regular face that has most of these characters.
 FontFace find_font_with(const ui::MissingCharacters& characters);
 
 /// One sentence with the packages to install, or "" if no family is missing.

@@ -30,7 +30,7 @@ class Gui {
   bool find_missing_characters();
 
   Contexts contexts_;
-  ui::MissingCharacters missing_, sought_;  ///< of the last frames; those that were looked for in this machine's fonts
+  ui::MissingCharacters missing_, sought_;  ///< characters missing in the last frames; characters already searched for
   std::string remark_;
 };
 

@@ -33,7 +33,7 @@ void main() {
 }
 )";
 
-/// `colour_entry` of ui/widgets/colours.cpp, and a look-up in its table. NaN and infinity are tested by their bits, as drivers
+/// `colour_entry` of ui/widgets/colours.cpp, and a look-up in its table. Tests NaN and infinity by their bits, because drivers
 /// may assume that there are none.
 constexpr char fragment_shader[] = R"(#version 330 core
 uniform sampler2D values;

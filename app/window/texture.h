@@ -17,7 +17,7 @@ struct ImVec2;
 
 namespace attoscope::app {
 
-/// A GL texture that is not written by GL. Destroy it before the texture is deleted or resized.
+/// A GL texture that another API writes. Destroy it before the texture is deleted or resized.
 class SharedTexture {
  public:
   virtual ~SharedTexture() = default;
@@ -64,7 +64,7 @@ using GlTexture = GlObject<gl::destroy_texture>;
 using GlProgram = GlObject<gl::destroy_program>;
 using GlVertexArray = GlObject<gl::destroy_vertex_array>;
 
-/// A texture, and what shares it, which is destroyed first, also on assignment.
+/// A texture and its share, which is destroyed before it, also on assignment.
 template <class Name, class Shared>
 struct SharedPair {
   Name texture{};
@@ -99,7 +99,7 @@ class Texture {
   /// Drops images that were not painted since the last call; call once a frame, after rendering.
   void end_frame();
 
-  /// One sentence on why pictures are copied from now on, once; or "".
+  /// One sentence on why pictures are now copied from the CPU, returned once; else "".
   std::string take_remark() { return std::exchange(remark_, {}); }
 
  private:

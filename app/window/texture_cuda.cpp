@@ -19,7 +19,7 @@
 namespace attoscope::app {
 namespace {
 
-/// GPUs on which CUDA sees the current GL context; none for a software renderer.
+/// GPUs that draw the current GL context; none for a software renderer.
 std::vector<int> devices_of_context() {
   std::array<int, 16> found{};
   unsigned count = 0;
@@ -37,7 +37,7 @@ struct Destroy {
 using UrgentStream = std::unique_ptr<CUstream_st, Destroy>;
 using Registration = std::unique_ptr<cudaGraphicsResource, Destroy>;
 
-/// A stream of higher priority than the worker's, so that pictures do not wait for its launches.
+/// A stream of higher priority than the worker's: pictures do not wait for its launches.
 UrgentStream urgent_stream() {
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -133,8 +133,8 @@ class CudaTexture final : public SharedTexture {
   int device_;
   UrgentStream stream_;
   Registration resource_;
-  std::optional<Surface> surface_;                 ///< of the last picture, which the GPU may still be writing
-  std::shared_ptr<const DeviceMatrices> painted_;  ///< which the GPU may still be reading
+  std::optional<Surface> surface_;                 ///< of the last picture; the GPU may still write it
+  std::shared_ptr<const DeviceMatrices> painted_;  ///< matrices that the GPU may still read
 };
 
 }  // namespace
@@ -144,7 +144,7 @@ ShareTexture cuda_sharing() {
                                                        const ui::CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
     if (!source.on_device) return nullptr;
     if (!devices) {
-      ignore(cudaSetDevice(source.on_device->device));  // another device would get a new context by the query
+      ignore(cudaSetDevice(source.on_device->device));  // the query would create a context on another device
       devices = devices_of_context();
     }
     if (std::ranges::find(*devices, source.on_device->device) == devices->end()) return nullptr;

@@ -23,10 +23,10 @@ namespace {
                            "; `attoscope render` draws the window into a file without a display.");
 }
 
-/// Seconds of sleep after which events are looked for again; X11 can hide one that another thread has sent.
+/// Longest sleep in seconds before events are polled again: X11 can hide an event sent by another thread.
 constexpr double longest_sleep = 1;
 
-/// True while ImGui has queued input: it takes one press or release a frame.
+/// True while ImGui has queued input: it processes one press or release per frame.
 bool has_input() { return !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
 
 MainWindow& owner(GLFWwindow* window) { return *static_cast<MainWindow*>(glfwGetWindowUserPointer(window)); }
@@ -110,7 +110,7 @@ void MainWindow::wait(double patience) {
   for (double left = patience; left > 0 && !stirred_ && !has_input(); left = end - glfwGetTime())
     glfwWaitEventsTimeout(std::min(left, longest_sleep));
   const bool input = has_input();
-  if (ImGui::IsAnyMouseDown()) drag_.tell(false);  // the program that dragged holds the mouse no more
+  if (ImGui::IsAnyMouseDown()) drag_.tell(false);  // the dragging program has released the mouse
   if (stirred_.exchange(false) || input) pace_.stir(glfwGetTime());
 }
 

@@ -15,7 +15,7 @@ struct GLFWwindow;
 
 namespace attoscope::app {
 
-/// Time of the next frame: three at once after every event, to settle the layout; slow ones for 0.8 s, for tooltips; then none.
+/// Schedules frames: three at once after every event, to settle the layout; then slow ones for 0.8 s, for tooltips; then none.
 class Pace {
  public:
   static constexpr double forever = std::numeric_limits<double>::infinity();
@@ -30,7 +30,7 @@ class Pace {
     if (at_once_ > 0) --at_once_;
   }
   /// Seconds until the next frame without an event. `moving`: something on screen moves by itself. `computing`: an answer will
-  /// cause an event soon; waiting 8 ms avoids a frame with the old one.
+  /// cause an event soon; waiting 8 ms avoids a frame with the old answer.
   double patience(double now, bool moving, bool computing) const {
     constexpr double a_moment = 0.008;
     if (at_once_ > 0) return computing ? a_moment : 0;
@@ -54,28 +54,28 @@ class MainWindow {
   void name(const std::string& title);
   bool closing() const;
   void close();
-  /// Seconds until the next frame is due; `Pace::forever`: once something happens. `moving`: something on screen moves by
-  /// itself. `computing`: an answer will wake it.
+  /// Seconds until the next frame is due; `Pace::forever`: at the next event. `moving`: something on screen moves by itself.
+  /// `computing`: an answer will wake it.
   double patience(bool moving, bool computing) const;
-  /// Handles events and sleeps for so many seconds, or until something happens.
+  /// Handles events and sleeps for `patience` seconds, or until an event.
   void wait(double patience);
   /// False while the window is minimised.
   bool visible() const;
   /// Scale factor of the display.
   double scale() const;
-  /// Begins ImGui's frame; ends and draws it; shows the drawn frame.
+  /// `begin_frame` begins ImGui's frame; `draw_frame` ends and draws it; `show_frame` shows it.
   void begin_frame();
   bool draw_frame(unsigned background);
   void show_frame();
   /// Files dropped onto the window since the last call.
   std::vector<std::string> take_dropped();
-  /// True while files are held over the window.
+  /// True while files are dragged over the window.
   bool dragging() const { return drag_.dragging(); }
   /// Sentence on missing fonts, or "".
   const std::string& remark() const { return gui_->remark(); }
   /// Causes a frame; thread-safe.
   void wake();
-  /// Calls `turn` until it returns false. In a browser, which calls it for each frame, this returns at once.
+  /// Calls `turn` until it returns false. In a browser this returns at once, and the browser calls `turn` for each frame.
   static void repeat(std::function<bool()> turn);
 
  private:

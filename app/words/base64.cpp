@@ -28,7 +28,7 @@ std::vector<std::int8_t> parse_pixels(std::string_view text, int size) {
     std::uint32_t bits = 0;
     for (std::size_t j = 0; j < 4; ++j) {
       const std::size_t digit = base64_digits.find(text[i + j]);
-      if (digit == std::string_view::npos) throw std::invalid_argument("a strange sign");
+      if (digit == std::string_view::npos) throw std::invalid_argument("a character that is not base64");
       bits = bits << 6 | static_cast<std::uint32_t>(digit);
     }
     for (int shift = 16; shift >= 0; shift -= 8) pixels.push_back(static_cast<std::int8_t>(bits >> shift & 255));

@@ -1,4 +1,4 @@
-/// Bytes as text, six bits a character, and small pictures so (RFC 4648).
+/// Base64 of bytes and of small pictures (RFC 4648).
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace attoscope::app {
 inline constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
                                   base64url_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// The bytes in these digits, without padding.
+/// Base64 of the bytes with these digits, without padding.
 std::string base64(std::string_view bytes, std::string_view digits);
 
-/// Four characters for three pixels.
+/// Base64 of pixels: four characters for three of them.
 std::string pixel_text(const std::vector<std::int8_t>& pixels);
 
 /// Parses `size` pixels, a multiple of 3. Throws std::invalid_argument if the text is invalid.

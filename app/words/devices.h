@@ -15,13 +15,13 @@ inline constexpr std::string_view device_specs = "auto, cpu, cuda, cuda:K or a l
 /// this machine does not have it.
 void check_device(std::string_view option, std::string_view spec);
 
-/// Device for `spec`: itself, or the CPU with a sentence that says why.
+/// Device for `spec`: `spec` itself, or the CPU with a sentence why.
 struct UsableDevice {
   std::string spec, remark;
 };
 UsableDevice usable_device(const std::string& spec);
 
-/// The CPU, called `cpu`, and every GPU of this machine, or the reason why there is none.
+/// Entries for the CPU, titled `cpu`, and for every GPU of this machine; if there is none, an entry with the reason.
 std::vector<ui::DeviceEntry> device_entries(const std::string& cpu);
 
 }  // namespace attoscope::app

@@ -1,4 +1,4 @@
-/// Typed text to one setting: behind `--set a.tau=4`, the options of commands and the axes of sweeps.
+/// Sets one setting from typed text: for `--set a.tau=4`, the options of commands and the axes of sweeps.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ T whole_number(const std::string& label, std::string_view text, T min, T max) {
   return *value;
 }
 
-/// The parts of a text between separators; one, perhaps empty, where there is none.
+/// The parts of a text between separators; the whole text, perhaps empty, if there is no separator.
 std::vector<std::string> split(std::string_view text, char at = ',');
 
 /// Calls `read`; prefixes its exceptions with the option.
@@ -38,7 +38,7 @@ auto of_option(const std::string& option, F read) {
   }
 }
 
-/// Sets the setting at `path`, where roundings are those of steps: "O", not "precision.O". Throws std::invalid_argument with
+/// Sets the setting at `path`; the path of a rounding is its step: "O", not "precision.O". Throws std::invalid_argument with
 /// one sentence that begins with `label`.
 void set_field(const std::string& label, const Settings& settings, std::string_view path, const std::string& value);
 

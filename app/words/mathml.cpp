@@ -9,7 +9,7 @@
 namespace attoscope::app {
 namespace {
 
-/// A command for a sign, and its MathML element.
+/// A LaTeX command of a sign, with the text and the element of MathML.
 struct Sign {
   std::string_view name, text, element;
 };
@@ -43,7 +43,7 @@ class Reader {
   bool done() const { return at_ == text_.size(); }
   [[noreturn]] void refuse() const {
     throw std::invalid_argument("the formula '" + std::string(text_) + "' holds '" + std::string(text_.substr(at_, 12)) +
-                                "', expected what lessons use");
+                                "', expected a command that lessons use");
   }
 
  private:

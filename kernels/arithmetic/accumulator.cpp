@@ -9,13 +9,13 @@
 namespace attoscope {
 namespace {
 
-/// Block lengths of one GPU; 0: it has no such products.
+/// Block length of each format on one GPU; 0: its tensor cores do not multiply this format.
 struct Lengths {
   int fp16, bf16, tf32, fp8;
 };
 
-/// One row for each GPU. Sources: M. Fasi et al., 2021 (doi 10.7717/peerj-cs.330); X. Li et al., FTTN, arXiv 2403.00232;
-/// MMA-Sim, arXiv 2511.10909; F. A. Khattak, M. Mikaitis, arXiv 2512.07004.
+/// Parameters of one GPU's rule. Sources: M. Fasi et al., 2021 (doi 10.7717/peerj-cs.330); X. Li et al., FTTN, arXiv
+/// 2403.00232; MMA-Sim, arXiv 2511.10909; F. A. Khattak, M. Mikaitis, arXiv 2512.07004.
 struct Row {
   TensorCore gpu;
   Lengths block;
@@ -37,7 +37,7 @@ static_assert(is_in_order(rows, &Row::gpu));
 
 const Row& row_of(TensorCore gpu) { return rows[static_cast<std::size_t>(gpu)]; }
 
-/// The formats of factors, each with its place in a row.
+/// A format of factors and its member of Lengths.
 struct Factors {
   Format format;
   int Lengths::* block;
@@ -53,10 +53,10 @@ int block_length(TensorCore gpu, const Format& factors) {
   return 0;
 }
 
-/// fp16 and the 8-bit formats alone have sums in fp16.
+/// True for fp16 and the 8-bit formats: only their products can be summed in fp16.
 bool has_fp16_sums(const Format& factors) { return factors == fp16 || is_fp8(factors); }
 
-/// The names of all formats for which `has` holds.
+/// Lists the names of all formats for which `has` returns true.
 template <class Has>
 std::string formats_that(Has has) {
   std::vector<std::string> names;
@@ -72,7 +72,7 @@ std::string gpus_with(const Format& factors) {
   return listed(names);
 }
 
-/// True for GPUs that multiply 8 bits with sums in fp16 as two halves of fp16.
+/// True if the GPU multiplies 8-bit factors with fp16 sums as two halves of fp16.
 bool adds_halves(TensorCore gpu, const Format& factors, SumType sums) {
   const bool recorded = gpu == TensorCore::h100 || gpu == TensorCore::h200 || gpu == TensorCore::b200;
   return recorded && is_fp8(factors) && sums == SumType::f16;
@@ -117,7 +117,7 @@ std::string why_no_tensor_core(TensorCore gpu, const Format& factors, SumType su
     return gpu_name + " multiplies no " + format + ", expected " +
            formats_that([&](const Format& f) { return block_length(gpu, f) > 0; }) + ", or for " + format + " " + elsewhere;
   if (sums == SumType::f16 && !has_fp16_sums(factors))
-    return gpu_name + " adds products of " + format + " in f32 alone, expected that, or for f16 products of " +
+    return gpu_name + " adds products of " + format + " in f32 alone, expected f32, or for f16 products of " +
            formats_that([&](const Format& f) { return block_length(gpu, f) > 0 && has_fp16_sums(f); });
   return "";
 }

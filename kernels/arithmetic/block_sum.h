@@ -1,7 +1,7 @@
-/// The sum of one block as a tensor core adds it, for a CPU and a GPU thread, one number at a time: any factors, any c.
+/// Sum of one block as a tensor core adds it: scalar code for a CPU or a GPU thread, any factors, any c.
 ///
-/// Every product of two factors is exact in double; scaled by a power of two, cutting it is a conversion to an integer. These
-/// and their sums, below 2^33, are exact in double as well.
+/// Every product of two factors is exact in double. Multiplied by a power of two, it is cut by a conversion to an integer.
+/// These integers and their sums, below 2^33, are exact in double as well.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace attoscope {
 
-/// A rule for adding the terms of a product, with the constants that follow from its factors' formats.
+/// Rule for adding the terms of a product, with the constants derived from the factors' formats.
 struct BlockSum {
   Accumulator accumulator = Accumulator::fma;
   int block = 4, aligned_bits = 23;  ///< L and F
   SumRounding rounding = SumRounding::fp32_towards_zero;
   CarryPlace carry = CarryPlace::in_the_block;
-  int least_a = -126, least_b = -126, least_c = -126;  ///< no number is aligned by a smaller exponent
-  bool exact_in_float = false;                         ///< a float holds every product, as far as its exponents reach
+  int least_a = -126, least_b = -126, least_c = -126;  ///< smallest exponents used for alignment
+  bool exact_in_float = false;                         ///< a float holds every product, within its exponent range
 };
 
-/// The sums of factors of these formats by a rule. Formats of a rule are equal; a variant of a method in which one side is not
-/// rounded has fp32 there.
+/// The rule for factors of formats a and b. A rule has one format for both; a method's variant that leaves one side unrounded
+/// has fp32 there.
 constexpr BlockSum block_sum(Accumulator accumulator, const TensorCoreRule& rule, const Format& a, const Format& b) {
   const Format c = rule.rounding == SumRounding::fp16_nearest_even ? fp16 : fp32;
   return {.accumulator = accumulator,
@@ -36,7 +36,7 @@ constexpr BlockSum block_sum(Accumulator accumulator, const TensorCoreRule& rule
           .exact_in_float = significand_bits(a) + significand_bits(b) <= 24};
 }
 
-/// Factors of a block, in steps: a[i * a_step] * b[i * b_step], i < count. They lie side by side in it, from `place` on.
+/// Factors of a block: a[i * a_step] * b[i * b_step], i < count. They occupy consecutive places of the block from `place` on.
 struct BlockFactors {
   const float *a = nullptr, *b = nullptr;
   std::ptrdiff_t a_step = 1, b_step = 1;
@@ -46,20 +46,20 @@ struct BlockFactors {
   ATTOSCOPE_HOST_DEVICE_INLINE float right(int i) const { return b[i * b_step]; }
 };
 
-/// One half of a block (`after_the_halves`): those of its factors that are among `count`, the first of them at `place`.
+/// Indices of the factors of one half of a block (`after_the_halves`), among `count` factors that start at `place`.
 class HalfOfPlaces {
  public:
   ATTOSCOPE_HOST_DEVICE_INLINE HalfOfPlaces(int place, int count, int which)
       : place_(place), half_(which), before_(below(place)), count_(below(place + count) - before_) {}
   ATTOSCOPE_HOST_DEVICE_INLINE int count() const { return count_; }
-  /// The index among all factors of the half's i-th.
+  /// Index among all factors of the half's i-th factor.
   ATTOSCOPE_HOST_DEVICE_INLINE int operator[](int i) const {
     const int j = before_ + i;
     return j / 2 * 4 + 2 * half_ + j % 2 - place_;
   }
 
  private:
-  /// Places of the half below this one.
+  /// Number of places of this half that are below `place`.
   ATTOSCOPE_HOST_DEVICE_INLINE int below(int place) const {
     const int past = place % 4 - 2 * half_;
     return place / 4 * 2 + (past < 0 ? 0 : past > 2 ? 2 : past);
@@ -81,21 +81,21 @@ struct HalfFactors {
 
 namespace detail {
 
-/// fp16, for a GPU's threads too.
+/// fp16 as a function, usable in GPU threads.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Format half() { return {5, 10}; }
 static_assert(half() == fp16);
 
-inline constexpr int no_exponent = -10000;  ///< of a zero: below all others
+inline constexpr int no_exponent = -10000;  ///< exponent of a zero: below all others
 
 ATTOSCOPE_HOST_DEVICE_INLINE int exponent_field(float x) { return static_cast<int>(bit_as<std::uint32_t>(x) >> 23 & 255); }
 ATTOSCOPE_HOST_DEVICE_INLINE bool is_finite(float x) { return exponent_field(x) != 255; }
-/// The exponent that x, finite and not 0, is aligned by.
+/// Exponent used to align x (finite, not 0): at least `least`.
 ATTOSCOPE_HOST_DEVICE_INLINE int aligned_exponent(float x, int least) {
   const int exponent = exponent_field(x) - 127;
   return exponent > least ? exponent : least;
 }
 
-/// x, cut towards zero to fp32, with `dropped` fewer bits of mantissa.
+/// x cut towards zero to fp32, with the last `dropped` mantissa bits cleared.
 ATTOSCOPE_HOST_DEVICE_INLINE float cut_to_fp32(double x, int dropped) {
   const double size = x < 0 ? -x : x;
   std::uint32_t bits = Layout<float>::infinity;
@@ -113,10 +113,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE float rounded_sum(SumRounding rounding, double sum)
   return cut_to_fp32(sum, rounding == SumRounding::e8m13_towards_zero ? 10 : 0);
 }
 
-/// x; a NaN has tensor cores' bits.
+/// x, or the NaN of tensor cores (0x7fffffff) if x is NaN.
 ATTOSCOPE_HOST_DEVICE_INLINE float with_one_nan(float x) { return x != x ? bit_as<float>(std::uint32_t{0x7fffffff}) : x; }
 
-/// The sum if a factor or c is not finite: the terms that are not finite, added as IEEE says.
+/// The sum if a factor or c is not finite: adds the non-finite terms as IEEE does.
 template <class Factors>
 ATTOSCOPE_HOST_DEVICE_INLINE float special_sum(const Factors& f, float c) {
   float sum = is_finite(c) ? 0.0F : c;
@@ -125,7 +125,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE float special_sum(const Factors& f, float c) {
   return with_one_nan(sum);
 }
 
-/// The largest exponent among the products; no_exponent: all are 0. `finite` becomes false where a factor is not.
+/// The largest exponent among the products; no_exponent if all are 0. Sets `finite` to false if a factor is not finite.
 template <class Factors>
 ATTOSCOPE_HOST_DEVICE_INLINE int largest_exponent(const BlockSum& s, const Factors& f, bool& finite) {
   int largest = no_exponent;
@@ -138,7 +138,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE int largest_exponent(const BlockSum& s, const Facto
   return largest;
 }
 
-/// The factors' sum on top of c, which is one of the terms where it is `inside`.
+/// Sum of the products and c. `inside`: c is one of the aligned terms; otherwise it is added to the rounded sum.
 template <class Factors>
 ATTOSCOPE_HOST_DEVICE_INLINE float sum_on_top(const BlockSum& s, const Factors& f, float c, bool inside) {
   bool finite = is_finite(c);
@@ -157,13 +157,12 @@ ATTOSCOPE_HOST_DEVICE_INLINE float sum_on_top(const BlockSum& s, const Factors& 
   return inside ? result : c + result;
 }
 
-/// x in the type of sums.
+/// x rounded to the type of sums.
 ATTOSCOPE_HOST_DEVICE_INLINE float in_type_of_sums(const BlockSum& s, float x) {
   return s.rounding == SumRounding::fp16_nearest_even ? round(half(), x) : x;
 }
 
-/// Adds both halves. A sum of two fp16 numbers keeps its bits if it is rounded to fp32 first, which has more than twice as
-/// many.
+/// Adds both halves. Rounding c + sum (two fp16 numbers) to fp32 first is harmless: fp32 has more than twice the bits.
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float sum_of_halves(const BlockSum& s, const BlockFactors& f, float c) {
   float sum = 0;
   for (int half = 0; half < 2; ++half) sum = sum_on_top(s, HalfFactors(f, half), sum, true);
@@ -172,16 +171,16 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline float sum_of_halves(const BlockSum& s, con
 
 }  // namespace detail
 
-/// c of the next block: the sum of these factors, at most a block of them, on top of c.
+/// The block's result, which is c of the next block: these factors (at most one block) and c added.
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_sum(const BlockSum& s, const BlockFactors& f, float c) {
   if (s.carry == CarryPlace::after_the_halves) return detail::sum_of_halves(s, f, c);
   return detail::sum_on_top(s, f, c, s.carry == CarryPlace::in_the_block);
 }
 
-/// c as it enters the first block of a product.
+/// c as the first block of a product takes it, rounded to the type of sums.
 ATTOSCOPE_HOST_DEVICE_INLINE float first_carry(const BlockSum& s, float c) { return detail::in_type_of_sums(s, c); }
 
-/// The same for sums in fp64: a chain of fma, rounded to fp32 once. NaN has tensor cores' bits.
+/// `next_sum` for sums in fp64: a chain of fma, rounded to fp32 once. NaN has the bits of tensor cores.
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_fp64_sum(const BlockFactors& f, float c) {
   double sum = c;
   for (int i = 0; i < f.count; ++i) sum = fused(static_cast<double>(f.left(i)), static_cast<double>(f.right(i)), sum);

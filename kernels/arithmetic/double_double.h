@@ -11,7 +11,7 @@ struct DD {
   V high{}, low{};
 };
 
-/// high + low = a + b exactly, where |a| >= |b| or a = 0.
+/// high + low = a + b exactly, if |a| >= |b| or a = 0.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE DD<V> quick_two_sum(V a, V b) {
   const V s = a + b;
@@ -23,7 +23,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE DD<V> two_sum(V a, V b) {
   const V s = a + b, t = s - a;
   return {s, (a - (s - t)) + (b - t)};
 }
-/// high + low = a * b exactly, short of underflow.
+/// high + low = a * b exactly, unless it underflows.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE DD<V> two_product(V a, V b) {
   const V p = a * b;
@@ -55,7 +55,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE DD<V> operator/(DD<V> a, DD<V> b) {
   return q + DD<V>{r2.high / b.high, V{}};
 }
 
-/// 1/k! for k = 0 .. 28: its leading part (0) or the remainder (1).
+/// 1/k! for k = 0 .. 28: its leading part (part 0) or the remainder (part 1).
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr double inverse_factorial(int k, int part) {
   constexpr double table[29][2] = {
       {0x1.0000000000000p+0, 0x0.0p+0},

@@ -32,7 +32,7 @@ Element parse_element(std::string_view text) {
   }
   try {
     Format f = parse_format(text);
-    if (!f.top_code_nan) f.overflow = Overflow::infinity;  // it saturates all the same
+    if (!f.top_code_nan) f.overflow = Overflow::infinity;  // elements always saturate; the field is not used
     if (f.exponent_bits > max_element_exponent_bits || f.mantissa_bits < 1 || f.mantissa_bits > 10) refuse(text);
     return {Element::Kind::format, f, 8};
   } catch (const std::invalid_argument&) {

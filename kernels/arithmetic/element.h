@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// Storage of an element beside its scale. A number beyond the largest becomes the largest; NaN stays NaN.
+/// Storage format of a scaled tensor's elements. Numbers beyond the largest become the largest; NaN stays NaN.
 struct Element {
   enum class Kind : std::uint8_t {
     none,     ///< the tensor is not scaled
@@ -18,8 +18,8 @@ struct Element {
     integer,  ///< -(2^(bits-1) - 1) .. 2^(bits-1) - 1
   };
   Kind kind = Kind::none;
-  Format format{};  ///< of `format` and `finite`
-  int bits = 8;     ///< of `integer`
+  Format format{};  ///< for `format` and `finite`
+  int bits = 8;     ///< for `integer`
 
   friend constexpr bool operator==(const Element& x, const Element& y) {
     if (x.kind != y.kind || x.kind == Kind::none) return x.kind == y.kind;
@@ -32,7 +32,7 @@ inline constexpr Element element_e2m1{Element::Kind::finite, {2, 1}, 4}, element
     element_e5m2{Element::Kind::format, e5m2, 8}, element_int8{Element::Kind::integer, {}, 8},
     element_int4{Element::Kind::integer, {}, 4};
 
-/// An element that has a name, in the order of menus.
+/// A named element; the table has the order of menus.
 struct NamedElement {
   std::string_view name;
   Element element;
@@ -45,26 +45,26 @@ inline constexpr std::array<NamedElement, 7> named_elements{{{"int8", element_in
                                                              {"e2m3", element_e2m3},
                                                              {"e2m1", element_e2m1}}};
 
-/// The most exponent bits of an element's format: every operation of its rounding then stays far from float's limits.
+/// Limits of an element. Few exponent bits keep every operation of its rounding far from float's limits.
 inline constexpr int max_element_exponent_bits = 5, min_element_bits = 2, max_element_bits = 8;
 
-/// The largest number that an element holds: 448 of e4m3, 6 of e2m1, 127 of int8.
+/// The largest number of an element: 448 for e4m3, 6 for e2m1, 127 for int8.
 constexpr double largest(const Element& e) {
   if (e.kind == Element::Kind::integer) return (1 << (e.bits - 1)) - 1;
   if (e.kind == Element::Kind::format) return largest<double>(e.format);
   return (2 - power_of_two<double>(-e.format.mantissa_bits)) * power_of_two<double>(max_exponent(e.format) + 1);
 }
-/// floor(log2) of that.
+/// floor(log2(largest(e))).
 constexpr int largest_exponent(const Element& e) { return exponent_of<double>(bit_as<std::uint64_t>(largest(e))); }
 
 /// Bits of an element.
 constexpr int bits_of_element(const Element& e) {
   return e.kind == Element::Kind::integer ? e.bits : 1 + e.format.exponent_bits + e.format.mantissa_bits;
 }
-/// Stored bits of an element's significand, without the hidden one.
+/// Stored bits of an element's significand, without the hidden bit.
 constexpr int mantissa_bits(const Element& e) { return e.kind == Element::Kind::integer ? e.bits - 1 : e.format.mantissa_bits; }
 
-/// The plan by which lanes round to an element that is no integer.
+/// The rounder plan of an element that is not an integer.
 template <class T>
 constexpr RounderPlan<T> plan(const Element& e) {
   return {.kind = RounderKind::magic,
@@ -77,7 +77,7 @@ constexpr RounderPlan<T> plan(const Element& e) {
 /// Rounding of ties to an integer element.
 enum class Tie : std::uint8_t { even, away };
 
-/// Rounds numbers to one element; chosen once, so that loops over many are short.
+/// Rounds numbers to one element; the method is chosen once, to keep loops over many numbers short.
 template <class T>
 class ElementRounder {
  public:
@@ -87,7 +87,7 @@ class ElementRounder {
         most_(static_cast<T>(largest(e))),
         magic_(is_integer_ ? RounderPlan<T>{.format = fp16} : plan<T>(e)) {}
 
-  /// The same of x[0] .. x[count - 1], in place.
+  /// Rounds x[0] .. x[count - 1] in place.
   void operator()(T* x, std::size_t count) const {
     if (!is_integer_) {
       for (std::size_t i = 0; i < count; ++i) x[i] = magic_(x[i]);
@@ -98,7 +98,7 @@ class ElementRounder {
     }
   }
 
-  /// The element nearest to x. Ties to even, or of integers away from 0: then it is x + 1/2, a sum in T, cut towards 0.
+  /// The element nearest to x. Ties to even, or away from 0 for integers: x + 1/2, summed in T, cut towards 0.
   T operator()(T x) const { return !is_integer_ ? magic_(x) : away_ ? cut(x) : even(x); }
 
  private:
@@ -107,7 +107,7 @@ class ElementRounder {
     constexpr T c = T(1.5) * power_of_two<T>(Layout<T>::mantissa_bits);
     return (bounded(x) + c) - c;
   }
-  /// Cut towards 0; NaN stays.
+  /// x +- 1/2 cut towards 0; NaN stays NaN.
   T cut(T x) const {
     const T y = bounded(x), half = y < 0 ? y - T(0.5) : y + T(0.5);
     const auto whole = static_cast<T>(static_cast<std::int32_t>(half != half ? T(0) : half));
@@ -121,8 +121,8 @@ class ElementRounder {
 
 /// "int8", "e2m1", "e4m3": the text that `parse_element` reads back.
 std::string name(const Element& e);
-/// The element called intN (N 2..8), e2m1, e2m3 or e3m2 (of OCP MX), or any format with up to five exponent bits. Throws
-/// std::invalid_argument with one sentence.
+/// Parses intN (N 2..8), e2m1, e2m3, e3m2 (OCP MX), or any format with up to five exponent bits. Throws std::invalid_argument
+/// with one sentence.
 Element parse_element(std::string_view text);
 
 }  // namespace attoscope

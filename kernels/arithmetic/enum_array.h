@@ -9,14 +9,14 @@
 
 namespace attoscope {
 
-/// True if `value` is one of its enumeration's. Compilers write one as "Mask::Kind::none", any other number as "(Mask::Kind)7".
+/// True if `value` is an enumerator. Compilers print one as "Mask::Kind::none" and any other number as "(Mask::Kind)7".
 template <auto value>
 consteval bool is_enumerator() {
   const std::string_view text = __PRETTY_FUNCTION__;
   const std::size_t begin = text.find_first_not_of(" ", text.rfind('=') + 1);
   return text[begin] != '(' && text[begin] != '-' && (text[begin] < '0' || text[begin] > '9');
 }
-/// The number of values of an enumeration: 0, 1, ... up to the first number that is none.
+/// Number of enumerators of E, which count from 0 without gaps.
 template <class E, std::size_t first = 0>
 consteval std::size_t enum_count() {
   if constexpr (is_enumerator<static_cast<E>(first)>()) return enum_count<E, first + 1>();
@@ -32,7 +32,7 @@ constexpr bool is_in_order(const Rows& rows, Enum Row::* described) {
   return true;
 }
 
-/// An element for each value of E, in its order. Another number of elements does not compile.
+/// One element for each enumerator of E, in order. A wrong number of elements does not compile.
 template <class E, class T = std::string_view>
 struct EnumArray : std::array<T, enum_count<E>()> {
   using Base = std::array<T, enum_count<E>()>;
@@ -40,7 +40,7 @@ struct EnumArray : std::array<T, enum_count<E>()> {
   template <class... X>
     requires(sizeof...(X) == enum_count<E>() && (std::is_convertible_v<X, T> && ...))
   constexpr EnumArray(X... elements) : Base{elements...} {}
-  /// The same from rows, which are structs.
+  /// Constructs from an array of structs.
   template <std::size_t n>
     requires(n == enum_count<E>() && std::is_aggregate_v<T>)
   constexpr EnumArray(const T (&rows)[n]) {
@@ -49,7 +49,7 @@ struct EnumArray : std::array<T, enum_count<E>()> {
 
   using Base::operator[];
   constexpr const T& operator[](E value) const { return Base::operator[](static_cast<std::size_t>(value)); }
-  /// The value that has this element; none: no value has it.
+  /// The enumerator with this element; nullopt if there is none.
   constexpr std::optional<E> value_of(const T& element) const {
     for (std::size_t i = 0; i < this->size(); ++i)
       if (Base::operator[](i) == element) return static_cast<E>(i);

@@ -1,5 +1,5 @@
-/// exp, log and sincos from IEEE operations alone: the same source code for a number, a vector of lanes and a GPU thread, so
-/// that every machine gives the same bits. V is float, double or a vector of either.
+/// exp, log and sincos from IEEE operations only. The same source code serves scalars, vectors of lanes and GPU threads, and
+/// gives the same bits on every machine. V is float, double or a vector of either.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// The element and integer types of V, and a*b + c with one rounding. Vectors specialise it where they are defined.
+/// Element and integer types of V, and a*b + c with one rounding. Vector types specialise it where they are defined.
 template <class V>
 struct Lane;
 template <>
@@ -43,14 +43,14 @@ ATTOSCOPE_HOST_DEVICE_INLINE V fused(V a, V b, V c) {
   return Lane<V>::fused(a, b, c);
 }
 
-/// The same where T holds a*b.
+/// `fused` for a product a*b that is exact in T.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V fused_of_exact_product(V a, V b, V c) {
   if constexpr (Lane<V>::emulates_fma) return a * b + c;
   return fused(a, b, c);
 }
 
-/// `fused` as the fma that `with_fma` passes on.
+/// `fused` in the interface of `with_fma`, for lanes that have an fma instruction.
 struct SureFma {
   template <class V>
   ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V a, V b, V c) const {
@@ -66,8 +66,8 @@ struct SureFma {
   }
   static constexpr bool is_in_doubt() { return false; }
 };
-/// f(fma), where fma(a, b, c) is `fused` for |c| >= |a*b|; `in_any_order` for all a, b and c; `beyond_doubt` where c + a*b,
-/// with a*b rounded, has no error, or one of few bits. Where fma is emulated, these are the quicker ones.
+/// Returns f(fma). fma(a, b, c) is `fused` for |c| >= |a*b|; `in_any_order` is `fused` for all a, b and c; `beyond_doubt` for a
+/// c + round(a*b) whose error is 0 or has few bits. If fma is emulated, these are faster than `fused`.
 template <class V, class F>
 ATTOSCOPE_HOST_DEVICE_INLINE auto with_fma(const F& f) {
   if constexpr (Lane<V>::emulates_fma) {
@@ -78,13 +78,13 @@ ATTOSCOPE_HOST_DEVICE_INLINE auto with_fma(const F& f) {
   }
 }
 
-/// x in every lane (x - 0, which keeps every x, -0 included, and costs nothing).
+/// x in every lane. Computed as x - 0, which keeps every x, -0 included, and costs nothing.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V splat(typename Lane<V>::Scalar x) {
   return x - V{};
 }
 
-/// V's bits as integers, and back.
+/// Reinterprets V's bits as integers, and back.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE typename Lane<V>::Int bits_of(V x) {
   return bit_as<typename Lane<V>::Int>(x);
@@ -137,7 +137,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V within(V x, typename Lane<V>::Scalar low, typenam
   return y > high ? splat<V>(high) : y;
 }
 
-/// p * 2^n for p in about [1/2, 2] and n as `shifted` = magic + n holds it; at most one rounding, into the subnormals.
+/// p * 2^n for p in about [1/2, 2]; `shifted` = magic + n. At most one rounding, into the subnormals.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V scaled_by_power(V p, V n, V shifted) {
   if constexpr (Lane<V>::has_scale) return Lane<V>::scaled(p, n);
@@ -147,14 +147,14 @@ ATTOSCOPE_HOST_DEVICE_INLINE V scaled_by_power(V p, V n, V shifted) {
   return p * exponent_bits_to_value<V>(half) * exponent_bits_to_value<V>(whole - half);
 }
 
-/// Numbers or vectors whose operations take turns, so that none waits for the one before.
+/// `count` numbers or vectors that are computed interleaved, to hide the latency of dependent operations.
 template <class V, int count>
 struct Several {
   V x[count];
 };
 
-/// `exponential` by a given fma. `high` has no error, since n ln2_high is next to y; n ln2_low ends at 2^-108 and r's last bit
-/// is 2^-55 at most, so that the rounding errors of its sum and product together have 53 bits.
+/// `exponential` with the fma passed in. `high` has no error, since n ln2_high is next to y. n ln2_low ends at 2^-108 and r's
+/// last bit is at most 2^-55, so the rounding errors of its sum and product together have 53 bits.
 template <class V, int count>
 struct Exponentials {
   Several<V, count> x;
@@ -186,8 +186,7 @@ struct Exponentials {
 };
 
 /// e^x, at most 1.03 ulp from the true value in float and 1 ulp in double, subnormal results included; NaN gives NaN.
-/// Cody-Waite reduction x = n ln 2 + r, then 1 + (r + r^2 q(r)), then two scalings by powers of two, of which only the second
-/// can round.
+/// Cody-Waite reduction x = n ln 2 + r, then 1 + (r + r^2 q(r)), then two scalings by powers of two; only the second can round.
 template <class V, int count>
 ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> exponential(const Several<V, count>& x) {
   return with_fma<V>(Exponentials<V, count>{x});
@@ -222,7 +221,7 @@ struct Exp2Constants<double> {
   }
 };
 
-/// 1 + x c[0] + x^2 c[1] + ..., where the terms fall.
+/// 1 + x c[0] + x^2 c[1] + ..., with terms of falling magnitude.
 template <int terms, class V, class Coefficient>
 struct FallingPolynomial {
   V x;
@@ -246,8 +245,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2(V x) {
   return scaled_by_power(with_fma<V>(FallingPolynomial<K::terms, V, decltype(c)>{y - n, c}), n, shifted);
 }
 
-/// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst
-/// errors: 3.9e-2, 2.1e-3, 8.8e-5, 2.9e-6, 1.6e-7. Degree 3 has FlashAttention-4's coefficients.
+/// Coefficient of f^(i+1) in the minimax polynomial of 2^f on [0, 1): relative error, p(0) = 1. Worst errors of degrees 1 to 5:
+/// 3.9e-2, 2.1e-3, 8.8e-5, 2.9e-6, 1.6e-7. Degree 3 has FlashAttention-4's coefficients.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr float exp2_coefficient(int degree, int i) {
   constexpr float table[5][5] = {
       {0x1.d8dc72p-1f, 0, 0, 0, 0},
@@ -258,7 +257,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr float exp2_coefficient(int degree, int i)
   return table[degree - 1][i];
 }
 
-/// 2^x by the polynomial of that degree on the fraction of x, the whole part put into the exponent (as in FlashAttention-4).
+/// 2^x: the polynomial of this degree on the fraction of x, the whole part added to the exponent (as in FlashAttention-4).
 template <int degree, class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_minimax(V x) {
   using T = typename Lane<V>::Scalar;
@@ -270,7 +269,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_minimax(V x) {
   return scaled_by_power(with_fma<V>(FallingPolynomial<degree, V, decltype(c)>{f, c}), n, n + K::magic);
 }
 
-/// The same for a `degree` 1..5 that is known at run time.
+/// `exponential2_minimax` for a `degree` 1..5 chosen at run time.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
   switch (degree) {
@@ -287,7 +286,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
   }
 }
 
-/// `logarithm_of_normal` by a given fma, of x / 2^lifted.
+/// `logarithm_of_normal` of x / 2^lifted, with the fma passed in.
 template <class V, int count>
 struct Logarithms {
   Several<V, count> x, lifted{};
@@ -324,7 +323,7 @@ template <class V, int count>
 ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> logarithm_of_normal(const Several<V, count>& x) {
   return with_fma<V>(Logarithms<V, count>{x});
 }
-/// The same for every x. NaN below 0.
+/// ln x for every x: -infinity for 0, NaN below 0.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V logarithm(V x) {
   using T = typename Lane<V>::Scalar;
@@ -338,7 +337,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V logarithm(V x) {
   return x > T(0) ? (x < infinity ? result : edge) : edge;
 }
 
-/// cap * tanh(x / cap), from exp: (1 - t) / (1 + t) with t = exp(-2 |x / cap|).
+/// cap * tanh(x / cap), computed from exp: (1 - t) / (1 + t) with t = exp(-2 |x / cap|).
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V soft_capped(V x, typename Lane<V>::Scalar cap) {
   using T = typename Lane<V>::Scalar;
@@ -352,7 +351,7 @@ struct SinCos {
   V sin, cos;
 };
 
-/// `sincos_turns` by a given fma.
+/// `sincos_turns` with the fma passed in.
 template <class V, int count>
 struct SinCosOfTurns {
   Several<V, count> u;
@@ -384,7 +383,7 @@ struct SinCosOfTurns {
   }
 
  private:
-  /// Quarters 0..4 of a turn further: sin gets - in 2 and 3, cos in 1 and 2.
+  /// sin and cos, advanced by 0..4 quarters of a turn: sin changes sign in 2 and 3, cos in 1 and 2.
   ATTOSCOPE_HOST_DEVICE_INLINE static SinCos<V> turned(V sine, V cosine, V quarter) {
     const V odd = quarter - ((quarter * 0.5 + 0x1.8p52) - 0x1.8p52) * 2.0;  // 0, or +-1 in odd quarters
     const V a = odd != 0.0 ? cosine : sine, b = odd != 0.0 ? sine : cosine;

@@ -7,8 +7,8 @@
 namespace attoscope {
 namespace {
 
-/// before + a * b - after, which is 0 only if the step is exact: a * b is exact in double, and the sum of two doubles is one
-/// double and a rest (Knuth, The Art of Computer Programming, volume 2, 4.2.2).
+/// before + a * b - after, which is 0 only if the step is exact. a * b is exact in double, and the sum of two doubles is a
+/// double plus a remainder (Knuth, The Art of Computer Programming, volume 2, 4.2.2).
 double lost_in(float a, float b, float before, float after) {
   if (!std::isfinite(after)) return std::numeric_limits<double>::quiet_NaN();
   const double x = static_cast<double>(a) * static_cast<double>(b), y = static_cast<double>(before);
@@ -17,7 +17,7 @@ double lost_in(float a, float b, float before, float after) {
   return (sum - static_cast<double>(after)) + rest;
 }
 
-/// Appends a step: to the run before it if both are exact.
+/// Appends a step; an exact step extends an exact last run.
 void append(FmaChain& chain, const ChainPart& step) {
   const bool joins = !chain.parts.empty() && chain.parts.back().is_exact() && step.is_exact();
   ++chain.steps;

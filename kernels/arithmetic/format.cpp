@@ -16,7 +16,7 @@ constexpr EnumArray<Overflow> overflow_names{"infinity", "saturate", "nan"};
   throw std::invalid_argument("format " + in_quotes(text) + " is unknown: expected " + expected);
 }
 
-/// Reads a number at the front of `text` and drops it; -1 where there is none.
+/// Reads a number at the front of `text` and removes it from there; returns -1 if there is none.
 int take_number(std::string_view& text) {
   int number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
-// Marks of functions that a CPU and a GPU run. HOST_DEVICE only says so; _INLINE forces inlining, for the small functions of
-// inner loops; _NOINLINE keeps one copy of a large function that is called from many places (on a GPU only: a CPU's compiler
+// Marks of functions that run on a CPU and on a GPU. HOST_DEVICE is the plain mark. _INLINE forces inlining, for small
+// functions of inner loops. _NOINLINE keeps one copy of a large function with many callers (on a GPU only: a CPU's compiler
 // decides).
 #ifdef __CUDACC__
 #define ATTOSCOPE_HOST_DEVICE_INLINE __host__ __device__ __forceinline__
@@ -42,7 +42,7 @@ struct Format {
   int exponent_bits = 8;
   int mantissa_bits = 23;
   Overflow overflow = Overflow::infinity;
-  /// True where the largest exponent holds numbers and only its last mantissa is NaN (OCP e4m3: largest 448).
+  /// True if the largest exponent holds numbers and only its last mantissa is NaN (OCP e4m3: largest 448).
   bool top_code_nan = false;
 
   friend constexpr bool operator==(const Format&, const Format&) = default;
@@ -56,7 +56,7 @@ inline constexpr Format fp16{5, 10};
 inline constexpr Format e4m3{4, 3, Overflow::saturate, true};
 inline constexpr Format e5m2{5, 2};
 
-/// The formats that have names, in the order of menus: every list of them is made from this one.
+/// The named formats, in the order of menus. All lists of formats derive from this table.
 struct NamedFormat {
   std::string_view name;
   Format format;
@@ -76,7 +76,7 @@ inline constexpr std::array<NamedFormat, 7> named_formats{{
 /// Limits of the bit sliders and of `eXmY`.
 inline constexpr int min_exponent_bits = 2, max_exponent_bits = 11, max_mantissa_bits = 52;
 
-/// Bits of precision p, the hidden one included.
+/// Bits of precision p, including the hidden bit.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr int significand_bits(const Format& f) { return f.mantissa_bits + 1; }
 /// Exponent of the smallest normal number.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr int min_exponent(const Format& f) { return 2 - (1 << (f.exponent_bits - 1)); }
@@ -100,7 +100,7 @@ struct Layout {
   static constexpr Bits hidden = Bits{1} << mantissa_bits;
 };
 
-/// 2^k in T: subnormal, 0 or infinity where k asks for it.
+/// 2^k in T: subnormal, 0 or infinity if k is outside the range of normal numbers.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr T power_of_two(int k) {
   using L = Layout<T>;
@@ -111,7 +111,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T power_of_two(int k) {
   return bit < 0 ? T{0} : bit_as<T>(Bits{1} << bit);
 }
 
-/// The largest finite number of f, in T; infinity where T cannot hold it.
+/// The largest finite number of f, in T; infinity if T cannot hold it.
 template <class T = double>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr T largest(const Format& f) {
   const bool short_top = f.top_code_nan && f.mantissa_bits > 0;
@@ -125,7 +125,7 @@ inline constexpr double smallest_normal(const Format& f) { return power_of_two<d
 inline constexpr double smallest_subnormal(const Format& f) { return power_of_two<double>(min_exponent(f) - f.mantissa_bits); }
 inline constexpr double epsilon(const Format& f) { return power_of_two<double>(-f.mantissa_bits); }
 
-/// Exponent of |bits| (which are not 0, not infinite): floor(log2 |x|), subnormals of T included.
+/// floor(log2 |x|) of the number with these bits (not 0, not infinite), subnormals of T included.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr int exponent_of(typename Layout<T>::Bits magnitude) {
   using L = Layout<T>;
@@ -148,8 +148,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T overflowed(const Format& f, bool negati
   return negative ? -magnitude : magnitude;
 }
 
-/// The number of f nearest to x, ties to even, with f's subnormals and overflow; NaN stays NaN, the sign of 0 is kept.
-/// Exact for every x of T (IEEE 754-2019, section 4.3.1). Where f's exponents reach beyond T's, T's range is the limit.
+/// The number of f nearest to x, ties to even, with f's subnormals and overflow. NaN stays NaN; 0 keeps its sign. Exact for
+/// every x of T (IEEE 754-2019, section 4.3.1). If f's exponent range exceeds T's, T's range is the limit.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
   using L = Layout<T>;
@@ -176,8 +176,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
   return negative ? -y : y;
 }
 
-/// One of f's two neighbours of x (x itself where it is one): the one further from 0 with the probability of x's distance
-/// from the nearer, decided by `random` (uniform in 64 bits). Overflow as in `round`.
+/// x rounded to a neighbour in f, x itself if f holds it. The probability of rounding away from 0 is the distance from the
+/// neighbour nearer to 0, in units of the spacing; `random` (uniform, 64 bits) decides. Overflow as in `round`.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round_stochastic(const Format& f, T x, std::uint64_t random) {
   using L = Layout<T>;
@@ -203,7 +203,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round_stochastic(const Format& f, T x, 
   return negative ? -y : y;
 }
 
-/// The spacing of f's numbers at |x| (one ulp), x finite; that of the subnormals below the smallest normal.
+/// One ulp: the spacing of f's numbers at |x|, x finite; below the smallest normal number the spacing of subnormals.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr double ulp(const Format& f, double x) {
   const std::uint64_t magnitude = bit_as<std::uint64_t>(x) & ~Layout<double>::sign;
   const int e = magnitude == 0 ? min_exponent(f) : exponent_of<double>(magnitude);
@@ -212,8 +212,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr double ulp(const Format& f, double x) {
 
 /// "bf16", "e5m7", "e4m3/ieee/infinity": the text that `parse_format` reads back.
 std::string name(const Format& f);
-/// The format of a name of `named_formats`, or eXmY (X 2..11, Y 0..52), each followed by any of
-/// /infinity /saturate /nan (overflow) and /fn /ieee (top code). Throws std::invalid_argument with one sentence.
+/// Parses a name of `named_formats` or eXmY (X 2..11, Y 0..52), followed by any of /infinity /saturate /nan (overflow) and /fn
+/// /ieee (top code). Throws std::invalid_argument with one sentence.
 Format parse_format(std::string_view text);
 
 }  // namespace attoscope

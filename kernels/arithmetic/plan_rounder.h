@@ -1,17 +1,17 @@
-/// Rounding by a plan, chosen at run time: one piece of code for all formats. Stochastic rounding is not among them.
+/// Rounding by a plan chosen at run time: one piece of code for all formats, except stochastic rounding.
 #pragma once
 
 #include "kernels/arithmetic/rounders.h"
 
 namespace attoscope {
 
-/// The expensive kinds of rounding: one copy of their code.
+/// The expensive kinds of rounding, not inlined: one copy of the code.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& plan, T x) {
   return round(plan.format, x);
 }
 
-/// use(rounder) with the functor that the plan asks for.
+/// Calls use(rounder) with the rounder of the plan's kind.
 template <class T, class Use>
 ATTOSCOPE_HOST_DEVICE_INLINE void with_plan(const RounderPlan<T>& plan, Use&& use) {
   switch (plan.kind) {
@@ -28,7 +28,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void with_plan(const RounderPlan<T>& plan, Use&& us
   }
 }
 
-/// The functor that looks at the plan for every number.
+/// Rounder that dispatches on the plan for every number.
 template <class T>
 struct PlanRounder {
   const RounderPlan<T>& plan;

@@ -11,12 +11,12 @@
 
 namespace attoscope {
 
-/// Rounding of one step's result: none (the working type), to the main format, or to a format of its own.
+/// Rounding of one step's result: none (stays in the working type), to the main format, or to its own format.
 struct Rounding {
   enum class Kind : std::uint8_t { exact, main, format };
   Kind kind = Kind::exact;
-  Format format{};          ///< read only where kind is `format`
-  bool stochastic = false;  ///< up or down with the probability of the distance, instead of to nearest; not where exact
+  Format format{};          ///< read only if kind is `format`
+  bool stochastic = false;  ///< stochastic rounding instead of to nearest; ignored if kind is `exact`
 
   friend constexpr bool operator==(const Rounding& x, const Rounding& y) {
     return x.kind == y.kind && (x.kind != Kind::format || x.format == y.format) &&
@@ -48,14 +48,14 @@ enum class Step : std::uint8_t {
 };
 inline constexpr int step_count = enum_count<Step>();
 
-/// One rounding step in words.
+/// Texts and properties of one rounding step.
 struct StepInfo {
   Step step;
-  std::string_view name, what;       ///< in files and menus, and the rounded value
-  std::string_view effect, formula;  ///< of the rounding, and its formula
-  std::string_view line;             ///< in Algorithm 1 of FlashAttention-2 (arXiv 2307.08691)
-  bool rescales = false;             ///< only where there are several tiles
-  bool is_score = false;             ///< a score, or a max of scores: in their unit and within their limits
+  std::string_view name, what;       ///< name in files and menus; the value that is rounded
+  std::string_view effect, formula;  ///< effect of the rounding; its formula
+  std::string_view line;             ///< line in Algorithm 1 of FlashAttention-2 (arXiv 2307.08691)
+  bool rescales = false;             ///< used only with several tiles
+  bool is_score = false;             ///< a score or a max of scores, with the unit and limits of scores
 };
 inline constexpr std::array<StepInfo, step_count> step_infos{{
     {Step::input, "input", "Q, K, V, before anything; the golden value sees the same rounded inputs",
@@ -108,18 +108,18 @@ static_assert(is_in_order(step_infos, &StepInfo::step));
 constexpr const StepInfo& info(Step s) { return step_infos[static_cast<std::size_t>(s)]; }
 constexpr std::string_view name(Step s) { return info(s).name; }
 
-/// Rounding of every step, and two flags.
+/// Rounding of every step, and two options.
 struct Precision {
   std::array<Rounding, step_count> steps{};
   bool sum_rounded_P = false;    ///< l sums P instead of e (flash algorithms)
-  bool accumulate_in_O = false;  ///< P.V continues in the rescaled O instead of a fresh accumulator that is then added
+  bool accumulate_in_O = false;  ///< P.V accumulates in the rescaled O, not in a fresh accumulator that is added later
 
   constexpr Rounding& operator[](Step s) { return steps[static_cast<std::size_t>(s)]; }
   constexpr const Rounding& operator[](Step s) const { return steps[static_cast<std::size_t>(s)]; }
   friend constexpr bool operator==(const Precision&, const Precision&) = default;
 };
 
-/// The format that `r` rounds to when the main format is `main`; never call it for an exact one.
+/// The format that `r` rounds to if the main format is `main`. `r` must not be exact.
 constexpr const Format& format_of(const Rounding& r, const Format& main) {
   return r.kind == Rounding::Kind::main ? main : r.format;
 }

@@ -10,7 +10,7 @@ constexpr std::size_t longest = 80;
 /// True for the control characters of C0 and C1, and DEL.
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-/// Bytes of `text` that fit into a message, whole characters only.
+/// Number of bytes of `text` that fit into a message, whole characters only.
 std::size_t room_for(std::string_view text) {
   std::size_t size = 0;
   while (size < text.size()) {

@@ -1,4 +1,4 @@
-/// Somebody's text in messages: one line, whatever it holds.
+/// Foreign text in messages: always one printable line.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,28 @@
 
 namespace attoscope {
 
-/// A character of UTF-8 and the bytes that it takes.
+/// A Unicode character and the number of its bytes in UTF-8.
 struct Decoded {
   char32_t character = 0;
   std::size_t bytes = 1;
 };
-/// The character that starts at `first`; none if there is no Unicode character in its shortest encoding.
+/// Decodes the character at `first`; nullopt if the bytes are not valid, shortest UTF-8.
 std::optional<Decoded> decoded(std::string_view text, std::size_t first);
 
-/// `text` with a question mark for every control character and every byte that is no UTF-8.
+/// `text` with a question mark for every control character and every invalid byte of UTF-8.
 std::string printable(std::string_view text);
 
 /// `text` in single quotes, printable and no longer than a line, for a message.
 std::string in_quotes(std::string_view text);
 
-/// `text` with a full stop at its end, and without.
+/// `text` with, or without, a full stop at its end.
 std::string with_full_stop(std::string text);
 std::string without_full_stop(std::string text);
 
-/// The parts of a text between separators, of which each is one character.
+/// Splits `text` at every character of `separators`.
 std::vector<std::string_view> split(std::string_view text, std::string_view separators);
 
-/// "none, causal or window": the items of a list, as texts.
+/// Joins items to "none, causal or window".
 template <class List, class Text = std::identity>
 std::string listed(const List& items, const char* before_last = " or ", Text text = {}) {
   std::string all;
@@ -42,7 +42,7 @@ std::string listed(const List& items, const char* before_last = " or ", Text tex
   return all;
 }
 
-/// A key as it is where it can be read as one word, else in quotes.
+/// `key` unchanged if it reads as one word, else in quotes.
 std::string shown_key(std::string_view key);
 
 }  // namespace attoscope

@@ -1,5 +1,5 @@
-/// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011), so that every element can be computed on its own. The
-/// normal numbers of the inputs are made from them by Box and Muller.
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011); every element can be computed alone. The normal
+/// numbers of the inputs derive from them by Box and Muller.
 #pragma once
 
 #if defined(__SSE2__) && !defined(__CUDACC__)
@@ -12,7 +12,7 @@
 namespace attoscope {
 
 /// The four 32-bit words of Philox4x32-10 for a 128-bit counter and a 64-bit key. U holds 64-bit unsigned integers (a number or
-/// a vector), of which only the lower halves are used.
+/// a vector); only their lower halves are used.
 template <class U>
 struct Philox {
   U x[4];
@@ -20,7 +20,7 @@ struct Philox {
 
 inline constexpr std::uint64_t lower_half = 0xffffffffu;
 
-/// The product of an integer's lower half with a number of 32 bits. Vectors have one instruction for it.
+/// Product of the lower half of x and a 32-bit factor. Vectors have one instruction for it.
 template <class U>
 ATTOSCOPE_HOST_DEVICE_INLINE U product_of_halves(U x, std::uint32_t factor) {
 #if defined(__AVX512F__)
@@ -55,20 +55,20 @@ ATTOSCOPE_HOST_DEVICE_INLINE V unit_interval(U high, U low) {
   return bit_as<V>(bits) - 1.0;
 }
 
-/// The step of `random_bits` for rounding `i` of those that are no `Step`: the backward pass's, and of partial outputs. Every
-/// Step is below the first of them.
+/// Step of `random_bits` for rounding `i` outside enum Step: roundings of the backward pass and of partial outputs. All values
+/// of Step are below other_step(0).
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Step other_step(int i) { return static_cast<Step>(128 + i); }
 static_assert(static_cast<Step>(step_count) < other_step(0));
 
-/// The number of a step in its random stream, another for each. Results that were recorded hold the first 16 steps at 0 to 15
-/// and the others behind them: a Step that is added comes behind those.
+/// Number of a step in its random stream, unique per step. Recorded results use 0 to 15 for the first 16 steps, then the other
+/// steps. A new Step gets a number after those.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr std::uint32_t random_number(Step step) {
   const auto i = static_cast<std::uint32_t>(step);
   const std::uint32_t recorded = 16, others = 128;
   return i < recorded ? i : i < others ? i + others : i - others + recorded;
 }
 
-/// 64 random bits for one rounding: a Philox block whose counter is (i, k), stream (row, step).
+/// 64 random bits for one rounding: a Philox block with counter (i, k) and stream (row, step).
 ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t random_bits(std::uint64_t seed, Step step, int row, int i, int k) {
   const std::uint64_t stream = (static_cast<std::uint64_t>(row) << 32) | (0x80000000u + random_number(step));
   const Philox<std::uint64_t> p =

@@ -1,5 +1,5 @@
-/// Fast rounding to a format: short sequences of operations that give the same bits as `round`, chosen once per step.
-/// V is a number or a vector of lanes; T its element.
+/// Fast rounding to a format: short sequences of operations with the same bits as `round`; the method is chosen once per step.
+/// V is a scalar or a vector of lanes; T is its element type.
 #pragma once
 
 #include "kernels/arithmetic/exponential.h"
@@ -11,19 +11,19 @@ namespace attoscope {
 enum class RounderKind : std::uint8_t {
   none,       ///< T holds every number of the format: nothing to do
   bits,       ///< the format has T's exponents, and a mantissa: integer rounding of the bit pattern
-  half,       ///< fp16 in float, by the conversion instructions where the lanes have them
+  half,       ///< fp16 in float, by conversion instructions if the lanes have them
   magic,      ///< fewer exponents than T: add and subtract 2^k, then overflow
   slow,       ///< anything else: `round`, element by element
   stochastic  ///< `round_stochastic`, element by element
 };
 
-/// Key of a rounding: the random bits of stochastic rounding depend on row, step, i and k (key, tile or column; see the
-/// callers), never on lanes or threads. `r` is the vector of lanes that holds the rows.
+/// Key of one rounding. The random bits of stochastic rounding depend on row, step, i and k (key, tile or column; see the
+/// callers), never on lanes or threads. `r` is the index of the vector of lanes that holds the rows.
 struct RoundingKey {
   int r = 0, i = 0, k = 0;
 };
 
-/// The same of a number of O or of a tile's P.V: i is its column.
+/// RoundingKey of an element of O or of a tile's P.V: i is the column.
 struct ColumnRoundingKey : RoundingKey {};
 
 /// Constants of the rounding operations, derived from a Format once.
@@ -33,18 +33,18 @@ struct RounderPlan {
   Format format{};
   int dropped = 0;  ///< mantissa bits of T that the format lacks
   T largest = 0;    ///< largest finite number
-  T beyond = 0;     ///< result of a larger one
-  /// True if two operations serve while values stay far from T's limits (see ShortRounder).
+  T beyond = 0;     ///< result for numbers beyond `largest`
+  /// True if ShortRounder's two operations suffice while values stay far from T's limits.
   bool can_be_short = false;
 
-  /// Mantissa bits of the step's result.
+  /// Mantissa bits of the rounded result.
   ATTOSCOPE_HOST_DEVICE_INLINE int mantissa_bits() const {
     return kind == RounderKind::none ? Layout<T>::mantissa_bits : format.mantissa_bits;
   }
   ATTOSCOPE_HOST_DEVICE_INLINE bool rounds() const { return kind != RounderKind::none; }
 };
 
-/// The plan for `r` when D is `main`.
+/// The plan for `r` with main format `main`.
 template <class T>
 RounderPlan<T> plan(const Rounding& r, const Format& main) {
   using L = Layout<T>;
@@ -77,8 +77,8 @@ struct NoRounder {
   }
 };
 
-/// Two operations for a short significand with T's exponents: exact while x is 0 or 2^-100 <= |x| < 2^100, for at most
-/// 10 (float) or 25 (double) mantissa bits. Loses the sign of -0, which sums that start at +0 never are in that domain.
+/// Two operations for a short significand with T's exponents. Exact for x = 0 or 2^-100 <= |x| < 2^100, with at most 10 (float)
+/// or 25 (double) mantissa bits. Loses the sign of -0, which sums starting at +0 never reach in that domain.
 template <class T>
 struct ShortRounder {
   static constexpr int domain = 100;
@@ -93,7 +93,7 @@ struct ShortRounder {
   }
 };
 
-/// Round half to even on the bit pattern: carries run into the exponent, subnormals share T's spacing, overflow is infinity.
+/// Rounds half to even on the bit pattern: carries run into the exponent, subnormals share T's spacing, overflow is infinity.
 template <class T>
 struct BitsRounder {
   using Bits = typename Layout<T>::Bits;
@@ -102,7 +102,7 @@ struct BitsRounder {
 
   template <class V>
   ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, RoundingKey = {}) const {
-    using UInt = typename Lane<V>::UInt;  // NaN may carry out of a signed one
+    using UInt = typename Lane<V>::UInt;  // unsigned: the addition may overflow for NaN
     const UInt u = bit_as<UInt>(x);
     const UInt odd = (u >> dropped) & Bits{1};
     const UInt kept = (u + odd + ((Bits{1} << (dropped - 1)) - 1)) & ~((Bits{1} << dropped) - 1);
@@ -110,7 +110,7 @@ struct BitsRounder {
   }
 };
 
-/// |x| + c - c with c = 2^(T's mantissa bits) * the format's spacing at x: the sum's last bit is that spacing.
+/// |x| + c - c with c = 2^(T's mantissa bits) * the format's spacing at x: the last bit of |x| + c equals that spacing.
 template <class T>
 struct MagicRounder {
   using Element = typename Lane<T>::Int;

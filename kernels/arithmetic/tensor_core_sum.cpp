@@ -10,27 +10,27 @@
 namespace attoscope {
 namespace {
 
-/// A finite number as significand * 2^unit, with the exponent that it is aligned by.
+/// A finite number as significand * 2^unit, and the exponent used to align it.
 struct Parts {
   std::int64_t significand = 0;
   int unit = 0, exponent = 0;
 };
 
-/// x, a number of f other than 0.
+/// Splits x, a nonzero number of f.
 Parts parts_of(const Format& f, float x) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & ~Layout<float>::sign;
   const int exponent = std::max(exponent_of<float>(magnitude), min_exponent(f)), unit = exponent - f.mantissa_bits;
   return {static_cast<std::int64_t>(std::ldexp(static_cast<double>(x), -unit)), unit, exponent};
 }
 
-/// significand * 2^unit in units of 2^to, towards zero.
+/// significand * 2^unit as a multiple of 2^to, cut towards zero.
 std::int64_t aligned(std::int64_t significand, int unit, int to) {
   if (unit >= to) return significand * (std::int64_t{1} << (unit - to));
   const int cut = to - unit;
   return cut > 62 ? 0 : significand / (std::int64_t{1} << cut);
 }
 
-/// The result if a factor or c is NaN or infinite: the terms as IEEE adds them; 0 if all are finite.
+/// Result if a factor or c is NaN or infinite: adds these terms as IEEE does. 0 if all are finite.
 float special_sum(std::span<const float> a, std::span<const float> b, float c) {
   float sum = std::isfinite(c) ? 0.0F : c;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -38,14 +38,14 @@ float special_sum(std::span<const float> a, std::span<const float> b, float c) {
   return std::isnan(sum) ? tensor_core_nan() : sum;
 }
 
-/// The format of c in blocks of this rounding.
+/// Format of c in blocks with this rounding.
 Format carry_format(SumRounding r) { return r == SumRounding::fp16_nearest_even ? fp16 : fp32; }
 
 void add_term(TensorCoreBlock& block, int index, const Parts& p) {
   block.storage[static_cast<std::size_t>(block.count++)] = {index, p.significand, p.unit, p.exponent, 0};
 }
 
-/// All terms of the block that are not 0, before they are aligned.
+/// Collects all nonzero terms of the block, not yet aligned.
 void collect_terms(TensorCoreBlock& block, const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b) {
   const Format format = aligned_as(rule.carry, rule.factors);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -65,7 +65,7 @@ void add_aligned(TensorCoreBlock& block, int aligned_bits) {
   for (TensorCoreTerm& t : terms) block.sum += t.aligned = aligned(t.significand, t.unit, block.unit);
 }
 
-/// sum * 2^unit as a block's result.
+/// sum * 2^unit rounded to the format of a block's result.
 float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
   if (sum == 0) return 0;
   const Format f = result_format(rounding);
@@ -79,7 +79,7 @@ float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
   return sum < 0 && rounded != 0 ? -rounded : rounded;
 }
 
-/// The block of these terms on top of `carried`, before anything is added to it.
+/// The block of these terms and `carried`, before `add_after`.
 TensorCoreBlock block_of(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float carried) {
   TensorCoreBlock block;
   block.carried = carried;
@@ -100,7 +100,7 @@ void add_after(TensorCoreBlock& block, const TensorCoreRule& rule, float c) {
   if (std::isnan(block.result)) block.result = tensor_core_nan();
 }
 
-/// The factors of a half of the block; 0 at the places of the other.
+/// x with the places of the other half set to 0.
 std::vector<float> half_of(std::span<const float> x, std::size_t half) {
   std::vector<float> kept(x.begin(), x.end());
   for (std::size_t i = 0; i < kept.size(); ++i)

@@ -6,7 +6,7 @@
 namespace attoscope {
 namespace {
 
-/// Stream of dO's random numbers, beside those of kernels/cpu/inputs.cpp.
+/// Stream of dO's random numbers; kernels/cpu/inputs.cpp has the other streams.
 constexpr std::uint32_t output_stream = 11;
 
 std::vector<double> drawn(const Experiment& e, const StopSign& stop) {

@@ -1,4 +1,4 @@
-/// Attention's backward pass of one head: dQ, dK and dV of golden and of any method. The rule is written in README.md.
+/// Backward pass of one head: dQ, dK and dV of golden and of any method. README.md states the rule.
 #pragma once
 
 #include <vector>
@@ -11,31 +11,31 @@
 
 namespace attoscope {
 
-/// dO and dL of the experiment, made or from its files, dO rounded by a's `input` step. Throws what `stop` throws.
+/// dO and dL of the experiment, generated or read from files; dO is rounded by a's `input` step. Throws what `stop` throws.
 OutputGradients output_gradients(const Experiment& e, const StopSign& stop = {});
 
-/// The keys whose dK and dV are computed, ascending: all, or problem.rows of them evenly spread.
+/// Keys whose dK and dV are computed, ascending: all, or problem.rows evenly spread ones.
 std::vector<int> computed_keys(const Problem& p);
 
-/// A method's forward pass of all queries, as `run` leaves it; null: it is not known.
+/// Output and row states of a method's forward pass over all queries, as `run` leaves them; null: not computed yet.
 template <class T>
 struct ForwardAnswer {
   const Matrix* output = nullptr;
   const RowStates<T>* states = nullptr;
 };
 
-/// The gradients of `method` with backward pass `grad` on inputs that are rounded for all methods (b's own input step is
-/// applied here). T is float, or double where the experiment works in double. Its forward pass is computed where it is not
-/// `known`. A `device` computes instead of the CPU where `has_on_device`. Throws what `stop` and the device throw.
+/// Gradients of `method` with backward pass `grad`. `x` and `d` are inputs rounded for all methods; b's own input step is
+/// applied here. T is float, or double if the experiment works in double. Computes the forward pass unless `known` has it. A
+/// `device`, if given and if `has_on_device`, computes instead of the CPU. Throws what `stop` and the device throw.
 template <class T>
 Gradients gradients(const Problem& problem, const Method& method, const GradMethod& grad, const Format& main,
                     const Operands<T>& x, const OutputGradients& d, const StopSign& stop = {},
                     const ForwardAnswer<T>& known = {}, GradientDevice* device = nullptr);
 
-/// True if a device can compute the backward pass: it stores no P or dS with scales.
+/// True if a device can compute the backward pass: the pass stores neither P nor dS with scales.
 bool has_on_device(const GradMethod& grad);
 
-/// Golden's: in double on `inputs`, by the device if there is one, or in double-double rounded to double where `precise`.
+/// Golden's gradients of `inputs`: in double (by the device if given), or, if `precise`, in double-double rounded to double.
 Gradients golden_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& d, bool precise,
                            const StopSign& stop = {}, GradientDevice* device = nullptr);
 

@@ -1,4 +1,4 @@
-/// One backward pass over all threads: the numbers that its products take, the rule, and panels of rows.
+/// One backward pass over all threads: its stored operands, its rule, and panels of rows.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ GradientLanes<T> lanes_of(std::string_view isa, bool precise) {
   }
 }
 
-/// The rule by which a product's terms are added, of factors `x` and `y`. Where one of them is not rounded to the format of
-/// the other, as in a pass with one step exact, the rule is the other's.
+/// Rule that adds the terms of a product of factors `x` and `y`. If only one factor is rounded to a format (one step is exact),
+/// the rule of that format.
 template <class T>
 BlockSum block_sums(Accumulator a, const Format& x, const Format& y) {
   if (!std::is_same_v<T, float> || !is_tensor_core(a)) return {};
@@ -46,12 +46,12 @@ BlockSum block_sums(Accumulator a, const Format& x, const Format& y) {
   if (!why_no_tensor_core(gpu_of(a), known, sums_of(a)).empty()) return {};
   return block_sum(a, tensor_core_rule(gpu_of(a), known, sums_of(a)), x, y);
 }
-/// The format that a step leaves numbers in; fp32 if it rounds nothing.
+/// Format of a step's results; fp32 if the step does not round.
 inline Format format_after(const Rounding& r, const Format& main) {
   return r.kind == Rounding::Kind::exact ? fp32 : format_of(r, main);
 }
 
-/// All numbers below `count` that are in the tile of one of `some`, which ascend.
+/// All numbers below `count` in tiles that hold at least one of `some` (ascending).
 inline std::vector<int> whole_tiles(const std::vector<int>& some, int tile, int count) {
   std::vector<int> all;
   for (const int i : some) {
@@ -61,7 +61,7 @@ inline std::vector<int> whole_tiles(const std::vector<int>& some, int tile, int 
   }
   return all;
 }
-/// [i]: the place of all[i] in `some`, or -1.
+/// [i]: index of all[i] in `some`, or -1.
 inline std::vector<int> places_in(const std::vector<int>& all, const std::vector<int>& some) {
   std::vector<int> places;
   for (const int i : all) {
@@ -74,7 +74,7 @@ inline void copy_row(const Matrix& from, int i, Matrix& to, int j) {
   std::copy_n(from.values.data() + place(i, from.cols), from.cols, to.values.data() + place(j, to.cols));
 }
 
-/// Numbers that the products of a backward pass take: those that stored Q, K, V and dO stand for.
+/// Operands of a backward pass's products: the values that stored Q, K, V and dO represent (element times scale).
 template <class T>
 struct StoredRows {
   StoredRows(const Problem& p, const Operands<T>& x, const std::vector<T>& output_gradient, const Scaling& scaling,
@@ -99,10 +99,10 @@ struct StoredRows {
     d_o.fill(stored_as(output_gradient, p.n, value_columns(p), scaling, ScaledTensor::Q, main, stop), same);
   }
   PaddedRows<T> q, k, v, d_o;
-  PaddedRows<T> given{};  ///< dO before it was stored, where that is another
+  PaddedRows<T> given{};  ///< dO before storage, if storage changes it
 };
 
-/// P and dS of the blocks of a panel; dP and the lost dS where they are wanted, else null.
+/// P and dS of the blocks of a panel; dP and the lost dS if wanted, else null.
 template <class T>
 struct PanelMemory {
   PanelMemory(std::size_t numbers, bool stores_twice, bool has_dp, bool has_lost)
@@ -116,26 +116,26 @@ struct PanelMemory {
   T *p, *ds, *ds_of_dk, *dp, *lost;
 };
 
-/// One panel of rows, once P and dS are there as they enter the products.
+/// One panel of rows after P and dS were computed and stored as the products read them.
 template <class T>
 struct ToldPanel {
   const KeysTask<T>& keys;
   const PanelMemory<T>& memory;
-  std::function<RowsTask<T>(int)> task_of;  ///< of a block of the panel
+  std::function<RowsTask<T>(int)> task_of;  ///< argument: index of a block in the panel
 };
 
-/// The rows and keys of one pass.
+/// Rows and keys of one pass.
 template <class T>
 struct RowsAndKeys {
   std::vector<int> rows{};
-  std::vector<int> places{};  ///< [row of the list]: its row of dQ, or -1; empty: dQ is not wanted
+  std::vector<int> places{};  ///< [row of the list]: its row of dQ, or -1; empty: dQ is not computed
   std::vector<int> keys{};
-  bool has_sums = true;                             ///< dK and dV of the keys are wanted, from all rows; and delta and L
-  std::function<void(const ToldPanel<T>&)> told{};  ///< takes each panel in place of these; dP and the lost are there, too
+  bool has_sums = true;                             ///< compute dK and dV of the keys from all rows, and delta and L
+  std::function<void(const ToldPanel<T>&)> told{};  ///< receives each panel, with dP and lost, instead of the sums
 };
 
-/// One backward pass: the forward pass, then panels of rows, which count as they are done.
-/// kernels/backward/partial_backward.cpp runs parts of one.
+/// One backward pass: the forward pass, then panels of rows; finished rows are reported to the stop sign.
+/// kernels/backward/partial_backward.cpp runs parts of a pass.
 template <class T>
 class BackwardPass {
  public:
@@ -145,7 +145,7 @@ class BackwardPass {
                const StopSign& stop, GradientDevice* device = nullptr)
       : problem_(problem), grad_(grad), main_(main), rows_(std::move(rows)), d_(d), stop_(stop), device_(device) {}
 
-  /// A method's; `input` is the format of Q, K, V and dO.
+  /// Gradients of a method; `input` is the format of Q, K, V and dO.
   Gradients of_method(const Job<T>& forward, const Format& input, const ForwardAnswer<T>& known) {
     forward_ = known;
     if (forward_.output == nullptr) run_forward(forward);
@@ -154,7 +154,7 @@ class BackwardPass {
     return answer();
   }
 
-  /// The rule of a method, on the forward pass that is known.
+  /// Sets the rule of a method; its forward pass must have run.
   void begin_method(const Job<T>& forward, const Format& input) {
     lanes_ = lanes_of<T>(stop_.isa, false);
     set_rule(forward);
@@ -169,7 +169,7 @@ class BackwardPass {
     rule_.dq_sum = block_sums<T>(grad_.accumulator.dQ, of_K, of_dS);
   }
 
-  /// Golden's: m and l are found beside P where all rows and keys are wanted; in double-double where `precise`.
+  /// Golden's gradients, in double-double if `precise`. Finds m and l while it computes P if all rows and keys are wanted.
   Gradients of_golden(const Job<T>& forward, bool precise) {
     const bool finds_state = !precise && has_all();
     if (!precise && !finds_state) run_forward(forward);
@@ -177,7 +177,7 @@ class BackwardPass {
     return answer();
   }
 
-  /// The rule of golden, on the forward pass that is known unless it `finds_state`, or is `precise`.
+  /// Sets golden's rule. Its forward pass must have run unless `finds_state` or `precise`.
   void begin_golden(const Job<T>& forward, bool precise, bool finds_state) {
     lanes_ = lanes_of<T>(stop_.isa, precise);
     set_rule(forward);
@@ -190,7 +190,7 @@ class BackwardPass {
     return computed_rows(problem_).size() == at(problem_.n) && computed_keys(problem_).size() == at(key_count(problem_));
   }
 
-  /// The pass, into g.
+  /// Runs the pass and writes its results to g.
   void rows_and_keys(const Pass& pass, Gradients& g) {
     const bool last_first = grad_.last_queries_first;
     const bool cuts = pass.told || last_first || grad_.order == GradOrder::shuffled || stores_tiles() || sums_in_blocks();
@@ -227,7 +227,8 @@ class BackwardPass {
   const GradientLanes<T>& lanes() const { return lanes_; }
   void set_forward(const ForwardAnswer<T>& known) { forward_ = known; }
   void set_known_delta(const double* delta) { rule_.known_delta = delta; }
-  /// Golden finds m and l beside P, for which all keys are wanted, or takes those of its forward pass.
+  /// If `finds`, golden finds m and l while it computes P, for which it needs all keys; else it reads them from its forward
+  /// pass.
   void set_finds_state(bool finds) {
     rule_.finds_state = finds;
     rule_.delta_from = finds ? DeltaFrom::probabilities : DeltaFrom::output;
@@ -277,7 +278,7 @@ class BackwardPass {
   void set_rule(const Job<T>& forward) {
     GradientRule<T>& r = rule_;
     r.job = forward;
-    r.job.method.algorithm = Algorithm::flash2;  // of which the scores' memory is a tile
+    r.job.method.algorithm = Algorithm::flash2;  // the scores' memory is then one tile
     r.job.method.block_k = std::min(64, forward.n);
     r.job.P.block = 0;
     for (std::size_t i = 0; i < grad_step_count; ++i) r.grad[i] = plan<T>(grad_.precision.steps[i], main_);
@@ -316,7 +317,7 @@ class BackwardPass {
     r.column_numbers = column_numbers_.data();
   }
 
-  /// K' = round(K * (scale * log2 e)) in place of K.
+  /// Replaces K by K' = round(K * (scale * log2 e)).
   void scale_keys() {
     const T factor = static_cast<T>(scale_of(problem_) * 0x1.71547652b82fep+0);
     const RounderPlan<T>& own = rule_[GradStep::scaled_K];
@@ -326,7 +327,7 @@ class BackwardPass {
       return round_stochastic(own.format, x, random_bits(problem_.seed, random_step(GradStep::scaled_K), key, c, 0));
     });
   }
-  /// Makes the scores those of K', as exponents of 2.
+  /// Computes the scores from K', as exponents of 2.
   void take_scaled_scores() {
     Job<T>& job = rule_.job;
     scaled_keys_.resize(place(job.n, job.d));
@@ -345,7 +346,7 @@ class BackwardPass {
     return rule_.dv_sum.accumulator != Accumulator::fma || rule_.dk_sum.accumulator != Accumulator::fma;
   }
 
-  /// A pass on the device, into g. Nothing is told.
+  /// Runs a pass without `told` on the device and writes its results to g.
   void run_on_device(GradientPass<T> on_device, const Pass& pass, Gradients& g) {
     on_device.has_queries = !pass.places.empty();
     on_device.has_sums = pass.has_sums;
@@ -353,7 +354,7 @@ class BackwardPass {
     device_->run(on_device, g, stop_);
   }
 
-  /// dQ of some rows; where dS is stored by tiles, from whole tiles.
+  /// dQ of some rows, computed from whole query tiles if dS is stored by tiles.
   void rows_alone(const std::vector<int>& rows, Gradients& g) {
     if (grad_.scaling.dS.is_on()) {
       const std::vector<int> whole = whole_tiles(rows, grad_.block_q, problem_.n);
@@ -373,7 +374,7 @@ class BackwardPass {
     });
   }
 
-  /// dK and dV of some keys; where P or dS is stored by tiles, from whole tiles.
+  /// dK and dV of some keys, computed from whole key tiles if P or dS is stored by tiles.
   void keys_alone(const std::vector<int>& keys, Gradients& g) {
     if (!stores_tiles()) return rows_and_keys({.rows = numbers(problem_.n), .keys = keys}, g);
     const std::vector<int> whole = whole_tiles(keys, rule_.block_k, rule_.job.n), places = places_in(whole, keys);
@@ -396,7 +397,7 @@ class BackwardPass {
     });
   }
 
-  /// True if the pass tells each pair whose dS is lost.
+  /// True if the pass records for each pair whether its dS is lost.
   bool tells_lost(const Pass& pass) const {
     return lanes_.parts == 1 && (pass.told || (stores_tiles() && !pass.places.empty() && !lost_.empty()));
   }
@@ -437,7 +438,7 @@ class BackwardPass {
       }
   }
 
-  /// Stores P and dS, and dS of dK from dS as it was.
+  /// Stores P and dS, and makes the dS of dK from dS before storage.
   void store_panel(const KeysTask<T>& whole, const PanelMemory<T>& panel) const {
     const GradScalings& s = grad_.scaling;
     const StoredTiles<T> tiles(rule_, whole, lanes_.rows, main_, stop_);
@@ -448,15 +449,15 @@ class BackwardPass {
     if (!s.dS_of_dK.is_on()) std::copy_n(panel.ds, pairs, panel.ds_of_dk);
   }
 
-  /// Blocks of a panel: some for every thread, in a few megabytes if possible.
+  /// Blocks of a panel: some per thread, in a few megabytes if possible.
   static int blocks_at_once(int count, std::size_t bytes_of_block) {
     constexpr std::size_t quick = 2 << 20, most = 96 << 20;
     const std::size_t wanted = std::max(2 * at(max_concurrency()), quick / bytes_of_block),
                       allowed = std::max<std::size_t>(1, most / bytes_of_block);
     return static_cast<int>(std::min({wanted, allowed, at(count)}));
   }
-  /// The blocks at which panels begin, and the end. Panels of stored tiles have whole query tiles; those for tensor cores end
-  /// where pieces of rows do.
+  /// Blocks at which panels begin, and the end. Panels of stored tiles have whole query tiles; panels for tensor cores end at
+  /// ends of pieces of rows.
   std::vector<int> panels(const RowBlocks& blocks, int at_once) const {
     const auto may_cut = [&](int i) {
       const int* const first_rows = blocks.first_rows();
@@ -470,7 +471,7 @@ class BackwardPass {
     return cut;
   }
 
-  /// work(task) for pieces of the keys, on all threads.
+  /// Calls work(task) for pieces of the keys, on all threads.
   template <class Work>
   void each_piece(const KeysTask<T>& whole, Work work) const {
     constexpr int piece = 32;
@@ -499,7 +500,7 @@ class BackwardPass {
   StoredRows<T> rows_;
   const OutputGradients& d_;
   const StopSign& stop_;
-  GradientDevice* device_;  ///< null: the CPU
+  GradientDevice* device_;  ///< null: the CPU computes
   GradientLanes<T> lanes_{};
   RowStates<T> states_;
   Matrix output_;
@@ -507,7 +508,7 @@ class BackwardPass {
   PaddedRows<T> column_numbers_;
   std::vector<T> scaled_keys_;
   std::vector<DD<double>> sinks_;   ///< [row]: terms of dsink in double-double
-  std::vector<std::int64_t> lost_;  ///< [row]: keys whose dS is lost; empty: not wanted
+  std::vector<std::int64_t> lost_;  ///< [row]: keys whose dS is lost; empty: not counted
   PerThread<AlignedBuffer> scratch_;
   GradientRule<T> rule_;
 };

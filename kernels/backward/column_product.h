@@ -1,5 +1,5 @@
-/// Products of the backward pass whose columns are in the lanes: C[m][x] = sum over k of A(m, k) B[k][x], k ascending, one
-/// chain for every element, rounded after every fma. Each row m has its own range of k.
+/// Products of the backward pass with columns in the lanes: C[m][x] = sum over k of A(m, k) B[k][x], k ascending, one chain per
+/// element, rounded after every fma. Each row m has its own range of k.
 #pragma once
 
 #include <algorithm>
@@ -11,33 +11,33 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// A's rows or columns are those of a block: adjacent lanes are k (`lanes_are_k`, of dK and dV) or m (of dQ).
+/// A is stored per block: adjacent lanes are k (`lanes_are_k`, for dK and dV) or m (for dQ).
 template <class X, bool lanes_are_k>
 struct ColumnProduct {
   using T = X;
   static constexpr std::ptrdiff_t m_stride = lanes_are_k ? Lanes<X>::rows : 1, k_stride = lanes_are_k ? 1 : Lanes<X>::rows;
   const T* a = nullptr;
-  const T* b = nullptr;  ///< rows of `width` numbers, as
-  T* c = nullptr;        ///< these
-  int width = 0;         ///< whole vectors
+  const T* b = nullptr;  ///< rows of `width` numbers
+  T* c = nullptr;        ///< rows of `width` numbers
+  int width = 0;         ///< a whole number of vectors
   int m = 0;
   const int *first = nullptr, *end = nullptr;  ///< [m]: the row's range of k
   bool resume = false;                         ///< continue from C instead of from 0
-  Step step = Step::qk_step;                   ///< for the random bits: those of a column, numbers[m] and number of k
+  Step step = Step::qk_step;                   ///< for the random bits, with the column, numbers[m] and the number of k
   std::uint64_t seed = 0;
   const T* column_numbers = nullptr;
   const int* numbers = nullptr;
   int first_k = 0;  ///< number of k = 0
 };
 
-/// Rows of C that are summed together where each has `vectors` vectors in registers; an emulated fma needs no groups of rows.
+/// Rows of C summed together, `vectors` vectors of each in registers; an emulated fma gains nothing from groups of rows.
 template <class T>
 constexpr int product_rows_at_once(int vectors) {
   if (Lane<typename Lanes<T>::V>::emulates_fma) return 1;
   return vector_bytes == 64 && vectors < 4 ? 8 : 4;
 }
 
-/// Rows m0 .. m0 + M - 1 of N vectors of columns from c0 on.
+/// Computes rows m0 .. m0 + M - 1, N vectors of columns from c0 on.
 template <int M, int N, class P, class Rounder>
 inline void columns_of_rows(const P& p, int m0, int c0, const Rounder& rounder) {
   using T = typename P::T;
@@ -82,7 +82,7 @@ inline void columns_of_product(const P& p, int c0, const Rounder& rounder) {
   for (; m < p.m; ++m) columns_of_rows<1, N>(p, m, c0, rounder);
 }
 
-/// The product, rounded after every fma by `plan`.
+/// Computes the product, rounded after every fma by `plan`.
 template <class P>
 inline void column_product(const P& p, const RounderPlan<typename P::T>& plan) {
   using T = typename P::T;
@@ -98,7 +98,7 @@ inline void column_product(const P& p, const RounderPlan<typename P::T>& plan) {
   }
 }
 
-/// The first `count` numbers of x, or all if there are fewer, as doubles; none where it is negative.
+/// Stores the first `count` numbers of x as doubles: all if x has fewer, none if `count` is negative.
 inline void store_numbers(DoubleV x, int count, double* out) {
   std::memcpy(out, &x, static_cast<std::size_t>(std::clamp(count, 0, Lanes<double>::width)) * sizeof(double));
 }

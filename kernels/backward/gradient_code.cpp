@@ -1,4 +1,4 @@
-/// The backward pass, compiled once for each instruction set with that set's flags. A GPU's lanes have none in double-double.
+/// The backward pass, compiled once per instruction set with its flags. A GPU's lanes have no double-double.
 #include "kernels/cpu/aligned_buffer.h"
 #ifdef ATTOSCOPE_SIMT
 #include "kernels/backward/gradient_warps.h"
@@ -14,7 +14,7 @@ namespace {
 
 #ifdef ATTOSCOPE_SIMT
 
-/// work(group) for the lanes of one warp, one after the other, each as if it were alone.
+/// Calls work(group) for each lane of one warp in turn, each as a group of one lane.
 template <class Work>
 void each_lane(int count, void* shared, Work work) {
   for (int lane = 0; lane < count; ++lane) work(LaneGroup{.lane_ = lane, .shared_ = shared});

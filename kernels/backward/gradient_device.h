@@ -1,4 +1,4 @@
-/// A device that computes passes of the backward pass over the rows instead of the CPU, with the same bits.
+/// Interface of a device that computes passes of the backward pass over rows instead of the CPU, with the same bits.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace attoscope {
 
-/// Query rows, ascending, cut into the blocks that fill an instruction set's lanes. `cuts`: none has rows of two query tiles;
-/// `last_first`: then the tiles come from the last to the first, each with its blocks in ascending order.
+/// Query rows, ascending, cut into blocks that fill an instruction set's lanes. `cuts`: no block has rows of two query tiles;
+/// `last_first`: query tiles come last to first, the blocks of each ascending.
 class RowBlocks {
  public:
   RowBlocks(const std::vector<int>& rows, int height, int block_q, bool cuts, bool last_first)
@@ -38,14 +38,14 @@ class RowBlocks {
 
   int count() const { return static_cast<int>(blocks_.size()); }
   const RowBlock& operator[](int i) const { return blocks_[static_cast<std::size_t>(i)]; }
-  /// The query tile of the block's first row.
+  /// Query tile of the block's first row.
   int tile(int i) const { return first_rows_[static_cast<std::size_t>(i)] / block_q_; }
-  /// [block]: the first row of that tile.
+  /// [block]: first row of its query tile.
   const int* first_rows() const { return first_rows_.data(); }
-  /// The places of the block's rows in the list, or those that were set.
+  /// Places of the block's rows: their indices in the list, or the places that were set.
   const int* places(int i) const { return places_.data() + (*this)[i].first; }
   void set_places(std::vector<int> places) { places_ = std::move(places); }
-  /// The places of all rows, and the rows.
+  /// Places of all rows, and the rows.
   const std::vector<int>& all_places() const { return places_; }
   const std::vector<int>& rows() const { return rows_; }
 
@@ -57,32 +57,32 @@ class RowBlocks {
   std::vector<RowBlock> blocks_;
 };
 
-/// Rows of a device's blocks.
+/// Rows of one block of a device.
 inline constexpr int device_rows = 32;
 
-/// One pass over the rows, and what comes of it; arrays lie on the host.
+/// Input of one pass over the rows; arrays lie on the host.
 template <class T>
 struct GradientPass {
   const GradientRule<T>& rule;
-  const RowBlocks& blocks;  ///< of at most device_rows rows
-  std::vector<int> cuts;    ///< the blocks at which the sums of dK and dV may be interrupted, from 0 to the last one's end
+  const RowBlocks& blocks;  ///< of at most device_rows rows each
+  std::vector<int> cuts;    ///< blocks at which the sums of dK and dV may be interrupted, from 0 to the last block's end
   int block_q = 1;          ///< rows of a query tile
   KeyList keys{};
-  int queries = 0;                     ///< of the problem
-  bool has_queries = false;            ///< dQ of the blocks' places is wanted
-  bool has_sums = false;               ///< delta, L, dK and dV are
-  std::int64_t* lost_count = nullptr;  ///< [row]: becomes the number of keys whose dS is lost; null: not wanted
+  int queries = 0;                     ///< queries of the problem
+  bool has_queries = false;            ///< compute dQ at the blocks' places
+  bool has_sums = false;               ///< compute delta, L, dK and dV
+  std::int64_t* lost_count = nullptr;  ///< [row]: receives the number of keys whose dS is lost; null: not wanted
 };
 
 class GradientDevice {
  public:
   virtual ~GradientDevice() = default;
-  /// The forward pass of rows 0 .. queries - 1, and its states. Both throw DeviceFailure if the device fails, and what `stop`
-  /// throws.
+  /// Computes outputs and states of rows 0 .. queries - 1. Every member throws DeviceFailure if the device fails, and what
+  /// `stop` throws.
   virtual void forward(const Job<float>& job, int queries, Matrix& output, RowStates<float>& states, const StopSign& stop) = 0;
   virtual void forward(const Job<double>& job, int queries, Matrix& output, RowStates<double>& states,
                        const StopSign& stop) = 0;
-  /// Computes the pass into `g`, whose arrays have their sizes. Rows count once their sums of dK and dV are done.
+  /// Computes the pass into `g`, whose arrays have their sizes. Reports a row once its sums of dK and dV are done.
   virtual void run(const GradientPass<float>& pass, Gradients& g, const StopSign& stop) = 0;
   virtual void run(const GradientPass<double>& pass, Gradients& g, const StopSign& stop) = 0;
 };

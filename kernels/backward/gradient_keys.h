@@ -1,5 +1,5 @@
-/// The backward pass of some keys over many blocks of query rows, columns in the lanes; keys in the lanes for tensor cores.
-/// README.md is the rule.
+/// dK and dV of some keys over many blocks of query rows: columns in the lanes, or keys in the lanes for tensor cores.
+/// README.md states the rule.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,9 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The lanes [first, end) of a block whose rows see a key. Rows of a block are adjacent, and both ends of the keys that a row
-/// sees grow with the row; under a mask tensor all lanes, where some row's keys may be: P and dS of the others are 0.
+/// Lanes [first, end) of a block whose rows see `key`. Rows of a block are adjacent, and both ends of a row's range of keys
+/// grow with the row. With a mask tensor: all lanes if the key lies in the union of the rows' ranges, since P and dS of unseen
+/// pairs are 0.
 template <class T>
 ATTOSCOPE_HOST_DEVICE Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
   if (rule.job.mask_tensor.rows != nullptr) {
@@ -51,7 +52,7 @@ class GradientKeys {
  public:
   GradientKeys(const GradientRule<T>& rule, const KeysTask<T>& task) : rule_(rule), task_(task) {}
 
-  /// Adds the rows of the blocks to the sums.
+  /// Adds the rows of the task's blocks to the sums.
   void add() const {
     add_sum({task_.p, rule_.d_o, task_.d_v, rule_.width_v, GradStep::dv_step, &rule_.dv_sum});
     add_sum({task_.ds, rule_.q, task_.d_k, rule_.width, GradStep::dk_step, &rule_.dk_sum});
@@ -65,7 +66,7 @@ class GradientKeys {
  private:
   static constexpr int at_once = 32;
 
-  /// One of the two sums: A [block][key][lane], rows of B and of the sums.
+  /// Operands of one of the two sums: A [block][key][lane], rows of B and of the sums.
   struct Sum {
     const T *a, *b;
     T* c;
@@ -113,11 +114,11 @@ class GradientKeys {
 
   // --- tensor cores: keys in the lanes ----------------------------------------------------------------------------------
 
-  /// Rows of one piece of a query tile, and their numbers with keys in the lanes.
+  /// Rows of one piece of a query tile, and their operands with keys in the lanes.
   struct Piece {
     int first = 0, count = 0;                              ///< rows
     T *b = nullptr, *c = nullptr;                          ///< [row][key], [column][key]
-    T *from = nullptr, *to = nullptr, *changes = nullptr;  ///< [key]: the rows of the piece that see it; 1 if any does
+    T *from = nullptr, *to = nullptr, *changes = nullptr;  ///< [key]: rows of the piece that see it; 1 if any does
     std::int16_t *exponents_a = nullptr, *exponents_b = nullptr;
   };
   static void take(Piece& piece, const Sum& sum, Arena& arena) {
@@ -144,7 +145,7 @@ class GradientKeys {
     }
   }
 
-  /// Takes the sums into the lanes, or `back` out of them.
+  /// Copies the sums into the lanes, or `back` out of them.
   static void turn(const Sum& sum, const Piece& piece, int first, int count, bool back) {
     for (int c = 0; c < sum.width; ++c)
       for (int lane = 0; lane < R; ++lane) {
@@ -154,7 +155,7 @@ class GradientKeys {
       }
   }
 
-  /// Adds the rows from a block's first one on, at most key_chunk of its query tile; returns the block after them.
+  /// Adds at most key_chunk rows of one query tile, from the first row of `block` on; returns the next block.
   int add_piece(const Sum& sum, Piece& piece, int block, int first, int count) const {
     piece.first = task_.blocks[block].rows[0];
     piece.count = 0;
@@ -175,7 +176,7 @@ class GradientKeys {
     if (any) multiply(sum, piece);
     return block;
   }
-  /// Copies the block's numbers into the piece's lanes, 0 where a row does not see a key.
+  /// Copies the block's numbers into the piece's lanes, 0 for pairs that are not seen.
   void add_to_piece(const Sum& sum, Piece& piece, int block, int first, int count) const {
     const RowBlock& rows = task_.blocks[block];
     for (int lane = 0; lane < R; ++lane) {

@@ -1,4 +1,4 @@
-/// The backward pass of one block of query rows on a CPU. README.md is the rule.
+/// The backward pass of one block of query rows on a CPU. README.md states the rule.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +27,10 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
     if (is_summed_in_blocks()) take_blocks(arena);
   }
 
-  /// P and dS, delta and L.
+  /// Computes P, dS, delta and L.
   void run() { this->find_pairs(); }
 
-  /// dQ of the block's rows.
+  /// Computes dQ of the block's rows.
   void queries() {
     const int count = block_.count;
     for (int i = 0; i < count; ++i) numbers_[i] = block_.rows[i];
@@ -47,7 +47,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
  private:
   T* buffer(int b) const { return sums_ + at(rule_.width * (1 + b)); }
 
-  /// dQ from the sums.
+  /// Rounds dQ from the sums and stores it.
   void store_queries() {
     const T factor = rule_.factors.dQ;
     with_columns(GradStep::dQ, [&](auto rounder, int c0) {
@@ -60,7 +60,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
     });
   }
 
-  /// use(rounder, c0) for one vector of columns after the other.
+  /// Calls use(rounder, c0) for each vector of columns.
   template <class Use>
   void with_columns(GradStep step, Use use) const {
     for (int c0 = 0; c0 < rule_.width; c0 += Lanes<T>::width)
@@ -68,7 +68,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
                    [&](auto rounder) { use(rounder, c0); });
   }
 
-  /// The key tile's dS.K, added to its buffer in the rows that see one of its keys.
+  /// Adds the key tile's dS.K to its buffer, in the rows that see one of its keys.
   void add_tile(int tile) {
     const std::int64_t begin = static_cast<std::int64_t>(tile) * rule_.block_k;
     const int k0 = static_cast<int>(begin), k1 = static_cast<int>(std::min<std::int64_t>(begin + rule_.block_k, job_.n));
@@ -99,7 +99,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
     column_product(dq, rule_[GradStep::dq_step]);
   }
 
-  /// Hands the tile's sums over to their buffer.
+  /// Adds the tile's sums to their buffer.
   void add_sums(int tile) {
     if (rule_[GradStep::dq_tile].rounds())
       with_columns(GradStep::dq_tile, [&](auto rounder, int c0) {
@@ -111,7 +111,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
     add_rows(sums_, tile, rule_.order == GradOrder::buffers ? tile % buffers() : 0);
   }
 
-  /// x = round(x + row of `from`) in buffer b for the lanes whose keys are not empty; x is that row if it held nothing.
+  /// x = round(x + row of `from`) in buffer b for lanes with a non-empty range of keys; x = the row if the buffer held nothing.
   void add_rows(const T* from, int number, int b) {
     int* const holds = holds_ + b * block_.count;
     T* const to = buffer(b);
@@ -140,7 +140,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
     exponents_b_ = arena.take<std::int16_t>(numbers(longest, R));
     column_sums_ = arena.take<T>(numbers(rule_.width, R));
   }
-  /// The tile's dS.K, blocks from the tile's first key; pieces end where blocks do.
+  /// Computes the tile's dS.K in blocks counted from the tile's first key; pieces end where blocks end.
   void sum_tile_in_blocks(int k0, int k1) {
     for (int first = k0; first < k1; first += key_chunk) {
       const int end = std::min(first + key_chunk, k1);
@@ -171,7 +171,7 @@ class GradientRows : private RowPairs<T, CpuObserver<T>> {
       for (int c = 0; c < rule_.width; ++c) sums_[lane * rule_.width + c] = column_sums_[c * R + lane];
   }
 
-  T* sums_;  // of a tile, then of every buffer: [row][column]
+  T* sums_;  // sums of a tile, then of every buffer: [row][column]
   int *key_first_, *key_end_, *numbers_, *holds_;
   T* column_sums_ = nullptr;  // [column][row]
 };

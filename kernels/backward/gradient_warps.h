@@ -1,5 +1,5 @@
-/// The backward pass of a GPU's threads, which the host can run too: a row in each lane for P, dS and dQ, a key in each lane
-/// for dK and dV. The warps of a team share the keys of a product, or its columns.
+/// The backward pass of a GPU's threads, which the host can run too. For P, dS and dQ each lane has a row, for dK and dV a key.
+/// The warps of a team share a product's keys or its columns.
 #pragma once
 
 #include "kernels/backward/gradient_keys.h"
@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The part of the work that a launch does, and where the forward pass leaves its states.
+/// Work range of a launch, and destination of the forward pass's row states.
 template <class T>
 struct GradientObserver {
   static constexpr bool keeps = false, is_partial = true;
@@ -27,12 +27,12 @@ struct GradientObserver {
   }
 };
 
-/// Parts of the work on a block of rows: P and dS with delta, dQ from dS, or both.
+/// Part of the work on a block of rows: P, dS and delta; dQ from dS; or both.
 enum class RowsPart : std::uint8_t { pairs, queries, both };
-/// Parts of the work on a block of keys: the sums over a panel's rows, and the finished dK and dV.
+/// Part of the work on a block of keys: add a panel's rows to the sums, or round the finished dK and dV.
 enum class KeysPart : std::uint8_t { sums, finish };
 
-/// P and dS of a lane's row, and dQ: one chain for each column.
+/// P, dS and dQ of a lane's row; dQ has one chain per column.
 template <class T, class Observer>
 class GradientRow : private RowPairs<T, Observer> {
   using Base = RowPairs<T, Observer>;
@@ -50,7 +50,7 @@ class GradientRow : private RowPairs<T, Observer> {
     if (rule.order == GradOrder::shuffled) order_ = arena.template take<std::int32_t>(static_cast<std::size_t>(tiles()));
   }
 
-  /// Does what is due in this launch; returns the amount of work done (see PartialWork::end).
+  /// Does the work that falls into this launch; returns the amount of work done (see PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(RowsPart part) {
     cursor_.begin();
     part == RowsPart::queries ? this->load_rows() : this->find_pairs();
@@ -65,7 +65,7 @@ class GradientRow : private RowPairs<T, Observer> {
       if (group_.leads() && rule_.order == GradOrder::shuffled)
         shuffle_tiles(order_, tiles(), task_.query_tile, rule_.order_seed);
     });
-    if (!cursor_.goes_on()) return;  // the order may not be there
+    if (!cursor_.goes_on()) return;  // otherwise the order may not be set yet
     group_.sync();                   // dS of all warps' keys, and the order
     const int end_tile = task_.end_tile < tiles() ? task_.end_tile : tiles();
     for (int i = task_.first_tile; i < end_tile; ++i) add_tile(tile_at(i));
@@ -80,14 +80,14 @@ class GradientRow : private RowPairs<T, Observer> {
     return rule_.order == GradOrder::descending ? tiles() - 1 - i : i;
   }
 
-  /// The numbers that a product's random bits take: its column, then the row.
+  /// Random bits of a product: their arguments are the column, then the row.
   ATTOSCOPE_HOST_DEVICE RandomBits<T> random_of_columns() const {
     RandomBits<T> bits = this->random();
     bits.columns_first = true;
     return bits;
   }
 
-  /// The key tile's dS.K, added to its buffer in the rows that see one of its keys.
+  /// Adds the key tile's dS.K to its buffer, in the rows that see one of its keys.
   ATTOSCOPE_HOST_DEVICE void add_tile(int tile) {
     const std::int64_t begin = static_cast<std::int64_t>(tile) * rule_.block_k, after = begin + rule_.block_k;
     const int k0 = static_cast<int>(begin), k1 = static_cast<int>(after < job_.n ? after : job_.n);
@@ -105,13 +105,13 @@ class GradientRow : private RowPairs<T, Observer> {
       add_column_sums(sums_, tile, rule_.order == GradOrder::buffers ? tile % buffers() : 0);
     });
   }
-  /// The keys of [k0, k1) that the lane's row sees, from k0.
+  /// The keys of [k0, k1) that the lane's row sees, counted from k0.
   ATTOSCOPE_HOST_DEVICE Keys seen_of(int k0, int k1) const {
     const Keys seen = rule_.keys_of(block_.row_of(0));
     return {clamp(seen.first, k0, k1) - k0, clamp(seen.end, k0, k1) - k0};
   }
 
-  /// sums = dS.K over the keys, from 0 or continuing what they hold.
+  /// sums = dS.K over the keys, from 0 or, if `resume`, on top of sums.
   ATTOSCOPE_HOST_DEVICE void multiply(int first, int end, bool resume) {
     const Keys seen = seen_of(first, end);
     *scratch_.from = static_cast<T>(seen.first);
@@ -153,7 +153,7 @@ class GradientRow : private RowPairs<T, Observer> {
       });
     });
   }
-  /// x = round(x + from) in buffer b; x is `from` if it held nothing.
+  /// x = round(x + from) in buffer b; x = `from` if the buffer held nothing.
   ATTOSCOPE_HOST_DEVICE void add_column_sums(Array from, int number, int b) {
     const Array x = buffers_ + std::ptrdiff_t{b} * job_.d;
     if (holds_[b] != 0) {
@@ -175,8 +175,8 @@ class GradientRow : private RowPairs<T, Observer> {
   }
 
   Array sums_, buffers_;             // [column]; [buffer][column]
-  LaneArray<std::int32_t> holds_;    // [buffer]: 1 if it holds sums
-  LaneArray<std::int32_t> order_{};  // of the key tiles, where it is shuffled
+  LaneArray<std::int32_t> holds_;    // [buffer]: 1 if the buffer holds sums
+  LaneArray<std::int32_t> order_{};  // order of the key tiles, if shuffled
 };
 
 /// dK and dV of a lane's key.
@@ -212,7 +212,7 @@ class GradientKey {
   }
 
  private:
-  /// One of the two sums: A [block][key][lane], rows of B and of the sums.
+  /// Operands of one of the two sums: A [block][key][lane], rows of B and of the sums.
   struct Sum {
     const T *a, *b;
     T* c;
@@ -223,7 +223,7 @@ class GradientKey {
   /// Adjacent rows of one query tile.
   struct Piece {
     int first = 0, count = 0;  ///< rows
-    int from = 0, to = 0;      ///< those that see the lane's key
+    int from = 0, to = 0;      ///< range of the rows that see the lane's key
   };
 
   ATTOSCOPE_HOST_DEVICE void add(const Sum& sum) {
@@ -249,7 +249,7 @@ class GradientKey {
     if (group_.all(!sees)) return;
     multiply(sum, piece);
   }
-  /// Copies the block's numbers of the lane's key, 0 where a row does not see it. The warps share the rows.
+  /// Copies the block's numbers of the lane's key, 0 for rows that do not see it. The warps share the rows.
   ATTOSCOPE_HOST_DEVICE void copy_rows(const Sum& sum, int block, Piece& piece) const {
     const RowBlock& rows = task_.blocks[block];
     const Keys seen = rows_of_key(rule_, rows, key_);
@@ -298,7 +298,7 @@ class GradientKey {
     });
   }
 
-  /// out = round(factor * sums), the row of `columns` numbers.
+  /// out = round(factor * sums), one row of `columns` numbers.
   ATTOSCOPE_HOST_DEVICE void finish(const T* sums, int width, int columns, T factor, GradStep s, double* out) const {
     const T* const from = sums + static_cast<std::ptrdiff_t>(place_) * width;
     double* const to = out + static_cast<std::ptrdiff_t>(place_) * columns;
@@ -315,12 +315,12 @@ class GradientKey {
   const LaneGroup group_;
   PartialWork cursor_;
   TileArray<T> b_;                          // [row of the piece]
-  Array c_, from_, to_, changes_, number_;  // [column]; the piece's mask; 1 if the key has rows in it; the key
+  Array c_, from_, to_, changes_, number_;  // [column]; range of rows that see the key; 1 if the range is not empty; the key
   bool has_key_ = false;
-  int place_ = 0, key_ = 0;  // of the key in the list
+  int place_ = 0, key_ = 0;  // index in the list, and the key
 };
 
-/// The block and the memory of a lane.
+/// The task of one lane: its row, and its lane of all arrays.
 template <class T>
 ATTOSCOPE_HOST_DEVICE RowsTask<T> task_of_lane(RowsTask<T> task, int lane) {
   const bool has_row = lane < task.block.count;
@@ -334,7 +334,8 @@ ATTOSCOPE_HOST_DEVICE RowsTask<T> task_of_lane(RowsTask<T> task, int lane) {
   return task;
 }
 
-/// One thread's part of a team's work on the rows of a block. All threads of the team call it. Returns the amount of work done.
+/// Runs one thread's part of a team's work on a block of rows; all threads of the team must call it. Returns the amount of work
+/// done.
 template <class T, class Observer>
 ATTOSCOPE_HOST_DEVICE std::int64_t gradient_rows_thread(const GradientRule<T>& rule, const RowsTask<T>& task, RowsPart part,
                                                         const LaneGroup& group, const Observer& observer, void* scratch) {
@@ -343,7 +344,7 @@ ATTOSCOPE_HOST_DEVICE std::int64_t gradient_rows_thread(const GradientRule<T>& r
   return GradientRow<T, Observer>(rule, own, group, observer, arena).run(part);
 }
 
-/// The same of at most warp_lanes keys; d_k and d_v where they are finished.
+/// Same for at most warp_lanes keys; KeysPart::finish writes d_k and d_v.
 template <class T>
 ATTOSCOPE_HOST_DEVICE std::int64_t gradient_keys_thread(const GradientRule<T>& rule, const KeysTask<T>& task, KeysPart part,
                                                         const LaneGroup& group, const GradientObserver<T>& observer,
@@ -352,8 +353,8 @@ ATTOSCOPE_HOST_DEVICE std::int64_t gradient_keys_thread(const GradientRule<T>& r
   return GradientKey<T>(rule, task, group, observer.range, arena).run(part, d_k, d_v);
 }
 
-/// Memory of a team of so many warps, and the work of its rows, of which a launch cannot split a piece of keys. `keeps`: the
-/// task has memory for dS.
+/// Memory of a team of `warps` warps, and the work of its rows; a launch cannot split the work of one chunk of keys. `keeps`:
+/// the task has memory for dS.
 template <class T, class Observer = GradientObserver<T>>
 TeamNeeds rows_needs(const GradientRule<T>& rule, int warps, const Observer& observer = {}, bool keeps = false) {
   LaneArena arena(warps, 0);
@@ -363,7 +364,7 @@ TeamNeeds rows_needs(const GradientRule<T>& rule, int warps, const Observer& obs
   const std::int64_t key = 8 * (StepCosts<T>(rule.job).score() + rule.width_v) + rule.width + 256;
   return {arena.used(), arena.shared(), {key * rule.job.n, key * key_chunk}};
 }
-/// The same of a block of keys over so many rows.
+/// Same for a block of keys over `rows` rows.
 template <class T>
 TeamNeeds keys_needs(const GradientRule<T>& rule, int warps, int rows = 1) {
   LaneArena arena(warps, 0);
@@ -373,42 +374,42 @@ TeamNeeds keys_needs(const GradientRule<T>& rule, int warps, int rows = 1) {
   return {arena.used(), arena.shared(), {row * rows + 1, row * key_chunk}};
 }
 
-/// Rows of the forward pass in one launch, team_rows for each team. All arrays of launches lie on the device.
+/// Rows of the forward pass in one launch, team_rows per team. All arrays of launches lie on the device.
 template <class T>
 struct ForwardLaunch {
   const Job<T>* job = nullptr;
   const int* rows = nullptr;  ///< 0, 1, ...
   int count = 0;
-  int first = 0;  ///< the launch's first block of rows
+  int first = 0;  ///< first block of rows of the launch
   double* out = nullptr;
   T *m = nullptr, *l = nullptr;
   std::size_t tile_room = 0;
   char* scratch = nullptr;
-  std::size_t scratch_bytes = 0;  ///< of a team
+  std::size_t scratch_bytes = 0;  ///< per team
   WorkRange range{};
 };
-/// Blocks of rows of one launch: one for each team.
+/// Blocks of rows of one launch, one per team.
 template <class T>
 struct RowsLaunch {
   const GradientRule<T>* rule = nullptr;
-  const RowBlock* blocks = nullptr;                    ///< of the whole pass, as
-  const int *first_rows = nullptr, *places = nullptr;  ///< these: the first row of a block's query tile, and rows of dQ
+  const RowBlock* blocks = nullptr;                    ///< of the whole pass
+  const int *first_rows = nullptr, *places = nullptr;  ///< [block]: first row of its query tile; [row]: row of dQ
   int block_q = 1;
-  int first = 0, panel = 0;  ///< the launch's first block; the panel's
+  int first = 0, panel = 0;  ///< first block of the launch; of the panel
   KeyList keys{};
-  T *p = nullptr, *ds = nullptr;                            ///< of the panel
+  T *p = nullptr, *ds = nullptr;                            ///< of the panel's blocks
   double *d_q = nullptr, *delta = nullptr, *lse = nullptr;  ///< null: not wanted
   std::int64_t* lost_count = nullptr;                       ///< [row]; null: not wanted
   char* scratch = nullptr;
-  std::size_t scratch_bytes = 0;  ///< of a team
+  std::size_t scratch_bytes = 0;  ///< per team
   WorkRange range{};
 };
-/// Blocks of keys of one launch, warp_lanes for each team.
+/// Blocks of keys of one launch, warp_lanes keys per team.
 template <class T>
 struct KeysLaunch {
   const GradientRule<T>* rule = nullptr;
-  KeysTask<T> task{};  ///< of the panel and all keys
-  int first = 0;       ///< the launch's first block of keys
+  KeysTask<T> task{};  ///< task of the panel and all keys
+  int first = 0;       ///< first block of keys of the launch
   KeysPart part = KeysPart::sums;
   double *d_k = nullptr, *d_v = nullptr;
   char* scratch = nullptr;
@@ -416,7 +417,7 @@ struct KeysLaunch {
   WorkRange range{};
 };
 
-/// One thread of team `team` of the launch. All threads of the team call it. Returns the amount of work done.
+/// Runs one thread of team `team` of the launch; all threads of the team must call it. Returns the amount of work done.
 template <class T>
 ATTOSCOPE_HOST_DEVICE std::int64_t launch_thread(const ForwardLaunch<T>& launch, int team, const LaneGroup& group) {
   return attention_thread(*launch.job, RowSlice{launch.rows, launch.count, 0}, launch.first + team, group,

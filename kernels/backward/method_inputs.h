@@ -1,4 +1,4 @@
-/// The inputs of one backward pass, from those that are rounded for all methods.
+/// Inputs of one backward pass, made from the inputs that are rounded for all methods.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace attoscope {
 
-/// dO's tensor in random_bits.
+/// Tensor number of dO in random_bits.
 inline constexpr int output_tensor = 4;
 
-/// A method's: its own input step is applied here.
+/// Inputs of a method; applies its own input step.
 template <class T>
 class MethodInputs {
  public:
-  /// `x` is to outlive this.
+  /// `x` must outlive this object.
   MethodInputs(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x, const OutputGradients& d,
                const StopSign& stop)
       : problem_(problem),
@@ -36,7 +36,7 @@ class MethodInputs {
   }
 
  private:
-  /// The input step as far as it rounds what is not rounded so yet.
+  /// The method's input step; a plan that does not round if x already has its format.
   static RounderPlan<T> own_plan(const Method& method, const Format& main, const Operands<T>& x) {
     const RounderPlan<T> own = plan<T>(method.precision[Step::input], main);
     return !own.rounds() || own.format == x.format ? RounderPlan<T>{} : own;
@@ -51,7 +51,7 @@ class MethodInputs {
   Job<T> forward_;
 };
 
-/// Golden's.
+/// Inputs of golden.
 struct GoldenInputs {
   GoldenInputs(const Problem& problem, const Tensors& inputs) {
     x.q = inputs.q;

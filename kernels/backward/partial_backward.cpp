@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// A sign that is lent for a question.
+/// A stop sign that forwards to one that can be replaced.
 struct LentSign final : StopSign {
   explicit LentSign(const StopSign& first) : now(&first) { isa = first.isa; }
   void check() const override { now->check(); }
@@ -27,7 +27,7 @@ struct SharedInputs {
   OutputGradients incoming;
 };
 
-/// One method's pass, or golden's; kinds of these are below.
+/// Base class of a method's pass and of golden's.
 template <class T>
 class Parts : public PartialBackward {
  public:
@@ -81,15 +81,15 @@ class Parts : public PartialBackward {
   virtual BackwardPass<T>& pass() = 0;
   virtual const Job<T>& forward() const = 0;
   virtual const GradMethod& grad() const = 0;
-  /// Readies the pass for these rows.
+  /// Runs what the pass needs for these rows.
   virtual void prepare(const std::vector<int>& rows) = 0;
-  /// Readies the pass for all rows, by few keys.
+  /// Runs what the pass needs for all rows and few keys.
   virtual void prepare_all() = 0;
 
   const StopSign& stop() const { return stop_; }
   const ForwardAnswer<T> known_forward() const { return {&output_, &states_}; }
 
-  /// Runs the forward pass of the rows that have none yet.
+  /// Runs the forward pass of those rows that have not run yet.
   void run_forward(const std::vector<int>& rows) {
     std::vector<int> missing;
     for (const int row : rows)
@@ -105,13 +105,13 @@ class Parts : public PartialBackward {
       ready_[row] = 1;
     }
   }
-  /// delta of all rows, with the rule as it is.
+  /// delta of all rows by the current rule.
   std::vector<double> all_deltas() {
     return statistics({.rows = numbers(problem_.n), .keys = {0}, .has_sums = false, .told = [](const ToldPanel<T>&) {}}).delta;
   }
 
  private:
-  /// P, dP and dS of these rows and keys; `told` gets each panel, too.
+  /// P, dP and dS of these rows and keys; passes each panel to `told`, too.
   template <class Told>
   GradientPairs pairs_and(const std::vector<int>& rows, const std::vector<int>& keys, Told told) {
     const std::vector<double> none(rows.size() * keys.size(), std::numeric_limits<double>::quiet_NaN());
@@ -138,7 +138,7 @@ class Parts : public PartialBackward {
     prepare(part.rows);
     return statistics(part);
   }
-  /// delta and L of the rows of a pass.
+  /// Runs a pass without the forward pass; returns delta and L of its rows.
   Gradients statistics(const RowsAndKeys<T>& part) {
     Gradients g;
     g.delta.resize(at(problem_.n));
@@ -147,11 +147,11 @@ class Parts : public PartialBackward {
     return g;
   }
 
-  /// The panel's numbers of these rows and keys.
+  /// Copies P, dP, dS and lost of these rows and keys from the panel.
   void take(const ToldPanel<T>& panel, const std::vector<int>& rows, const std::vector<int>& keys, GradientPairs& found) {
     const GradientLanes<T>& lanes = pass().lanes();
     const KeyList& list = panel.keys.keys;
-    std::vector<int> places;  // of each key, in the list
+    std::vector<int> places;  // [key]: its index in the list
     for (int i = 0, place = 0; i < static_cast<int>(keys.size()); ++i) {
       while (list[place] != keys[at(i)]) ++place;
       places.push_back(place);
@@ -179,7 +179,7 @@ class Parts : public PartialBackward {
     });
   }
 
-  /// dQ of the query after each tile that it sees.
+  /// Appends dQ of the query after each key tile that it sees.
   void add_query_tiles(const ToldPanel<T>& panel, int query, std::vector<QueryTileSums>& tiles) {
     GradientRule<T> rule = pass().rule();
     rule.grad[static_cast<int>(GradStep::dQ)] = {};
@@ -207,7 +207,7 @@ class Parts : public PartialBackward {
     }
   }
 
-  /// dK and dV of the key after each query tile of the panel, which may begin with the rest of one.
+  /// Appends dK and dV of the key after each query tile of the panel; the first tile may be the rest of one.
   void add_key_tiles(const ToldPanel<T>& panel, int key, std::vector<KeyTileSums>& tiles) {
     const GradientLanes<T>& lanes = pass().lanes();
     GradientRule<T> rule = pass().rule();
@@ -256,7 +256,7 @@ class Parts : public PartialBackward {
 
   const Problem problem_;
   LentSign stop_;
-  std::vector<char> ready_;  ///< [row]: its forward pass is known
+  std::vector<char> ready_;  ///< [row]: 1 if its forward pass has run
   Matrix output_;
   RowStates<T> states_;
 };
@@ -295,7 +295,7 @@ class PartsOfMethod final : public Parts<T> {
   std::vector<double> delta_;
 };
 
-/// Golden's: in double, or in double-double where the experiment works in double.
+/// Golden's pass: in double, or in double-double if the experiment works in double.
 template <class Shared>
 class PartsOfGolden final : public Parts<double> {
  public:
@@ -336,7 +336,7 @@ class PartsOfGolden final : public Parts<double> {
   }
   void prepare_all() override { prepare(numbers(shared_->experiment.problem.n)); }
 
-  /// f() with m and l found as the whole pass finds them.
+  /// Calls f with m and l computed as the whole pass computes them.
   template <class F>
   auto as_the_whole(F f) {
     pass_.set_finds_state(!precise_ && pass_.has_all());

@@ -1,5 +1,5 @@
-/// Golden's backward pass in double-double, for experiments that work in double themselves. A number of P, dS and of the sums
-/// of dK and dV has two parts.
+/// Golden's backward pass in double-double, for experiments that work in double. A number of P, dS and the sums of dK and dV
+/// has two parts.
 #pragma once
 
 #include "kernels/backward/gradient_keys.h"
@@ -10,7 +10,7 @@ namespace ATTOSCOPE_ISA {
 
 using DoubleDoubleV = DD<DoubleV>;
 
-/// ln x to double-double's precision for a finite x > 0: one step of Newton's method from the double's logarithm.
+/// ln x in double-double for a finite x > 0: one Newton step from the double's logarithm.
 inline DoubleDoubleV precise_logarithm(DoubleDoubleV x) {
   const DoubleV y = logarithm(x.high);
   const DoubleDoubleV one{splat<DoubleV>(1), DoubleV{}}, half{splat<DoubleV>(0.5), DoubleV{}};
@@ -18,7 +18,7 @@ inline DoubleDoubleV precise_logarithm(DoubleDoubleV x) {
   return DoubleDoubleV{y, DoubleV{}} + (r - r * r * half);
 }
 
-/// P and dS of a block's rows, a row in each lane: [key][part][lane].
+/// P and dS of a block's rows, one row per lane: [key][part][lane].
 class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
   using Base = DoubleDoubleBlock<CpuObserver<double>>;
 
@@ -52,7 +52,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
       if (const int j = task_.keys[i]; j >= begin_ && j < stop_) store_pair(i, j, delta);
   }
 
-  /// dQ from the task's dS.
+  /// Computes dQ from the task's dS.
   void queries() {
     load();
     const D* const ds = pairs();
@@ -82,7 +82,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
     }
   }
 
-  /// P in place of e.
+  /// Replaces e by P.
   void find_weights() {
     const D l = *l_, one{splat<V>(1), V{}}, share = one / l;
     const V of_sink = job_.has_sink ? exponential(*m_ - job_.sink) : V{};
@@ -104,7 +104,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
     return sum;
   }
 
-  /// 1 - tanh^2 of the score in units of the cap.
+  /// 1 - tanh^2(score / softcap).
   D slope(int j) const {
     D sum{};
     for (int c = 0; c < job_.d; ++c)
@@ -142,7 +142,7 @@ class PreciseRows : private DoubleDoubleBlock<CpuObserver<double>> {
   V d_lse_{};
 };
 
-/// dK and dV of some keys, columns in the lanes; a row of sums has the high parts, then the low ones.
+/// dK and dV of some keys, columns in the lanes; a row of sums has the high parts, then the low parts.
 class PreciseKeys {
   using V = DoubleV;
   using D = DD<V>;

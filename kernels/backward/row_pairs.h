@@ -1,4 +1,4 @@
-/// The backward pass of one block of query rows, a row in each lane. README.md is the rule.
+/// The backward pass of one block of query rows, one row per lane. README.md states the rule.
 #pragma once
 
 #include "kernels/backward/gradient_rule.h"
@@ -7,8 +7,8 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// P and dS of the block's rows, and their delta. S comes from the code of the forward pass. The warps of a GPU's team share
-/// the keys; every warp has the numbers of a row.
+/// Computes P, dS and delta of the block's rows. S comes from the code of the forward pass. The warps of a GPU's team share the
+/// keys; every warp has all statistics of a row.
 template <class T, class Observer>
 class RowPairs : protected TileSteps<T, Observer> {
  protected:
@@ -29,7 +29,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     if (task.ds == nullptr) own_ds_ = arena.template take<T>(numbers(job_.n));
   }
 
-  /// P and dS, delta and L.
+  /// Computes P, dS, delta and L.
   ATTOSCOPE_HOST_DEVICE void find_pairs() {
     load();
     if (rule_.finds_state) find_state();
@@ -49,7 +49,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   }
   ATTOSCOPE_HOST_DEVICE int tiles() const { return (job_.n - 1) / rule_.block_k + 1; }
   ATTOSCOPE_HOST_DEVICE Array of_ds() const { return task_.ds != nullptr ? Array(task_.ds) : own_ds_; }
-  /// True if P and dP of all keys are kept from delta's sum.
+  /// True if P and dP of all keys stay in memory after delta's sum.
   ATTOSCOPE_HOST_DEVICE bool is_held() const {
     return rule_.delta_from == DeltaFrom::probabilities && rule_.known_delta == nullptr && task_.p != nullptr &&
            task_.keys.keys == nullptr;
@@ -57,7 +57,7 @@ class RowPairs : protected TileSteps<T, Observer> {
 
   // --- rows -----------------------------------------------------------------------------------------------------------
 
-  /// Q, dO and O in lanes, the keys that each row sees, and L.
+  /// Loads Q, dO and O into lanes and the range of keys that each row sees, and computes L.
   ATTOSCOPE_HOST_DEVICE void load() {
     this->load_rows();
     for (int lane = 0; lane < R; ++lane) {
@@ -98,13 +98,14 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
   }
 
-  /// m in rows of a mask tensor's lowest numbers alone, else 0. There P is made from S and L less m, as L has no bit of ln l.
+  /// m in rows in which a mask tensor leaves only the lowest numbers, else 0. Such rows make P from S - m and L - m, since L
+  /// there has no bit of ln l.
   ATTOSCOPE_HOST_DEVICE V lowest(int r) const {
     const V m = vec(state_.m)[r], none{};
     if (job_.mask_tensor.terms == nullptr || rule_.finds_state) return none;
     return m < T(-0x1p24) ? (m > -infinity ? m : none) : none;
   }
-  /// l of such rows over all keys, where the forward pass merged runs whose L have no bit of ln l.
+  /// Computes l of such rows over all keys, if the forward pass merged runs whose L have no bit of ln l.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void sum_lowest() {
     const auto m = vec(state_.m), l = vec(state_.l);
     const auto of_lowest = [&](int r, V x, V otherwise) { return lowest(r) < V{} ? x : otherwise; };
@@ -121,7 +122,7 @@ class RowPairs : protected TileSteps<T, Observer> {
         const int r = j % vectors;
         return of_lowest(r, x + exponential(s[j] - m[r]), x);
       });
-      group_.sync();  // before they change
+      group_.sync();  // before S changes
     });
     if_due(1, [&] {
       this->hand_over(state_.l);
@@ -129,7 +130,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
   }
 
-  /// m, l and L of golden, and P, in place of S.
+  /// Computes golden's m, l and L, and P in the memory of S.
   ATTOSCOPE_HOST_DEVICE void find_state() {
     const auto m = vec(state_.m), l = vec(state_.l);
     if_due(1, [&] {
@@ -143,7 +144,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       each_pair(keys(), [&](int j, int) { kept[j] = s[j]; });
       group_.sync();
       each_number_of_rows(keys(), m, [&](V x, int j) { return kept[j] > x ? kept[j] : x; });
-      group_.sync();  // before they change
+      group_.sync();  // before P changes
     });
     if_due(1, [&] {
       this->hand_over(state_.m);
@@ -154,7 +155,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       each_pair(end - first, [&](int j, int r) { p[j] = exponential(p[j] - m[r]); });
       group_.sync();
       each_number_of_rows(end - first, l, [&](V x, int j) { return x + p[j]; });
-      group_.sync();  // before they change
+      group_.sync();  // before P changes
     });
     if_due(1, [&] {
       this->hand_over(state_.l);
@@ -169,7 +170,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
   }
 
-  /// P is 0 in rows that a mask tensor leaves no key, between rows that have some.
+  /// Sets P to 0 in rows that a mask tensor leaves no key; such rows may lie between rows with keys.
   ATTOSCOPE_HOST_DEVICE void clear_rows_without_keys(Array p, int count) const {
     if (job_.mask_tensor.rows == nullptr) return;
     group_.each_own(count, [&](int j, int last) {
@@ -179,7 +180,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
   }
 
-  /// f(i, r) for the warp's numbers of `count` keys, r the vector of the rows.
+  /// Calls f(i, r) for the warp's numbers of `count` keys; r is the vector of the row.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_pair(int count, F f) const {
     group_.each_own(count, [&](int first, int last) {
@@ -188,7 +189,7 @@ class RowPairs : protected TileSteps<T, Observer> {
         for (int r = 0; r < vectors; ++r) f(j * vectors + r, r);
     });
   }
-  /// x = f(x, i) for the numbers of `count` keys, one key after the other, in the leading warp.
+  /// x = f(x, i) over the numbers of `count` keys in turn, in the leading warp.
   template <class X, class F>
   ATTOSCOPE_HOST_DEVICE void each_number_of_rows(int count, X x, F f) const {
     for (int r = 0; group_.leads() && r < vectors; ++r) {
@@ -209,7 +210,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void round_all(Array x, int count, GradStep of, int number) const {
     if (rule_[of].rounds()) fill(x, count, of, [x = vec(x)](int i, int) { return x[i]; }, number);
   }
-  /// x = round(f(r)), one number a row.
+  /// x = round(f(r)), one number per row.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_rows(Array x, GradStep of, F f) const {
     with_rounder(rule_[of], random_step(of), random(), [&](auto rounder) {
@@ -251,7 +252,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     each_chunk(KeyList{nullptr, job_.n}, [&](int i, int first, int end) {
       const Array p = is_held() ? Array(task_.p) + at(i) : p_, ds = is_held() ? Array(task_.ds) + at(i) : ds_;
       find_weights(first, end, p, ds);
-      group_.sync();  // P and dP of all warps' keys
+      group_.sync();  // P and dP of all warps' keys are written
       with_rounder(rule_[GradStep::delta_step], random_step(GradStep::delta_step), random(), [&](auto rounder) {
         for (int r = 0; group_.leads() && r < vectors; ++r) {
           V sum = vec(delta_)[r];
@@ -263,7 +264,7 @@ class RowPairs : protected TileSteps<T, Observer> {
           vec(delta_)[r] = sum;
         }
       });
-      group_.sync();  // before they make place for the next ones
+      group_.sync();  // before the next chunk overwrites P and dP
     });
     if_due(1, [&] {
       this->hand_over(delta_);
@@ -286,7 +287,7 @@ class RowPairs : protected TileSteps<T, Observer> {
 
   // --- keys -----------------------------------------------------------------------------------------------------------
 
-  /// f(i, first, end) for the adjacent keys [first, end), from place i of the list on, that some row sees.
+  /// Calls f(i, first, end) for adjacent keys [first, end) that some row sees; i is the index of `first` in the list.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_chunk(const KeyList& list, F f) {
     if (!this->sees_keys()) return;
@@ -302,15 +303,15 @@ class RowPairs : protected TileSteps<T, Observer> {
     }
   }
 
-  /// Cost of a key in the longest of the passes over them.
+  /// Cost of a key in the most expensive pass over keys.
   ATTOSCOPE_HOST_DEVICE std::int64_t cost_of_key() const { return 2 * (costs_.score() + rule_.width_v) + 96; }
 
-  /// Enters the keys [first, end) as the forward pass stores them.
+  /// Enters the keys [first, end), given in their own order, in the storage order of the forward pass.
   ATTOSCOPE_HOST_DEVICE void enter_keys(int first, int end) {
     const int j0 = job_.reversed ? job_.n - end : first;
     this->enter(0, j0, j0, j0 + end - first);
   }
-  /// Turns the keys of S around if they are stored so.
+  /// Reverses the keys of S if the forward pass stores them reversed.
   ATTOSCOPE_HOST_DEVICE void turn_keys() {
     if (!job_.reversed) return;
     group_.sync();
@@ -324,7 +325,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     group_.sync();
   }
 
-  /// P and dP of the keys. A team multiplies in shared memory, in place of S.
+  /// Computes P and dP of the keys. A team computes the product in shared memory, in S.
   ATTOSCOPE_HOST_DEVICE void find_weights(int first, int end, Array p, Array dp) {
     if (!rule_.finds_state) find_probabilities(first, end, p);
     const KeysProduct<T> product_of{.a = rule_.v + static_cast<std::ptrdiff_t>(first) * rule_.width_v,
@@ -373,7 +374,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     clear_rows_without_keys(p, end - first);
   }
 
-  /// P from S, in `p`.
+  /// Computes P from S into `p`.
   ATTOSCOPE_HOST_DEVICE void probabilities(Array p, int first) {
     const auto fill_p = [&](auto f) { fill(p, keys(), GradStep::probability, f, first); };
     const auto s = vec(scratch_.S);
@@ -396,7 +397,7 @@ class RowPairs : protected TileSteps<T, Observer> {
     }
   }
 
-  /// dS from P and dP, in place of dP; then P as it enters dV. The first key is at place `at_list` of the list.
+  /// Replaces dP in `ds` by dS, then rounds P for dV. `at_list` is the list index of the first key.
   ATTOSCOPE_HOST_DEVICE void differ(int at_list, int first, int end, Array p, Array ds) {
     const int count = end - first;
     if (job_.softcap != 0) slopes(first, end);
@@ -425,8 +426,8 @@ class RowPairs : protected TileSteps<T, Observer> {
   struct Pairs {
     Array p, dp, ds;
   };
-  /// Tells the pairs whose dS is 0 while that of P, dP and delta without a rounding is not. A team's vote keeps the numbers of
-  /// the last keys until they are counted.
+  /// Marks the pairs whose dS is 0 but would not be 0 if P, dP and delta were combined exactly. The vote of a team also keeps
+  /// the last keys' marks until they are counted.
   ATTOSCOPE_HOST_DEVICE void find_lost(int at_list, int first, int end, const Pairs& x) {
     const int count = end - first;
     const auto lost = vec(task_.lost != nullptr ? Array(task_.lost) + at(at_list) : lost_);
@@ -448,18 +449,18 @@ class RowPairs : protected TileSteps<T, Observer> {
     });
     if (task_.lost_count != nullptr) count_lost(lost, count);
   }
-  /// Adds the lost dS of `count` keys to those of the rows. One warp has the sums.
+  /// Adds the number of lost dS of `count` keys to the rows' counts; the leading warp stores them.
   template <class Numbers>
   ATTOSCOPE_HOST_DEVICE void count_lost(Numbers lost, int count) const {
     V sums[vectors]{};
-    group_.sync();  // all warps' keys are there
+    group_.sync();  // all warps' keys are written
     each_number_of_rows(count, sums, [&](V sum, int i) { return sum + lost[i]; });
     for (int lane = 0; group_.leads() && lane < block_.count; ++lane)
       *in_global(task_.lost_count + block_.rows[lane]) +=
           static_cast<std::int64_t>(lane_of(sums[lane / Lanes<T>::width], lane % Lanes<T>::width));
   }
 
-  /// tanh of the scores in units of the cap.
+  /// Computes tanh(score / softcap) of the keys.
   ATTOSCOPE_HOST_DEVICE void slopes(int first, int end) {
     enter_keys(first, end);
     this->products();
@@ -473,7 +474,7 @@ class RowPairs : protected TileSteps<T, Observer> {
   const GradientRule<T>& rule_;
   const RowsTask<T>& task_;
   Array d_o_, given_, o_;            // [column][row]
-  Array lse_, delta_, first_, end_;  // the keys [first, end) that a row sees, from key 0
+  Array lse_, delta_, first_, end_;  // range [first, end) of the keys that a row sees, from key 0
   Array p_, ds_, dp_, lost_, tanh_;  // of a chunk of keys
   Array own_ds_{};                   // [key][row]
   LaneArray<std::int16_t> exponents_a_{}, exponents_b_{};

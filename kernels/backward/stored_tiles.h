@@ -1,4 +1,4 @@
-/// P and dS as a scaled kernel stores them: every tile of queries and keys by itself.
+/// P and dS as a kernel with scales stores them: every tile of queries and keys separately.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace attoscope {
 
-/// The numbers that x, rows x columns, stands for once it is stored: elements times their scales.
+/// Values that x (rows x columns) has after storage: elements times their scales.
 template <class T>
 std::vector<T> stored_as(const std::vector<T>& x, int rows, int columns, const Scaling& s, ScaledTensor t, const Format& main,
                          const StopSign& stop) {
@@ -32,8 +32,8 @@ class StoredTiles {
               const StopSign& stop)
       : rule_(rule), panel_(panel), height_(rows_of_block), main_(main), stop_(stop) {}
 
-  /// to = x stored as `s` says, along the keys like Q or along the queries like V; x and to are [block][key of the list][lane].
-  /// `lost`, where it is not null, has one number of each of these, which becomes 1 where a number other than 0 became 0.
+  /// to = x stored as `s` says, with blocks along the keys like Q or along the queries like V; x, to and `lost` are [block][key
+  /// of the list][lane]. Sets `lost`, unless null, to 1 for each number that was not 0 and became 0.
   void store(const T* x, T* to, const Scaling& s, ScaledTensor t, T* lost = nullptr) const {
     const std::vector<int> rows = starts(panel_.block_count, [&](int i) { return panel_.first_rows[i]; });
     const std::vector<int> keys = starts(panel_.keys.count, [&](int i) { return panel_.keys[i] / rule_.block_k; });
@@ -50,7 +50,7 @@ class StoredTiles {
     const T* x;
     T *to, *lost;
   };
-  /// The places among 0 .. count - 1 at which another tile begins, and the end.
+  /// Indices among 0 .. count - 1 at which a new tile begins, and the end.
   template <class Tile>
   static std::vector<int> starts(int count, Tile tile) {
     std::vector<int> all;
@@ -91,14 +91,14 @@ class StoredTiles {
   const StopSign& stop_;
 };
 
-/// Numbers of a row that is whole vectors.
+/// Numbers in a row of `columns` numbers padded to whole vectors.
 template <class T>
 int padded_width(int columns) {
   constexpr int vector = 64 / sizeof(T);
   return (columns + vector - 1) / vector * vector;
 }
 
-/// Row-major, 64-byte aligned, 0 at first and beyond the columns.
+/// Row-major matrix, 64-byte aligned; initially 0, and 0 beyond the columns.
 template <class T>
 class PaddedRows {
  public:
@@ -112,14 +112,14 @@ class PaddedRows {
   int width() const { return width_; }
   T operator()(int row, int column) const { return values_[place(row, width_) + at(column)]; }
 
-  /// Every number becomes f(row, column).
+  /// Sets every number to f(row, column).
   template <class F>
   void each(F f) {
     each_row(rows_, StopSign{}, [&](int row) {
       for (int c = 0; c < columns_; ++c) values_[place(row, width_) + at(c)] = f(row, c);
     });
   }
-  /// Takes f(number, row, column) of a matrix without gaps.
+  /// Sets every number to f(x[row][column], row, column); x has no gaps.
   template <class F>
   void fill(const std::vector<T>& x, F f) {
     each([&](int row, int c) { return f(x[place(row, columns_) + at(c)], row, c); });

@@ -23,7 +23,7 @@
 namespace attoscope {
 namespace {
 
-/// Inputs that several stages share.
+/// Inputs shared by several stages.
 struct Prepared {
   Experiment experiment = default_experiment();
   Operands<float> narrow;
@@ -43,14 +43,14 @@ std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   return p;
 }
 
-/// The default experiment over n tokens, for stages that change it.
+/// The default experiment with n tokens, for stages that modify it.
 std::shared_ptr<Experiment> experiment_of(int n) {
   auto e = std::make_shared<Experiment>(default_experiment());
   e->problem.n = n;
   return e;
 }
 
-/// Operations of one method on all computed rows.
+/// Operations of one method in all computed rows.
 double dense_flops(const Problem& p) { return 4.0 * (p.rows == 0 ? p.n : std::min(p.rows, p.n)) * p.n * p.d; }
 
 Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
@@ -66,8 +66,8 @@ Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, c
           }};
 }
 
-/// `hw` with sums of an H100. The limit counts two multiplications for each product, by the other factor and by the scale,
-/// which only the FMA units do; integers and conversions have units of their own on some machines.
+/// `hw` with sums of an H100. The limit counts two multiplications per product (by the other factor and by the scale), which
+/// only the FMA units do; integers and conversions have their own units on some machines.
 Stage tensor_core_stage(const std::shared_ptr<const Prepared>& p) {
   Method m = policy("hw").method();
   m.accumulator = {Accumulator::h100, Accumulator::h100};
@@ -80,7 +80,7 @@ Stage policy_stage(const std::shared_ptr<const Prepared>& p, const char* name) {
   return method_stage(p, name, policy(name).method());
 }
 
-/// A stage that rounds only the chains of the inner products.
+/// A stage that rounds after every fma of the inner products.
 Stage every_fma_stage(const std::shared_ptr<const Prepared>& p) {
   Method m;
   m.precision[Step::input] = m.precision[Step::qk_step] = m.precision[Step::pv_step] = to_main;
@@ -92,16 +92,16 @@ Stage every_fma_stage(const std::shared_ptr<const Prepared>& p) {
 Stage exponential_stage() {
   auto x = std::make_shared<std::vector<float>>(1 << 16), y = std::make_shared<std::vector<float>>(1 << 16);
   for (std::size_t i = 0; i < x->size(); ++i) (*x)[i] = -20.0f * static_cast<float>(i) / static_cast<float>(x->size());
-  constexpr double operations = 12;  // of one exp, each of which takes the place of an fma
+  constexpr double operations = 12;  // per exp; each operation occupies a slot of an fma
   const double count = static_cast<double>(x->size());
   return {.name = "exp, one core", .float_flops = 2 * operations * count, .items = count, .one_core = true, .call = [x, y] {
             instruction_set().exponentials(x->data(), static_cast<std::int64_t>(x->size()), y->data());
           }};
 }
 
-// --- parts of an update beside the methods ----------------------------------------------------------------------------
+// --- parts of an update other than the methods --------------------------------------------------------------------------
 
-/// 65536 numbers, as an output of N = 1024 has, as a golden value or rounded to bf16.
+/// 65536 numbers, the size of an output of N = 1024: like a golden value, or rounded to bf16.
 std::shared_ptr<const std::vector<double>> output_values(bool rounded) {
   auto x = std::make_shared<std::vector<double>>(raw_inputs(Problem{})->q);
   if (rounded)
@@ -115,14 +115,14 @@ double bytes_of(const std::vector<double>& x) { return sizeof(double) * static_c
 Stage drawing_stage() {
   auto problem = std::make_shared<Problem>();
   const double count = 3.0 * problem->n * problem->d;
-  constexpr double operations = 140 / 2.0;  // of one number, each of which takes the place of an fma
+  constexpr double operations = 140 / 2.0;  // per number; each operation occupies a slot of an fma
   return {.name = "inputs drawn", .double_flops = 2 * operations * count, .items = count, .call = [problem] {
             ++problem->seed;
             raw_inputs(*problem);
           }};
 }
 
-/// Rounds doubles into floats, finds their range, and widens them for the golden value.
+/// Rounds doubles to floats, finds their range, and widens them for the golden value.
 Stage rounding_stage() {
   const std::shared_ptr<const Tensors> raw = raw_inputs(Problem{});
   const double count = 3.0 * static_cast<double>(raw->q.size());
@@ -141,7 +141,7 @@ Stage moments_stage() {
           }};
 }
 
-/// Runs both passes: the second one knows the mean.
+/// Runs both passes of a deviation; the second takes the mean as known.
 Stage deviation_stage() {
   return {.name = "errors, ulps, histogram of 65536, one core",
           .bytes = 4 * bytes_of(*output_values(false)),
@@ -171,7 +171,7 @@ Stage distance_stage() {
           }};
 }
 
-/// The same run with a recorder; or, of one row alone, the cost of changing the traced row.
+/// `hw` with a recorder; `alone`: one row only, which is the cost of changing the traced row.
 Stage recorded_stage(const std::shared_ptr<const Prepared>& p, bool alone) {
   const std::vector<int> rows = alone ? std::vector<int>{p->rows[0]} : p->rows;
   const double flops =
@@ -185,7 +185,7 @@ Stage recorded_stage(const std::shared_ptr<const Prepared>& p, bool alone) {
           }};
 }
 
-/// Work that remains after a recorded run.
+/// Work after a recorded run.
 Stage rescales_stage(const std::shared_ptr<const Prepared>& p) {
   struct Recorded {
     Job<float> a;
@@ -202,7 +202,7 @@ Stage rescales_stage(const std::shared_ptr<const Prepared>& p) {
   return {.name = "rescales, quantiles of the running max", .call = [p, recorded] { recorded->recorder.rescales(); }};
 }
 
-/// Copies of a and b that are kept for the next change.
+/// Copies a or b for the next change.
 Stage keeping_stage() {
   const auto x = output_values(true);
   return {.name = "an output kept, one core", .bytes = 2 * bytes_of(*x), .one_core = true, .call = [x] {
@@ -210,7 +210,7 @@ Stage keeping_stage() {
           }};
 }
 
-/// Floating-point operations a second of `threads` threads that do nothing but fma, the best of many short windows.
+/// Floating-point operations per second of `threads` threads that run only fma, the best of many short windows.
 double fma_peak(bool in_double, int threads) {
   const InstructionSet isa = instruction_set();
   std::vector<double> best(static_cast<std::size_t>(threads), 0.0);
@@ -225,7 +225,7 @@ double fma_peak(bool in_double, int threads) {
   return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
-/// Bytes a second that one thread reads and writes, the best of many copies of an output of N = 1024, which lies in caches.
+/// Bytes per second that one thread reads and writes, the best of many copies of an output of N = 1024, which fits into caches.
 double copy_rate() {
   using Clock = std::chrono::steady_clock;
   const std::vector<char> from(512 << 10, 1);
@@ -241,7 +241,7 @@ double copy_rate() {
 
 void draw_again(Experiment& e) { ++e.problem.seed; }
 
-/// Computes e after a change; `remembers` the parts that it leaves alone.
+/// Computes e after a change; `remembers`: reuses the parts that the change does not affect.
 std::function<void()> updating(const std::shared_ptr<Experiment>& e, std::function<void(Experiment&)> change, bool remembers) {
   return [e, change = std::move(change), cache = remembers ? std::make_shared<ComputeCache>() : nullptr] {
     change(*e);

@@ -12,7 +12,7 @@ constexpr int chains = 8, steps = 512, threads_per_block = 256;
 __device__ float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 __device__ double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 
-/// chains * steps * rounds fma in every thread.
+/// Runs chains * steps * rounds fma in every thread.
 template <class T>
 __global__ void only_fma(T factor, int rounds, T* out) {
   T x[chains];
@@ -40,7 +40,7 @@ float best_ms(int repeats, F f) {
     f(stream);
     after.record(stream);
     after.wait();
-    if (i > 0) best = std::min(best, after.since(before));  // the first one warms up
+    if (i > 0) best = std::min(best, after.since(before));  // the first run warms up
   }
   return best;
 }

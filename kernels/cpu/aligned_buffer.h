@@ -9,7 +9,7 @@ namespace attoscope {
 
 inline constexpr std::align_val_t cpu_alignment{64};
 
-/// Frees memory that was allocated with `cpu_alignment`.
+/// Frees memory allocated with `cpu_alignment`.
 struct AlignedDelete {
   void operator()(void* memory) const { ::operator delete(memory, cpu_alignment); }
 };
@@ -17,7 +17,7 @@ struct AlignedDelete {
 /// A buffer that grows on demand: a thread's scratch memory.
 class AlignedBuffer {
  public:
-  /// Memory of at least so many bytes; the former contents are lost if the buffer has to grow.
+  /// Memory of at least `bytes` bytes; the contents are lost if the buffer grows.
   void* at_least(std::size_t bytes) {
     if (!memory_ || bytes > bytes_) {
       memory_.reset();

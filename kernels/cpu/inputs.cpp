@@ -68,14 +68,14 @@ std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::s
   return x;
 }
 
-/// Repeats every key four times in a row, so that the largest score of a query is tied.
+/// Repeats every key four times in a row: then every query's largest score is tied.
 void plant_ties(Tensors& t) {
   for (int j = 0; j < t.n_k; ++j)
     std::copy_n(t.k.begin() + static_cast<std::ptrdiff_t>(j / 4 * 4) * t.d, t.d,
                 t.k.begin() + static_cast<std::ptrdiff_t>(j) * t.d);
 }
 
-/// Makes keys s_j g along one direction g, and queries with q.g > 0: every query sees its scores in the order of s.
+/// Makes keys s_j g along one direction g, and queries with q.g > 0: the scores of every query are ordered like s.
 void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& stop) {
   const std::vector<double> g = normal(seed, direction, static_cast<std::size_t>(t.d), stop);
   std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n_k), stop);
@@ -95,7 +95,7 @@ void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& 
   }
 }
 
-/// Tensor 0, 1, 2 (Q, K, V) before `plant_ties` and `order_keys` tie tensors to each other.
+/// Draws tensor 0, 1 or 2 (Q, K, V), before `plant_ties` and `order_keys`.
 std::vector<double> drawn(const Problem& p, std::uint32_t tensor, const StopSign& stop) {
   const std::size_t count = element_counts(p)[tensor];
   switch (p.input.kind) {

@@ -1,4 +1,4 @@
-/// Q, K, V: drawn from a seed, or taken from loaded tensors.
+/// Q, K, V: drawn from a seed, or copied from loaded tensors.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace attoscope {
 struct Problem;
 struct Tensors;
 
-/// The problem's Q, K, V before any rounding, Q n x d, K n_k x d, V n_k x d_v. A drawn element depends on its row-major index,
-/// the seed and the tensor alone, and has the same bits on every machine.
+/// The problem's Q (n x d), K (n_k x d) and V (n_k x d_v) before any rounding. A drawn element depends only on its row-major
+/// index, the seed and the tensor, and has the same bits on every machine.
 std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop = {});
 
 /// Number of elements of Q, K and V.

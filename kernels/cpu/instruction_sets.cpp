@@ -22,7 +22,7 @@ InstructionSet lane_code();
 namespace avx512 {
 InstructionSet lane_code();
 }
-/// A GPU's lanes, run by the CPU.
+/// A GPU's lane code, run by the CPU.
 namespace simt {
 InstructionSet lane_code();
 }
@@ -33,7 +33,7 @@ namespace {
 struct Leaf {
   unsigned a = 0, b = 0, c = 0, d = 0;
 };
-/// The processor's answer to cpuid; zeros beyond its last leaf. __builtin_cpu_supports is false in programs that zig links.
+/// Result of cpuid; zeros beyond the processor's last leaf. __builtin_cpu_supports returns false in programs linked by zig.
 Leaf leaf(unsigned number) {
   Leaf x;
   __get_cpuid_count(number, 0, &x.a, &x.b, &x.c, &x.d);
@@ -42,7 +42,7 @@ Leaf leaf(unsigned number) {
 
 bool has_all(unsigned bits, unsigned wanted) { return (bits & wanted) == wanted; }
 
-/// True if the system saves these registers between threads; bits of XCR0 (Intel SDM, volume 1, section 13.3).
+/// True if the operating system saves these registers between threads; bits of XCR0 (Intel SDM, volume 1, section 13.3).
 bool saves(unsigned registers) {
   if (!has_all(leaf(1).c, bit_OSXSAVE)) return false;
   unsigned low = 0, high = 0;
@@ -52,7 +52,7 @@ bool saves(unsigned registers) {
 constexpr unsigned vectors_256 = 0x6, vectors_512 = 0xe6;
 #endif
 
-/// Instruction sets that this machine runs, best first. Asking the processor takes microseconds, on a virtual machine many.
+/// Instruction sets that this machine runs, best first. cpuid takes microseconds, longer on a virtual machine.
 std::vector<InstructionSet> found() {
   std::vector<InstructionSet> sets;
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
@@ -61,13 +61,13 @@ std::vector<InstructionSet> found() {
       saves(vectors_512) && has_all(leaf(7).b, bit_AVX512F | bit_AVX512VL | bit_AVX512DQ | bit_AVX512BW | bit_AVX512CD);
   if (avx2 && avx512) sets.push_back(avx512::lane_code());
   if (avx2) sets.push_back(avx2::lane_code());
-  [[maybe_unused]] const bool simt = avx2;  // its object is compiled for AVX2
+  [[maybe_unused]] const bool simt = avx2;  // its object file is compiled for AVX2
 #else
   [[maybe_unused]] const bool simt = true;
 #endif
   sets.push_back(sse2::lane_code());
 #ifdef ATTOSCOPE_HAVE_SIMT
-  if (simt) sets.push_back(simt::lane_code());  // slow: only on request
+  if (simt) sets.push_back(simt::lane_code());  // slow: used only on request
 #endif
   return sets;
 }

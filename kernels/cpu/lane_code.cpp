@@ -1,4 +1,4 @@
-/// One instruction set's lane code, compiled once for each with that set's flags.
+/// Lane code of one instruction set; compiled once per instruction set, with its flags.
 #include <algorithm>
 #include <chrono>
 
@@ -19,7 +19,7 @@ using CpuDoubleDouble = DoubleDoubleBlock<CpuObserver<double>>;
 
 #ifdef ATTOSCOPE_SIMT
 
-/// A block is a team of one warp, whose lanes are run one after the other, each as if it were alone.
+/// A block is a team of one warp whose lanes run one after another, each as if alone.
 inline constexpr int group_lanes = warp_lanes;
 
 template <class T>
@@ -87,17 +87,17 @@ std::size_t dd_scratch(const Job<double>& job) {
 
 #endif
 
-/// Hides from the compiler which numbers x holds.
+/// Prevents the compiler from assuming the values of x.
 template <class V>
 void keep_unknown(V& x) {
-#ifdef __wasm__  // its assembly takes no vectors
+#ifdef __wasm__  // its assembly has no vector operands
   asm volatile("" : : "r"(&x) : "memory");
 #else
   asm volatile("" : "+v"(x));
 #endif
 }
 
-/// Independent chains of fma; 24 of them hide the latency on every machine.
+/// Measures independent chains of fma; 24 chains hide the latency on every machine.
 template <class T>
 double fma_rate(double seconds) {
   using V = typename Lanes<T>::V;
@@ -115,7 +115,7 @@ double fma_rate(double seconds) {
       for (int i = 0; i < chains; ++i) {
 #if defined(__FMA__)
         x[i] = fused(x[i], a, b);
-#else  // the nearest that this instruction set has
+#else  // the closest that this instruction set has
         x[i] = x[i] * a + b;
 #endif
       }
@@ -128,7 +128,7 @@ double fma_rate(double seconds) {
   return steps * chains * 2 * Lanes<T>::width / elapsed;
 }
 
-/// Numbers for every lane, rounded to its type.
+/// Loads one double per lane, rounded to the lane's type.
 inline void load_narrowed(const double* x, DoubleV& v) { v = loaded<DoubleV>(x); }
 inline void load_narrowed(const double* x, FloatV& v) {
 #ifdef ATTOSCOPE_SIMT
@@ -141,7 +141,7 @@ inline void load_narrowed(const double* x, FloatV& v) {
 #endif
 }
 
-/// x rounded into T by the plan, which is not stochastic.
+/// Rounds x to T by the plan, which must not be stochastic.
 template <class T>
 void round_values(const double* x, std::int64_t count, const RounderPlan<T>& plan, T* out) {
   using V = typename Lanes<T>::V;
@@ -181,7 +181,7 @@ void exponentials(const float* x, std::int64_t count, float* y) {
   }
 }
 
-/// Pairs x and y, one after the other, as far as `count` numbers go.
+/// Stores pairs (x, y) of lanes in order, at most `count` numbers.
 inline void store_pairs(DoubleV x, DoubleV y, std::int64_t count, double* out) {
   for (int lane = 0; lane < Lanes<double>::width && 2 * lane < count; ++lane) {
     out[2 * lane] = lane_of(x, lane);
@@ -194,8 +194,8 @@ inline DoubleV square_root(DoubleV x) {
   return x;
 }
 
-/// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h. A few
-/// vectors go through each stage together: one alone would wait for every operation.
+/// Elements 2i and 2i + 1 come from counter i. The square root is IEEE 754's, all else is from exponential.h. Several vectors
+/// go through each stage together; a single one would wait for every operation.
 void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) {
   constexpr int W = Lanes<double>::width, at_once = Lane<DoubleV>::emulates_fma ? 2 : 1, groups = 8 / at_once;
   for (std::int64_t begin = 0; begin < count; begin += 2 * W * at_once * groups) {

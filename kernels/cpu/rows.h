@@ -14,7 +14,7 @@ namespace attoscope {
 /// Index of the first element of a row of d numbers.
 inline std::size_t place(int row, int d) { return at(row) * at(d); }
 
-/// work(row) for all rows, on all threads.
+/// Calls work(row) for all rows, on all threads.
 template <class F>
 void each_row(int n, const StopSign& stop, F work) {
   constexpr int piece = 256;
@@ -24,7 +24,7 @@ void each_row(int n, const StopSign& stop, F work) {
   });
 }
 
-/// Rounds to nearest; leaves numbers alone if `r` is exact.
+/// Rounds to nearest; returns numbers unchanged if `r` is exact.
 template <class T>
 class NearestRounder {
  public:

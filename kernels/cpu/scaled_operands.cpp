@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// Every row times H diag(+-1) / sqrt(d): signs first, then the fast Walsh-Hadamard transform in double.
+/// Multiplies every row by H diag(+-1) / sqrt(d): signs first, then the fast Walsh-Hadamard transform in double.
 template <class T>
 void rotate(std::vector<T>& x, int n, int d, std::uint64_t seed, const NearestRounder<T>& rounder, const StopSign& stop) {
   std::vector<double> signs;
@@ -33,7 +33,7 @@ void rotate(std::vector<T>& x, int n, int d, std::uint64_t seed, const NearestRo
   });
 }
 
-/// The mean of rows [first, end), d numbers, before it is rounded.
+/// The mean of rows [first, end), d numbers, unrounded.
 template <class T>
 std::vector<T> mean_of_rows(const std::vector<T>& x, int first, int end, int d) {
   std::vector<double> sums(at(d), 0.0);
@@ -56,7 +56,7 @@ void subtract(std::vector<T>& x, int first, int end, const std::vector<T>& mean,
     x[i] = rounder(x[i] - mean[i % d]);
 }
 
-/// Subtracts the rounded mean of K and V.
+/// Subtracts the rounded mean of all rows from x (K or V); returns the mean.
 template <class T>
 std::vector<T> without_mean(std::vector<T>& x, int n, int d, const NearestRounder<T>& rounder) {
   std::vector<T> mean = mean_of_rows(x, 0, n, d);
@@ -65,7 +65,7 @@ std::vector<T> without_mean(std::vector<T>& x, int n, int d, const NearestRounde
   return mean;
 }
 
-/// Subtracts the mean of every `rows` rows from Q, and only then rounds it; returns mean . K, [block of rows * n_k + key].
+/// Subtracts the mean of every `rows` rows from Q, then rounds that mean; returns mean . K, [block of rows * n_k + key].
 template <class T>
 std::vector<T> without_block_means(std::vector<T>& q, const std::vector<T>& k, const AttentionShape& shape, int rows,
                                    const NearestRounder<T>& rounder, const StopSign& stop) {
@@ -87,7 +87,7 @@ std::vector<T> without_block_means(std::vector<T>& q, const std::vector<T>& k, c
   return products;
 }
 
-/// Puts the stored tensor in the place of the given one; returns its factors.
+/// Replaces x by its stored tensor; returns the tensor's factors.
 template <class T>
 std::vector<T> stored_in_place(std::vector<T>& x, Magnitudes& range, int n, int d, const Scaling& s, ScaledTensor t,
                                const Format& main, const std::shared_ptr<const AllHeads>& all_heads, const StopSign& stop) {
@@ -102,7 +102,7 @@ std::vector<T> stored_in_place(std::vector<T>& x, Magnitudes& range, int n, int 
   return std::move(stored.factor);
 }
 
-/// The factors of Q and of K: both one number, or one for each row, or none. `by_key`: S is needed before the scores' factor.
+/// Makes the factors of Q and K match: one each, or one per row, or none. `by_key`: S is needed before the scores' factor.
 template <class T>
 void match(OperandScales<T>& x, const Scalings& s, const AttentionShape& shape, bool by_key) {
   if (x.q.empty() && x.k.empty()) return;
@@ -117,7 +117,7 @@ void match(OperandScales<T>& x, const Scalings& s, const AttentionShape& shape, 
   fill(x.k, shape.n_k);
 }
 
-/// Row-major x as number(x, row, column), with more columns, which are 0.
+/// number(x, row, column) of row-major x, widened to `width` columns by zeros.
 template <class T, class F>
 std::vector<double> widened(const std::vector<T>& x, int n, int d, int width, const StopSign& stop, F number) {
   std::vector<double> y = zeros<double>(place(n, width), stop);
@@ -127,8 +127,8 @@ std::vector<double> widened(const std::vector<T>& x, int n, int d, int width, co
   return y;
 }
 
-/// The numbers that stored Q, K and V stand for. If the mean of Q was taken out, d columns are followed by one for each block
-/// of rows, 1 in the rows of the block and mean . K in K: their q.k is mean . K.
+/// The numbers that stored Q, K and V represent. If the means of Q were subtracted, one column per block of rows follows the d
+/// columns: 1 in Q's rows of the block, mean . K in K. Their product adds mean . K to q.k.
 template <class T>
 Tensors stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
   const int n = shape.n, n_k = shape.n_k, d = shape.d, d_v = shape.d_v;

@@ -12,7 +12,7 @@ namespace {
 
 // --- elements that share a scale --------------------------------------------------------------------------------------
 
-/// Element (row, column) has the scale row[row] * columns + column[column].
+/// Element (row, column) belongs to group row[row] * columns + column[column].
 struct ScaleGroups {
   std::vector<int> row, column;
   int columns = 1, count = 1;
@@ -55,7 +55,7 @@ ScaleGroups scale_groups(const Scaling& s, ScaledTensor t, int n, int d) {
   return g;
 }
 
-/// The largest finite magnitude of each group; 0 where there is none.
+/// The largest finite magnitude of each group; 0 if there is none.
 template <class T>
 std::vector<T> largest_magnitudes(const std::vector<T>& x, const ScaleGroups& g, const StopSign& stop) {
   std::vector<T> most(at(g.count), T{0});
@@ -78,7 +78,7 @@ std::vector<T> largest_magnitudes(const std::vector<T>& x, const ScaleGroups& g,
 
 // --- scales ------------------------------------------------------------------------------------------------------------
 
-/// A scale, and the factor or divisor that takes x to the number that its element is rounded from.
+/// A scale, and the factor or divisor that converts x to the number rounded to an element.
 template <class T>
 struct Scale {
   T s = 1, by = 1;
@@ -87,7 +87,7 @@ struct Scale {
   T quotient(T x) const { return multiplies ? x * by : x / by; }
 };
 
-/// Finds the scales of one tensor.
+/// Computes the scales of one tensor.
 template <class T>
 class ScaleRuler {
  public:
@@ -117,7 +117,7 @@ class ScaleRuler {
     return power_of_two<T>(power_of_two<double>(below) < quotient ? below + 1 : below);
   }
 
-  /// x rounded to the scale's format, above 0.
+  /// x rounded to the scale's format, but always above 0.
   T in_format(T x) const {
     static const ElementRounder<T> to_e4m3(element_e4m3);
     switch (s_.scale) {
@@ -133,7 +133,7 @@ class ScaleRuler {
     return x;
   }
 
-  /// Divides x if the reciprocal is not finite: it would make NaN of 0.
+  /// Uses division if the reciprocal is not finite, which would turn 0 into NaN.
   Scale<T> with_quotient(T s, T exact, T amax) const {
     const T reciprocal = T{1} / s, ratio = most_ / amax;
     if (s_.quotient == Quotient::reciprocal && std::isfinite(reciprocal)) return {s, reciprocal, true};
@@ -146,7 +146,7 @@ class ScaleRuler {
   T most_, of_the_head_;
 };
 
-/// Numbers that the elements of a row are rounded from. `scales` are those of the row's groups.
+/// Computes the quotients that the elements of a row are rounded from. `scales`: scales of the row's groups.
 template <class T>
 void take_quotients(const T* x, const Scale<T>* scales, const ScaleGroups& groups, T* y) {
   const std::size_t d = groups.column.size();

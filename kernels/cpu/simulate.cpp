@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-/// Calls block(rows, scratch, output) for every `height` rows, on all threads.
+/// Calls block(rows, scratch, output) for blocks of `height` rows, on all threads.
 template <class F>
 Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t scratch_bytes, const StopSign& stop, F block) {
   const int count = static_cast<int>(rows.size());
@@ -33,7 +33,7 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
   return out;
 }
 
-/// Rounds the largest magnitudes of other heads to nearest; one beyond the format becomes its largest number.
+/// Rounds the largest magnitudes of all heads to nearest; above the format's range they become its largest number.
 template <class T>
 std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& all, Rounding r, const Format& main) {
   if (!all) return nullptr;
@@ -47,7 +47,7 @@ std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& a
   });
 }
 
-/// The rows of x from the last to the first.
+/// Reverses the order of x's rows.
 template <class T>
 void reverse_rows(std::vector<T>& x, int d) {
   const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(x.size()) / d;
@@ -55,7 +55,7 @@ void reverse_rows(std::vector<T>& x, int d) {
     std::swap_ranges(x.begin() + i * d, x.begin() + (i + 1) * d, x.begin() + j * d);
 }
 
-/// Takes the scales of `x` and of P into the loop's factors. If Q and K have one scale each, it becomes part of the scores'
+/// Sets the job's factors from the scales of `x`. If Q and K have one scale each, their product becomes part of the scores'
 /// factor.
 template <class T>
 void take_scales(Job<T>& j, const OperandScales<T>& x) {
@@ -76,7 +76,7 @@ void take_scales(Job<T>& j, const OperandScales<T>& x) {
   j.scales.o_offset = array(x.o_offset);
 }
 
-/// Sets the scaling of P: its factor in e and l, or beside them, and its blocks of keys.
+/// Sets the scaling of P: its factor, inside or outside e and l, and its blocks of keys.
 template <class T>
 void scale_P(Job<T>& j, const Scaling& P) {
   const double p_exponent = j.method.p_exponent;
@@ -102,8 +102,8 @@ void scale_P(Job<T>& j, const Scaling& P) {
   j.P.scale_plan = plan<T>(element_e4m3);
 }
 
-/// Rule by which the product's terms are added. A variant of a method may leave one factor in fp32 before sums of a GPU: then
-/// the other decides; or both, which no GPU multiplies.
+/// Rule for adding the product's terms. If a method variant leaves one factor in fp32 before sums of a GPU, the other factor
+/// selects the rule. If it leaves both, no GPU has such products, and the sums are f64.
 BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
   const Accumulator accumulator = accumulator_of(m, product);
   if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
@@ -113,14 +113,14 @@ BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input,
   return block_sum(accumulator, tensor_core_rule(gpu_of(accumulator), known, sums_of(accumulator)), factors.a, factors.b);
 }
 
-/// True if q.k are chains of fma, which no tile of keys changes.
+/// True if q.k are chains of fma, which do not depend on the tiles of keys.
 template <class T>
 bool has_plain_products(const Job<T>& job) {
   return job.qk_sum.accumulator == Accumulator::fma && job.method.order == SumOrder::sequential && !job[Step::qk_step].rounds();
 }
 
-/// q.k of a single row that sees many keys, by key, on all threads, since one thread computes all its tiles; empty for other
-/// rows.
+/// q.k of a single row that sees many keys, by key, computed on all threads; otherwise one thread would compute all of its
+/// tiles. Empty in all other cases.
 template <class T>
 std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const LaneCode<T>& code,
                                     const StopSign& stop) {
@@ -136,7 +136,7 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
   return products;
 }
 
-/// The last bit of x, not 0, as a power of two.
+/// The last set bit of x (not 0) as a power of two.
 double last_bit(double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), fraction = bits & ((std::uint64_t{1} << 52) - 1);
   const int field = static_cast<int>(bits >> 52 & 0x7ff);
@@ -162,7 +162,7 @@ std::vector<ValueSpan> spans_of(const Job<double>& job) {
 }
 std::vector<ValueSpan> spans_of(const Job<float>&) { return {}; }
 
-/// The ranges of Q, K and V, with the mantissa bits that their numbers take.
+/// The ranges of Q, K and V, with the mantissa bits that their numbers use.
 template <class T>
 OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
   const auto range = [&](const T* x, int rows, int columns) {
@@ -200,7 +200,7 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
   return y;
 }
 
-/// Compares magnitudes by their bits, as integers, many at once; NaN comes behind infinity.
+/// Compares magnitudes by their bit patterns, as integers, which vectorises; NaN is larger than infinity.
 template <class T>
 Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop) {
   using Int = std::make_signed_t<typename Layout<T>::Bits>;

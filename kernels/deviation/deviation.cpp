@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-/// Total of the chunks, added in order.
+/// Totals over chunks, added in order.
 struct Sums {
   double absolute = 0, plain = 0, square = 0, centred = 0, xy = 0, xx = 0, yy = 0;
   double max_abs = -1, max_ulp = 0;
@@ -56,7 +56,7 @@ Sums whole_of(const std::vector<DeviationSums>& parts) {
   return s;
 }
 
-/// Values in which both are finite, sorted.
+/// x's values at elements finite in both, sorted.
 std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSign& stop) {
   std::vector<double> kept;
   for (std::size_t i = 0; i < x.values.size(); ++i)

@@ -23,7 +23,7 @@ FieldMatrices matrices_of(const Result& result) {
           stored_golden(result.a_parts), stored_golden(result.b_parts), result.shares ? result.shares->values.data() : nullptr};
 }
 
-/// Values of one field, fixed at compile time, so that the loop over elements has no branch on it.
+/// Values of one field, a compile-time constant: the loop over elements has no branch on it.
 template <Field field>
 void take_values(const FieldRule& rule, const FieldMatrices& matrices, std::span<float> values) {
   const FieldRule known{field, rule.format, rule.ulp_floor};
@@ -38,7 +38,7 @@ void take_values(const FieldRule& rule, const FieldMatrices& matrices, std::span
   ((asked == fields ? take_values<static_cast<Field>(fields)>(rule, matrices, values) : void()), ...);
 }
 
-/// Adjacent pixels [first, end) of a row with the same cells under them.
+/// Adjacent pixels [first, end) of a row that cover the same cells.
 struct PixelRun {
   int first = 0, end = 0;
   CellSpan cells;
@@ -54,7 +54,7 @@ std::vector<PixelRun> pixel_runs(int width, double from, double to, int cols) {
   return runs;
 }
 
-/// The largest rank of each column over the rows.
+/// Computes the largest rank of each column over the rows.
 void pool_rows(const std::vector<float>& values, int cols, CellSpan rows, std::vector<std::uint32_t>& pooled) {
   std::ranges::fill(pooled, least_rank);
   for (int r = rows.first; r < rows.end; ++r) {
@@ -84,13 +84,13 @@ const std::array<FieldText, field_count> field_texts{{
     {"b_relative", "(b - golden) / golden", "signed error of b relative to the golden value", true},
     {"a_minus_b", "a - b", "difference of the two methods", true},
     {"a_storage", "storage of a",
-     "what storage alone does to a: golden on the numbers that its stored Q, K and V stand for, minus golden", true},
-    {"a_arithmetic", "arithmetic of a", "what a's arithmetic does on top: a minus golden on the numbers that it stored", true},
+     "effect of storage alone on a: golden on the numbers that its stored Q, K and V represent, minus golden", true},
+    {"a_arithmetic", "arithmetic of a", "further effect of a's arithmetic: a minus golden on the numbers that it stored", true},
     {"b_storage", "storage of b",
-     "what storage alone does to b: golden on the numbers that its stored Q, K and V stand for, minus golden", true},
-    {"b_arithmetic", "arithmetic of b", "what b's arithmetic does on top: b minus golden on the numbers that it stored", true},
+     "effect of storage alone on b: golden on the numbers that its stored Q, K and V represent, minus golden", true},
+    {"b_arithmetic", "arithmetic of b", "further effect of b's arithmetic: b minus golden on the numbers that it stored", true},
     {"tolerance", "error / tolerance",
-     "of a loaded output, how far each element is off over what correct kernels may be off there: above 1 it is wrong", false},
+     "error of each element of a loaded output divided by the error that correct kernels may have there: wrong above 1", false},
 }};
 
 bool has_field(const Result& result, Field field) {
@@ -116,7 +116,7 @@ std::vector<float> sampled(const std::vector<float>& values, int rows, int cols,
   const std::vector<PixelRun> runs = pixel_runs(width, rect.col0, rect.col1, cols);
   std::vector<std::uint32_t> pooled(static_cast<std::size_t>(cols));
   CellSpan last{-1, -1};
-  const float* made = nullptr;  // the row of pixels over the cells `last`
+  const float* made = nullptr;  // the row of pixels that shows the cells `last`
   for (int y = 0; y < height; ++y) {
     const CellSpan under = cells_under(y, height, rect.row0, rect.row1, rows);
     if (under.first >= under.end) continue;

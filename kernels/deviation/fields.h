@@ -32,18 +32,18 @@ enum class Field : std::uint8_t {
   tolerance
 };
 
-/// True if only some results have it: the error of scaled storage, that of the arithmetic on the stored numbers, and the error
-/// of a judged output over its tolerance.
+/// True for fields that only some results have: the error of scaled storage, the error of arithmetic on the stored numbers, and
+/// the error of a judged output over its tolerance.
 constexpr bool is_extra(Field f) { return f >= Field::a_storage; }
-/// True if the result has it. Parts of errors are those of methods that store Q, K or V with scales: of another method the
-/// storage is 0, and the arithmetic is the whole error. The tolerance is that of a loaded output: of another it is NaN.
+/// True if the result has the field. Methods that store Q, K or V with scales have parts of the error; for others storage is 0
+/// and arithmetic the whole error. A judged loaded output has a tolerance; otherwise it is NaN.
 bool has_field(const Result& result, Field field);
 
 struct FieldText {
-  std::string_view name;   ///< in files: "a_error"
-  std::string_view title;  ///< "flash - golden" with a and b for the methods: "a - golden"
+  std::string_view name;   ///< name in files: "a_error"
+  std::string_view title;  ///< title with a and b for the methods: "a - golden", displayed as "flash - golden"
   std::string_view what;   ///< one sentence with the formula
-  bool is_signed;          ///< shown by the diverging map
+  bool is_signed;          ///< displayed with the diverging colour map
 };
 inline constexpr int field_count = enum_count<Field>();
 extern const std::array<FieldText, field_count> field_texts;
@@ -55,14 +55,14 @@ double field_value(const Result& result, Field field, int row, int col);
 /// All values, row-major, as shown on screen (float); NaN and infinity are kept.
 std::vector<float> field_values(const Result& result, Field field);
 
-/// A part of a matrix in cells; may reach beyond it and may be fractional.
+/// A rectangle of cells of a matrix; may exceed the matrix and may be fractional.
 struct CellRect {
   double row0 = 0, col0 = 0, row1 = 0, col1 = 0;
   friend bool operator==(const CellRect&, const CellRect&) = default;
 };
 
-/// The picture of `rect` at width x height pixels, row-major from the top: each pixel holds the value of largest |value| among
-/// the cells under it (NaN before infinity before numbers), so that none is ever hidden; `outside` where there is no cell.
+/// The picture of `rect` at width x height pixels, row-major from the top. Each pixel shows the value of largest |value| among
+/// the cells under it (NaN before infinity before numbers), which never hides an outlier; `outside` if there is no cell.
 std::vector<float> sampled(const std::vector<float>& values, int rows, int cols, const CellRect& rect, int width, int height,
                            float outside);
 

@@ -1,5 +1,5 @@
-/// The fixed order of the sums in comparisons, in code that the CPU and a GPU share: element i belongs to chunk i / chunk_size
-/// and in it to chain i mod chains; chains are added as a tree, chunks in ascending order.
+/// The fixed order of the sums in comparisons, in code shared by CPU and GPU. Element i belongs to chunk i / chunk_size and
+/// within it to chain i mod chains; chains are added as a tree, chunks in ascending order.
 #pragma once
 
 #include <cmath>
@@ -12,18 +12,18 @@
 
 namespace attoscope {
 
-/// Elements that one task sums, chain by chain.
+/// Number of elements that one task sums, chain by chain.
 inline constexpr std::size_t chunk_size = 4096;
 inline constexpr int chains = DeviationSums::chains;
 
 ATTOSCOPE_HOST_DEVICE inline std::size_t chunk_count(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
 
-/// The chains' common sum.
+/// The sum of all chains.
 ATTOSCOPE_HOST_DEVICE_INLINE double chain_total(const double* chain) {
   return ((chain[0] + chain[4]) + (chain[2] + chain[6])) + ((chain[1] + chain[5]) + (chain[3] + chain[7]));
 }
 
-/// The sum of so many chunks, from [chunk * chains + chain].
+/// The sum of `chunks` chunks, from [chunk * chains + chain].
 ATTOSCOPE_HOST_DEVICE inline double ordered_total(const double* sums, std::size_t chunks) {
   double sum = 0;
   for (std::size_t i = 0; i < chunks; ++i) sum += chain_total(sums + i * chains);
@@ -31,14 +31,14 @@ ATTOSCOPE_HOST_DEVICE inline double ordered_total(const double* sums, std::size_
 }
 inline double ordered_total(const std::vector<double>& sums) { return ordered_total(sums.data(), sums.size() / chains); }
 
-/// The root of the mean of `finite` squares, from their sum; 0 of none.
+/// Root mean square of `finite` numbers, from the sum of their squares; 0 if there are none.
 ATTOSCOPE_HOST_DEVICE inline double rms_of(double squares, std::int64_t finite) {
   return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
 }
-/// Reference magnitude below which ulps are those of this magnitude; `rms` is the reference's.
+/// Magnitude below which ulps are counted at this magnitude; `rms` is the reference's.
 ATTOSCOPE_HOST_DEVICE inline double ulp_floor(double rms) { return 0.01 * rms; }
 
-/// mean (x - y) over the elements in which both are finite, from the chunks; NaN of none.
+/// Mean of x - y over the elements finite in both, from the chunks; NaN if there are none.
 ATTOSCOPE_HOST_DEVICE inline double mean_difference(const DeviationSums* sums, std::size_t chunks) {
   double sum = 0;
   std::int64_t finite = 0;
@@ -49,7 +49,7 @@ ATTOSCOPE_HOST_DEVICE inline double mean_difference(const DeviationSums* sums, s
   return sum / static_cast<double>(finite);
 }
 
-/// f(i) for the elements of one chain of a chunk of 0 .. count, in order.
+/// Calls f(i) for the elements of one chain of a chunk of 0 .. count, in order.
 template <class F>
 ATTOSCOPE_HOST_DEVICE_INLINE void each_of_chain(std::size_t count, std::size_t chunk, int chain, F f) {
   const std::size_t first = chunk * chunk_size, end = count - first < chunk_size ? count : first + chunk_size;
@@ -61,9 +61,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t digest_term(double v, std::size_t i) 
   return digest_term_of<std::uint64_t>(v != v ? digested_nan : bit_as<std::uint64_t>(v), i);
 }
 
-/// Terms that one chain of a chunk adds to the moments of a single matrix x.
+/// Sums of one chain of a chunk for the moments of a matrix x.
 struct ChainMoments {
-  double squares = 0;  ///< of the finite values
+  double squares = 0;  ///< sum of squares of the finite values
   unsigned long long nonfinite = 0, digest = 0;
 };
 ATTOSCOPE_HOST_DEVICE inline ChainMoments chain_moments(const double* x, std::size_t count, std::size_t chunk, int chain) {

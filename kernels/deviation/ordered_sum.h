@@ -1,4 +1,4 @@
-/// Sums in the order of kernels/deviation/meter.h, by all threads.
+/// Sums in the order of kernels/deviation/meter.h, on all threads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace attoscope {
 
-/// sum(first, end) for all chunks of 0 .. count, in parallel; results in order.
+/// Calls sum(first, end) for all chunks of 0 .. count, in parallel; returns the results in order.
 template <class T, class F>
 std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
   std::vector<T> parts(chunk_count(count));
@@ -21,7 +21,7 @@ std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
   return parts;
 }
 
-/// The sum of sum(first, end) over all chunks of 0 .. count, in order.
+/// Adds sum(first, end) of all chunks of 0 .. count, in order.
 template <class F>
 double chunk_sums_total(std::size_t count, const StopSign& stop, F sum) {
   double total = 0;
@@ -29,7 +29,7 @@ double chunk_sums_total(std::size_t count, const StopSign& stop, F sum) {
   return total;
 }
 
-/// Sum of f(i) over first .. end, which are one chunk or a part of it from its beginning.
+/// Sum of f(i) over first .. end, a chunk or the beginning of one.
 template <class F>
 double chunk_sum(std::size_t first, std::size_t end, F f) {
   double chain[chains] = {};

@@ -1,4 +1,4 @@
-/// Sampling of cells to pixels: code that the CPU and the GPU share, and the making of a row of pixels by one thread block.
+/// Sampling of cells to pixels: code shared by CPU and GPU; one thread block computes a row of pixels.
 #pragma once
 
 #include <cmath>
@@ -10,22 +10,22 @@
 
 namespace attoscope {
 
-/// A field with the format and floor of its ulps.
+/// A field, and the format and floor of its ulps.
 struct FieldRule {
   Field field = Field::golden;
   Format format{};       ///< the main format
-  double ulp_floor = 0;  ///< ulps are at least those of this magnitude: 1 % of the golden RMS
+  double ulp_floor = 0;  ///< ulps are at least those of this magnitude, 1 % of the golden RMS
 };
 
-/// Golden, a and b, row-major; the golden value on the numbers that each method stores, null if it stores nothing with scales;
-/// and the error of a loaded output over its tolerance, null if none was judged.
+/// Golden, a and b, row-major; the golden value on the numbers that each method stores (null if it stores nothing with scales);
+/// and the error of a loaded output over its tolerance (null if none was judged).
 struct FieldMatrices {
   const double *golden = nullptr, *a = nullptr, *b = nullptr;
   const double *a_stored = nullptr, *b_stored = nullptr;
   const double* shares = nullptr;
 };
 
-/// `difference` in ulps at `reference`; at 0 where that is not finite.
+/// `difference` in ulps at `reference`, or at 0 if `reference` is not finite.
 ATTOSCOPE_HOST_DEVICE_INLINE double in_ulps(const FieldRule& rule, double difference, double reference) {
   const double magnitude = std::fabs(reference);
   const bool finite = bit_as<std::uint64_t>(magnitude) < Layout<double>::infinity;
@@ -37,7 +37,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE double relative_error(double value, double referenc
   return value == reference ? 0.0 : (value - reference) / std::fabs(reference);
 }
 
-/// The field's value at element i. Reads no matrix that the field does not need.
+/// The field's value at element i. Reads only the matrices that the field needs.
 ATTOSCOPE_HOST_DEVICE_INLINE double field_value(const FieldRule& rule, const FieldMatrices& m, std::ptrdiff_t i) {
   switch (rule.field) {
     case Field::golden:
@@ -78,13 +78,13 @@ ATTOSCOPE_HOST_DEVICE_INLINE double field_value(const FieldRule& rule, const Fie
   return 0;
 }
 
-/// The value as it is shown: rounded to float, every NaN the same one, since devices differ about its bits.
+/// The value as displayed: rounded to float, with a single NaN, since NaN's bits differ between devices.
 ATTOSCOPE_HOST_DEVICE_INLINE float shown_value(double value) {
   return value == value ? static_cast<float>(value) : bit_as<float>(0x7fc00000U);
 }
 
-/// A pixel shows the value of the largest rank: NaN before infinity before the larger |value|, and of two opposite values the
-/// positive one. A rank is the value with its bits rotated, so that the largest does not depend on the order of comparison.
+/// A pixel shows the value of the largest rank: NaN before infinity before the larger |value|, and the positive one of two
+/// opposite values. A rank is the value with its bits rotated; the largest rank does not depend on the order of comparisons.
 ATTOSCOPE_HOST_DEVICE_INLINE std::uint32_t rank_of(float value) {
   const std::uint32_t bits = bit_as<std::uint32_t>(value);
   return ((bits << 1) | (bits >> 31)) ^ 1U;
@@ -101,19 +101,19 @@ struct CellSpan {
   friend bool operator==(const CellSpan&, const CellSpan&) = default;
 };
 
-/// `x`, a whole number, as a cell of 0 .. cells.
+/// `x`, a whole number, clamped to 0 .. cells.
 ATTOSCOPE_HOST_DEVICE_INLINE int clipped_cell(double x, int cells) {
   return x > 0 ? (x < cells ? static_cast<int>(x) : cells) : 0;
 }
 
-/// The cells under pixel `p` of `pixels` over [from, to) in cells, clipped to 0 .. cells.
+/// The cells under pixel `p` of `pixels` that span [from, to) in cells, clamped to 0 .. cells.
 ATTOSCOPE_HOST_DEVICE_INLINE CellSpan cells_under(int p, int pixels, double from, double to, int cells) {
   const double step = (to - from) / pixels, low = from + p * step, high = from + (p + 1) * step;
   const double first = std::floor(low + 1e-9), end = std::ceil(high - 1e-9);
   return {clipped_cell(first, cells), clipped_cell(end > first + 1 ? end : first + 1, cells)};
 }
 
-/// A picture to be made.
+/// Parameters of a picture.
 struct SampleTask {
   FieldRule rule;
   FieldMatrices matrices;
@@ -123,19 +123,19 @@ struct SampleTask {
   float outside = 0;
 };
 
-/// Threads that make one row of pixels.
+/// Number of threads per row of pixels.
 inline constexpr int sample_threads = 256;
 
-/// The columns that appear in the picture.
+/// The columns visible in the picture.
 ATTOSCOPE_HOST_DEVICE_INLINE CellSpan columns_seen(const SampleTask& task) {
   const CellSpan left = cells_under(0, task.width, task.rect.col0, task.rect.col1, task.cols);
   const CellSpan right = cells_under(task.width - 1, task.width, task.rect.col0, task.rect.col1, task.cols);
   return {left.first < right.first ? left.first : right.first, left.end > right.end ? left.end : right.end};
 }
 
-/// First phase of the row of pixels `y`: raise(column, rank) gets the largest rank that this thread found in a column, counted
-/// from the first visible one. Every cell is read once, adjacent cells by adjacent threads; where there are more threads than
-/// columns, several threads share the rows of a column.
+/// First phase for row `y` of pixels: calls raise(column, rank) with the largest rank that this thread found in a column,
+/// counted from the first visible one. Every cell is read once, adjacent cells by adjacent threads. If there are more threads
+/// than columns, several threads share the rows of a column.
 template <class Raise>
 ATTOSCOPE_HOST_DEVICE_INLINE void pool_columns(const SampleTask& task, int y, int thread, int threads, Raise raise) {
   const CellSpan columns = columns_seen(task);
@@ -155,7 +155,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void pool_columns(const SampleTask& task, int y, in
   }
 }
 
-/// Second phase: put(x, value) for the pixels of this thread, from the largest rank of each column seen.
+/// Second phase: calls put(x, value) for the pixels of this thread, given the largest rank of each visible column.
 template <class Put>
 ATTOSCOPE_HOST_DEVICE_INLINE void pool_pixels(const SampleTask& task, int y, int thread, int threads,
                                               const std::uint32_t* ranks, Put put) {

@@ -12,19 +12,19 @@
 namespace attoscope {
 namespace {
 
-/// Number of values with each digit of so many bits.
+/// Number of values for each digit of `digit_bits` bits.
 template <int digit_bits>
 using Counts = std::array<std::uint32_t, 1 << digit_bits>;
 
-/// Turns counts into the first place of each digit.
+/// Converts counts to the first place of each digit.
 template <std::size_t size>
 void take_places(std::array<std::uint32_t, size>& counts) {
   std::uint32_t start = 0;
   for (std::uint32_t& c : counts) start += std::exchange(c, start);
 }
 
-/// Counts of the ranks with each of two digits, then the next free place of each. The loops are functions of their own: inlined
-/// beside a check of the stop sign, they would fetch the rank's constants from memory for each number.
+/// Counts of the ranks with each of two digits, then the next free place of each. The loops are separate functions: inlined
+/// next to a check of the stop sign, they would load the rank's constants from memory for each number.
 template <int digit_bits>
 struct Digits {
   static constexpr std::uint32_t mask = (1u << digit_bits) - 1;
@@ -38,14 +38,14 @@ struct Digits {
       ++places[1][r >> digit_bits];
     }
   }
-  /// Puts each number where its digit, 0 the lower one, belongs.
+  /// Moves each number to the place of its digit; digit 0 is the lower one.
   template <int digit, class T, class Rank>
   [[gnu::noinline]] void place(const T* x, const T* end, Rank rank, T* to) {
     for (; x != end; ++x) to[places[digit][digit == 0 ? rank(*x) & mask : rank(*x) >> digit_bits]++] = *x;
   }
 };
 
-/// x sorted by rank(x) of two digits, by the lower one first.
+/// Sorts x by the two digits of rank(x), the lower one first.
 template <int digit_bits, class T, class Rank>
 std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank rank) {
   Digits<digit_bits> digits;
@@ -62,7 +62,7 @@ std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank r
   return y;
 }
 
-/// Sorts values that are nearly sorted; false: they are not, and stay unsorted.
+/// Sorts values that are nearly sorted; returns false, with x partly sorted, if they are not.
 template <class T>
 bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
   const std::size_t most = 4 * x.size();
@@ -82,7 +82,7 @@ bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
   return true;
 }
 
-/// Bounds of the magnitudes among some numbers: multiples of 2^low as bits, the least other than 0, and the greatest.
+/// Bounds of the magnitudes of some numbers, as bits: all are multiples of 2^low; the least other than 0; the greatest.
 template <class T>
 struct Magnitude {
   using Bits = typename Layout<T>::Bits;
@@ -91,7 +91,7 @@ struct Magnitude {
 
   Magnitude(std::span<const T> x, const StopSign& stop) {
     constexpr Bits size = Layout<T>::sign - 1;
-    Bits all = 0, below = size;  // below: the least, less 1
+    Bits all = 0, below = size;  // below: the least, minus 1
     if constexpr (std::is_same_v<T, double>) {
       const InstructionSet isa = instruction_set(stop.isa);
       each_range(x.size(), stop, [&](std::size_t first, std::size_t end) {
@@ -113,7 +113,7 @@ struct Magnitude {
   }
   /// Number of possible values of one sign, 0 included.
   Bits count() const { return (greatest >> low) - (least >> low) + 2; }
-  /// The index of a magnitude, 0 for 0; and the value with an index.
+  /// Index of a magnitude, 0 for 0; and the value of an index.
   Bits number(Bits bits) const { return bits == 0 ? 0 : (bits >> low) - (least >> low) + 1; }
   T value(Bits number) const { return number == 0 ? T(0) : bit_as<T>(((number - 1) + (least >> low)) << low); }
 };
@@ -136,7 +136,7 @@ std::vector<T> sorted_by_counting(std::span<const T> x, const Magnitude<T>& m, c
   return y;
 }
 
-/// Sorts by the bits of the keys, two digits at a time, the lowest first.
+/// Sorts by the bits of the keys, two digits at a time, the lowest ones first.
 template <class T>
 std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
   constexpr int digit_bits = 11;
@@ -148,7 +148,7 @@ std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
   return y;
 }
 
-/// Sorts into 2^(2 digit_bits) equal steps of the range, then each step; falls back to sorting by bits if steps are crowded.
+/// Sorts into 2^(2 digit_bits) equal intervals of the range, then within each; sorts by bits if intervals are crowded.
 template <int digit_bits, class T>
 std::vector<T> sorted_by_place(std::span<const T> x, const Magnitude<T>& m, const StopSign& stop) {
   constexpr int middle = 1 << (2 * digit_bits - 1);
@@ -159,8 +159,8 @@ std::vector<T> sorted_by_place(std::span<const T> x, const Magnitude<T>& m, cons
   return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
 }
 
-/// Counting sort for few distinct values (short significands), else bucket sort with about 16 buckets a value; fewer buckets
-/// (10-bit digits) keep the write positions of short arrays in cache.
+/// Counting sort if there are few possible values (short significands), else bucket sort with about 16 buckets per value; fewer
+/// buckets (10-bit digits) keep the write positions of short arrays in cache.
 template <class T>
 std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
   const Magnitude<T> m(x, stop);

@@ -1,4 +1,4 @@
-/// Numbers in ascending order, for Wasserstein distances.
+/// Sorting of numbers in ascending order, for Wasserstein distances.
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@
 
 namespace attoscope {
 
-/// Bits whose unsigned order is the numbers' order.
+/// Bits whose unsigned order is the order of the numbers.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE typename Layout<T>::Bits key_of(T x) {
   using L = Layout<T>;
   const auto u = bit_as<typename L::Bits>(x);
   return (u & L::sign) != 0 ? ~u : u | L::sign;
 }
-/// The number with that key.
+/// The number with this key.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE T value_of(typename Layout<T>::Bits key) {
   using L = Layout<T>;

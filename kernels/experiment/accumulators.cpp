@@ -10,7 +10,7 @@ Format format_after(const Rounding& r, const Format& otherwise, const Format& ma
   return r.kind == Rounding::Kind::exact ? otherwise : format_of(r, main);
 }
 
-/// The reason why nothing is added up so, where the sums have this step of rounding; `other` is another reason, or empty.
+/// The reason why `accumulator` cannot make sums whose `step` has this rounding; `other`: a further reason, or empty.
 std::string why_no_sums(const Experiment& e, Accumulator accumulator, const std::string& other, std::string_view step,
                         const Rounding& rounding) {
   const std::string sums(name(accumulator));
@@ -29,14 +29,14 @@ Format operand_format(const Scalings& all, ScaledTensor t, const Format& given, 
   return changed ? format_after(all.smoothed, fp32, main) : given;
 }
 
-/// The same for P.
+/// Format in which P.V reads P.
 Format format_of_P(const Method& m, const Format& main) {
   const Scaling& P = m.scaling.P;
   if (!P.is_on()) return format_after(m.precision[Step::P], fp32, main);
   return P.granularity == Granularity::head ? P.element.format : fp32;
 }
 
-/// The numbers of both factors in words: "dO is bf16 and V is fp32".
+/// The formats of both factors in words: "dO is bf16 and V is fp32".
 std::string factors_text(GradProduct product, const ProductFactors& f) {
   constexpr std::array<std::array<std::string_view, 2>, 4> called{{{"V", "dO"}, {"dO", "P"}, {"Q", "dS"}, {"K", "dS"}}};
   const auto& [a, b] = called[static_cast<std::size_t>(product)];

@@ -1,4 +1,4 @@
-/// Accumulators that a method can have, which the formats of its factors decide.
+/// Accumulators that a method can have; the formats of its factors decide.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ struct ProductFactors {
 /// Formats of the product's factors if Q, K and V have the format `input`.
 ProductFactors factors_of(const Method& m, AttentionProduct product, const Format& input, const Format& main);
 
-/// Format of Q, K and V as the experiment's a, or b, gets them: rounded for all by a's input step, for b once more by its own.
+/// Format of Q, K and V as `m` (e.a or e.b) reads them: rounded for both by a's input step, for b once more by its own.
 Format input_format(const Experiment& e, const Method& m);
 
-/// The rule by which tensor cores add up the product of a or b; none if they do not.
+/// The rule by which tensor cores add up the product of a or b; none if no tensor core does.
 std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, AttentionProduct product);
 
-/// One sentence without a full stop that says why the method (a or b, or one in its place) cannot add up the product by this
-/// accumulator, and which would work; "": it can, or it is not emulated.
+/// The reason why the method (a, b, or a candidate for one) cannot add up the product by this accumulator, and which
+/// accumulator works: one sentence without a full stop; "": it can, or it is not emulated.
 std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionProduct product, Accumulator accumulator);
 
 /// The products of the backward pass.
@@ -45,11 +45,11 @@ inline constexpr EnumArray<GradProduct> grad_product_names{"dP", "dV", "dK", "dQ
 constexpr std::string_view name(GradProduct p) { return grad_product_names[p]; }
 Accumulator accumulator_of(const GradMethod& g, GradProduct p);
 
-/// Formats of its factors in `g`, the backward pass of m, which is a or b: of dP V and dO, of dV dO and P, of dK Q and dS, of
-/// dQ K and dS. Numbers that have scales are fp32.
+/// Formats of the factors of a product of `g`, the backward pass of m (e.a or e.b). dP: V, dO. dV: dO, P. dK: Q, dS. dQ: K, dS.
+/// Tensors with scales count as fp32.
 ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product);
 
-/// The same as for the products of the forward pass, of `g`, the backward pass of m, which is a or b.
+/// As for the products of the forward pass; `g` is the backward pass of m, which is e.a or e.b.
 std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, const GradMethod& g,
                                                   GradProduct product);
 std::string why_no_accumulator(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product);

@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// The rows of `algorithm_infos` say what each one is.
+/// Described by the rows of `algorithm_infos`.
 enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware, loaded };
 
 /// The action of one line of an algorithm. In flash1, `alpha` computes beta too. `scores` exists if Q and K are not taken as
@@ -24,17 +24,17 @@ enum class StepKind : std::uint8_t { start, max, tile_max, alpha, weights, sum, 
 
 /// Numbers that one execution of a line moves between HBM and the chip, for one row of Q.
 struct LineTraffic {
-  int per_key = 0;            ///< other numbers, for each of the line's keys
-  bool K = false, V = false;  ///< the rows of its keys
-  bool q = false, O = false;  ///< the row
+  int per_key = 0;            ///< numbers for each of the line's keys beyond rows of K and V
+  bool K = false, V = false;  ///< moves the rows of its keys
+  bool q = false, O = false;  ///< moves the row
   int others = 0;             ///< m, l or the log-sum-exp
 };
 
 /// A line of pseudo-code.
 struct AlgorithmLine {
   std::string_view text;           ///< with its indent
-  std::optional<StepKind> kind{};  ///< its action; none: the head of a loop
-  int pass = -1;                   ///< of a loop's head: its pass over the scores
+  std::optional<StepKind> kind{};  ///< its action; none for the head of a loop
+  int pass = -1;                   ///< for the head of a loop: index of its pass over the scores
   LineTraffic moved{};
 };
 
@@ -96,16 +96,16 @@ struct AlgorithmInfo {
   Algorithm algorithm;
   std::string_view name;
   std::string_view what, formula;         ///< a sentence or two, and the recurrence
-  bool is_emulated = true;                ///< by written rules of IEEE operations, with a trace and steps
-  bool has_tiles = true;                  ///< false: all keys are one tile, so that nothing is rescaled
+  bool is_emulated = true;                ///< by written rules of IEEE operations; has a trace and steps
+  bool has_tiles = true;                  ///< false: all keys are one tile, and nothing is rescaled
   bool normalises_P = false;              ///< P is divided by l before P.V
   bool divides_at_the_end = false;        ///< O is divided by l once; P.V may be added to it after several tiles
   bool may_split = false;                 ///< the same kernel runs over one or several runs of tiles
-  std::string_view title{};               ///< of its code
-  std::span<const AlgorithmLine> code{};  ///< of those that the stepper follows; empty: none
+  std::string_view title{};               ///< title of its code
+  std::span<const AlgorithmLine> code{};  ///< the lines that the stepper follows; empty: not stepped
   std::string_view bytes{};               ///< numbers that a row moves between HBM and the chip
-  std::string_view first_update = "O = P·V", update = "O = α·O + P·V";  ///< of O at a row's first tile, and at another
-  int traffic = -1;                  ///< the same as of Algorithm 0: 0, FlashAttention: 1, FlashAttention-2: 2; -1: none
+  std::string_view first_update = "O = P·V", update = "O = α·O + P·V";  ///< of O at a row's first tile, and at later tiles
+  int traffic = -1;                  ///< counted as Algorithm 0: 0, FlashAttention: 1, FlashAttention-2: 2; -1: not counted
   std::string_view no_recurrence{};  ///< the reason why its state cannot be followed tile by tile; "": it can
 };
 
@@ -165,7 +165,7 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
              "most tau.",
      .formula = "m' = m while (max S - m) log2 e <= tau, else max S\nl = a l + sum e; O = a O + P V",
      .divides_at_the_end = true,
-     .title = "flash4: flash2 with a max that stays while the new one exceeds it by little",
+     .title = "flash4: flash2 with a stale max while the new max is little larger",
      .code = algorithm_code::flash4,
      .bytes = "q, O: 2 d;  K, V: 2 N d;  log-sum-exp: 1",
      .traffic = 2},
@@ -197,7 +197,7 @@ static_assert(std::ranges::is_partitioned(algorithm_infos, &AlgorithmInfo::is_em
 constexpr const AlgorithmInfo& info(Algorithm a) { return algorithm_infos[static_cast<std::size_t>(a)]; }
 constexpr std::string_view name(Algorithm a) { return info(a).name; }
 
-/// True if the algorithm's row has the flag, by constants of the code: a GPU reads no table of the host.
+/// The flag of the algorithm's row, from a compile-time bit mask: GPU code cannot read a table of the host.
 template <bool AlgorithmInfo::* flag>
 constexpr bool has(Algorithm a) {
   constexpr unsigned bits = [] {

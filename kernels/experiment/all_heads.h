@@ -1,4 +1,4 @@
-/// The heads beside the one that is computed.
+/// Largest magnitudes over all heads of a call, for scales that the heads share.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace attoscope {
 
 struct StopSign;
 
-/// The largest finite magnitudes of Q, K and V over all heads of a call. Each is found on demand, and kept.
+/// The largest finite magnitudes of Q, K and V over all heads of a call, computed on demand and cached.
 class AllHeads {
  public:
   using Find = std::function<double(ScaledTensor, const StopSign&)>;
   explicit AllHeads(Find find) : find_(std::move(find)) {}
 
-  /// Largest magnitude in Q, K or V; from any thread. Throws what finding it throws.
+  /// Largest magnitude in Q, K or V. Thread-safe; throws what `find` throws.
   double largest(ScaledTensor t, const StopSign& stop) const {
     const std::lock_guard lock(mutex_);
     std::optional<double>& known = known_[static_cast<std::size_t>(t)];
@@ -33,7 +33,7 @@ class AllHeads {
   mutable std::array<std::optional<double>, 3> known_;
 };
 
-/// The largest magnitude of all heads if the storage has one scale for them; 0 if it has not, or there is no other head.
+/// The largest magnitude over all heads if the storage has one scale for them; 0 if it has not, or without other heads.
 inline double largest_of_all(const AllHeads* all, const Scaling& s, ScaledTensor t, const StopSign& stop) {
   return all != nullptr && s.granularity == Granularity::tensor && s.rule != ScaleRule::fixed ? all->largest(t, stop) : 0;
 }

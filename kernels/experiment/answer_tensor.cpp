@@ -5,7 +5,7 @@
 namespace attoscope {
 namespace {
 
-/// `answer` without what it tells of O.
+/// `answer` without the parts of O alone.
 Result without_output(const Result& answer) {
   Result r;
   r.experiment = answer.experiment;
@@ -49,7 +49,7 @@ void take_keys_as_rows(Result& r) {
   if (p.rows != 0) p.rows = static_cast<int>(r.rows.size());
 }
 
-/// dQ, dK and dV.
+/// Members of dQ, dK and dV.
 struct GradientMembers {
   Matrix Gradients::* matrix;
   Deviation GradientDeviations::* deviation;

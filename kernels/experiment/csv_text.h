@@ -12,7 +12,7 @@ namespace attoscope {
 
 /// One line, its fields in quotes where they must be.
 std::string csv_line(const std::vector<std::string>& fields);
-/// The lines of a text, each in its fields; a line break within quotes belongs to its field.
+/// Splits a text into lines of fields; a line break within quotes belongs to its field.
 std::vector<std::vector<std::string>> csv_lines(const std::string& text);
 
 /// A text that grows field by field.

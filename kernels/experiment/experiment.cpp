@@ -34,7 +34,7 @@ void validate_tensors(const Problem& p) {
                                 std::to_string(t.mask->n_k) + ", expected n x n_k");
 }
 
-/// Checks that the GPU that adds up a product of `m`, a or b, has such products.
+/// Checks that the accumulators of `m`, a or b, can add up its products.
 void validate_accumulators(const Experiment& e, const Method& m) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
     const Accumulator accumulator = accumulator_of(m, product);
@@ -45,13 +45,13 @@ void validate_accumulators(const Experiment& e, const Method& m) {
   }
 }
 
-/// Checks that `m`, a or b, can be scaled as it says.
+/// Checks the scalings of `m`, a or b.
 void validate_scalings(const Experiment& e, const Method& m) {
   if (const std::string why = why_not_scaled(m, e.problem); !why.empty())
     throw std::invalid_argument((&m == &e.a ? "a.scaling: " : "b.scaling: ") + why);
 }
 
-/// Checks that the tensor of `what`, "loaded", was read and has the problem's rows and these columns.
+/// Checks that the tensor of `what`, "loaded", was read and is n x columns.
 void validate_file(const std::string& what, const std::string& meaning, const KernelOutput& o, int n, int columns) {
   if (o.file.empty())
     throw std::invalid_argument(what + ".file is empty, expected the .npy or .safetensors file of " + meaning);
@@ -72,16 +72,16 @@ void validate_backward(const Experiment& e) {
   if (const std::string why = why_no_gradients(e); !why.empty()) throw std::invalid_argument(why);
 }
 
-/// One sentence without a full stop that says why tensors of the backward pass cannot be stored so; "": they can.
+/// The reason why the backward pass cannot store its tensors so: one sentence without a full stop; "": it can.
 std::string why_not_stored(const GradScalings& s) {
   for (const auto& [called, scaling] :
        {std::pair{"dO", &s.dO}, std::pair{"P", &s.P}, std::pair{"dS", &s.dS}, std::pair{"dS_of_dK", &s.dS_of_dK}}) {
     const std::string what = std::string(called) + " is " + scaling_text(*scaling);
     if (scaling->granularity == Granularity::tensor && scaling->is_on())
-      return what + ", but those of other heads are never known: expected head";
-    if (scaling->shifts) return what + ", but shift is of the forward pass's P alone";
+      return what + ", but other heads are not known here: expected head";
+    if (scaling->shifts) return what + ", but only P of the forward pass has shift";
     if (scaling->granularity == Granularity::thread && scaling->is_on())
-      return what + ", but thread is of Q and K of the forward pass alone";
+      return what + ", but only Q and K of the forward pass have thread";
   }
   return "";
 }
@@ -98,7 +98,7 @@ bool works_in_double(const Experiment& e) {
          (e.backward.on && (rounds_wide(e.backward.a) || rounds_wide(e.backward.b)));
 }
 
-/// Both ends of every rule grow from the query at the first key to the query at the last key, so that two rows bound the keys.
+/// Both ends of every rule grow from the query at the first key to the query at the last key: two rows bound the keys.
 Keys keys_of_rows(const Problem& p, int first, int last) {
   if (mask_view(p).rows != nullptr) {
     Keys all{};
@@ -153,7 +153,7 @@ std::string why_no_gradient(const Experiment& e, const Method& m, const GradMeth
   const bool adds = e.problem.softcap != 0 || e.problem.alibi != 0 || mask_view(e.problem).terms != nullptr;
   if (g.scale_at == ScaleAt::K && (adds || m.scaling.Q.is_on() || m.scaling.K.is_on()))
     return which +
-           "grad.scale_at is K, which makes S again without soft cap, ALiBi, terms of a mask and scales of Q and K: expected "
+           "grad.scale_at is K, which recomputes S without soft cap, ALiBi, terms of a mask and scales of Q and K: expected "
            "product or dS";
   for (const GradProduct product : {GradProduct::dP, GradProduct::dV, GradProduct::dK, GradProduct::dQ})
     if (const std::string why = why_no_accumulator(e, m, g, product); !why.empty())

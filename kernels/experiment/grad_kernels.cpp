@@ -87,13 +87,13 @@ GradMethod with_scales(std::string_view P_text, std::string_view dS_text, std::s
   return m;
 }
 
-/// FlashAttention's.
+/// Backward passes of FlashAttention.
 std::vector<GradKernel> of_flash_attention() {
   return {
       {"grad_fa2",
        "FlashAttention-2: 2^(S c - L log2 e), P and dS cast once, scale at the end, query tiles from the last to the first. "
        "Its additions to dQ are atomic: here in an order drawn from order_seed; --gradient-order buffers:K is its "
-       "deterministic mode. Tiles are those of large shared memory",
+       "deterministic mode. Tiles are those of GPUs with large shared memory",
        "Dao-AILab/flash-attention, csrc/flash_attn/src/flash_bwd_kernel.h, flash_bwd_preprocess_kernel.h, "
        "flash_bwd_launch_template.h",
        fa2(), fa2_tiles},
@@ -111,7 +111,7 @@ std::vector<GradKernel> of_flash_attention() {
   };
 }
 
-/// PyTorch's and Triton's.
+/// Backward passes of PyTorch and Triton.
 std::vector<GradKernel> of_pytorch() {
   return {
       {"grad_mem_efficient",
@@ -124,7 +124,7 @@ std::vector<GradKernel> of_pytorch() {
        "triton-lang/triton, python/tutorials/06-fused-attention.py", triton(), triton_tiles},
       {"grad_flex",
        "FlexAttention: S times scale, then times log2 e, two roundings; dQ has a program of its own. Its delta is computed "
-       "outside in D and rounded or not as inductor fuses it: here it is not. The source does not tell the tiles",
+       "outside in D; inductor's fusion decides whether it is rounded: here it is not. The source does not state the tiles",
        "pytorch/pytorch, torch/_inductor/kernel/flex/templates/flex_backwards.py.jinja",
        with_exponential(GradExponential::exp2_twice, GradOrder::ascending)},
       {"grad_math",
@@ -140,14 +140,14 @@ std::vector<GradKernel> of_pytorch() {
 std::vector<GradKernel> of_few_bits() {
   return {
       {"grad_cudnn_fp8",
-       "cuDNN in FP8, as its tests write it: P in e4m3 for dV alone, dS times scale in e4m3. A scale of dS belongs to a tile "
-       "here and to all of dS there, the factor of P is 256 here and given there; gradients leave in bf16 here and in FP8 "
-       "there. Tiles are not told",
+       "cuDNN in FP8 by its reference tests: P in e4m3 for dV alone, dS times scale in e4m3. Here dS has one scale per tile, "
+       "cuDNN's has one for all of dS; the factor of P is 256, cuDNN's is given; gradients leave in bf16, cuDNN's in FP8. "
+       "Tiles are not stated",
        "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py", with_scales("e4m3/head/x256", "e4m3/head", "off", ScaleAt::dS)},
       {"grad_cudnn_mxfp8",
        "cuDNN in MXFP8: dS is quantised twice, in blocks of 32 along the keys for dQ and along the queries for dK; P has a "
-       "fixed factor, 256 here. delta takes dO and O of 16 bits, and dO, which it quantises too, is not quantised here. The "
-       "rule of its scales is not told: NVIDIA's here",
+       "fixed factor, 256 here. delta takes dO and O of 16 bits. cuDNN quantises dO, too; this is not emulated. The rule of "
+       "its scales is not stated: NVIDIA's here",
        "NVIDIA/cudnn-frontend, test/python/sdpa",
        with_scales("e4m3/head/x256", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/ceil", ScaleAt::dS), mxfp8_tiles},
       {"grad_sage",

@@ -1,5 +1,5 @@
-/// Named backward passes of attention: those that are choices of roundings alone, which training has too, and whole kernels as
-/// libraries compute them, each with its source.
+/// Named backward passes of attention: choices of roundings alone, which training has, too, and whole kernels as libraries
+/// compute them, each with its source.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// A named backward pass; `what` tells what is not emulated, or what the source does not tell.
+/// A named backward pass; `what` names what is not emulated, or what the source does not state.
 struct GradKernel {
   std::string_view name, what, source;
   GradMethod method{};
@@ -21,34 +21,34 @@ struct GradKernel {
 
 /// All of them, training's first.
 std::span<const GradKernel> grad_kernels();
-/// The one of that name. Throws std::invalid_argument naming it and the known ones.
+/// The backward pass called `name`. Throws std::invalid_argument naming it and the known ones.
 const GradKernel& grad_kernel(std::string_view name);
 
-/// The backward pass of that name for this head dimension and mask, which decide the tiles of some. Throws as grad_kernel.
+/// The backward pass called `name`, with its tiles for this head dimension and mask. Throws as grad_kernel.
 GradMethod grad_method(std::string_view name, int d, const Mask& mask);
 /// The name of the backward pass that equals `m`, or "".
 std::string_view grad_kernel_name(const GradMethod& m, int d, const Mask& mask);
-/// The name of the backward pass that belongs to a method's forward roundings.
+/// The name of the usual backward pass for the forward roundings of a method.
 std::string_view usual_grad_kernel(const Method& method);
 
 // --- training ---------------------------------------------------------------------------------------------------------
 
-/// True if training's backward pass has the step. It keeps L and takes K as they are, and its only tile is all keys.
+/// True if training's backward pass has the step. Training does not round L, nor scale K, and its only tile is all keys.
 constexpr bool is_of_training(GradStep s) {
   return s != GradStep::lse && s != GradStep::scaled_K && s != GradStep::dq_tile && s != GradStep::dq_sum;
 }
 
-/// A backward pass as training takes it: its roundings.
+/// A backward pass of training: roundings alone.
 struct GradPolicy {
   std::string_view name, what;
   GradPrecision precision;
 };
 std::span<const GradPolicy> grad_policies();
-/// The policy of that name. Throws std::invalid_argument naming it and the known ones.
+/// The policy called `name`. Throws std::invalid_argument naming it and the known ones.
 const GradPolicy& grad_policy(std::string_view name);
 /// The name of the policy that equals `precision`, or "".
 std::string_view grad_policy_name(const GradPrecision& precision);
-/// The backward policy that kernels with this forward policy use.
+/// The usual backward policy for the forward policy of a method.
 const GradPolicy& usual_grad_policy(const Method& method);
 
 }  // namespace attoscope

@@ -46,7 +46,7 @@ inline constexpr std::array<GradStepInfo, grad_step_count> grad_step_infos{{
     {GradStep::scaled_K, "scaled_K", "K * (scale * log2 e), where the scale is on K"},
     {GradStep::delta_step, "delta_step", "the accumulator after every fma of delta"},
     {GradStep::delta, "delta", "rowsum(dO*O), or rowsum(P*dP)"},
-    {GradStep::probability, "probability", "P = exp(S - L) as it is made again"},
+    {GradStep::probability, "probability", "P = exp(S - L), recomputed"},
     {GradStep::P, "P", "P as it enters P^T.dO"},
     {GradStep::dp_step, "dp_step", "the accumulator after every fma of dO.V^T"},
     {GradStep::dP, "dP", "dO.V^T"},
@@ -57,7 +57,7 @@ inline constexpr std::array<GradStepInfo, grad_step_count> grad_step_infos{{
     {GradStep::dk_step, "dk_step", "the accumulator after every fma of dS^T.Q"},
     {GradStep::dK, "dK", "scale * dS^T.Q"},
     {GradStep::dq_step, "dq_step", "the accumulator after every fma of dS.K"},
-    {GradStep::dq_tile, "dq_tile", "the key tile's dS.K, as handed over"},
+    {GradStep::dq_tile, "dq_tile", "dS.K of a key tile, before it is added to dQ"},
     {GradStep::dq_sum, "dq_sum", "dQ as stored after every key tile"},
     {GradStep::dQ, "dQ", "scale * dS.K"},
 }};
@@ -81,12 +81,12 @@ struct GradPrecision {
 };
 
 /// Place of the factor `scale`: on the finished dQ and dK (FlashAttention), on dS before its cast (memory-efficient attention),
-/// or with log2 e on K before the scores are made again (the Triton tutorial).
+/// or with log2 e on K before the scores are recomputed (the Triton tutorial).
 enum class ScaleAt : std::uint8_t { product, dS, K };
 inline constexpr EnumArray<ScaleAt> scale_at_names{"product", "dS", "K"};
 
-/// P again from S and L. natural: exp(S - L). exp2: 2^(S c - L log2 e) with one fma, c = scale log2 e. exp2_twice: S, finished
-/// and rounded, times log2 e, minus L log2 e (FlexAttention).
+/// Rule that recomputes P from S and L. natural: exp(S - L). exp2: 2^(S c - L log2 e) with one fma, c = scale log2 e.
+/// exp2_twice: S, finished and rounded, times log2 e, minus L log2 e (FlexAttention).
 enum class GradExponential : std::uint8_t { natural, exp2, exp2_twice };
 inline constexpr EnumArray<GradExponential> grad_exponential_names{"natural", "exp2", "exp2_twice"};
 
@@ -96,13 +96,13 @@ inline constexpr EnumArray<GradExponential> grad_exponential_names{"natural", "e
 enum class GradOrder : std::uint8_t { ascending, descending, shuffled, buffers };
 inline constexpr EnumArray<GradOrder> grad_order_names{"ascending", "descending", "shuffled", "buffers"};
 
-/// Accumulators of the backward pass's own products. The scores have the forward pass's.
+/// Accumulators of dP, dV, dK and dQ. Recomputed scores use the accumulator of the forward pass.
 struct GradAccumulators {
   Accumulator dP = Accumulator::fma, dV = Accumulator::fma, dK = Accumulator::fma, dQ = Accumulator::fma;
   friend constexpr bool operator==(const GradAccumulators&, const GradAccumulators&) = default;
 };
 
-/// Storage with scales of what the backward pass makes or is given; Q, K and V are stored as in the forward pass.
+/// Storage with scales of tensors of the backward pass; Q, K and V are stored as in the forward pass.
 struct GradScalings {
   Scaling dO{}, P{}, dS{};
   Scaling dS_of_dK{};  ///< dS quantised a second time, along the queries; off: dK takes the same numbers as dQ
@@ -116,8 +116,8 @@ struct GradMethod {
   GradExponential exponential = GradExponential::natural;
   int block_q = 64, block_k = 64;  ///< rows and keys of a tile
   GradOrder order = GradOrder::ascending;
-  std::uint64_t order_seed = 1;     ///< of `shuffled`
-  int buffers = 1;                  ///< of `buffers`
+  std::uint64_t order_seed = 1;     ///< seed of `shuffled`
+  int buffers = 1;                  ///< number of buffers of `buffers`
   bool last_queries_first = false;  ///< dK and dV take query tiles from the last to the first (FlashAttention-2)
   GradAccumulators accumulator{};
   GradScalings scaling{};

@@ -5,8 +5,8 @@
 
 namespace attoscope {
 
-/// Asks the system for pages of 2 MiB in new memory of this size: a first touch of every 4 KiB costs more than the work on
-/// them. Results do not depend on the answer.
+/// Requests pages of 2 MiB for new memory of this size: first touches of 4 KiB pages cost more than the work on them. Results
+/// do not depend on whether the system grants them.
 void ask_for_huge_pages(void* memory, std::size_t bytes);
 
 }  // namespace attoscope

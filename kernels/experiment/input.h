@@ -33,7 +33,7 @@ struct Tensors {
   int d = 0, d_v = 0;  ///< columns of Q and K; of V
   std::vector<double> q, k, v;
   std::shared_ptr<const AllHeads> all_heads{};  ///< of the same call; null: there is no other head
-  std::shared_ptr<const MaskTensor> mask{};     ///< which the problem's rule joins; null: there is none
+  std::shared_ptr<const MaskTensor> mask{};     ///< applied in addition to the problem's rule; null: none
 
   /// Tensors of this shape, still without numbers.
   static Tensors shaped(const AttentionShape& s) { return {s.n, s.n_k, s.d, s.d_v, {}, {}, {}, {}, {}}; }
@@ -71,7 +71,7 @@ struct Input {
   std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
   int index = 0;             ///< of `tensors`: which head
   std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is another experiment
-  PartDigests parts{};       ///< behind `digest`; not compared
+  PartDigests parts{};       ///< digests of the parts of `digest`; not compared
   std::shared_ptr<const Tensors> tensors{};  ///< not compared
 
   friend bool operator==(const Input& x, const Input& y) {
@@ -87,7 +87,7 @@ struct KernelOutput {
   std::string type{};        ///< of its elements as stored: "BF16"
   int n = 0, d = 0;
   std::shared_ptr<const std::vector<double>> values{};  ///< row-major; not compared
-  std::string lse{};  ///< FILE[:NAME] of the kernel's log-sum-exp, which is judged beside it; empty: none is named
+  std::string lse{};  ///< FILE[:NAME] of the kernel's log-sum-exp, which is judged with it; empty: not given
 
   friend bool operator==(const KernelOutput& x, const KernelOutput& y) {
     return x.file == y.file && x.index == y.index && x.digest == y.digest && x.lse == y.lse;

@@ -42,8 +42,8 @@ constexpr std::string_view sage2_P = "e4m3/x447.8898/shift";
 
 constexpr std::array<ScaledKernel, 17> table{{
     {.name = "sage1",
-     .what = "SageAttention: Q and K in int8 by blocks, K without its mean, P and V in fp16 with sums of fp16 in a tile. Q is "
-             "multiplied by the scores' factor before it is stored there, after the product here",
+     .what = "SageAttention: Q and K in int8 by blocks, K without its mean, P and V in fp16 with sums of fp16 in a tile. The "
+             "kernel multiplies Q by the scores' factor before it is stored; here the product is multiplied",
      .source = sage,
      .Q = "int8/rows:128/away",
      .K = "int8/rows:64/away",
@@ -54,10 +54,9 @@ constexpr std::array<ScaledKernel, 17> table{{
      .flush = 1,
      .rounded_P = to_format(fp16)},
     {.name = "sage2",
-     .what =
-         "SageAttention 2 on sm_89 with sums in fp32: Q and K in int8 with a scale a thread, V in e4m3 with a scale a channel, "
-         "P in e4m3 up to 447.89, which is 2 to the kernel's constant 8.807. The library runs sage2pp there unless it is told "
-         "otherwise. l is summed in the order of the keys here, in that of threads there; 1/l is rounded there",
+     .what = "SageAttention 2 on sm_89 with sums in fp32: Q and K in int8 with a scale a thread, V in e4m3 with a scale a "
+             "channel, P in e4m3 up to 447.89, which is 2 to the kernel's constant 8.807. The library's default there is "
+             "sage2pp. l is summed in key order here, in thread order in the kernel, which also rounds 1/l",
      .source = sage,
      .Q = "int8/thread:32/away/plus:1e-07",
      .K = "int8/thread:64/away/plus:1e-07",
@@ -80,10 +79,9 @@ constexpr std::array<ScaledKernel, 17> table{{
      .pv = Accumulator::ada_f16,
      .flush = 1},
     {.name = "sage3",
-     .what =
-         "SageAttention 3: everything in e2m1 with e4m3 scales of 16 elements, K without its mean, Q without that of 128 rows, "
-         "which is subtracted before it is rounded; P is divided by its scale before that is rounded. Keys are taken from the "
-         "last to the first, there tile by tile. Sums are fma chains: no rule of block-scaled tensor cores is known",
+     .what = "SageAttention 3: all tensors in e2m1 with an e4m3 scale for 16 elements, K minus its mean, Q minus the unrounded "
+             "mean of 128 rows; P is divided by its unrounded scale. Keys are taken from the last to the first, in the kernel "
+             "tile by tile. Sums are fma chains: no rule of block-scaled tensor cores is known",
      .source = sage3_source,
      .QKV = "e2m1/block:16/e4m3/reciprocal",
      .P = "e2m1/block:16/e4m3/x2688/unrounded/shift",
@@ -101,7 +99,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .sums = Accumulator::h100,
      .flush = 0},
     {.name = "fa3_fp8_block",
-     .what = "the same in tiles of 128 x 128, with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
+     .what = "fa3_fp8 in tiles of 128 x 128 with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
              "are in the operand of an fma chain here",
      .source = fa3_paper,
      .QKV = "e4m3/rows:128",
@@ -147,8 +145,8 @@ constexpr std::array<ScaledKernel, 17> table{{
      .P = "e4m3/block:32/e8m0/floor",
      .flush = 1},
     {.name = "nvfp4",
-     .what = "NVFP4 by its usual rule: e2m1 in blocks of 16 with e4m3 scales over one of the head, P with e4m3 scales, divided "
-             "by the scale as rounded. Sums are fma chains",
+     .what = "NVFP4 by its usual rule: e2m1 in blocks of 16 with e4m3 scales on top of one fp32 scale of the head, P with e4m3 "
+             "scales; numbers are divided by the rounded scale. Sums are fma chains",
      .source = te,
      .QKV = "e2m1/block:16/nvfp4",
      .P = "e2m1/block:16/e4m3/x2688/shift",
@@ -189,7 +187,7 @@ constexpr std::array<ScaledKernel, 17> table{{
 
 Scaling scaling_of(std::string_view text) { return text.empty() ? Scaling{} : parse_scaling(text); }
 
-/// A kernel of 16 bits whose products this GPU adds.
+/// A kernel of 16 bits with this accumulator for both products.
 KernelPreset plain_kernel(std::string_view name, std::string_view what, std::string_view source, Accumulator sums,
                           std::span<const TilesUpTo> tiles, Algorithm algorithm = Algorithm::flash2) {
   const Method method{.algorithm = algorithm,
@@ -231,14 +229,14 @@ std::vector<KernelPreset> all_presets() {
           "FlashAttention-3 in e4m3 on an H100: P lifted by 2^8, one accumulator over all keys, output in bf16. Its scales of "
           "Q, K and V are 1 here",
           fa3_source, flush_of_policy),
-      fa3_fp8("fa3_fp8_h100_flush4", "the same with the accumulator added to O in fp32 after every 4 tiles, as vLLM's fork can",
+      fa3_fp8("fa3_fp8_h100_flush4",
+              "fa3_fp8_h100 with the accumulator added to O in fp32 after every 4 tiles, as vLLM's fork can",
               "vllm-project/flash-attention, pull requests 104 and 122", 4),
-      plain_kernel(
-          "fa4_b200",
-          "FlashAttention-4 on a B200: a stale max up to 2^8, exp2 by a polynomial of degree 3, here for every key and "
-          "there for some",
-          "Dao-AILab/flash-attention, flash_attn/cute/flash_fwd_sm100.py, softmax.py", Accumulator::b200, fa4_sm100,
-          Algorithm::flash4)};
+      plain_kernel("fa4_b200",
+                   "FlashAttention-4 on a B200: a stale max up to 2^8, exp2 by a polynomial of degree 3, here for every key, "
+                   "in the kernel for some",
+                   "Dao-AILab/flash-attention, flash_attn/cute/flash_fwd_sm100.py, softmax.py", Accumulator::b200, fa4_sm100,
+                   Algorithm::flash4)};
   for (const ScaledKernel& k : scaled_kernels()) {
     all.push_back({k.name, k.what, k.source, method_of(k)});
     if (k.fa3_tiles) all.back().tiles = fa3_fp8_sm90;

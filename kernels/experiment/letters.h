@@ -1,4 +1,4 @@
-/// Letters and digits of ASCII in every locale: the window's libraries set the user's, which may know others.
+/// ASCII letters and digits in every locale: the window's libraries set the user's locale, which may have other letters.
 #pragma once
 
 #include <algorithm>

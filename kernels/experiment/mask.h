@@ -32,10 +32,10 @@ struct Mask {
 };
 inline constexpr EnumArray<Mask::Kind> mask_names{"none", "causal", "window", "padding", "prefix", "chunk", "right_padding"};
 
-/// The key, or the nearer end of 0 .. n.
+/// `key` clamped to 0 .. n.
 constexpr int key_within(int key, int n) { return key < 0 ? 0 : (key < n ? key : n); }
 
-/// The keys [first, end) that the query at `row` of n keys sees; empty, with end = first, where it sees none. A query may stand
+/// The keys [first, end) that the query at `row` of n keys sees; empty, with end = first, if it sees none. A query may stand
 /// before the first key or after the last (see `diagonal`). Both ends grow with the row.
 struct Keys {
   int first = 0, end = 0;
@@ -61,12 +61,12 @@ struct MaskView {
   const Keys* rows = nullptr;     ///< [query]: from the first key that it keeps to the last; null: there is no mask tensor
   const double* terms = nullptr;  ///< [query * n_k + key]: added to S, -infinity where the key is dropped; null: all are kept
   int n_k = 0;                    ///< keys of a row of `terms`
-  double factor = 1;              ///< of the terms
+  double factor = 1;              ///< multiplies the terms
 
-  /// There are terms.
+  /// Requires `terms`.
   constexpr double term(int row, int key) const { return factor * terms[static_cast<std::int64_t>(row) * n_k + key]; }
   constexpr bool drops(int row, int key) const { return term(row, key) == -std::numeric_limits<double>::infinity(); }
-  /// The keys, among those that the rule shows to a row, from the first that the tensor keeps to the last.
+  /// `keys`, the range of the rule for a row, cut to the first and last key that the tensor keeps.
   constexpr Keys within(int row, Keys keys) const {
     if (rows == nullptr) return keys;
     int first = keys.first > rows[row].first ? keys.first : rows[row].first,
@@ -79,24 +79,24 @@ struct MaskView {
   }
 };
 
-/// The mask tensor of one head. A key that it drops takes part in nothing; a term that it adds enters S behind scale, soft cap
-/// and ALiBi, before S is rounded.
+/// The mask tensor of one head. A dropped key takes part in nothing; a term is added to S after scale, soft cap and ALiBi,
+/// before S is rounded.
 struct MaskTensor {
   int n = 0, n_k = 0;
-  std::vector<Keys> rows;     ///< [n]: from the first key that the query keeps to the last; empty where it keeps none
+  std::vector<Keys> rows;     ///< [n]: from the first key that the query keeps to the last; empty if it keeps none
   std::vector<double> terms;  ///< n x n_k, -infinity where the key is dropped; empty: the queries keep all keys of `rows`
 
   MaskView view() const { return {rows.data(), terms.empty() ? nullptr : terms.data(), n_k}; }
 };
 
-/// The mask of these terms, n x n_k. Terms that are all 0 or, outside of a run of each row's keys, -infinity are not kept.
+/// Builds the mask of n x n_k terms; keeps key ranges alone if a row's terms are 0 in one run of keys and -infinity outside.
 MaskTensor mask_of_terms(int n, int n_k, std::vector<double> terms);
 
-/// The largest magnitude of a term that some of a row's keys have beside its largest one; 0 where that one hides all of q.k.
+/// The largest magnitude among the terms of a row's keys within 1e4 of its largest term; 0 without terms, or if the largest
+/// term is 1e30 or more in magnitude.
 double term_size(const MaskView& mask, int row, Keys keys);
 
-/// The rule that shows every query the same keys, the last query at the last key or the first at the first; none: no rule does,
-/// or numbers are added.
+/// The rule, bottom-right or top-left, that shows every query the same keys; none if no rule does or the mask adds terms.
 std::optional<Mask> rule_of(const MaskTensor& mask);
 
 }  // namespace attoscope

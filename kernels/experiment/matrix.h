@@ -20,7 +20,7 @@ inline std::vector<int> numbers(int count, int first = 0) {
   return all;
 }
 
-/// The largest magnitude of the finite numbers; 0 of none.
+/// The largest magnitude of the finite numbers; 0 if there are none.
 inline double largest_finite(const std::vector<double>& x) {
   double most = 0;
   for (const double y : x) most = std::isfinite(y) ? std::max(most, std::abs(y)) : most;
@@ -36,7 +36,7 @@ struct Matrix {
 };
 
 struct Digests {
-  std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; every NaN counts as one
+  std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; all NaN are hashed alike
 };
 
 }  // namespace attoscope

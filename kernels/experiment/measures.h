@@ -1,5 +1,5 @@
-/// Deviation of one matrix from another, and the measures of that and of a traced tile, listed once: keys in files and options,
-/// names, and display.
+/// Measures of the deviation of one matrix from another and of a traced tile, listed once: keys in files and options, names,
+/// and display.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ inline DeviationNumbers numbers_of(const Deviation& d) {
           .nonfinite = static_cast<double>(d.nonfinite)};
 }
 
-/// One of these numbers.
+/// A member of DeviationNumbers.
 using DeviationNumber = double DeviationNumbers::*;
 
 struct DeviationMeasure {
@@ -87,7 +87,7 @@ inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
      "Wasserstein-1 distance of the sorted values. It hides permutations, so never read it alone.", "mean |sort(x) - sort(y)|",
      &DeviationNumbers::wasserstein},
     {"max_ulp", "max error, ulps", "max ulp", "max ulp",
-     "The largest error in ulps of the main format at |y|; none finer than at 1 % of the RMS of y.",
+     "The largest error in ulps of the main format at |y|; at 1 % of the RMS of y where |y| is smaller.",
      "max |x - y| / ulp(max(|y|, RMS/100))", &DeviationNumbers::max_ulp, DeviationMeasure::Unit::ulps},
     {"nonfinite", "NaN and infinite elements", "not finite", "NaN, inf",
      "Elements that are NaN or infinite; every other number of this table leaves them out.", "", &DeviationNumbers::nonfinite,
@@ -97,7 +97,7 @@ inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
 /// True if the measure has the output's unit, so that it can be divided by the RMS of golden.
 constexpr bool is_divisible(const DeviationMeasure& m) { return m.unit == DeviationMeasure::Unit::output; }
 
-/// The measure of that key; null: there is none.
+/// The measure with this key; null: none.
 inline const DeviationMeasure* deviation_measure(std::string_view key) {
   const auto* const found = std::ranges::find(deviation_measures, key, &DeviationMeasure::key);
   return found == deviation_measures.end() ? nullptr : found;
@@ -120,7 +120,7 @@ void visit_tile(const TraceTile& t, F f) {
   f("error", t.error);
 }
 
-/// A cosine as how far it is from 1, never below 0 where rounding made it larger; everything else as it is.
+/// 1 - x for a cosine, at least 0 despite rounding; x for every other measure.
 constexpr double shown_number(const DeviationMeasure& m, double x) {
   if (m.form != DeviationMeasure::Form::from_one) return x;
   return x > 1 ? 0 : 1 - x;  // NaN stays: an output of zeros has no direction

@@ -28,8 +28,8 @@ struct Accumulators {
   friend constexpr bool operator==(const Accumulators&, const Accumulators&) = default;
 };
 
-/// The base in which a method stores the log-sum-exp of a row, and of each run of split_kv, and in which the merge reads it:
-/// both e, or both 2; or stored in base 2, of all runs or of the last one alone, and read as natural, which is a mistake.
+/// The base of the log-sum-exp of a row, and of each run of split_kv, as stored and as the merge reads it. two_as_e,
+/// last_two_as_e: emulated mistakes: all runs, or the last alone, are stored in base 2 and read as natural.
 enum class StoredBase : std::uint8_t { e, two, two_as_e, last_two_as_e };
 inline constexpr EnumArray<StoredBase> stored_base_names{"e", "2", "2_as_e", "last_2_as_e"};
 
@@ -41,14 +41,14 @@ constexpr bool is_base_2(StoredBase base) { return base == StoredBase::two || ba
 enum class MergeRule : std::uint8_t { weights, sigmoid };
 inline constexpr EnumArray<MergeRule> merge_rule_names{"weights", "sigmoid"};
 
-/// Output of a row that sees no key, or of the merge of its runs: zeros, or NaN, as exp(-infinity - -infinity) is.
+/// Output of a row that sees no key, and of a merge of such runs: zeros, or NaN, the value of exp(-infinity - -infinity).
 enum class EmptyRule : std::uint8_t { zeros, nan };
 inline constexpr EnumArray<EmptyRule> empty_rule_names{"zeros", "nan"};
 
 /// Value of Method::flush that follows the policy: 0 if P.V is accumulated in O, else 1.
 inline constexpr int flush_of_policy = -1;
 
-/// One emulated kernel. Tiles may be of any size from 1; those above N act as N. three_pass has no tiles.
+/// One emulated kernel. Tile sizes start at 1; sizes above N act as N. three_pass has no tiles.
 struct Method {
   Algorithm algorithm = Algorithm::flash2;
   int block_q = 64;  ///< Br: rows of a tile; changes traffic, never a bit of the output
@@ -65,8 +65,8 @@ struct Method {
   int sum_lanes = 8;          ///< chains of `interleaved`
   bool reverse_keys = false;  ///< keys are taken from the last to the first
   Accumulators accumulator{};
-  /// flash2, flash4, split_kv: after how many tiles of a row the sum of P.V is added to O and starts at 0 again, counted from
-  /// the row's, or the run's, first tile; after the last one in any case. 0: never, P.V continues in O.
+  /// flash2, flash4, split_kv: number of tiles, counted from the first tile of the row or run, after which the sum of P.V is
+  /// added to O and restarts at 0; the last tile always adds it. 0: never, P.V is accumulated in O.
   int flush = flush_of_policy;
   Rounding partial = exact;  ///< split_kv: O/l of each run, as it is stored before the merge
   StoredBase lse_base = StoredBase::e;
@@ -80,8 +80,8 @@ struct Method {
 inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
 inline constexpr double max_tau = 64, max_tie_beta = 64;
 
-/// The least term of a mask tensor that a method adds: where scores or log-sum-exps are multiplied by log2 e, or rounded, the
-/// lowest number of fp32 would become an infinity.
+/// Lower bound of the mask terms that a method adds: the lowest fp32 number, or -2^127 if scores or log-sum-exps are multiplied
+/// by log2 e or rounded, which would turn the lowest fp32 number into an infinity.
 inline double lowest_term(const Method& m) {
   const bool grows =
       m.exponential == ExponentialKind::exp2 || m.lse_base != StoredBase::e ||
@@ -89,13 +89,13 @@ inline double lowest_term(const Method& m) {
   return grows ? -0x1p127 : -0x1.fffffep127;
 }
 
-/// Method::flush with flush_of_policy resolved; 1 if the algorithm decides by itself.
+/// Method::flush with flush_of_policy resolved; 1 for algorithms without the option.
 constexpr int flush_interval(const Method& m) {
   if (!divides_at_the_end(m.algorithm)) return 1;
   return m.flush == flush_of_policy ? (m.precision.accumulate_in_O ? 0 : 1) : m.flush;
 }
 
-/// The tau that FlashAttention-4 uses with a main format: no stale max where P has 8 bits.
+/// The tau of FlashAttention-4 for a main format: 8, or 0 (no stale max) for formats of 8 bits or fewer.
 constexpr double usual_tau(const Format& main) { return 1 + main.exponent_bits + main.mantissa_bits > 8 ? 8 : 0; }
 
 }  // namespace attoscope

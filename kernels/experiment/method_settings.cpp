@@ -54,7 +54,7 @@ Settings settings(Scalings& s) {
       Setting{"P", &s.P}
           .explained(
               "P stored as", "elements and factor of P: e4m3/x256/shift, e4m3/x448, e2m1/block:16/e4m3/x2688/shift",
-              "The elements that P is rounded to, and by what it is multiplied before, so that small weights do not become 0.",
+              "The elements that P is rounded to, and the factor before the rounding, which keeps small weights above 0.",
               "P = round(factor exp(S - m))", "quantise quantize scale element P")
           .with_option("--store-p", "off")
           .swept(34, "methods", "off,e4m3/x1,e4m3/x256/shift,e4m3/x448", false),
@@ -72,8 +72,8 @@ Settings settings(Scalings& s) {
           .with_option("--smooth-k"),
       Setting{"smooth_Q", &s.smooth_Q, {0, max_tile}}
           .explained("Q minus its mean", "rows over which the mean of Q is subtracted; mean.k is added to S",
-                     "Subtracts from Q the mean of so many rows before it is stored; the mean's scores are computed apart and "
-                     "added (SageAttention 2). 0: off.",
+                     "Subtracts from Q the mean of this many rows before it is stored; the mean's scores are computed apart "
+                     "and added (SageAttention 2). 0: off.",
                      "S = (Q - mean) . K + mean . K", "smoothing smooth Q mean")
           .with_option("--smooth-q", "0: off"),
       Setting{"smooth_V", &s.smooth_V}
@@ -83,8 +83,8 @@ Settings settings(Scalings& s) {
                      "O = P (V - mean V) + mean V", "smoothing smooth V mean")
           .with_option("--smooth-v"),
       Setting{"smoothed", &s.smoothed}
-          .explained("means rounded to", "how means, and Q, K and V without them or rotated, are rounded",
-                     "The rounding of the means, of the tensors without them, of rotated numbers and of mean . K.")
+          .explained("means rounded to", "the rounding of means, and of Q, K and V minus their means or rotated",
+                     "The rounding of the means, of tensors minus their means, of rotated tensors and of mean . K.")
           .with_option("--smoothed", "exact"),
   };
 }
@@ -136,18 +136,17 @@ Settings grad_sums(GradMethod& m) {
               "dQ_i = scale sum_tiles sum_(j in tile) dS_ij K_j", "Bc keys of a tile backward gradient")
           .swept(38, "backward", "16:256:x2"),
       Setting{"order", named(m.order, grad_order_names)}
-          .explained("order of dQ", "in which key tiles are added to dQ: ascending, descending, shuffled[:SEED], buffers:K",
+          .explained("order of dQ", "order of adding key tiles to dQ: ascending, descending, shuffled[:SEED], buffers:K",
                      "The order in which the key tiles' products are added to dQ. shuffled draws one for each query tile, as "
                      "atomic additions may give any; buffers adds tile t to buffer t mod K, and then the buffers.",
                      "", "deterministic atomic order of key tiles dQ")
           .swept(39, "backward", "ascending,descending,shuffled:1,shuffled:2", false),
       Setting{"order_seed", &m.order_seed}
-          .explained("seed of the order", "of shuffled: another seed, other orders", "Starts the dice of the shuffled order.",
-                     "", "seed of shuffled dQ")
+          .explained("seed of the order", "seed of shuffled", "The seed of the shuffled orders.", "", "seed of shuffled dQ")
           .swept(40, "backward", "1:8"),
       Setting{"buffers", &m.buffers, {1, max_grad_buffers}}
           .explained(
-              "buffers of dQ", "of the order buffers: how many",
+              "buffers of dQ", "number of buffers of the order buffers",
               "Buffers that dQ is added up in; tile t goes to buffer t mod buffers (FlashAttention-2's deterministic mode).",
               "dQ = buffer_0 + buffer_1 + ...", "deterministic buffers dQ")
           .swept(41, "backward", "1,2,4,8"),
@@ -183,7 +182,7 @@ Settings settings(Method& m) {
           .swept(16, "tiles", "16:1024:x2"),
       Setting{"splits", &m.splits, {1, max_splits}}
           .explained("splits", "split_kv: runs of tiles",
-                     "The number of runs of equally many tiles that are worked on apart, as Flash-Decoding does, and merged by "
+                     "The number of runs of equally many tiles that are computed apart, as in Flash-Decoding, and merged by "
                      "their log-sum-exp.",
                      "m = max_i lse_i, w_i = exp(lse_i - m)\nO = sum_i w_i O_i / sum_i w_i")
           .with_option("--splits", "2")
@@ -210,8 +209,8 @@ Settings settings(Method& m) {
           .with_option("--exponential", "natural"),
       Setting{"exp2_degree", &m.exp2_degree, {0, max_exp2_degree}}
           .explained("exp2 degree", "exp2 by a polynomial of degree 1 to 5",
-                     "2^x by a polynomial on the fraction of x, as FlashAttention-4 does beside the exp unit; it uses 3. 0: "
-                     "full precision.",
+                     "2^x by a polynomial on the fraction of x, as FlashAttention-4 does in addition to the exp unit; it uses "
+                     "3. 0: full precision.",
                      "2^x = 2^floor(x) p(x - floor(x))")
           .with_option("--exp2-degree", "0: full precision")
           .where([](const Method& of) { return of.exponential == ExponentialKind::exp2; }),
@@ -246,18 +245,18 @@ Settings settings(Method& m) {
       {"accumulator", settings(m.accumulator)},
       Setting{"flush", &m.flush, {flush_of_policy, max_tile}}
           .explained("flush",
-                     "tiles after which the sum of P.V is added to O and starts at 0; 0: never, -1: as the policy says",
-                     "After so many tiles of keys the sum of P.V is added to O in fp32 and starts at 0 again, so that what a "
-                     "tensor core cuts off does not grow with the number of tiles. 0: never. -1: what the policy says.",
+                     "tiles after which the sum of P.V is added to O and restarts at 0; 0: never, -1: as the policy says",
+                     "After this many tiles of keys the sum of P.V is added to O in fp32 and restarts at 0, so that the bits "
+                     "that a tensor core cuts off do not grow with the number of tiles. 0: never. -1: what the policy says.",
                      "O = O + sum, sum = 0", "flush the accumulator, promotion")
           .with_option("--flush", "-1: 0 where the policy accumulates in O, else 1")
           .swept(30, "methods", "0,1,4,64")
           .where([](const Method& of) { return divides_at_the_end(of.algorithm); }),
       Setting{"partial", &m.partial}
-          .explained(
-              "partial O", "split_kv: how each run's O/l is stored before the merge",
-              "The rounding of the partial outputs that are merged. Ring attention casts each hop's to bf16 or keeps fp32.",
-              "O_i = round(O_i / l_i)", "partial outputs merge split ring hop cascade")
+          .explained("partial O", "split_kv: how each run's O/l is stored before the merge",
+                     "The rounding of the partial outputs that are merged. Ring attention casts the output of each hop to bf16 "
+                     "or keeps fp32.",
+                     "O_i = round(O_i / l_i)", "partial outputs merge split ring hop cascade")
           .swept(43, "methods", "exact,bf16,fp16", false)
           .where(splits_matter)
           .kept_if(m.partial != exact),
@@ -265,7 +264,7 @@ Settings settings(Method& m) {
           .explained("base of L",
                      "of the stored log-sum-exp: e, 2, or 2_as_e, last_2_as_e: stored in base 2, merged as natural",
                      "The base of the log-sum-exp that is stored, and of the merge that reads it. 2_as_e and last_2_as_e are "
-                     "mistakes: of all runs, or of the last one alone, base 2 is read as natural.",
+                     "mistakes: base 2 of all runs, or of the last one alone, is read as natural.",
                      "L = m + ln l, or (m + ln l) log2 e", "log-sum-exp base 2 natural merge")
           .swept(44, "methods", "e,2,2_as_e,last_2_as_e", false)
           .kept_if(m.lse_base != StoredBase::e),
@@ -308,11 +307,11 @@ Settings settings(GradMethod& m) {
   all.push_back(Setting{"scale_at", named(m.scale_at, scale_at_names)}.explained(
       "scale at", "where the scale of the scores enters: the finished dQ and dK, dS, or K",
       "The place of the factor scale: on the finished dQ and dK, on dS before its cast, or with log2 e on K before the scores "
-      "are made again.",
+      "are recomputed.",
       "", "scale of dS dQ dK"));
   all.push_back(Setting{"exponential", named(m.exponential, grad_exponential_names)}.explained(
       "exponential of P", "natural, exp2 with one fma, or exp2_twice with rounded products",
-      "The rule by which P is made again from S and L.",
+      "The rule that recomputes P from S and L.",
       "natural:    exp(S - L)\nexp2:       2^(S c - L log2 e)\nexp2_twice: 2^(S log2 e - L log2 e)", "P made again"));
   for (Setting& s : grad_sums(m)) all.push_back(std::move(s));
   return all;

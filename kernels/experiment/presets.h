@@ -12,7 +12,7 @@ struct Experiment;
 
 struct Policy {
   std::string_view name;
-  Algorithm algorithm;    ///< the kind of kernel it describes: flash2 stands for all online ones
+  Algorithm algorithm;    ///< the kind of kernel it describes; flash2 stands for all online algorithms
   std::string_view what;  ///< one sentence
   Precision precision;
 

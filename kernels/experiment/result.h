@@ -41,15 +41,15 @@ inline constexpr EnumArray<UpdatePart> update_part_names{"inputs drawn",
                                                          "Wasserstein-1",
                                                          "kept for the next update"};
 
-/// Times of a backward pass, in ms; 0 where it was remembered.
+/// Times of a backward pass, in ms; 0 if cached.
 struct BackwardTiming {
   double golden = 0, a = 0, b = 0, deviation = 0;
 };
 
 struct Timing {
-  double inputs = 0, golden = 0, a = 0, b = 0, deviation = 0, total = 0;  ///< ms; 0 where it was remembered
+  double inputs = 0, golden = 0, a = 0, b = 0, deviation = 0, total = 0;  ///< ms; 0 if cached
   BackwardTiming backward{};
-  std::array<double, update_part_names.size()> busy{};  ///< of each `UpdatePart`: ms of all threads together, of the CPU's
+  std::array<double, update_part_names.size()> busy{};  ///< of each `UpdatePart`: ms, summed over the threads of the CPU
 };
 
 /// Further comparisons of a real kernel's output: of two runs with each other, and of the kernel with its emulation (flash2
@@ -65,8 +65,8 @@ struct HardwareCheck {
 /// Sources of the error of a method that stores Q, K and V with scales. Element by element, output - golden = (output - golden
 /// of the stored) + (golden of the stored - golden): the arithmetic, and the storage.
 struct ErrorParts {
-  std::shared_ptr<const Matrix> stored_golden;  ///< the golden value on the numbers that stored Q, K and V stand for
-  Deviation storage;                            ///< stored_golden against golden; neither this nor the next has Wasserstein-1
+  std::shared_ptr<const Matrix> stored_golden;  ///< golden of the dequantised Q, K and V
+  Deviation storage;                            ///< stored_golden against golden; no Wasserstein-1 here, nor in `arithmetic`
   Deviation arithmetic;                         ///< the output against stored_golden
 };
 
@@ -75,22 +75,22 @@ class DeviceMatrices;
 struct Result {
   Experiment experiment;
   std::string device;                     ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
-  std::string remark;                     ///< one sentence that says why it is not the device that was asked for; empty: it is
+  std::string remark;                     ///< one sentence that says why the requested device was not used; empty: it was
   std::vector<int> rows;                  ///< row of Q for each row of the matrices
-  int rows_without_keys = 0;              ///< of these: they see no key (see Problem::empty_rows)
+  int rows_without_keys = 0;              ///< number of these rows that see no key (see Problem::empty_rows)
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for all methods
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;
-  /// The log-sum-exp of each row: golden's is natural, a's and b's are in the base that they store it in. Empty where a GPU or
-  /// no emulated kernel computed it.
+  /// The log-sum-exp of each row: natural for golden; for a and b in the base that they store. Empty if computed on a GPU, or
+  /// by a method that is not emulated.
   std::vector<double> golden_lse, a_lse, b_lse;
   std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU
   double golden_rms = 0;
   std::int64_t golden_nonfinite = 0;
   Deviation a_error, b_error, a_minus_b;       ///< a and b against golden; a against b
   std::optional<ErrorParts> a_parts, b_parts;  ///< of methods that store Q, K or V with scales
-  std::shared_ptr<const Matrix> shares;        ///< of a loaded output that was judged, each error over its tolerance; else null
-  std::optional<HardwareCheck> hardware;       ///< of a where a is `hardware`, else of b where b is
+  std::shared_ptr<const Matrix> shares;        ///< error over tolerance of each element of a judged loaded output; else null
+  std::optional<HardwareCheck> hardware;       ///< of a if it is `hardware`, else of b if it is
   Rescales rescales;
   RescaleMap rescale_map;
   Trace trace;
@@ -101,14 +101,14 @@ struct Result {
   Digests digests;
 };
 
-/// The row of Q in which the running max of a moved most often, among the rows of the rescale map; of several the last one. -1
+/// The row of Q in which the running max of a moved most often, among the rows of the rescale map; the last of equal ones. -1
 /// if the map is empty.
 int busiest_row(const Result& result);
 
-/// Over the rows in which golden's is finite, natural.
+/// Error of a log-sum-exp, natural, over the rows with a finite golden one.
 struct LseError {
   double max_abs = 0, rms = 0, bias = 0;
-  std::int64_t nonfinite = 0;  ///< rows left out: the method's is not finite
+  std::int64_t nonfinite = 0;  ///< rows left out: the method's log-sum-exp is not finite
 };
 /// `base_2`: `lse` is in base 2.
 LseError lse_error(const std::vector<double>& golden, const std::vector<double>& lse, bool base_2);

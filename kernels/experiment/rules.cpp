@@ -20,7 +20,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> counterpa
                                                                                      {"tile", "base_eager"},
                                                                                      {"eager", "base_ops"}}};
 
-/// The policy that a method has: one of its own family first, since base_all and all_tile round alike.
+/// The policy with the method's roundings: one of its own family first, since base_all and all_tile round alike.
 const Policy* named_policy(const Method& m) {
   for (const bool in_family : {true, false})
     for (const Policy& p : policies())

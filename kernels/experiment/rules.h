@@ -1,6 +1,5 @@
 /// Consequences of a change. The window, the command line, sweeps, lessons and trainings change experiments by these functions,
-/// so that the same change leads to the same experiment everywhere. Sessions and presets are read as they stand: they are
-/// descriptions, not changes.
+/// so that the same change leads to the same experiment everywhere. Sessions and presets are read as they are.
 #pragma once
 
 #include <algorithm>
@@ -13,38 +12,38 @@
 
 namespace attoscope {
 
-/// Another main format. The tau of a method follows it while it is the usual one of the format before: FlashAttention-4 uses 8
-/// where P has 16 bits and 0 where it has 8. Any other tau was chosen and stays.
+/// Changes the main format. A method's tau becomes the usual one of the new format (FlashAttention-4: 8 if P has 16 bits, 0 if
+/// P has 8) if it was the usual one of the old format; any other tau stays.
 Experiment with_format(Experiment e, const Format& format);
-/// The same for a single method, whose main format changes.
+/// The part of `with_format` for a single method.
 Method with_main_format(Method method, const Format& before, const Format& after);
 
 /// Policies describe two families of kernels: those of three_pass, and those of all other algorithms.
 constexpr bool same_family(Algorithm x, Algorithm y) { return has_tiles(x) == has_tiles(y); }
-/// The policy of the same spirit in the other family: hw and base_hw, eager and base_eager. Several policies may share one.
+/// The corresponding policy of the other family: hw and base_hw, eager and base_eager. Several may share one; "": none.
 std::string_view counterpart(std::string_view policy);
 /// The usual roundings of an algorithm: hw, or base_eager for three_pass.
 const Policy& usual_policy(Algorithm algorithm);
 
-/// Another algorithm. A named policy of the other family becomes its counterpart, so that only the algorithm changes as far as
-/// that is possible; roundings that no policy names stay. An algorithm that is not emulated rounds by itself: the roundings
-/// stay for the one that comes after it.
+/// Changes the algorithm. A named policy of the other family becomes its counterpart; roundings that no policy names stay. An
+/// algorithm that is not emulated ignores the roundings, which stay for the algorithm after it.
 Method with_algorithm(Method method, Algorithm algorithm);
-/// A named policy. It brings its algorithm along where the method's is of the other family.
+/// Applies a named policy, and its algorithm if the method's algorithm is of the other family.
 Method with_policy(Method method, const Policy& policy);
-/// The rival as a policy names it: with the policy's algorithm, whatever b's was.
+/// Sets b's roundings and algorithm to those of the policy.
 Experiment with_baseline(Experiment e, const Policy& policy);
 
-/// The usual backward pass of a forward pass: that of the kernel that rounds so.
+/// The usual backward pass for the roundings of a forward pass.
 GradMethod usual_gradient(const Method& forward, const Problem& p);
-/// The backward pass is computed, too; where it was not before, a gradient that nobody has set becomes the usual one of its
+/// Turns the backward pass on. If it was off, a method's backward pass that is still the default becomes the usual one of its
 /// forward pass.
 Experiment with_backward(Experiment e);
-/// `after`, in which each gradient that was the usual one of its forward pass in `before` is the usual one again, also while
-/// the backward pass is off. For changes of a forward pass; where there was no backward pass yet nothing changes.
+/// `after`, in which each backward pass that was the usual one of its forward pass in `before` is the usual one of the changed
+/// forward pass, even while the backward pass is off. Nothing changes if `after.backward` is the default. For changes of a
+/// forward pass.
 Experiment with_gradients_in_step(const Experiment& before, Experiment after);
 
-/// Every option as it is by default with this main format; algorithm, tiles and roundings stay.
+/// Resets every option to its default for this main format; algorithm, tiles and roundings stay.
 Method with_usual_options(const Method& method, const Format& main);
 
 /// Rows of queries and keys of a tile.
@@ -61,11 +60,11 @@ struct TilesUpTo {
   int most_d;
   TileSizes plain, masked = plain;
 };
-/// The tiles of the first row that has the head dimension.
+/// The tiles of the first row with d <= most_d, else of the last row.
 TileSizes tiles_for(std::span<const TilesUpTo> rows, int d, bool is_masked);
 
-/// A tile size belongs to both methods, so that they differ in their computation and not in their tiles. One method alone gets
-/// another by its own field, "b.block_k"; that stays until the same side of the tile is changed for both.
+/// Sets the tile sizes of both methods, so that the methods differ by their computation and not by their tiles. A field such as
+/// "b.block_k" sets a size of one method, which stays until that side is set for both.
 Experiment with_tiles(Experiment e, const TileSizes& tiles);
 Experiment with_block_q(Experiment e, int block_q);
 Experiment with_block_k(Experiment e, int block_k);
@@ -77,50 +76,49 @@ TileSizes tiles_for_memory(double on_chip_elements, int d);
 
 /// Tiles of `block` that cover `n`; the last one may be shorter.
 constexpr int tile_count(int n, int block) { return n <= 0 ? 0 : (n - 1) / block + 1; }
-/// Rows of queries, and keys, of a tile on `n` tokens; three_pass has a single tile of all keys. At least one, so that a
-/// picture of an experiment that is not valid yet can be drawn.
+/// Rows of queries, and keys, of a tile on `n` tokens; three_pass has a single tile of all keys. At least 1: the window draws
+/// invalid experiments, too.
 constexpr int tile_rows(const Method& m, int n) { return std::max(1, std::min(m.block_q, n)); }
 constexpr int tile_keys(const Method& m, int n) { return std::max(1, has_tiles(m.algorithm) ? std::min(m.block_k, n) : n); }
 /// T = ceil(N / block_k): tiles that the keys of a row are cut into.
 constexpr int key_tiles(const Method& m, int n) { return tile_count(n, tile_keys(m, n)); }
-/// Tiles of one of split_kv's runs, but for the last ones, which may be shorter. Other algorithms have a single run.
+/// Tiles of a run of split_kv; the last runs may be shorter. Other algorithms have a single run.
 constexpr int tiles_of_a_run(const Method& m, int n) {
   return tile_count(key_tiles(m, n), m.algorithm == Algorithm::split_kv ? m.splits : 1);
 }
 
-/// Another source of Q, K, V. Tensors that were read stay if the file and the head stay; the value of a constant input stays
-/// for when it is chosen again.
+/// Changes the source of Q, K, V. Loaded tensors stay if file and head stay; the value of a constant input stays for later.
 Problem with_input(Problem problem, Input input);
-/// Another head of the same file, which is yet to be read.
+/// Selects another head of the same file; drops the loaded tensors.
 Problem with_head(Problem problem, int index);
-/// Another head of the same output, which is yet to be read.
+/// Selects another head of the same output; drops the loaded values.
 KernelOutput with_head(KernelOutput output, int index);
-/// Format in which a kernel's output was made: as it is stored, except for F64, which says nothing; but bf16 or fp16, if that
-/// is `main` and holds all values of a wider type, since outputs are often widened before they are stored. A main format of
-/// eight bits or fewer stays, since kernels in such a format give wider outputs.
+/// Guesses the format in which a kernel made its output: `main` if it has 8 bits or fewer (kernels in such a format give wider
+/// outputs); fp16 or bf16 if stored so; for wider types the first of main, bf16 and fp16 that holds all values (outputs are
+/// often widened before they are stored), else fp32 for F32 and `main` for F64.
 Format format_of_output(const KernelOutput& output, const Format& main);
-/// Sizes of a file's tensors, whole, for a file that has just been chosen.
+/// Sets the sizes to those of the tensors of a newly chosen file.
 Problem with_shape(Problem problem, const AttentionShape& shape);
-/// Sizes made to fit a file whose tensors may be shorter than asked for, or of another d. The window and lessons use it, since
-/// they show the result; commands and sweeps compute the sizes that were asked for, and refuse those that do not fit.
+/// Reduces the numbers of queries and keys to those of a file's tensors, and takes the tensors' d and d_v. The window and
+/// lessons use it, since they show the result; commands and sweeps refuse sizes that do not fit.
 Problem fitted(Problem problem, const AttentionShape& given);
 
-/// Somebody's output in the place of a or of b; the other is computed as by default where it was an output before.
+/// The method that is a loaded output. `with_loaded` gives a method that was a loaded output before the default algorithm.
 enum class LoadedPlace : std::uint8_t { a, b, nowhere };
 LoadedPlace loaded_place(const Experiment& e);
-/// The same question with a and b exchanged.
+/// The experiment with a and b exchanged, and their backward passes.
 Experiment exchanged(Experiment e);
 /// True if a or b is a loaded output.
 bool has_loaded(const Experiment& e);
 /// True if a or b is the kernel that runs on a GPU.
 bool has_hardware(const Experiment& e);
-/// True if some scale may be of all heads of a file, whose bits the input's digest does not hold.
+/// True if a scale may depend on all heads of a file, which the input's digest does not cover.
 bool depends_on_other_heads(const Experiment& e);
 Experiment with_loaded(Experiment e, LoadedPlace place);
 
-/// `after` is `before` with the field at `path` ("format", "a.algorithm", "problem.input.index", as in session files) set to
-/// `value`; returns it with the consequences by the rules above. For fields that are set by their names. One of the backward
-/// pass (see `is_of_backward`) turns it on.
+/// Returns `after` with the consequences by the rules above; `after` is `before` with the field at `path` ("format",
+/// "a.algorithm", "problem.input.index", as in session files) set to `value`. For fields that are set by their names. A field
+/// of the backward pass (see `is_of_backward`) turns it on.
 Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value);
 
 /// True if the seed changes results: something is drawn, or rounded at random.

@@ -21,7 +21,7 @@ class ScalingReader {
   void take(std::string_view part) {
     if (!takes_granularity(part) && !takes_scale(part) && !takes_rounding(part)) refuse(part);
   }
-  /// Checks the parts against each other: a factor of a head is a fixed scale.
+  /// Checks the parts together: a factor of a head is a fixed scale.
   void finish() {
     if (!has_factor_ || s_.granularity == Granularity::block) return;
     if (s_.granularity != Granularity::head || s_.rule != ScaleRule::amax) refuse("x" + shortest(s_.factor));
@@ -94,12 +94,12 @@ class ScalingReader {
 std::string why_not_stored(const Scaling& s, ScaledTensor t, const std::string& what) {
   if (s.scale == ScaleFormat::e8m0_scale && s.rule == ScaleRule::amax)
     return what + " has scales e8m0, powers of two, expected floor or ceil beside them";
-  if (s.shifts) return what + " has shift, which is of P alone";
-  if (s.granularity == Granularity::thread && t == ScaledTensor::V) return what + " has thread, which is of Q and K alone";
+  if (s.shifts) return what + " has shift, which only P can have";
+  if (s.granularity == Granularity::thread && t == ScaledTensor::V) return what + " has thread, which only Q and K can have";
   return "";
 }
 
-/// Error if `tensor` is asked for a tensor that is changed first: other heads are known only as given.
+/// The error of granularity `tensor` for a tensor that is changed before it is stored: other heads are known only as given.
 std::string why_not_over_all_heads(const Scalings& s, ScaledTensor t, const std::string& what) {
   const bool changed = t == ScaledTensor::V ? s.smooth_V : s.hadamard || (t == ScaledTensor::K ? s.smooth_K : s.smooth_Q > 0);
   if (s[t].granularity != Granularity::tensor || !changed) return "";
@@ -111,10 +111,10 @@ std::string why_not_scaled_P(const Method& m, const std::string& what) {
   if (normalises_P(m.algorithm))
     return what + " needs an algorithm that divides by l at the end, not " + std::string(name(m.algorithm));
   if (P.element.kind == Element::Kind::integer) return what + " has an integer element, expected a float such as e4m3 or e2m1";
-  if (m.precision.sum_rounded_P) return what + " scales P, of which l is the sum: expected sum_rounded_P to be off";
-  if (P.in_operand || P.added != 0 || P.most != 0) return what + " has to:, plus: or most:, which are of Q, K and V alone";
+  if (m.precision.sum_rounded_P) return what + " scales P, and l sums rounded P: expected sum_rounded_P to be off";
+  if (P.in_operand || P.added != 0 || P.most != 0) return what + " has to:, plus: or most:, which only Q, K and V can have";
   if (P.scale == ScaleFormat::nvfp4_scale)
-    return what + " has nvfp4, whose scale of the whole P nobody knows in time, expected e4m3 with a factor";
+    return what + " has nvfp4, whose scale needs the whole P at once, expected e4m3 with a factor";
   if (P.granularity == Granularity::tensor)
     return what + " has tensor, but P of other heads is never known: expected xF or block:16, block:32 or block:64";
   if (P.granularity == Granularity::head)
@@ -129,7 +129,7 @@ std::string why_not_scaled_P(const Method& m, const std::string& what) {
 std::string why_not_smoothed(const Scalings& s, const Problem& p) {
   if (s.hadamard && (p.d & (p.d - 1)) != 0) return "hadamard needs a power of 2 for d, which is " + std::to_string(p.d);
   if (s.smooth_K && (p.softcap != 0 || p.sink))
-    return "smooth_K changes S by a number that softcap and sink do see: expected none of them";
+    return "smooth_K shifts S by a number, which changes softcap and sink: expected neither of them";
   if (s.smooth_V && p.sink) return "smooth_V adds the mean of V to O, whose weights do not sum to 1 with a sink: expected none";
   if (s.smoothed.stochastic) return "smoothed is stochastic, expected rounding to nearest";
   if (s.smooth_Q > 0 && s.hadamard) return "smooth_Q and hadamard are of different kernels, expected one of them";
@@ -141,7 +141,7 @@ double elements_of_a_scale(const Scaling& s, ScaledTensor t, int n, int d) {
   const double rows = std::min(s.block, n);
   switch (s.granularity) {
     case Granularity::head:
-    case Granularity::tensor:  // less, by the heads that there are
+    case Granularity::tensor:  // times the number of heads, which is not known here
       return double{1} * n * d;
     case Granularity::rows:
       return rows * d;

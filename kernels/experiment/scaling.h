@@ -12,16 +12,16 @@
 
 namespace attoscope {
 
-/// Elements that share a scale. head: all of a tensor's head. rows: `block` rows. token: each row. thread: those that one
-/// thread of an int8 mma holds (SageAttention 2): of every `block` rows of Q those that are equal modulo 8; of K those with
-/// equal (row mod 8) div 2. channel: each column. columns: `block` columns of a row. block: `block` elements along the
-/// contraction, which is d for Q and K, keys for V and P. tensor: all heads of the call, as they are given
-/// (`Tensors::all_heads`); with one head it is `head`.
+/// Elements that share a scale. head: all of a tensor's head. rows: `block` rows. token: each row. thread: the elements of one
+/// thread of an int8 mma (SageAttention 2): in every `block` rows, rows of Q that are equal modulo 8, rows of K with equal (row
+/// mod 8) div 2. channel: each column. columns: `block` columns of a row. block: `block` elements along the contraction, which
+/// is d for Q and K, keys for V and P. tensor: all heads of the call as given (`Tensors::all_heads`); the same as `head` if
+/// there is one head.
 enum class Granularity : std::uint8_t { head, rows, token, thread, channel, columns, block, tensor };
 inline constexpr EnumArray<Granularity> granularity_names{"head",    "rows",    "token", "thread",
                                                           "channel", "columns", "block", "tensor"};
 constexpr std::string_view name(Granularity g) { return granularity_names[g]; }
-/// True if it has a number of rows or elements.
+/// True if the granularity has a block size.
 constexpr bool has_block(Granularity g) {
   return g == Granularity::rows || g == Granularity::thread || g == Granularity::columns || g == Granularity::block;
 }
@@ -39,8 +39,8 @@ inline constexpr EnumArray<ScaleFormat> scale_format_names{"fp32", "e8m0", "e4m3
 enum class ScaleRule : std::uint8_t { amax, floor, ceil, fixed };
 inline constexpr EnumArray<ScaleRule> scale_rule_names{"amax", "floor", "ceil", "fixed"};
 
-/// Number that is rounded to an element: x / s; x * (1/s); x * (largest / amax); x / s with s before it was rounded to the
-/// scale's format.
+/// Number that is rounded to an element. divided: x / s. reciprocal: x * (1/s). ratio: x * (largest / amax). unrounded: x / s,
+/// s before its rounding to the scale's format.
 enum class Quotient : std::uint8_t { divided, reciprocal, ratio, unrounded };
 inline constexpr EnumArray<Quotient> quotient_names{"divided", "reciprocal", "ratio", "unrounded"};
 
@@ -56,8 +56,8 @@ struct Scaling {
                       ///< itself
   double factor = 1;  ///< of `fixed`; of P in blocks it comes on top
   Quotient quotient = Quotient::divided;
-  Tie tie = Tie::even;       ///< of integers
-  double added = 0;          ///< to s
+  Tie tie = Tie::even;       ///< rounding of ties of integers
+  double added = 0;          ///< added to s
   bool shifts = false;       ///< of P: e and l carry the factor too, as -log2(factor) in the exponent
   bool in_operand = false;   ///< elements are multiplied by their scales before the product
   Rounding operand = exact;  ///< rounding of those products
@@ -75,12 +75,12 @@ struct Scaling {
 enum class ScaledTensor : std::uint8_t { Q, K, V, P };
 inline constexpr EnumArray<ScaledTensor> scaled_tensor_names{"Q", "K", "V", "P"};
 
-/// All scales of one method: storage, and the changes of the tensors before it.
+/// The scaled storage of one method, and the changes of the tensors before they are stored.
 struct Scalings {
   Scaling Q{}, K{}, V{}, P{};
   bool hadamard = false;  ///< Q and K are multiplied by H diag(+-1) / sqrt(d), d a power of 2 (FlashAttention-3, section 3.3)
   bool smooth_K = false;  ///< K loses its mean over the keys, which softmax does not see (SageAttention)
-  int smooth_Q = 0;       ///< Q loses its mean over so many rows; mean . K is added to S (SageAttention 2); 0: off
+  int smooth_Q = 0;       ///< Q loses its mean over this many rows; mean . K is added to S (SageAttention 2); 0: off
   bool smooth_V = false;  ///< V loses its mean over the keys; it is added to O (SageAttention 2)
   /// Rounds the means, the tensors less their means, and mean . K. Q's mean is subtracted before it is rounded.
   Rounding smoothed = exact;
@@ -108,7 +108,7 @@ constexpr bool is_factored(const Scaling& s, ScaledTensor t) {
 /// The number that the largest magnitude is scaled to.
 constexpr double target(const Scaling& s) { return s.most != 0 ? s.most : largest(s.element); }
 
-/// Bits of an element and its share of the scale.
+/// Bits of an element and its share of the scale, for a tensor of n x d.
 double bits_per_element(const Scaling& s, ScaledTensor t, int n, int d);
 
 /// Texts that `parse_scaling` reads, for messages.
@@ -123,14 +123,14 @@ inline constexpr std::string_view scalings_expected =
 std::string scaling_text(const Scaling& s);
 Scaling parse_scaling(std::string_view text);
 
-/// The storage with one part another: "element", "granularity", "scale", "rule", "factor" or "quotient", each as in the text
+/// The storage with one part replaced: "element", "granularity", "scale", "rule", "factor" or "quotient", each as in the text
 /// ("rows:128", "e8m0", "ceil", "448", "ratio"; rule "amax", quotient "divided"). Throws std::invalid_argument in a sentence.
 inline constexpr std::array<std::string_view, 6> scaling_parts{"element", "granularity", "scale", "rule", "factor", "quotient"};
 Scaling with_part(const Scaling& s, std::string_view part, std::string_view value);
 
 struct Problem;
 struct Method;
-/// One sentence without a full stop that says why the method cannot be scaled as it is; "": it can.
+/// The reason why the scalings of `m` are refused: one sentence without a full stop; "": they are valid.
 std::string why_not_scaled(const Method& m, const Problem& p);
 
 }  // namespace attoscope

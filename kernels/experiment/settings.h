@@ -20,9 +20,9 @@ Settings settings(GradMethod& m);
 Settings settings(Backward& b);
 Settings settings(KernelOutput& o);
 
-/// A setting of an experiment that has texts; its place is in the default experiment.
+/// A setting of an experiment that has texts; `value` points into a default experiment.
 struct Parameter : Setting {
-  std::string key;   ///< of a sweep's axis and of a lesson: "n", "mask", "scaling.Q"
+  std::string key;   ///< name in sweeps and lessons: "n", "mask", "scaling.Q"
   std::string path;  ///< in an experiment; "a.tau" stands for b as well; empty: it sets several settings
 };
 /// All parameters, those of sweeps first, in the order of their rank.
@@ -37,11 +37,11 @@ const Parameter* parameter_at(std::string_view path);
 
 /// True if it is an option of an algorithm: a setting of a method other than its algorithm, tiles and roundings.
 bool is_option(const Parameter& p);
-/// True for the path, or the key of a sweep's axis, of something that only the backward pass has: "a.grad.dS", "backward.d_o".
+/// True if the path, or the key of a sweep's axis, is of a setting of the backward pass alone: "a.grad.dS", "backward.d_o".
 bool is_of_backward(std::string_view path);
 inline bool is_of_a_method(const Parameter& p) { return p.path.starts_with("a."); }
 
-/// Help of its option: "tokens (1024, or the file's)".
+/// Help of the parameter's option: "tokens (1024, or the file's)".
 std::string help_of(const Parameter& p);
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@ struct StopSign {
   virtual ~StopSign() = default;
   /// Throws Stopped if the work is cancelled.
   virtual void check() const {}
-  /// Reports that many more rows as finished; called from many threads.
+  /// Reports so many more rows as finished; called from many threads.
   virtual void report_rows(std::size_t) const {}
   /// Reports how long one thread worked; called from many threads.
   virtual void worked(double /*ms*/) const {}
@@ -23,7 +23,7 @@ struct StopSign {
   std::string_view isa{};  ///< the instruction set that does the work; empty: see `instruction_set`
 };
 
-/// Checks as the whole does; its rows, which are counted elsewhere, do not count.
+/// Forwards checks and times to `whole`, but no rows, which are counted elsewhere.
 struct UncountedSign final : StopSign {
   explicit UncountedSign(const StopSign& all) : whole(all) { isa = all.isa; }
   void check() const override { whole.check(); }
@@ -54,7 +54,7 @@ double ms_of(F f) {
   return clock.lap();
 }
 
-/// Adds the seconds from its construction to its destruction to a number, which is to outlive it.
+/// Adds the seconds from its construction to its destruction to a number, which must outlive it.
 class AddedTime {
  public:
   explicit AddedTime(double& seconds) : seconds_(seconds) {}
@@ -66,13 +66,13 @@ class AddedTime {
   Clock clock_;
 };
 
-/// Does f and reports how long it took; f must not wait for other threads, whose work it would do meanwhile.
+/// Runs f and reports its time; f must not wait for other threads: the waiting thread would do their work.
 template <class F>
 void timed(const StopSign& stop, F f) {
   stop.worked(ms_of(f));
 }
 
-/// f(first, end) for ranges that make up 0 .. count, checking before each.
+/// Calls f(first, end) for ranges that make up 0 .. count; checks before each.
 template <class F>
 void each_range(std::size_t count, const StopSign& stop, F f) {
   constexpr std::size_t most = 1 << 17;
@@ -82,7 +82,7 @@ void each_range(std::size_t count, const StopSign& stop, F f) {
   }
 }
 
-/// f(i) for 0 .. count - 1, checking now and then.
+/// Calls f(i) for 0 .. count - 1; checks now and then.
 template <class F>
 void each_element(std::size_t count, const StopSign& stop, F f) {
   each_range(count, stop, [&](std::size_t first, std::size_t end) {

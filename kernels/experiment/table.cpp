@@ -38,7 +38,7 @@ Texts texts_of(const Table& table) {
   return texts;
 }
 
-/// Characters that TeX would take for commands.
+/// `text` with TeX's special characters escaped.
 std::string tex(const std::string& text) {
   using Command = std::pair<char, std::string_view>;
   constexpr Command commands[]{{'\\', "\\textbackslash{}"},

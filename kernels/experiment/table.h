@@ -22,10 +22,10 @@ enum class ColumnFor : std::uint8_t { both, files, people };
 struct ColumnHeading {
   std::string key;        ///< in files
   std::string title{};    ///< for people; empty: the key
-  int digits = 0;         ///< significant ones of numbers for people; 0: as many as the number has
+  int digits = 0;         ///< significant digits of numbers for people; 0: as many as the number has
   std::string meaning{};  ///< a sentence that explains it
   ColumnFor shown = ColumnFor::both;
-  bool minor = false;  ///< hidden in the window until it is asked for
+  bool minor = false;  ///< hidden in the window by default
 };
 
 /// A column of a table of `Row`s.
@@ -37,7 +37,7 @@ struct TableColumn {
 
 struct Table {
   std::vector<ColumnHeading> columns;
-  std::vector<std::vector<TableCell>> rows;  ///< of each a cell for every column
+  std::vector<std::vector<TableCell>> rows;  ///< each has one cell for every column
 };
 
 /// A cell of any integer, number or text.

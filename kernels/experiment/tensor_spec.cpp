@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 16> part_keys{
 constexpr std::size_t scale_parts = 6;
 constexpr EnumArray<ScaleGroup> scale_group_names{"tensor", "head", "token", "channel", "tokens", "columns"};
 
-/// A text, and the part in brackets at its end that `parse` understands; none: all is text.
+/// Splits a text into its beginning and the part in brackets at its end that `parse` accepts; none: all is text.
 template <class Parse>
 auto bracketed(std::string_view text, Parse parse) {
   const std::size_t open = text.rfind('[');
@@ -44,7 +44,7 @@ PartTexts parts_in(std::string_view text) {
   while (!text.empty()) {
     const std::size_t part = first_part(text, parts).part;
     text.remove_prefix(part_keys[part].size());
-    parts[part] = text;  // a second key of this part is text
+    parts[part] = text;  // a repeated key of this part is text
     parts[part] = text.substr(0, first_part(text, parts).at);
     text.remove_prefix(parts[part].size());
   }
@@ -103,14 +103,14 @@ TensorSpec::TensorSpec(std::string text) : text_(std::move(text)) {
   const PartTexts parts = parts_in(plain.substr(first));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].data() == nullptr) continue;
-    const std::string_view part = parts[i].empty() ? " " : parts[i];  // a key without a name is refused, not forgotten
+    const std::string_view part = parts[i].empty() ? " " : parts[i];  // a key without a name must fail when read
     if (i < scale_parts)
       scales_[i] = scale_spec(part);
     else
       packed_[static_cast<PackedPart>(i - scale_parts)] = part;
   }
   const auto [files, of_files] = bracketed(plain.substr(0, first), parse_layout);
-  files_ = of_files && layout ? plain.substr(0, first) : files;  // a layout given twice belongs to the files
+  files_ = of_files && layout ? plain.substr(0, first) : files;  // of two layouts, the first belongs to the files
   layout_ = layout ? layout : of_files;
 }
 

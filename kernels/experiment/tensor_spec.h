@@ -12,7 +12,7 @@
 
 namespace attoscope {
 
-/// Limit of a file's heads, and of a layout's.
+/// Maximum number of heads of a file, and of a layout.
 inline constexpr int most_heads = 1 << 20;
 
 enum class HeadOrder : std::uint8_t {
@@ -21,7 +21,7 @@ enum class HeadOrder : std::uint8_t {
   side_by_side   ///< n (h d) or b n (h d): the heads of a token in one row
 };
 
-/// A given layout. `heads`: of Q, if side by side; 0: not given.
+/// A layout given by the user. `heads`: heads of Q for side_by_side; 0: not given.
 struct HeadLayout {
   HeadOrder order = HeadOrder::heads_first;
   int heads = 0;
@@ -36,11 +36,11 @@ std::optional<HeadLayout> parse_layout(std::string_view text);
 /// The layout as text for `parse_layout`: "h n d".
 std::string layout_text(const HeadLayout& layout);
 
-/// Numbers that share a scale. token, channel: a row or a column of a head, or of all heads if the scale has no heads. tokens,
-/// columns: blocks of rows of a head; blocks of columns of a row.
+/// Numbers that share a scale. token, channel: a row or a column of a head, or of all heads if the scale has no heads. tokens:
+/// a block of rows of a head. columns: a block of columns of a row.
 enum class ScaleGroup : std::uint8_t { tensor, head, token, channel, tokens, columns };
 
-/// The given group of a scale, for a shape that fits two.
+/// The group of a scale as given by the user, for a shape that fits two groups.
 struct SaidGroup {
   ScaleGroup group = ScaleGroup::tensor;
   int block = 1;  ///< tokens or columns per number, if in blocks
@@ -59,16 +59,16 @@ struct ScaleSpec {
   std::optional<SaidGroup> said{};
   friend bool operator==(const ScaleSpec&, const ScaleSpec&) = default;
 };
-/// Parses a scale; brackets without a group belong to its tensor.
+/// Parses a scale; brackets that hold no group are part of the tensor's name.
 ScaleSpec scale_spec(std::string_view text);
 std::string scale_spec_text(const ScaleSpec& scale);
 
-/// Named tensors beside a call's: the scales of q, k, v and o, the mask, and the ids of documents, which have no group.
+/// Further tensors of a call: the scales of q, k, v and o, the mask, and the ids of documents. The last two have no group.
 using ScaleSpecs = std::array<std::optional<ScaleSpec>, 6>;
 inline constexpr std::size_t mask_part = 4, documents_part = 5;
 
-/// Parts of a call whose sequences are packed into one tensor or lie in pages: whole numbers, K and V together (kv), and the
-/// order of a page, NHD or HND.
+/// Parts of a call with packed or paged sequences: tensors of whole numbers, K and V in one tensor (kv), and the layout of a
+/// page, NHD or HND.
 enum class PackedPart : std::uint8_t {
   cu_seqlens_q,
   cu_seqlens_k,
@@ -90,13 +90,13 @@ inline constexpr std::array packed_tensors{PackedPart::cu_seqlens_q, PackedPart:
                                            PackedPart::block_table,  PackedPart::cache_seqlens, PackedPart::kv,
                                            PackedPart::kv_indptr,    PackedPart::kv_indices,    PackedPart::kv_last_page_len};
 
-/// FILE or FILE:TENSOR of each part, NHD or HND of page_layout; "": not named.
+/// Text of each part: FILE or FILE:TENSOR, for page_layout NHD or HND; "": not given.
 class PackedSpecs {
  public:
   std::string& operator[](PackedPart part) { return texts_[static_cast<std::size_t>(part)]; }
   const std::string& operator[](PackedPart part) const { return texts_[static_cast<std::size_t>(part)]; }
   bool any() const { return *this != PackedSpecs(); }
-  /// These, and the other's where nothing is named.
+  /// These texts; parts that are not given are taken from `other`.
   PackedSpecs over(PackedSpecs other) const {
     for (std::size_t i = 0; i < texts_.size(); ++i)
       if (!texts_[i].empty()) other.texts_[i] = texts_[i];
@@ -108,13 +108,12 @@ class PackedSpecs {
   std::array<std::string, packed_part_names.size()> texts_;
 };
 
-/// Files of tensors, the scales and masks that are named behind them, the parts of packed calls, and the layout:
-/// "qkv.safetensors,k_scale=s.npy,block_table=t.npy[n h d]". Parsed
-/// once; the text remains as written, in sessions and sentences.
+/// Files of tensors, followed by scales and masks, the parts of packed calls, and the layout:
+/// "qkv.safetensors,k_scale=s.npy,block_table=t.npy[n h d]". Keeps the text as written, for sessions and messages.
 class TensorSpec {
  public:
   TensorSpec() = default;
-  /// Parses any text; what is no scale and no layout belongs to the files.
+  /// Parses any text; parts that are neither a scale, a packed part nor a layout belong to the names of files.
   TensorSpec(std::string text);                                    // NOLINT(google-explicit-constructor)
   TensorSpec(const char* text) : TensorSpec(std::string(text)) {}  // NOLINT(google-explicit-constructor)
   TensorSpec(std::string files, const std::optional<HeadLayout>& layout, ScaleSpecs scales = {}, PackedSpecs packed = {});

@@ -15,7 +15,7 @@
 
 namespace attoscope {
 
-/// The number in `text`, all of it, perhaps to a base; none if it is something else or out of T's range. "1e5" is no integer.
+/// Parses all of `text`, optionally in a base; none if it is no number or out of T's range. "1e5" is no integer.
 template <class T, class... Base>
   requires std::integral<T> || std::floating_point<T>
 std::optional<T> to_number(std::string_view text, Base... base) {
@@ -26,7 +26,7 @@ std::optional<T> to_number(std::string_view text, Base... base) {
   return value;
 }
 
-/// The shortest text that reads back as x, or x in a form of std::to_chars; of an integer all its digits, perhaps to a base.
+/// The shortest text that reads back as x, or x in a form of std::to_chars; for an integer all digits, optionally in a base.
 template <class T, class... Form>
   requires std::integral<T> || std::floating_point<T>
 std::string shortest(T x, Form... form) {

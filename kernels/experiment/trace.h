@@ -7,11 +7,11 @@
 
 namespace attoscope {
 
-/// One tile of the traced row; the state is that after the tile.
+/// One tile of the traced row; `max_used`, `l`, `o_norm` are the state after the tile.
 struct TraceTile {
   int tile = 0;         ///< index of the tile, from key 0 on
   double max_true = 0;  ///< largest score so far
-  double max_used = 0;  ///< m, which exp sees
+  double max_used = 0;  ///< m, which exp subtracts
   double alpha = 1;     ///< exp(m_old - m_new); 1 on the row's first tile
   double l = 0;         ///< running row sum
   double o_norm = 0;    ///< Euclidean norm of the running O
@@ -37,7 +37,7 @@ struct Rescales {
   std::vector<std::int64_t> per_tile;     ///< rows in which m moved at this tile
   std::vector<double> expected_per_tile;  ///< sum over rows of 1/t, t the row's own count of tiles so far (0 for t = 1)
   std::vector<std::array<float, 5>>
-      max_quantiles;  ///< 5, 25, 50, 75, 95 % of m over (256 of) the rows, per tile; NaN where no row has it
+      max_quantiles;  ///< 5, 25, 50, 75, 95 % of m over (256 of) the rows, per tile; NaN if no row has the tile
 };
 
 /// m after every tile of (a sample of) the rows: the rescale map. Method a.

@@ -53,7 +53,7 @@ struct Counter {
   }
 };
 
-/// Q of a block in, each of its tiles of K and V in, O and the log-sum-exp out. A block that sees no key moves Q and O as well.
+/// Loads Q of a block and each of its tiles of K and V, stores O and the log-sum-exp. Q and O move even if no key is seen.
 void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopStep>& steps) {
   const double rows = grid.rows_of(block);
   c.move(rows * c.d);
@@ -69,7 +69,7 @@ void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopSt
   steps.back().stored += stored;
 }
 
-/// K and V of a tile in; for each block Q, O, l, m in, and O, l, m out.
+/// Loads K and V of a tile; for each block loads Q, O, l, m and stores O, l, m.
 void add_key_tile(const Grid& grid, Counter& c, int tile, std::vector<LoopStep>& steps) {
   c.move((c.d + c.d_v) * grid.keys_of(tile));
   const std::size_t before = steps.size();
@@ -83,7 +83,7 @@ void add_key_tile(const Grid& grid, Counter& c, int tile, std::vector<LoopStep>&
   if (!steps.empty()) steps.back().bytes = c.bytes;
 }
 
-/// Bytes of a number that a step of a's backward pass leaves.
+/// Bytes of a number of the result of a step of a's backward pass.
 double step_bytes(const Experiment& e, GradStep step) {
   const Rounding& r = e.backward.a.precision[step];
   if (r.kind == Rounding::Kind::exact) return works_in_double(e) ? sizeof(double) : sizeof(float);

@@ -35,19 +35,18 @@ int element_bytes(const Format& f);
 
 /// Pairs of a query and a key that the mask leaves visible.
 double visible_pairs(const Problem& p);
-/// Useful operations: 2 d for q.k and 2 d for P.V, for each such pair. 4 N^2 d without a mask, about half of it where causal.
+/// Useful operations: 2 (d + d_v) for each visible pair; if d_v = d, 4 N^2 d without a mask, about half of it if causal.
 double useful_flops(const Problem& p);
 
 /// Elements that one step of the inner loop holds on chip (arXiv 2205.14135, Algorithm 1, lines 6 to 9, and the proof of its
-/// Theorem 2). The tiles of Q, K, V and O are the four that M is shared among; S, overwritten by P, and the rows' m and l come
-/// on top.
+/// Theorem 2). M is shared by the tiles of Q, K, V and O; S (overwritten by P), m and l come on top.
 struct OnChip {
   double Q = 0, K = 0, V = 0, O = 0, S = 0, m_and_l = 0;
   constexpr double total() const { return Q + K + V + O + S + m_and_l; }
 };
 OnChip on_chip(const Problem& p, const Method& m);
 
-/// A GPU as its maker describes it: dense fp16 with fp32 accumulation, and memory bandwidth.
+/// The data sheet of a GPU: dense fp16 with fp32 accumulation, and memory bandwidth.
 struct DataSheet {
   std::string_view name;
   double tera_flops, giga_bytes;  ///< a second
@@ -55,9 +54,9 @@ struct DataSheet {
 inline constexpr std::array<DataSheet, 4> data_sheets{
     {{"A100 80GB SXM", 312, 2039}, {"H100 SXM", 989, 3350}, {"H200", 989, 4800}, {"RTX 4090", 165, 1008}}};
 
-/// Operations per byte from which on the machine's arithmetic is the limit instead of its memory.
+/// Operations per byte above which the machine is limited by arithmetic instead of memory.
 double ridge(const DataSheet& machine);
-/// The roofline (Williams, Waterman, Patterson 2009): Tflop/s that `flops_per_byte` allow at most.
+/// The roofline (Williams, Waterman, Patterson 2009): the highest Tflop/s at `flops_per_byte`.
 double attainable(const DataSheet& machine, double flops_per_byte);
 
 /// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, with their rows.
@@ -67,11 +66,11 @@ struct VisitedTiles {
   double key_rows = 0;    ///< rows of K, summed over the visited tiles
 };
 
-/// Counts the tiles; with reversed keys they start at the last key.
+/// Counts the tiles; `reversed`: key tiles start at the last key.
 VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed);
 
-/// Bytes of a number of Q, K or V as method a reads it: its element and its share of a scale where a stores with scales, else
-/// the main format's.
+/// Bytes of a number of Q, K or V as method a reads it: the element and its share of a scale, or the main format's bytes if a
+/// stores the tensor without scales.
 double stored_bytes(const Experiment& e, ScaledTensor t);
 /// "Q 1.03, K 1.03, V 1.06": the tensors that a stores with scales; "": none.
 std::string stored_bytes_text(const Experiment& e);
@@ -87,10 +86,10 @@ struct LoopStep {
   bool outer_begins = false;  ///< the step loads the block or tile of the outer loop
   double bytes = 0;           ///< between HBM and the chip, from the first step to the end of this one
   double stored = 0;          ///< bytes of this step that leave the chip: O, with FlashAttention-1's l and m or the log-sum-exp
-  double flops = 0;           ///< of Q.K and P.V, likewise: pairs of a tile count whether the mask hides them or not
+  double flops = 0;           ///< of Q.K and P.V, up to the end of this step; masked pairs of a tile count, too
 };
 
-/// The steps of method a's tiles, wholly masked ones skipped. The bytes of the last step are those of `traffic`.
+/// The steps of method a's tiles without wholly masked ones. The bytes of the last step equal those of `traffic`.
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order);
 
 /// Blocks of queries times tiles of keys.
@@ -117,17 +116,17 @@ struct BackwardTraffic {
 /// - stored_P: the standard backward pass (arXiv 2205.14135, Algorithm 3) reads the P that the forward pass stored: read P, dO,
 ///   write dV; read dO, V, write dP; read P, dP, write dS; read dS, K, write dQ; read dS, Q, write dK:
 ///   2(N+n_k)(d+d_v) + 7N n_k elements, masked or not.
-/// - flash1: FlashAttention (arXiv 2205.14135, Algorithm 4) makes P again. K, V are read and dK, dV written once; every visited
+/// - flash1: FlashAttention (arXiv 2205.14135, Algorithm 4) recomputes P. K, V are read and dK, dV written once; every visited
 ///   tile reads Q, O, dO, dQ, l, m and writes dQ: 2n_k(d+d_v) + (3d+2d_v+2) sum of Br.
 /// - flash2: FlashAttention-2 (arXiv 2307.08691, Algorithm 2) first reads O, dO and writes delta; K, V are read and dK, dV
 ///   written once; every visited tile reads Q, dO, L, delta and reads and writes the sum of dQ; at the end the sums (one, or
 ///   `buffers`) are read and dQ is written: N(2d_v+1) + 2n_k(d+d_v) + (3d+d_v+2) sum of Br + (buffers+1)Nd.
-/// An element of Q, K, V and dO has its bytes as a stores it, of L (l, m), delta, the sum of dQ, and of the gradients those of
-/// the step's format, the working type's where the step does not round; all else has the main format's.
+/// Bytes of an element: Q, K, V and dO as a stores them; L (l, m), delta, the sum of dQ and the gradients by the format of
+/// their step, or the working type if the step does not round; all others by the main format.
 BackwardTraffic backward_traffic(const Experiment& e);
 
-/// Useful operations of the backward pass: 2 d_v for dP and for dV, 2 d for dQ and for dK, for each such pair. The scores that
-/// are made again do not count.
+/// Useful operations of the backward pass: 2 d_v for dP and for dV, 2 d for dQ and for dK, for each visible pair. Recomputed
+/// scores do not count.
 double useful_backward_flops(const Problem& p);
 
 }  // namespace attoscope

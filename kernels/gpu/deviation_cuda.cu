@@ -1,4 +1,4 @@
-// Comparison on a GPU: a thread computes one chain of one chunk with the CPU's code; the CPU adds chains and chunks.
+// Comparison on a GPU: a thread computes one chain of one chunk by the CPU's code; the CPU adds chains and chunks.
 #define ATTOSCOPE_SIMT simt_cuda
 
 #include <cub/device/device_radix_sort.cuh>
@@ -16,8 +16,8 @@ unsigned blocks_for(std::size_t threads) {
   return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
 }
 
-/// Calls launch(first, end) for pieces of 0 .. count, so that none holds a GPU for long: 2^24 elements take some 3 ms of one
-/// with few units for double.
+/// Calls launch(first, end) for pieces of 0 .. count, short enough not to occupy a GPU for long: 2^24 elements take about 3 ms
+/// on a GPU with few units for double.
 template <class Launch>
 void in_pieces(std::size_t count, std::size_t piece, Launch launch) {
   for (std::size_t first = 0; first < count; first += piece) {
@@ -27,7 +27,7 @@ void in_pieces(std::size_t count, std::size_t piece, Launch launch) {
 }
 constexpr std::size_t most_elements = std::size_t{1} << 24, most_chunks = most_elements / chunk_size;
 
-/// The calling thread's place: a chunk, `first` the launch's first, and a chain of it.
+/// Position of the calling thread: a chunk, counted from the launch's first chunk `first`, and a chain of it.
 struct Place {
   std::size_t chunk = 0;
   int chain = 0;
@@ -47,19 +47,19 @@ __global__ void moments_kernel(const double* x, std::size_t count, std::size_t b
   atomicAdd(&totals[1], m.digest);
 }
 
-/// The rule of a comparison with a matrix that was measured. One thread: there is a chunk in 4096 elements.
+/// Computes the rule of a comparison with a measured matrix. One thread suffices: there is one chunk per 4096 elements.
 __global__ void rule_kernel(const double* squares, const unsigned long long* totals, std::size_t count, Format main,
                             DeviationRule* rule) {
   const std::int64_t finite = static_cast<std::int64_t>(count) - static_cast<std::int64_t>(totals[0]);
   *rule = {.format = main, .floor = ulp_floor(rms_of(ordered_total(squares, chunk_count(count)), finite))};
 }
-/// The same rule for differences from their mean.
+/// Changes the rule to sums of differences from their mean.
 __global__ void centre_kernel(const DeviationSums* wholes, std::size_t chunks, DeviationRule* rule) {
   rule->centre = mean_difference(wholes, chunks);
   rule->centred_alone = true;
 }
 
-/// parts[chunk * chains + chain]: the sums of that chain alone.
+/// Sets parts[chunk * chains + chain] to the sums of this chain.
 __global__ void sums_kernel(const double* x, const double* y, std::size_t count, std::size_t begin, std::size_t end,
                             const DeviationRule* rule, DeviationSums* parts) {
   const auto [chunk, chain] = place(begin);
@@ -69,7 +69,7 @@ __global__ void sums_kernel(const double* x, const double* y, std::size_t count,
   parts[chunk * chains + chain] = simt_cuda::DeviationChunk(*rule, chain).sums(x + first, y + first, here);
 }
 
-/// wholes[chunk]: the sums of all its chains.
+/// Sets wholes[chunk] to the sums of all its chains.
 __global__ void join_kernel(const DeviationSums* parts, std::size_t chunks, DeviationSums* wholes) {
   const std::size_t chunk = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (chunk >= chunks) return;
@@ -119,7 +119,7 @@ void DeviceMeter::measure(Output output, const double* x, std::size_t count) {
   });
 }
 
-/// Sets wholes_[chunk] by the rule.
+/// Computes wholes_[chunk] by the current rule.
 void DeviceMeter::sums(const double* x, const double* y, std::size_t count) {
   const std::size_t chunks = chunk_count(count);
   in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
@@ -172,7 +172,7 @@ void DeviceMeter::sort(Side& side, const double* x, std::size_t count) {
       return cub::DeviceRadixSort::SortKeys(scratch, bytes, unsorted_.get(), side.keys.get(), count, 0, 64, stream_.get());
     }));
   };
-  sort_keys(nullptr);  // finds the size of its scratch
+  sort_keys(nullptr);  // finds the required size of scratch
   scratch_.reserve(bytes, stream_);
   sort_keys(scratch_.get());
   side.is_sorted = true;

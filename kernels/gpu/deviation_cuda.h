@@ -8,31 +8,31 @@
 
 namespace attoscope {
 
-/// Loads the file of its kernels on the current GPU.
+/// Loads this file's kernels on the current GPU.
 void load_deviations();
 
-/// Compares matrices on the GPU that was current when it was made, in memory that it keeps. Intermediate results stay on the
-/// GPU, so that nothing waits: answers are read when `collect` is called, after a wait for the stream.
+/// Compares matrices on the GPU that was current at construction, in memory that it keeps. Intermediate results stay on the
+/// GPU, so calls do not wait: `collect` reads the results after a wait for the stream.
 class DeviceMeter {
  public:
   DeviceMeter(const Stream& stream, Staging& staging) : stream_(stream), staging_(staging) {}
 
   void measure(Output output, const double* x, std::size_t count);
-  /// Queues the comparison; y was measured since it changed. `sorts`: gaps are wanted.
+  /// Queues a comparison; y must have been measured since it changed. `sorts`: also computes gaps.
   void compare(Output x_is, const double* x, Output y_is, const double* y, std::size_t count, const Format& main, bool sorts);
-  /// Notes that the matrix has changed.
+  /// Call after the matrix has changed.
   void changed(Output output) { sides_[static_cast<std::size_t>(output)].is_sorted = false; }
 
-  /// Forgets answers that were not collected.
+  /// Drops results that were not collected.
   void begin() { arriving_.clear(); }
   void collect(EngineAnswers& answers);
 
  private:
-  /// Data kept of one of the result's matrices.
+  /// Data of one of the result's matrices.
   struct Side {
     Buffer<double> squares;
     Buffer<unsigned long long> totals;  ///< non-finite values, digest
-    Buffer<std::uint64_t> keys;         ///< of finite doubles (see `key_of`), ascending
+    Buffer<std::uint64_t> keys;         ///< keys of finite doubles (see `key_of`), ascending
     bool is_sorted = false;
   };
 

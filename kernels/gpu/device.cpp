@@ -11,10 +11,10 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view device) {
   throw std::invalid_argument("device is " + std::string(device) +
-                              ", expected auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 of GPUs that there are");
+                              ", expected auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 of existing GPUs");
 }
 
-/// The GPU that one word "cuda:K" of `device` names.
+/// Index of the GPU in the word "cuda:K" of `device`.
 int gpu_of(std::string_view word, std::string_view device) {
   constexpr std::string_view prefix = "cuda:";
   if (!word.starts_with(prefix)) refuse(device);

@@ -9,33 +9,33 @@
 namespace attoscope {
 namespace {
 
-/// "12.4" of 12040.
+/// "12.4" for 12040.
 std::string cuda_version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 
-/// "its driver knows CUDA 11.4"
+/// "its driver supports CUDA 11.4"
 std::string driver_text(const CudaVersions& v) {
-  return v.driver > 0 ? "its driver knows CUDA " + cuda_version(v.driver) : "its driver does not tell its version";
+  return v.driver > 0 ? "its driver supports CUDA " + cuda_version(v.driver) : "its driver does not report its version";
 }
 
-/// "GeForce GTX 1080 (compute capability 6.1)"; the name alone of a GPU without a known capability.
+/// "GeForce GTX 1080 (compute capability 6.1)"; only the name if the capability is unknown.
 std::string named(const DeviceInfo& d) {
   if (d.major == 0) return d.name;
   return d.name + " (compute capability " + std::to_string(d.major) + "." + std::to_string(d.minor) + ")";
 }
 
-/// "9.0" of "90", "12.0" of "120"; words such as "native" as they are.
+/// "9.0" for "90", "12.0" for "120"; words such as "native" unchanged.
 std::string shown(std::string_view number) {
   const bool digits = number.size() >= 2 && std::ranges::all_of(number, is_digit);
   if (!digits) return std::string(number);
   return std::string(number.substr(0, number.size() - 1)) + "." + std::string(number.substr(number.size() - 1));
 }
 
-/// CUDA drivers are compatible within a major version.
+/// The oldest usable driver, in words. CUDA drivers are compatible within a major version.
 std::string least_driver(const CudaVersions& v) {
   return "a driver for CUDA " + std::to_string(v.runtime / 1000) + " or newer";
 }
 
-/// 90 of "90", "90a" and "90-real"; 0 of other words.
+/// 90 for "90", "90a" and "90-real"; 0 for other words.
 int architecture_of(std::string_view word) {
   int number = 0;
   std::from_chars(word.data(), word.data() + word.size(), number);
@@ -65,7 +65,7 @@ std::string why_no_list(CudaError error, const CudaVersions& versions, std::stri
     case CudaError::stub_library:
     case CudaError::insufficient_driver:
       if (versions.driver == 0) return "This machine has no NVIDIA driver; a GPU here needs " + least_driver(versions) + ".";
-      return "This machine's NVIDIA driver knows CUDA " + cuda_version(versions.driver) + ", and this program needs " +
+      return "This machine's NVIDIA driver supports CUDA " + cuda_version(versions.driver) + ", and this program needs " +
              least_driver(versions) + ".";
     case CudaError::system_driver_mismatch:
       return "The NVIDIA driver of this machine was changed while it ran; a GPU can be used after a restart.";
@@ -87,7 +87,7 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
              "; it needs a build on this machine, or with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(answer.device.major) +
              std::to_string(answer.device.minor) + ".";
     case CudaError::unsupported_ptx:
-      return gpu + " needs this program's PTX compiled by its driver, which knows CUDA " + cuda_version(versions.driver) +
+      return gpu + " needs this program's PTX compiled by its driver, which supports CUDA " + cuda_version(versions.driver) +
              "; it needs a driver for CUDA " + cuda_version(versions.runtime) + " or newer, or a build on this machine.";
     case CudaError::jit_compiler_not_found:
       return gpu +
@@ -98,7 +98,7 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
              " needs this program's PTX compiled by its driver, and CUDA_DISABLE_PTX_JIT forbids that; it needs that unset, or "
              "a build on this machine.";
     case CudaError::invalid_ptx:
-      return gpu + " refused this program's PTX (" + built + ") with a driver that knows CUDA " +
+      return gpu + " refused this program's PTX (" + built + ") with a driver that supports CUDA " +
              cuda_version(versions.driver) + "; it needs a build on this machine.";
     case CudaError::devices_unavailable:
       return gpu + " is busy, or kept for other programs: " + without_full_stop(answer.message) + ".";
@@ -121,7 +121,7 @@ bool is_compiled_by_driver(const LoadedCode& code, std::string_view architecture
     is_known = is_known && number != 0;
     is_held = is_held || (number == code.binary && !word.ends_with("-virtual"));
   }
-  return is_known ? !is_held : code.binary != code.ptx;  // "native" names no numbers
+  return is_known ? !is_held : code.binary != code.ptx;  // "native" contains no number
 }
 
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures) {

@@ -1,5 +1,5 @@
-/// The CUDA runtime's answers about a machine's GPUs, and their meaning: the GPUs that can be used, and why the others cannot.
-/// Plain values, so that every answer can be tried without a GPU.
+/// Interprets the CUDA runtime's results for a machine's GPUs: the GPUs that can be used, and why the others cannot. Plain
+/// values, to test every result without a GPU.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace attoscope {
 
-/// The errors of the CUDA runtime that this program knows, by their numbers (device_cuda.cu checks them against CUDA's).
+/// CUDA runtime errors that this program distinguishes, with CUDA's numbers (device_cuda.cu checks them).
 enum class CudaError : int {
   none = 0,
   stub_library = 34,
@@ -27,43 +27,43 @@ enum class CudaError : int {
   system_driver_mismatch = 803
 };
 
-/// Versions of the driver and the runtime: 12040 for CUDA 12.4; 0: there is no driver.
+/// Versions of the driver and the runtime: 12040 for CUDA 12.4; driver 0 if there is none.
 struct CudaVersions {
   int driver = 0, runtime = 0;
 };
 
-/// A GPU's answer to loading one of this program's kernels.
+/// Result of loading one of this program's kernels on a GPU.
 struct DeviceAnswer {
   DeviceInfo device;
   CudaError error = CudaError::none;
-  std::string message{};  ///< the runtime's own words
+  std::string message{};  ///< the runtime's message
 };
 
-/// One sentence that says why the machine's GPUs could not be listed at all; empty if they could.
+/// One sentence: why the machine's GPUs could not be listed; empty if they could.
 std::string why_no_list(CudaError error, const CudaVersions& versions, std::string_view message);
 
-/// One sentence that says why a GPU cannot run this program's code, with the GPU's name and capability and the required one;
-/// empty: it can. `architectures` is CMake's list, "80-real,90-virtual".
+/// One sentence: why a GPU cannot run this program's code, with the GPU's name and capability and the required one; empty if it
+/// can. `architectures` is CMake's list, "80-real,90-virtual".
 std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions, std::string_view architectures);
 
 /// The GPUs that can be used, or the reason if there is none.
 struct DeviceList {
   std::vector<DeviceInfo> devices;
-  std::string reason{};  ///< one sentence; empty where there are devices
+  std::string reason{};  ///< one sentence; empty if there are devices
 };
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures);
 
-/// The code of a kernel as it was loaded on a GPU: 90 for 9.0.
+/// Architectures of a kernel's code as loaded on a GPU: 90 for 9.0.
 struct LoadedCode {
-  int binary = 0, ptx = 0;  ///< architectures of the code, and of its PTX
+  int binary = 0, ptx = 0;  ///< architecture of the code, and of its PTX
 };
-/// True if the driver compiled it, since the program does not hold it.
+/// True if the driver compiled the code, since the program contains none for this GPU.
 bool is_compiled_by_driver(const LoadedCode& code, std::string_view architectures);
 
-/// Sets which of the GPUs draw. Under Wayland the driver limits no launch and does not report it; then any of them may.
+/// Sets DeviceInfo::draws. Under Wayland the driver limits no launch and does not report screens; then every GPU may draw.
 void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland);
 
-/// "code for 8.0 and 9.0, PTX of 12.0": "80-real,90-real,120-virtual" in words; a bare number is both.
+/// Describes "80-real,90-real,120-virtual" as "code for 8.0 and 9.0, PTX of 12.0"; a bare number means both.
 std::string architectures_text(std::string_view architectures);
 
 }  // namespace attoscope

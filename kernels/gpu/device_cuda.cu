@@ -1,4 +1,4 @@
-// Lists the GPUs, and asks the runtime for a kernel's attributes to find whether each takes this program's code.
+// Lists the GPUs, and queries a kernel's attributes to find out if each GPU accepts this program's code.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-// The error numbers of kernels/gpu/device_answer.h.
+// Checks the error numbers in kernels/gpu/device_answer.h.
 constexpr std::pair<CudaError, cudaError_t> errors[] = {
     {CudaError::none, cudaSuccess},
     {CudaError::stub_library, cudaErrorStubLibrary},
@@ -33,7 +33,7 @@ constexpr std::pair<CudaError, cudaError_t> errors[] = {
 static_assert(std::ranges::all_of(errors,
                                   [](const auto& e) { return static_cast<int>(e.first) == static_cast<int>(e.second); }));
 
-/// Compiled as every other kernel is, and small: a driver that has to compile it is done at once.
+/// Compiled like all other kernels, and small: a driver compiles it quickly.
 __global__ void probe_kernel(int* x) { *x = 1; }
 
 CudaVersions versions() {
@@ -43,7 +43,7 @@ CudaVersions versions() {
   return v;
 }
 
-/// Loads our code on the GPU, which makes a context there; `compiles`: its driver has to compile it.
+/// Loads our code on the GPU, which creates a context there. Sets `compiles` if its driver must compile the code.
 cudaError_t loaded_on(int device, bool& compiles) {
   cudaFuncAttributes attributes{};
   cudaError_t refused = cudaSetDevice(device);
@@ -60,8 +60,8 @@ DeviceAnswer answer_of(cudaError_t error, DeviceInfo device) {
   return {std::move(device), static_cast<CudaError>(error), error == cudaSuccess ? "" : cudaGetErrorString(error)};
 }
 
-/// Answer of GPU `index`. GPUs with the same capability and driver answer alike: only the first of them is asked, since asking
-/// takes memory on the GPU.
+/// Tests GPU `index`. GPUs with the same capability and driver give the same result: only the first of them is tested, since a
+/// test takes memory on the GPU.
 DeviceAnswer answer_of(int index, const std::vector<DeviceAnswer>& before) {
   cudaDeviceProp p{};
   if (const cudaError_t refused = cudaGetDeviceProperties(&p, index); refused != cudaSuccess)

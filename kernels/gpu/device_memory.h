@@ -1,4 +1,4 @@
-/// Memory that an engine reuses from update to update: of its GPU, and of the host for copies to and from it. Only *.cu include
+/// Memory that an engine reuses between updates: GPU memory, and host memory for copies to and from the GPU. Only *.cu include
 /// this.
 #pragma once
 
@@ -11,21 +11,21 @@
 
 namespace attoscope {
 
-/// Free bytes of the current GPU.
+/// Free bytes on the current GPU.
 inline std::size_t free_bytes() {
   std::size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all));
   return free;
 }
-/// Parts of so many bytes that a quarter of the current GPU's free memory takes, or what is taken already; at least 1, for
-/// which the allocation may fail.
+/// Number of parts of `bytes` bytes that fit into a quarter of the current GPU's free memory, or into `taken` if it is larger;
+/// at least 1, for which the allocation may fail.
 inline int parts_that_fit(const Buffer<char>& taken, std::size_t bytes) {
   const std::size_t room = std::max(taken.bytes(), free_bytes() / 4);
   return static_cast<int>(std::clamp<std::size_t>(room / bytes, 1, 1 << 20));
 }
 
-/// Free buffers of one GPU, since cudaMalloc and cudaFree wait for all of its work. A user must work in the stream in which the
-/// buffer was last used, or later.
+/// Free buffers of one GPU, kept since cudaMalloc and cudaFree wait for all of the GPU's work. Use a buffer only in the stream
+/// in which it was last used, or later.
 class DevicePool {
  public:
   /// Takes a buffer of at least `bytes`, on the current GPU.
@@ -46,7 +46,7 @@ class DevicePool {
     const std::scoped_lock lock(mutex_);
     idle_.push_back({std::move(buffer), false});
   }
-  /// Frees the buffers that were not taken since the last call.
+  /// Frees the buffers that were not taken since the previous call.
   void trim() {
     std::vector<Idle> freed;
     const std::scoped_lock lock(mutex_);
@@ -89,7 +89,7 @@ class Pooled {
   Buffer<char> buffer_;
 };
 
-/// Page-locked memory of the host, through which copies run beside the host's work.
+/// Page-locked host memory; copies through it overlap with the host's work.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(std::size_t bytes, const CallSite place = CallSite::current()) : bytes_(bytes) {
@@ -109,10 +109,10 @@ class PinnedBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// Host memory for copies under way to or from a GPU. Nothing is reused before `reset`, which follows a wait for the stream.
+/// Host memory for pending copies to or from a GPU. Nothing is reused before `reset`, which must follow a wait for the stream.
 class Staging {
  public:
-  /// Larger copies are not staged: they take long enough for the host to wait.
+  /// Larger copies are not staged: they take long anyway, and the host waits for them.
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
   char* take(std::size_t bytes) {
@@ -124,14 +124,14 @@ class Staging {
     used_ += whole;
     return blocks_.back().get() + used_ - whole;
   }
-  /// A copy of some of x's elements, which is complete after a wait for the stream.
+  /// Copies `count` elements of x to the host; complete after a wait for the stream.
   template <class T>
   const T* sent(const Buffer<T>& x, std::size_t first, std::size_t count, const Stream& stream) {
     T* const staged = reinterpret_cast<T*>(take(count * sizeof(T)));
     x.download(staged, first, count, stream);
     return staged;
   }
-  /// Keeps the last block, which is the largest.
+  /// Frees all blocks except the last, which is the largest.
   void reset() {
     if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
     used_ = 0;

@@ -1,4 +1,4 @@
-// The engine of GPUs: rows split among them, launches in slices, inputs and outputs that stay on the GPU.
+// The engine of GPUs: divides rows among them, launches in slices, keeps inputs and outputs on the GPU.
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -18,8 +18,8 @@
 namespace attoscope {
 namespace {
 
-/// Longest time that a launch may hold a GPU: one that draws a screen is needed for the next frame, another only has to react
-/// to cancelling.
+/// Longest time that a launch may occupy a GPU. A GPU that drives a screen is needed for the next frame; any other only has to
+/// react to cancelling.
 constexpr float display_limit_ms = 5, other_limit_ms = 40;
 
 float limit_ms(int device) {
@@ -27,7 +27,7 @@ float limit_ms(int device) {
   return known != cuda_devices().end() && known->draws ? display_limit_ms : other_limit_ms;
 }
 
-/// work(i) for 0 .. count - 1, each in its own thread; rethrows the first exception.
+/// Calls work(i) for 0 .. count - 1, each in its own thread; rethrows the first exception.
 void side_by_side(std::size_t count, const std::function<void(std::size_t)>& work) {
   if (count == 1) return work(0);
   std::vector<std::exception_ptr> errors(count);
@@ -46,7 +46,7 @@ void side_by_side(std::size_t count, const std::function<void(std::size_t)>& wor
     if (error) std::rethrow_exception(error);
 }
 
-/// Backward passes on one GPU. Its kernels are loaded, and its memory is taken, at the first.
+/// Backward passes on one GPU. Loads kernels and allocates memory at first use.
 class OneGpuGradients final : public GradientDevice {
  public:
   explicit OneGpuGradients(int device) : device_(device) {}
@@ -91,7 +91,7 @@ class GpuEngine final : public Engine {
   ~GpuEngine() override {
     for (std::unique_ptr<OneGpu>& gpu : gpus_) {
       ignore(cudaSetDevice(gpu->device()));
-      ignore(cudaStreamSynchronize(gpu->stream().get()));  // copies to its page-locked memory may be on their way
+      ignore(cudaStreamSynchronize(gpu->stream().get()));  // copies to its page-locked memory may still run
     }
     shares_.clear();
     meter_.reset();
@@ -223,11 +223,11 @@ class GpuEngine final : public Engine {
   }
 
  private:
-  /// One of the result's matrices on the first GPU. A viewer may keep it longer than this engine lives.
+  /// One of the result's matrices on the first GPU. A viewer may keep it longer than the engine lives.
   struct OnGpu {
     std::shared_ptr<const double> values;
     int rows = 0, cols = 0;
-    const double* staged = nullptr;  ///< its copy on the host, after a wait
+    const double* staged = nullptr;  ///< copy on the host, valid after a wait; null if not sent
     std::size_t count() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols); }
   };
 
@@ -245,7 +245,7 @@ class GpuEngine final : public Engine {
                  RunRecorder<T>* recorder, RowStates<T>* states, const StopSign& stop) {
     const std::size_t tiles = recorder ? static_cast<std::size_t>(recorder->tiles()) : 0,
                       count = recorder ? tiles * static_cast<std::size_t>(recorder->held()) : 0;
-    std::vector<const double*> arriving(rows.size());  // at the first row of each GPU: its states
+    std::vector<const double*> arriving(rows.size());  // states of each GPU, at the index of its first row
     split(job, rows, output, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
       const BlockShape shape = block_shape(job);
       const auto launch_slice = [&](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
@@ -280,8 +280,8 @@ class GpuEngine final : public Engine {
     recorder.take_in(moved, std::move(m));
   }
 
-  /// part(gpu, rows, index of the first, output there) for every GPU's rows. The first GPU keeps the output, and gets the
-  /// others' shares as soon as they are complete.
+  /// Calls part(gpu, rows, index of the first row, output on that GPU) for every GPU's share of the rows. The first GPU keeps
+  /// the output; other GPUs' shares are copied to it as soon as they are complete.
   template <class T, class Part>
   void split(const Job<T>& job, const std::vector<int>& rows, Output output, Part part) {
     const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v), per_gpu = (count - 1) / gpus_.size() + 1;
@@ -305,7 +305,7 @@ class GpuEngine final : public Engine {
     hold(std::move(whole), static_cast<int>(count), job.d_v, output);
   }
 
-  /// Numbers from a GPU other than the first, to be copied to the first.
+  /// Output of a GPU other than the first, to be copied to the first GPU.
   struct Share {
     Pooled numbers;
     double* to = nullptr;  ///< on the first GPU
@@ -324,9 +324,9 @@ class GpuEngine final : public Engine {
   std::optional<DeviceMeter> meter_;
   std::optional<OneGpuGradients> gradients_;
   std::array<OnGpu, output_count> outputs_;
-  std::vector<Share> shares_;  ///< on their way to the first GPU until a wait
+  std::vector<Share> shares_;  ///< being copied to the first GPU, until a wait
   EngineAnswers answers_;
-  std::vector<std::function<void()>> late_;  ///< hand over records and states, after a wait
+  std::vector<std::function<void()>> late_;  ///< deliver records and states after a wait
 };
 
 }  // namespace

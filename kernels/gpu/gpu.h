@@ -1,4 +1,4 @@
-/// CUDA's handles, owned: device memory, streams, events. Only *.cu and app/window/texture_cuda.cpp include this.
+/// RAII wrappers of CUDA's handles: device memory, streams, events. Only *.cu and app/window/texture_cuda.cpp include this.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,12 +14,12 @@
 
 namespace attoscope {
 
-/// A CUDA call failed: what() is one sentence with the place of the call and CUDA's message.
+/// Failure of a CUDA call. what() is one sentence with the place of the call and CUDA's message.
 struct DeviceError : DeviceFailure {
   using DeviceFailure::DeviceFailure;
 };
 
-/// "kernels/gpu/simulate_cuda.cu": the path from the last folder but one on, so that no build folder is named.
+/// "kernels/gpu/simulate_cuda.cu": the last two folders and the file name, to leave out build folders.
 inline std::string short_path(const char* path) {
   const std::string whole(path);
   const std::size_t last = whole.rfind('/');
@@ -27,8 +27,8 @@ inline std::string short_path(const char* path) {
   return before == std::string::npos ? whole : whole.substr(before + 1);
 }
 
-/// A line of the program: std::source_location, which clang 14 lacks. In code that nvcc 12 compiles, which fails at such
-/// default arguments, the line is not known, and the file is empty.
+/// A source line, like std::source_location, which clang 14 lacks. Code compiled by nvcc 12, which fails at such default
+/// arguments, has an empty file and no line.
 struct CallSite {
   const char* file;
   int line;
@@ -37,27 +37,27 @@ struct CallSite {
 #else
   static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 #endif
-  /// " at kernels/gpu/simulate_cuda.cu:12", or nothing if the place is not known.
+  /// " at kernels/gpu/simulate_cuda.cu:12", or nothing if the place is unknown.
   std::string words() const { return *file == '\0' ? "" : " at " + short_path(file) + ":" + std::to_string(line); }
 };
 
-/// Throws DeviceError with the caller's place unless `error` is success.
+/// Throws DeviceError with the caller's place if `error` is not success.
 inline void check(cudaError_t error, const CallSite place = CallSite::current()) {
   if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // clears it, so that no later call reports it
+  static_cast<void>(cudaGetLastError());  // clears the error, so that no later call reports it
   throw DeviceError("The GPU refused" + place.words() + ": " + cudaGetErrorString(error) + ".");
 }
 
-/// For destructors, which cannot throw: clears the error, so that no later call reports it.
+/// Clears an error, so that no later call reports it; for destructors, which cannot throw.
 inline void ignore(cudaError_t error) noexcept {
   if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
-/// Makes `device` the calling thread's GPU. The former one is not restored, since that alone could create a context, and take
-/// memory, on a GPU that is not used.
+/// Makes `device` the calling thread's GPU. Callers do not restore the previous one: that alone could create a context, and
+/// take memory, on an unused GPU.
 inline void use_device(int device, const CallSite place = CallSite::current()) { check(cudaSetDevice(device), place); }
 
-/// An attribute of the current GPU.
+/// Value of an attribute of the current GPU.
 inline int device_attribute(cudaDeviceAttr which, const CallSite place = CallSite::current()) {
   int device = 0, value = 0;
   check(cudaGetDevice(&device), place);
@@ -65,7 +65,7 @@ inline int device_attribute(cudaDeviceAttr which, const CallSite place = CallSit
   return value;
 }
 
-/// Loads the file of this kernel on the current GPU; takes long if its driver has to compile it.
+/// Loads the module of this kernel on the current GPU; slow if the driver has to compile it.
 template <class Kernel>
 void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
   cudaFuncAttributes attributes{};
@@ -78,7 +78,7 @@ struct DestroyHandle {
   void operator()(cudaEvent_t event) const { ignore(cudaEventDestroy(event)); }
 };
 
-/// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
+/// A stream of the GPU that is current at construction; does not synchronise with other streams.
 class Stream {
  public:
   explicit Stream(const CallSite place = CallSite::current()) {
@@ -88,7 +88,7 @@ class Stream {
   }
 
   cudaStream_t get() const { return stream_.get(); }
-  /// Waits until all its work is done.
+  /// Waits until all work of the stream is done.
   void wait(const CallSite place = CallSite::current()) const { check(cudaStreamSynchronize(get()), place); }
 
  private:
@@ -109,7 +109,7 @@ class Event {
     check(cudaEventRecord(get(), stream.get()), place);
   }
   void wait(const CallSite place = CallSite::current()) const { check(cudaEventSynchronize(get()), place); }
-  /// Milliseconds from `start` to this, both reached.
+  /// Milliseconds from `start` to this event; both must have been reached.
   float since(const Event& start, const CallSite place = CallSite::current()) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, start.get(), get()), place);
@@ -120,7 +120,7 @@ class Event {
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyHandle> event_;
 };
 
-/// `size` elements of T on the GPU that is current at construction; freed on the same GPU, whichever is current then.
+/// `size` elements of T on the GPU that is current at construction; the destructor frees them on the same GPU.
 template <class T>
 class Buffer {
  public:
@@ -130,7 +130,7 @@ class Buffer {
     check(cudaGetDevice(&device_), place);
     check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), place);
   }
-  /// A copy of x, made in the stream's order. `x` must stay until the stream was waited for.
+  /// A copy of x, made in the stream's order. `x` must live until a wait for the stream.
   Buffer(const std::vector<T>& x, const Stream& stream, const CallSite place = CallSite::current()) : Buffer(x.size(), place) {
     upload(x.data(), x.size(), stream, place);
   }
@@ -152,18 +152,18 @@ class Buffer {
   std::size_t bytes() const { return size_ * sizeof(T); }
   int device() const { return device_; }
 
-  /// Makes room for at least `size` elements; their contents are lost if it has to grow.
+  /// Makes room for at least `size` elements; loses the contents if it grows.
   void reserve(std::size_t size, const CallSite place = CallSite::current()) {
     if (size <= size_) return;
     *this = Buffer();
     *this = Buffer(size, place);
   }
-  /// The same after a wait for the stream, which may use it.
+  /// Before growing, waits for the stream, which may use the buffer.
   void reserve(std::size_t size, const Stream& stream) {
     if (size > size_) stream.wait();
     reserve(size);
   }
-  /// Copies `count` elements from the host, in the stream's order. `x` must stay until the stream was waited for.
+  /// Copies `count` elements from the host, in the stream's order. `x` must live until a wait for the stream.
   void upload(const T* x, std::size_t count, const Stream& stream, const CallSite place = CallSite::current()) {
     if (count != 0) check(cudaMemcpyAsync(data_, x, count * sizeof(T), cudaMemcpyHostToDevice, stream.get()), place);
   }

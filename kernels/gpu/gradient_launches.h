@@ -1,5 +1,5 @@
-/// A pass over the rows on a device of threads: panels of rows that fit its memory, launches that do not hold it for long. The
-/// device is a GPU, or the host in the tests. Included where ATTOSCOPE_SIMT names the lanes.
+/// A forward or backward pass on a device of threads, in panels of rows that fit into memory and in short launches. The device
+/// is a GPU, or the host in the tests. Included by files in which ATTOSCOPE_SIMT names the lanes.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// `Device` has
-///   X* copied(const X* host, std::size_t count)     memory until the pass ends, with the host's numbers
-///   X* room<X>(std::size_t count)                   the same without numbers
+/// `Device` must have
+///   X* copied(const X* host, std::size_t count)     a copy on the device, valid until the pass ends
+///   X* room<X>(std::size_t count)                   uninitialised memory, valid until the pass ends
 ///   void clear(X*, std::size_t count)
 ///   void fetch(X* host, const X*, std::size_t count)
-///   int warps()                                     of a team
-///   std::size_t tile_room()                         of shared memory beside the slabs
-///   std::size_t panel_bytes()                       that a panel's P and dS may take
+///   int warps()                                     warps per team
+///   std::size_t tile_room()                         shared memory in addition to the slabs
+///   std::size_t panel_bytes()                       memory for a panel's P and dS
 ///   LaunchPace pace(const Launch&, const TeamNeeds&)
 ///   LaunchEnd run(const Launch&, int teams, const TeamNeeds&)
-///   int most_teams(const TeamNeeds&)                whose scratch fits
+///   int most_teams(const TeamNeeds&)                number of teams whose scratch fits
 template <class T, class Device>
 class DeviceWork {
  public:
@@ -51,7 +51,7 @@ class DeviceWork {
     copy(job.scales.bias, static_cast<std::size_t>(job.scales.bias_count));
     job.measured = nullptr;
   }
-  /// Runs `launch` for so many teams from `first` on, in parts of their work.
+  /// Runs `launch` for `teams` teams from `first` on, dividing their work into parts.
   template <class Launch>
   void in_parts(Launch launch, int first, int teams, const TeamNeeds& needs) {
     launch.scratch_bytes = needs.scratch_bytes;
@@ -67,7 +67,7 @@ class DeviceWork {
   const StopSign& stop_;
 };
 
-/// The forward pass of rows 0 .. queries - 1, and its states.
+/// Computes the forward pass of rows 0 .. queries - 1, and its states.
 template <class T, class Device>
 class ForwardLaunches : private DeviceWork<T, Device> {
   using Base = DeviceWork<T, Device>;
@@ -101,7 +101,7 @@ class ForwardLaunches : private DeviceWork<T, Device> {
   }
 };
 
-/// A backward pass.
+/// Computes a backward pass.
 template <class T, class Device>
 class GradientLaunches : private DeviceWork<T, Device> {
   using Base = DeviceWork<T, Device>;
@@ -194,7 +194,7 @@ class GradientLaunches : private DeviceWork<T, Device> {
 
   std::size_t pairs_of_block() const { return size(pass_.keys.count, warp_lanes); }
 
-  /// The blocks at which panels begin, and the end.
+  /// First block of each panel, and the end of the last.
   std::vector<int> panels() const {
     const std::size_t fit = std::max<std::size_t>(1, device_.panel_bytes() / (2 * sizeof(T) * pairs_of_block()));
     std::vector<int> cut{0};
@@ -219,7 +219,7 @@ class GradientLaunches : private DeviceWork<T, Device> {
   }
 
   const GradientPass<T>& pass_;
-  GradientRule<T> rule_;  ///< with the device's arrays
+  GradientRule<T> rule_;  ///< with arrays on the device
   std::vector<RowBlock> blocks_;
   RowsLaunch<T> rows_;
   KeysLaunch<T> keys_;

@@ -1,4 +1,4 @@
-// The backward pass of methods that work in float.
+// The backward pass of methods in float.
 #include "kernels/gpu/gradients_kernel.cuh"
 
 namespace attoscope {

@@ -7,12 +7,12 @@
 
 namespace attoscope {
 
-/// Loads the kernels' files on the current GPU.
+/// Loads the kernels on the current GPU.
 void load_gradients_in_float();
 void load_gradients_in_double();
 
-/// The backward pass in one working type on the GPU that is current here, whose launches stay below `limit_ms`. All calls are
-/// made where it is current.
+/// The backward pass in one working type on the GPU that is current at construction, with launches shorter than `limit_ms`. The
+/// GPU must be current in all calls.
 template <class T>
 class GpuGradients {
  public:

@@ -1,4 +1,4 @@
-// The backward pass in double, golden's among them.
+// The backward pass in double, including golden's.
 #include "kernels/gpu/gradients_kernel.cuh"
 
 namespace attoscope {

@@ -1,4 +1,4 @@
-/// The kernels of the backward pass, for the working type of the file that includes it. Compiled as simulate_kernel.cuh is.
+/// The kernels of the backward pass, for the working type of the including file. Compiled like simulate_kernel.cuh.
 #pragma once
 
 #define ATTOSCOPE_SIMT simt_cuda
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(team_threads, 2)
   if (group.thread() == 0) atomicMax(reached, static_cast<unsigned long long>(end));
 }
 
-/// The GPU behind the launches (see gradient_launches.h). Memory of a pass comes from a pool.
+/// The GPU as the device of gradient_launches.h. Memory of a pass comes from a pool.
 template <class T>
 class CudaGradients final : public GpuGradients<T> {
  public:
@@ -72,7 +72,7 @@ class CudaGradients final : public GpuGradients<T> {
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, gradient_kernel<Launch>, team_threads, needs.shared_bytes));
     return {multiprocessors_, held, limit_ms_, needs.work};
   }
-  /// The end of the launch, once it is complete.
+  /// Runs the launch and waits for its end.
   template <class Launch>
   LaunchEnd run(Launch launch, int teams, const TeamNeeds& needs) {
     if (launch.range.from == 0) scratch_.reserve(needs.scratch_bytes * static_cast<std::size_t>(teams));
@@ -89,7 +89,7 @@ class CudaGradients final : public GpuGradients<T> {
   }
 
  private:
-  /// Forgets a pass that was interrupted.
+  /// Drops an interrupted pass.
   void begin() {
     stream_.wait();
     memory_.clear();

@@ -1,4 +1,4 @@
-/// Copies of inputs on an engine's device: made once, and again as soon as the host's arrays may hold other numbers.
+/// Copies of inputs on an engine's device, made once, and again when the host's arrays may hold other numbers.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace attoscope {
 
-/// A job on copies of its inputs.
+/// A job that reads copies of its inputs.
 template <class T, class Copy>
 struct CopiedJob {
   Job<T> job;
-  std::vector<Copy> own;  ///< copies that no other job shares
+  std::vector<Copy> own;  ///< copies used by this job only
 };
 
-/// Copies by address within one generation (see `Engine::run`): an address alone does not identify its numbers, since a new
-/// array may get the address of one that is gone. `Copy` has a `const char* get()`.
+/// Copies by address within one generation (see `Engine::run`). An address alone does not identify its numbers: a new array may
+/// get the address of a deleted one. `Copy` has a `const char* get()`.
 template <class Copy>
 class InputCopies {
  public:
-  /// The job on copies; `copy(host, bytes)` makes one. Copies of an earlier generation are freed first.
+  /// The job with its arrays replaced by copies; `copy(host, bytes)` makes one. Frees copies of earlier generations first.
   template <class T, class F>
   CopiedJob<T, Copy> of(Job<T> job, std::uint64_t generation, F copy) {
     if (generation != 0 && generation != generation_) held_.clear(), generation_ = generation;
@@ -41,7 +41,7 @@ class InputCopies {
   }
 
  private:
-  /// A job's arrays with the number of elements of each.
+  /// A job's arrays and their numbers of elements.
   template <class T>
   static std::vector<std::pair<const T**, std::size_t>> arrays_of(Job<T>& job) {
     const std::size_t queries = static_cast<std::size_t>(job.queries), keys = static_cast<std::size_t>(job.n),

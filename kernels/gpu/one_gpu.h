@@ -1,4 +1,4 @@
-/// One GPU's share of an engine's work: inputs and scratch that stay, launches, their records and times. Only *.cu include
+/// One GPU's share of an engine's work: persistent inputs and scratch, launches, their records and times. Only *.cu include
 /// this.
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace attoscope {
 
-/// Kinds of kernels whose speeds are unrelated.
+/// Kinds of kernels, whose speeds are unrelated.
 enum class KernelKind : std::uint8_t { in_float, in_double, in_double_double };
 inline constexpr int kernel_kinds = 3;
 
-/// Made, used and destroyed where that GPU is current. Everything goes into its one stream.
+/// Construct, use and destroy it while its GPU is current. All work goes into its single stream.
 class OneGpu {
  public:
   OneGpu(int device, float limit_ms)
@@ -47,7 +47,7 @@ class OneGpu {
   }
 
   Pooled matrix(std::size_t count) { return {pool_, std::max<std::size_t>(1, count) * sizeof(double)}; }
-  /// A copy of the host's bytes, which may be freed before it is complete.
+  /// Copies the host's bytes, which may be freed before the copy is complete.
   Pooled uploaded(const void* host, std::size_t bytes) {
     Pooled copy(pool_, bytes);
     is_busy_ = true;
@@ -62,7 +62,7 @@ class OneGpu {
     return copy;
   }
 
-  /// Runs [first, first + rows.size()) of the computed rows in launches; `launch(job, slice, notes, stream)` is of `shape`.
+  /// Runs rows [first, first + rows.size()) of the computed rows in launches of `shape` by `launch(job, slice, notes, stream)`.
   template <class T, class Launch>
   void run(const Job<T>& job, std::uint64_t inputs, std::span<const int> rows, int first, Output output, KernelKind kind,
            const BlockShape& shape, Launch launch, const DeviceNotes& notes, double* out, const StopSign& stop) {
@@ -98,7 +98,7 @@ class OneGpu {
     run.end.record(stream_);
     run.is_open = true;
   }
-  /// Milliseconds that the output's last run took.
+  /// Milliseconds of the output's last run.
   double run_ms(Output output) const { return runs_[static_cast<std::size_t>(output)].ms; }
 
   /// Cleared arrays for the records of launches.
@@ -108,26 +108,26 @@ class OneGpu {
     moved_.reserve(tiles, stream_);
     m_.reserve(tiles * static_cast<std::size_t>(recorder.held()), stream_);
     moved_.clear(stream_);
-    check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
+    check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that arithmetic never returns
     return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
   }
-  /// Memory for the states of so many rows of an output.
+  /// Memory for the states of `rows` rows of an output.
   double* states_of(Output output, std::size_t rows) {
     Buffer<double>& states = states_[static_cast<std::size_t>(output)];
     states.reserve(2 * rows, stream_);
     return states.get();
   }
-  /// Sends the states of `count` rows from `first` on to the host, where they are complete after a wait.
+  /// Queues a copy of the states of `count` rows from `first` on to the host; complete after a wait.
   const double* sent_states(Output output, std::size_t first, std::size_t count) {
     return staging_.sent(states_[static_cast<std::size_t>(output)], 2 * first, 2 * count, stream_);
   }
-  /// Sends the records of so many tiles, and of m, to the host.
+  /// Queues copies of the records of `tiles` tiles, and of `count` values of m, to the host.
   void send_notes(std::size_t tiles, std::size_t count) {
     const auto* const moved = staging_.sent(moved_, 0, tiles, stream_);
     const auto* const m = staging_.sent(m_, 0, count, stream_);
     arriving_ = {moved, m, tiles, count};
   }
-  /// Adds it to `moved` and `m`, after a wait.
+  /// Adds the records that were sent to `moved` and `m`, after a wait.
   void add_notes(std::vector<std::int64_t>& moved, std::vector<float>& m) const {
     for (std::size_t i = 0; i < arriving_.tiles; ++i) moved[i] += static_cast<std::int64_t>(arriving_.moved[i]);
     for (std::size_t i = 0; i < arriving_.count; ++i)
@@ -135,13 +135,13 @@ class OneGpu {
   }
 
  private:
-  /// The run of one output.
+  /// The last run of one output.
   struct Run {
     Event start, end;
     KernelKind kind{};
     std::int64_t work = 0;  ///< see LaunchPace
-    bool is_open = false;   ///< it is in the stream
-    bool is_alone = false;  ///< as one launch
+    bool is_open = false;   ///< queued and not yet timed
+    bool is_alone = false;  ///< done in a single launch
     float ms = 0;
   };
   struct Notes {
@@ -152,7 +152,7 @@ class OneGpu {
 
   std::int64_t& speed(KernelKind kind) { return first_work_[static_cast<std::size_t>(kind)]; }
 
-  /// Work of the next first launch: takes half of the limit at the run's speed.
+  /// Sets the work of the next first launch: what takes half of the limit at the run's speed.
   void note_time(Run& run) {
     run.ms = run.end.since(run.start);
     if (run.is_alone) launches_.longest_ms = std::max(launches_.longest_ms, run.ms);
@@ -160,7 +160,7 @@ class OneGpu {
     speed(run.kind) = run.is_alone ? fits : std::max(speed(run.kind), fits);
   }
 
-  /// The end of the launch, once it is complete.
+  /// Runs `launch` and waits for its end.
   template <class Launch>
   LaunchEnd timed(Launch launch) {
     auto* const reached = reinterpret_cast<unsigned long long*>(staging_.take(sizeof(unsigned long long)));
@@ -177,7 +177,7 @@ class OneGpu {
 
   void name_rows(std::span<const int> rows) {
     if (std::ranges::equal(rows, named_)) return;
-    named_.clear();  // known again only once they are copied
+    named_.clear();  // valid again only after the copy
     rows_.reserve(rows.size(), stream_);
     int* const staged = reinterpret_cast<int*>(staging_.take(rows.size_bytes()));
     std::ranges::copy(rows, staged);

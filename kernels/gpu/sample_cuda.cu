@@ -1,5 +1,5 @@
-// Makes the picture of a field on the GPU of its matrices: kernel, launcher, and the functions of kernels/gpu/device.h around
-// them.
+// Draws the picture of a field on the GPU that holds its matrices: kernel, launcher, and the functions of kernels/gpu/device.h
+// around them.
 #include <cuda_runtime.h>
 
 #include "kernels/deviation/sample.h"
@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// Writes pixels into a surface, as a texture holds them: the first row is the picture's top.
+/// Writes pixels to a surface in a texture's order: the first row is the top of the picture.
 struct IntoSurface {
   cudaSurfaceObject_t surface;
   __device__ void operator()(int x, int y, float value) const {
@@ -19,16 +19,16 @@ struct IntoSurface {
   }
 };
 
-/// Writes pixels row-major into memory.
+/// Writes pixels row-major to memory.
 struct IntoMemory {
   float* pixels;
   int width;
   __device__ void operator()(int x, int y, float value) const { pixels[static_cast<std::ptrdiff_t>(y) * width + x] = value; }
 };
 
-/// One block makes one row of pixels. Each cell under it is read once, by one thread, coalesced along the head dimension, so
-/// the whole picture costs one reading of the two matrices that a field needs (16 bytes a cell; 4 MiB and some microseconds at
-/// N = 4096, d = 64), whatever the number of pixels; a pixel then looks at the ranks of its columns in shared memory.
+/// One block draws one row of pixels. One thread reads each cell under it once, coalesced along the head dimension: a picture
+/// costs one reading of the two matrices that a field needs (16 bytes per cell; 4 MiB and some microseconds at N = 4096, d =
+/// 64), whatever the number of pixels. A pixel then takes the ranks of its columns from shared memory.
 template <class Into>
 __global__ void __launch_bounds__(sample_threads) row_of_pixels(SampleTask task, Into into) {
   __shared__ std::uint32_t ranks[max_d];

@@ -1,4 +1,4 @@
-// Emulated kernels that work in float.
+// Emulated kernels in float.
 #include "kernels/gpu/simulate_kernel.cuh"
 
 namespace attoscope {

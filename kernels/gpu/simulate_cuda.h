@@ -1,4 +1,4 @@
-/// Emulated kernels on a GPU: one launch. Only *.cu include this.
+/// One launch of an emulated kernel on a GPU. Only *.cu include this.
 #pragma once
 
 #include "kernels/gpu/gpu.h"
@@ -7,20 +7,20 @@
 
 namespace attoscope {
 
-/// Loads the kernels' files on the current GPU.
+/// Loads the kernels on the current GPU.
 void load_attention_in_float();
 void load_attention_in_double();
 
-/// Rows of a launch, the part of their work, and the place of the output; all arrays lie on the GPU.
+/// Rows of a launch, the range of their work, and memory on the GPU for the output and the scratch.
 struct DeviceSlice : RowBlock {
   WorkRange range{};
-  char* scratch = nullptr;                ///< as many bytes as the slice's blocks need, as the launch before left them
-  double* out = nullptr;                  ///< row-major, of the slice
+  char* scratch = nullptr;                ///< scratch of the slice's blocks, unchanged since the previous launch
+  double* out = nullptr;                  ///< output of the slice, row-major
   unsigned long long* reached = nullptr;  ///< raised to the largest amount of work done by a row
 };
 
-/// Memory for what a launch gives beside its output: the moves of m (`moved` is null if they are not recorded) and the states
-/// of its rows (null: not wanted).
+/// Memory for results of a launch other than its output: the moves of m (`moved` is null if they are not recorded) and the
+/// states of its rows (null if not requested).
 struct DeviceNotes {
   unsigned long long* moved = nullptr;  ///< [tile]
   float* m = nullptr;                   ///< [tile * held + row / row_step]
@@ -28,11 +28,11 @@ struct DeviceNotes {
   double* states = nullptr;  ///< [2 * index among all computed rows]: m, then l
 };
 
-/// Shape of a job on the current GPU: the rows of a thread block, its memory and its work.
+/// Launch parameters of a job on the current GPU: rows per thread block, memory and work.
 struct BlockShape {
   int rows = 0;
   std::size_t scratch_bytes = 0, shared_bytes = 0;
-  std::size_t tile_room = 0;  ///< of shared memory, for S of a tile of keys
+  std::size_t tile_room = 0;  ///< bytes of shared memory for S of a tile of keys
   int held = 1;               ///< blocks that a multiprocessor runs at a time
   WorkEstimate work{};
 };
@@ -40,12 +40,12 @@ BlockShape block_shape(const Job<float>& job);
 BlockShape block_shape(const Job<double>& job);
 BlockShape block_shape_double_double(const Job<double>& job);
 
-/// Launches the job, whose arrays lie on the GPU, for a slice. Its output is complete after the last range of work.
+/// Launches the job, whose arrays are on the GPU, for a slice. Its output is complete after the last range of work.
 void launch(const Job<float>& job, const BlockShape& shape, const DeviceSlice& slice, const DeviceNotes& notes,
             const Stream& stream);
 void launch(const Job<double>& job, const BlockShape& shape, const DeviceSlice& slice, const DeviceNotes& notes,
             const Stream& stream);
-/// Three-pass softmax in double-double, rounded to double.
+/// Launches three-pass softmax in double-double, rounded to double.
 void launch_double_double(const Job<double>& job, const BlockShape& shape, const DeviceSlice& slice, const Stream& stream);
 
 }  // namespace attoscope

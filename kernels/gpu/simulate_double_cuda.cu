@@ -1,10 +1,10 @@
-// Emulated kernels that work in double, the golden value among them, and the golden value in double-double.
+// Emulated kernels in double, including the golden value, and the golden value in double-double.
 #include "kernels/gpu/simulate_kernel.cuh"
 
 namespace attoscope {
 namespace simt_cuda {
 
-/// A thread block is a warp.
+/// Kernel: a thread block is one warp.
 __global__ void __launch_bounds__(warp_lanes, 8)
     dd_kernel(const __grid_constant__ Job<double> job, const RowSlice slice, const WorkRange range, char* scratch,
               std::size_t scratch_bytes, double* out, unsigned long long* reached) {

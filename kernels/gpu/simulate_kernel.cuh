@@ -1,5 +1,5 @@
-/// The kernel behind launch(), for the working type of the file that includes it. Compiled without contraction (-fmad=false):
-/// + - * / are IEEE operations, rounded to nearest, subnormals kept; every fma is written out.
+/// The kernel of launch(), for the working type of the including file. Compiled without contraction (-fmad=false): + - * / are
+/// IEEE operations, rounded to nearest, with subnormals; every fma is explicit.
 #pragma once
 
 #define ATTOSCOPE_SIMT simt_cuda
@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace simt_cuda {
 
-/// Thread blocks of eight warps, of which a multiprocessor runs two at a time: 128 registers for each thread.
+/// Thread blocks of eight warps; a multiprocessor runs two at a time: 128 registers per thread.
 inline constexpr int blocks_at_a_time = 2;
 
 template <class T>

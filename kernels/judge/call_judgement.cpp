@@ -11,7 +11,7 @@ namespace {
 constexpr int sampled_rows = 64;
 constexpr double small_change = 0x1p-10;
 
-/// The distance of a mistaken kernel's row: 1 is just seen, with a margin of 1.5.
+/// Error of a mistaken kernel's row over the smallest visible error, with a margin of 1.5: above 1 it is visible.
 double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
   double largest = 0, square = 0;
   for (int c = 0; c < t.golden.cols; ++c) {
@@ -26,7 +26,7 @@ double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
 
 constexpr double deviations = 4;
 
-/// A sum over rows of numbers whose signs are random, or are not.
+/// Sum over rows of numbers; tells random signs from a systematic one.
 struct SignedSum {
   double sum = 0, square = 0;
   void add(double x) { sum += x, square += x * x; }
@@ -144,7 +144,7 @@ bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
     of_golden.add(product);
     of_place.add(product * (2.0 * row / golden.rows - 1));
     const std::vector<double> P = weights(head, variant, row);
-    for (std::size_t j = 0; j < P.size(); ++j) {  // the error times P (V - O), which the key adds to the output
+    for (std::size_t j = 0; j < P.size(); ++j) {  // error times P (V - O), the change of the output per relative change of P
       if (P[j] == 0) continue;
       double along = 0;
       for (std::size_t c = 0; c < columns; ++c) along += error[c] * head.v[j * columns + c];

@@ -1,5 +1,5 @@
-// Names of mistakes that no list holds: what is wrong is fitted as a number, as counts of keys, as places, as steps of the
-// loop over tiles, as roundings, or as factors of rows.
+// Names mistakes that are in no list: fits the mistake as a number, as counts of keys, as places, as steps of the loop over
+// tiles, as roundings, or as factors of rows.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,7 +21,7 @@ using Kind = Slip::Kind;
 
 constexpr int most_rows = 48, most_steps = 24, whole_roots = 4096, most_scaled_keys = 384;
 
-/// " = 1/sqrt(96)", " = the right one times log2 e"; "" where the number says nothing.
+/// " = 1/sqrt(96)", " = the right one times log2 e"; "" if no such form fits.
 std::string meaning_of(double scale, double right) {
   const double square = 1 / (scale * scale), whole = std::round(square);
   constexpr std::array<std::pair<double, const char*>, 5> factors{
@@ -37,7 +37,7 @@ std::string meaning_of(double scale, double right) {
   return "";
 }
 
-/// The number with two digits and with three where that changes little, and itself.
+/// The number rounded to two digits and to three, if that changes it by at most 1 %, and the number itself.
 std::vector<double> rounder(double x) {
   std::vector<double> all;
   char nice[32];
@@ -49,12 +49,12 @@ std::vector<double> rounder(double x) {
   return all;
 }
 
-/// A number of the softmax that is fitted.
+/// Sets the fitted number of the softmax.
 using SetNumber = std::function<void(SoftmaxVariant&, double)>;
 using NumberText = std::function<std::string(double)>;
 void set_scale(SoftmaxVariant& v, double x) { v.scale = x; }
 
-/// The factor by which these rows of golden are nearest to the output; 1 where they are 0.
+/// Factor that brings golden's rows nearest to the output; 1 if they are 0.
 double factor_of(const WrongOutput& wrong, const std::vector<int>& rows) {
   double along = 0, square = 0;
   for (const int row : rows)
@@ -92,8 +92,7 @@ class NumberFits {
     };
   }
 
-  /// Fits by Gauss and Newton's steps from x on; where `has_factor`, the output may be a multiple besides, which is returned,
-  /// too.
+  /// Fits a number by Gauss-Newton steps from x on. With `has_factor` also fits a factor of the whole output.
   struct Fitted {
     double x = 0, factor = 1;
   };
@@ -163,7 +162,7 @@ class NumberFits {
                        [right](double x) { return "a soft cap of " + four_digits(x) + " instead of " + four_digits(right); });
   }
 
-  /// l + x instead of l in every row: O (l + x) = golden l.
+  /// Fits l + x instead of l in every row: O (l + x) = golden l.
   NamedSlip offset_of_l() const {
     const auto l_of = [this](int row) { return sum_of_exp(*wrong_.head(), right_, row); };
     double along = 0, square = 0;
@@ -180,7 +179,7 @@ class NumberFits {
       if (NamedSlip slip = other_sink(*right_.sink, std::log(std::exp(*right_.sink) + x))) return slip;
     const std::string text = "l is too " + std::string(x > 0 ? "large" : "small") + " by " + four_digits(std::abs(x)) +
                              " exp(0), the same in all rows" +
-                             (x > 0 ? ", as so many keys of score 0 and value 0 make it" : "");
+                             (x > 0 ? ", as if that many keys of score 0 and value 0 counted" : "");
     return wrong_.named(Kind::row_factor, text, times_of_row([l_of, x](int row) {
                           const double l = l_of(row);
                           return l / (l + x);
@@ -216,7 +215,7 @@ class NumberFits {
     if (!std::isfinite(f) || f == 0) return {};
     return times_golden(f, wrong_.right_kernel(), "");
   }
-  /// The tolerance grows with the output.
+  /// The tolerance is scaled with the output.
   NamedSlip times_golden(double f, MistakenKernel kernel, const std::string& before) const {
     kernel.in_O = [f](int, int, double e) { return f * e; };
     return wrong_.named(before.empty() ? Kind::row_factor : Kind::number,
@@ -231,7 +230,7 @@ class NumberFits {
                             ", and with such scores ");
   }
 
-  /// S is a sum over groups of columns of a q.k, where the factors a should be 1: as Gauss and Newton find them.
+  /// Fits S = sum over groups of columns of a q.k by Gauss-Newton steps; a correct kernel has factors a = 1.
   NamedSlip columns_of_scores() const {
     const Tensors& t = wrong_.tensors();
     if (right_.softcap != 0 || t.d < 2 || t.d % 8 != 0) return {};
@@ -258,8 +257,8 @@ class NumberFits {
     return wrong_.named(Kind::number, text, wrong_.rows_of(scaled(a)));
   }
 
-  /// Change of the factors of groups of `width` columns in q.k that brings the kernel's rows nearest to the output, by least
-  /// squares.
+  /// Change of the factors of groups of `width` columns in q.k that brings the kernel's rows nearest to the output (least
+  /// squares).
   std::vector<double> change_of_columns(const MistakenKernel& kernel, int width, const std::vector<int>& rows) const {
     const Tensors& t = wrong_.tensors();
     const std::size_t groups = at((t.d + width - 1) / width);
@@ -289,7 +288,7 @@ class NumberFits {
     return solved(square, along);
   }
 
-  /// "columns 0 to 7 of Q and K count 2 times in q.k", of all groups whose factor is not 1.
+  /// "columns 0 to 7 of Q and K count 2 times in q.k" for all groups whose factor is not 1.
   std::string columns_text(const std::vector<double>& a, int width) const {
     std::string text;
     for (std::size_t g = 0; g < a.size();) {
@@ -304,7 +303,7 @@ class NumberFits {
     return text;
   }
 
-  /// The bound on one side of what `kernel` bounds, where the output is nearest.
+  /// Fits a bound that clamps the scores from above, from below or on both sides.
   NamedSlip bound() const {
     const std::vector<int> rows = wrong_.some(8);
     double least = 0, most = 0;
@@ -329,14 +328,14 @@ class NumberFits {
     return {};
   }
 
-  /// A kernel that clamps its scores, and where the bound is looked for.
+  /// A kernel that clamps its scores, and the search range of the bound.
   struct Bound {
     const char* text;
     double from, to;
     std::function<void(MistakenKernel&, double)> set;
   };
 
-  /// The bound whose output is nearest to the kernel's in these rows: the best of a grid, then golden section.
+  /// The bound whose output is nearest in these rows: best of a grid, then golden-section search.
   double nearest(const Bound& b, const std::vector<int>& rows) const {
     const auto rest = [&](double x) {
       MistakenKernel kernel = wrong_.right_kernel();
@@ -374,7 +373,7 @@ class NumberFits {
 
 NamedSlip number_fit(const WrongOutput& wrong) { return NumberFits(wrong).slip(); }
 
-/// Each key's scores are multiplied by a number of its own: by Gauss and Newton's steps.
+/// Fits one factor of the scores per key by Gauss-Newton steps.
 NamedSlip key_scale_fit(const WrongOutput& wrong) {
   const Tensors& t = wrong.tensors();
   const std::vector<int> rows = wrong.some(most_rows);
@@ -422,7 +421,7 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
                      wrong.rows_of(std::move(kernel)));
 }
 
-/// Rows alone, each with its own factor, where enough columns say that it is one.
+/// Fits one factor per wrong row, if there are enough columns to confirm it.
 NamedSlip row_factor_fit(const WrongOutput& wrong) {
   if (wrong.wrong().size() < 2 || wrong.golden().cols < 8) return {};
   auto factors = std::make_shared<std::vector<double>>(at(wrong.golden().rows), 1.0);
@@ -436,7 +435,7 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
       error += (o - y) * (o - y), left += (o - f * y) * (o - f * y);
     }
   }
-  if (9 * left > error) return {};  // a factor for each row takes something of any rounding
+  if (9 * left > error) return {};  // a factor per row also removes some of any rounding error
   return wrong.named(Kind::row_factor,
                      "each wrong row is golden times a number, " + four_digits(least) + " to " + four_digits(most) +
                          ": its l is wrong, or belongs to another row",
@@ -466,14 +465,14 @@ constexpr std::array<Fit, 13> fits{{{place_fit, true},
 
 }  // namespace
 
-/// Tries fits side by side, begun in their order. The first of them that names the mistake, or fails, ends those behind it, so
-/// that the answer is the same on any number of threads.
+/// Runs the fits in parallel, started in their order. A fit that names the mistake or fails cancels the fits after it, so the
+/// result is the same on any number of threads.
 std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                                 const Options& options, int& fit) {
   const WrongOutput wrong(output, judged, result, heads, options);
   if (wrong.wrong().empty()) return {};
   const int end = fit < 0 ? static_cast<int>(fits.size()) : fit + 1;
-  std::atomic<int> next{std::max(fit, 0)}, last{end};  // the fit to begin next, and the first that ended the search
+  std::atomic<int> next{std::max(fit, 0)}, last{end};  // the next fit to start, and the first that ended the search
   std::array<NamedSlip, fits.size()> slips;
   std::array<std::exception_ptr, fits.size()> failures;
   const auto attempt = [&](int i) {

@@ -1,4 +1,4 @@
-// Keys that are not the call's: their K and V are nowhere in its tensors, but they leave a mark in all rows that see them.
+// Finds keys that are not the call's: their K and V are not in its tensors, but they change all rows that see them.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// `rank` orthonormal vectors of `columns` numbers that span most of the rows of x, by powers of its products.
+/// `rank` orthonormal vectors of `columns` numbers that span most of the rows of x, by power iteration with x^T x.
 std::vector<double> main_directions(const std::vector<double>& x, int columns, int rank, std::vector<double> start) {
   const auto n = at(columns);
   std::vector<double> square(n * n);
@@ -37,8 +37,8 @@ std::vector<double> main_directions(const std::vector<double>& x, int columns, i
   return start;
 }
 
-/// O (l + x) = T + W B: in each row some keys of unknown weights W and values B count, too, whose weights sum to x; T and l are
-/// those of the call's keys but for some.
+/// Model O (l + x) = T + W B: each row also attends to some keys with unknown weights W, of sum x, and unknown values B. T and
+/// l come from the call's keys, except `without`.
 class ForeignKeys {
  public:
   /// Keys of `without` are left out.
@@ -68,7 +68,7 @@ class ForeignKeys {
  private:
   static constexpr int most_steps = 60, most_rows = 256;
 
-  /// y = O l - T, where x is known as far as the rows were solved.
+  /// y = O l - T; x is set by `solve`.
   struct Equation {
     int row = 0;
     double l = 0, x = 0;
@@ -97,7 +97,7 @@ class ForeignKeys {
     return square;
   }
 
-  /// The part of a vector outside of the directions.
+  /// The component of a vector orthogonal to the directions.
   std::vector<double> outside(const double* x) const {
     std::vector<double> y(x, x + columns_);
     for (int r = 0; r < rank_; ++r) {
@@ -108,7 +108,7 @@ class ForeignKeys {
     return y;
   }
 
-  /// Finds x; returns the square of what is left.
+  /// Sets x; returns the squared residual.
   double solve(Equation& e) const {
     const std::vector<double> y = outside(e.y.data()), o = outside(wrong_.output(e.row));
     double along = 0, square = 0, left = 0;
@@ -132,7 +132,7 @@ class ForeignKeys {
   const WrongOutput& wrong_;
   int rank_, columns_;
   Keys without_;
-  double size_ = 0;  ///< square of the error of all these rows
+  double size_ = 0;  ///< squared error of all these rows
   std::vector<Equation> rows_;
   std::vector<double> b_;
 };

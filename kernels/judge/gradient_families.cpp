@@ -9,16 +9,16 @@ namespace attoscope {
 namespace {
 
 bool has_alibi(const Problem& p) { return p.alibi != 0; }
-/// True if scores are more than q.k times the scale.
+/// True if scores are not just q.k times the scale.
 bool has_cap_or_bias(const Problem& p) { return p.softcap != 0 || p.alibi != 0; }
-/// True if a product with the scale's root is rounded.
+/// True if a product with the scale's root has a rounding error.
 bool root_rounds(const Problem& p) {
   int unused = 0;
   const double root = std::sqrt(scale_of(p));
   return root > 0 && std::frexp(root, &unused) != 0.5;
 }
 
-/// A forward pass whose O is stored, from which delta comes.
+/// A forward pass whose stored O gives delta.
 Method forward_pass(const JudgedGradients& given, const char* policy_name, int tile) {
   const Policy& p = policy(policy_name);
   tile = std::min(tile, key_count(given.problem));

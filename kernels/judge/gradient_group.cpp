@@ -19,7 +19,7 @@ std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const 
   return std::make_shared<const std::vector<double>>(std::move(y));
 }
 
-/// Q and K that are rounded once they are multiplied by the scale's root, without it.
+/// Q and K, each multiplied by the scale's root, rounded, and divided by the root again.
 std::shared_ptr<const Tensors> on_roots(const Format& format, const Problem& p, Tensors t) {
   const double root = std::sqrt(scale_of(p));
   for (std::vector<double>* x : {&t.q, &t.k})
@@ -31,7 +31,7 @@ void add(Matrix& sum, const Matrix& x) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += x.values[i];
 }
 
-/// Adds errors of one head to those of the others, and that of its cast.
+/// Adds one head's squared errors to the sum, and the squared error of its cast.
 void add_error(Matrix& sum, const Matrix& error, const Matrix& x, const Format* cast) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) {
     const double step = cast ? ulp(*cast, x.values[i]) : 0, e = error.values[i];
@@ -39,7 +39,8 @@ void add_error(Matrix& sum, const Matrix& error, const Matrix& x, const Format* 
   }
 }
 
-/// Raises bounds by the errors of a rival; returns its largest error over the one expected, and the root mean square of all.
+/// Raises the bounds to the errors of a rival, and `found` to its largest error and its root mean square error over the
+/// expected error.
 void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error, const Format& stored, GradientBounds& bounds,
                  RivalError& found) {
   double sum = 0;
@@ -63,7 +64,7 @@ void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error,
 
 GradientBounds first_bounds(int rows) { return {std::vector<double>(at(rows), 1), std::vector<double>(at(rows), 1)}; }
 
-/// A row gets its own bound, or that of nine of ten rows if it is larger, with its margin.
+/// Sets each row's bound to its own or, if larger, to the one that nine of ten rows meet; applies the margin.
 void settle(GradientBounds& b) {
   const auto widen = [](std::vector<double>& bounds, double margin) {
     const double usual = usual_of(bounds);
@@ -75,13 +76,13 @@ void settle(GradientBounds& b) {
 
 constexpr int most_samples = 8, most_blocks = 64, smallest_block = 16;
 
-/// Running sums over blocks of a sum's terms, and the error of the given sum, for some rows side by side.
+/// Running sums over blocks of a sum's terms, and the error of the given sum, for several rows.
 struct Sums {
-  std::vector<std::vector<double>> up_to;  ///< blocks + 1, each a number for every row and column
+  std::vector<std::vector<double>> up_to;  ///< [block + 1][row][column]
   std::vector<double> error;
 };
 
-/// Adds the terms of one row: `term(x)` times row x of `numbers`.
+/// Adds the terms of one row: terms[x] times row x of `numbers`.
 void add_terms(Sums& sums, std::size_t place, int columns, int block, const std::vector<double>& terms,
                const std::vector<double>& numbers) {
   for (std::size_t b = 1; b < sums.up_to.size(); ++b) {
@@ -98,7 +99,7 @@ std::vector<int> spread_of(const std::vector<int>& rows) {
   return chosen;
 }
 
-/// The run whose sum is the error, or its opposite.
+/// The run of blocks whose sum is nearest to the error or to its negative.
 std::optional<CountedRun> run_in(Sums& sums, int block, int count) {
   const std::size_t blocks = sums.up_to.size() - 1, size = sums.error.size();
   for (std::size_t b = 1; b <= blocks; ++b)
@@ -163,7 +164,7 @@ void GradientGroup::sum_heads(GroupGradients& x) const {
     for (double& y : m->values) y = std::sqrt(y);
 }
 
-/// Computes the gradients of a head, whose stored tiles are added to the sums of the heads before it.
+/// Computes the gradients of a head on top of the sums of the heads before it.
 bool GradientGroup::add_head(int head, const GradientOperands& x, GradientVariant v, const GradientRows& rows,
                              const GradientRounding& rounding, GroupGradients& out, const RowsSeen& seen) const {
   ExactGradients& found = out.heads[at(head)];

@@ -1,4 +1,4 @@
-/// Gradients that are expected of a group of heads, and how far off a correct kernel may be.
+/// Expected gradients of a group of heads, and the bounds on a correct kernel's error.
 #pragma once
 
 #include <functional>
@@ -12,31 +12,31 @@
 
 namespace attoscope {
 
-/// Correct backward kernels that round in one way: their expected errors, and rivals.
+/// Correct backward kernels with the same kind of rounding: their expected errors, and rivals.
 struct GradientFamily {
   struct Form {
-    std::string as;  ///< "" for the usual one
+    std::string as;  ///< "" for the usual form
     GradientRounding rounding{};
-    bool scales_both = false;  ///< Q and K are rounded once each is multiplied by the scale's root
+    bool scales_both = false;  ///< Q and K are each multiplied by the scale's root and rounded
   };
   std::vector<Form>
-      forms;  ///< the error that is expected; the rivals have the first form's roundings, and bound the others, too
+      forms;  ///< each with its expected error; the rivals round as the first form, but bound the others, too
   struct Rival {
     std::string name;
     Method forward;
     GradMethod backward;
-    bool sums_after_cast = false;  ///< the heads of a group
-    bool stores_tiles = false;     ///< dK and dV of the group are rounded after every tile of queries
+    bool sums_after_cast = false;  ///< rounds each head's dK and dV before it sums the heads of a group
+    bool stores_tiles = false;     ///< rounds dK and dV of the group after every tile of queries
   };
   std::vector<Rival> rivals{};
 };
-/// The usual family first: P and dS are rounded to D. Then those op by op, whose sums are stored from tile to tile, and that
-/// round K times the scale.
+/// All families. The usual one is first: P and dS rounded to D. Then: op by op; sums stored after every tile; K times the scale
+/// rounded.
 std::vector<GradientFamily> gradient_families(const JudgedGradients& given);
 
-/// dQ of each head, dK and dV of the group, and the errors that rounding is expected to leave in them.
+/// dQ of each head, dK and dV of the group, and their expected rounding errors.
 struct GroupGradients {
-  std::vector<ExactGradients> heads;  ///< dK and dV are those of the head
+  std::vector<ExactGradients> heads;  ///< with each head's own dK and dV
   Matrix dk, dv, dk_error, dv_error;
 
   /// dQ of a head, dK or dV.
@@ -45,25 +45,25 @@ struct GroupGradients {
   }
 };
 
-/// Bounds of a tensor's rows in units of the expected error.
+/// Bounds of a tensor's rows, in units of the expected error.
 struct GradientBounds {
-  std::vector<double> factor, row;  ///< 2 kappa; the largest root mean square over a row
+  std::vector<double> factor, row;  ///< 2 kappa; largest root mean square of a row
   double whole = margins.whole;
 };
 
-/// A variant of a head's gradient: changes the right one.
+/// A change of a head's correct gradient.
 using GradientChange = std::function<void(GradientVariant& variant, int head)>;
 
-/// A group with all that its judgement needs.
+/// A group of heads with everything that its judgement needs.
 class GradientGroup {
  public:
   /// Computes golden. `given` and `stop` must outlive the group.
   GradientGroup(const JudgedGradients& given, const GradientFamily::Form& form, const StopSign& stop);
 
-  /// Computes golden of kernels that round like this; the bounds stay.
+  /// Recomputes golden for kernels that round as `form`; keeps the bounds.
   void round_like(const GradientFamily::Form& form);
 
-  /// Derives bounds from rivals; returns the largest of each rival's errors over those expected.
+  /// Derives bounds from rivals; returns each rival's largest errors over the expected ones.
   std::vector<RivalError> bound_by(const GradientFamily& family);
 
   const JudgedGradients& given() const { return given_; }
@@ -77,23 +77,23 @@ class GradientGroup {
   const GroupGradients& golden() const { return golden_; }
   const StopSign& stop() const { return stop_; }
   GradientVariant right(int head) const { return right_gradient(problem(head), rows(head)); }
-  /// dSink of a head, with what other sequences add.
+  /// dSink of a head, including other sequences' contributions.
   SinkGradient sink(int head) const;
   /// True if the tensor was given.
   bool has(GradientTensor t) const;
 
-  /// The gradients with this change; false if dQ was seen not to be those while it was computed. `checks_dq`: look at that.
+  /// Computes the gradients with this change. With `checks_dq`, returns false as soon as a row of dQ does not fit.
   bool changed(const GradientChange& change, GroupGradients& out, bool checks_dq) const;
-  /// The same on other operands, with their own forward pass, as a kernel rounds them.
+  /// Same on other operands, with their own forward pass and `rounding`.
   void changed_on(const std::vector<GradientOperands>& operands, const GradientRounding& rounding, const GradientChange& change,
                   GroupGradients& out) const;
 
-  /// Sums dK and dV over the heads. Where no tiles are stored, a kernel may cast them before it sums.
+  /// Sums dK and dV over the heads. A kernel that stores no tiles may cast them before the sum.
   void sum_heads(GroupGradients& x) const;
 
-  /// A given tensor held to these gradients.
+  /// Judges a given tensor against these gradients.
   TensorJudgement judged(GradientTensor tensor, const GroupGradients& expected) const;
-  /// All given ones of dQ, dK and dV, and dSink held to golden.
+  /// Judges all given tensors: dQ, dK and dV against `expected`, dSink against golden.
   std::vector<TensorJudgement> judged_all(const GroupGradients& expected) const;
 
  private:
@@ -116,14 +116,15 @@ class GradientGroup {
   GradientBounds of_dk_, of_dv_;
 };
 
-/// Looks at a group as kernels of one form round, with the bounds of its family; true ends the walk.
+/// Receives a group for one form of rounding, with the bounds of its family; returns true to end the walk.
 using FormSeen = std::function<bool(const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals)>;
-/// Walks over the forms of all families, the usual one first, or over that called `only` alone.
+/// Walks over the forms of all families, the usual one first, or only over the form called `only`.
 void each_form(const JudgedGradients& given, const StopSign& stop, const FormSeen& seen,
                const std::optional<std::string>& only = {});
 
-/// The name of a wrong dQ whose wrong rows are those where a padded key's P or dS is infinite, times K = 0, and of a dK or dV
-/// that is NaN for every key where the last query's L makes a padded query's P infinite. Finite ones times 0 leave no trace.
+/// Names errors by padding: a wrong dQ whose wrong rows are those where a padded key has infinite P or dS, multiplied by K = 0;
+/// a dK or dV that is NaN for every key if the last query's L makes a padded query's P infinite. Finite P and dS times 0 leave
+/// no trace.
 std::optional<GradientSlip> padding_slip(const GradientGroup& group, const TensorJudgement& wrong);
 
 /// Keys, or queries, [first, end) that count `times` times.
@@ -132,7 +133,7 @@ struct CountedRun {
   double times = 0;
 };
 
-/// The run that explains a wrong tensor best: of keys in dQ, of queries in dK and dV; none where it explains little.
+/// The run that explains a wrong tensor best: of keys for dQ, of queries for dK and dV; none if no run explains enough.
 std::optional<CountedRun> counted_run(const GradientGroup& group, const TensorJudgement& wrong);
 
 }  // namespace attoscope

@@ -21,7 +21,7 @@ bool all_finite(const GroupGradients& x) {
   return finite(x.dk) && finite(x.dv) && std::ranges::all_of(x.heads, [&](const ExactGradients& h) { return finite(h.dq); });
 }
 
-/// delta of the O that was given.
+/// delta computed from the given O.
 std::vector<double> delta_of(const JudgedGradients& given, const GradientOperands& x, std::size_t head) {
   const auto columns = at(x.shape().d_v);
   std::vector<double> delta(at(x.shape().n));
@@ -32,7 +32,7 @@ std::vector<double> delta_of(const JudgedGradients& given, const GradientOperand
   return delta;
 }
 
-/// Gradients that come from a wrong O, or a wrong L, which were given.
+/// Accepts gradients that follow from a given wrong O or wrong L.
 void try_given(const GradientGroup& group, GroupJudgement& judged) {
   const JudgedGradients& given = group.given();
   const bool has_lse = !given.lse.empty() && !given.lse[0].empty(), has_o = !given.o_is_rounded && !given.o.empty();
@@ -53,7 +53,7 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
   }
 }
 
-/// The logarithm of the errors that are left: of several roundings that fit, the one that leaves least is said.
+/// Sum of the logarithms of the errors; among roundings that fit, the smallest sum wins.
 double rest(const std::vector<TensorJudgement>& tensors) {
   double sum = 0;
   for (const TensorJudgement& t : tensors) sum += std::log(t.found.rms + 1e-300);

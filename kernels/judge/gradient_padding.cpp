@@ -10,13 +10,13 @@ namespace {
 constexpr double largest_exponent = 88.7228;  ///< exp of more is infinite in fp32
 constexpr int largest_tile = 128;
 
-/// The overflow of a padded key's P = exp(0 - L), or of its dS = -P*delta.
+/// A limit beyond which a padded key's P = exp(0 - L) or dS = -P*delta overflows.
 struct Line {
   std::string text;                                  ///< "L is below -88.7, where exp(0 - L) overflows"
-  double of_P = largest_exponent, of_dS = infinity;  ///< logarithms that are still finite
+  double of_P = largest_exponent, of_dS = infinity;  ///< logarithms of the largest finite P and dS
 };
 
-/// The rows under a line; none: a wrong row is not under it, or one that surely is is right.
+/// The wrong rows beyond a line; none if a wrong row is not beyond it, or if a right row clearly is.
 std::vector<int> rows_under(const Line& line, const GradientRows& rows, const std::vector<int>& wrong) {
   std::vector<int> under;
   for (std::size_t i = 0; i < rows.lse.size(); ++i) {
@@ -31,7 +31,7 @@ std::vector<int> rows_under(const Line& line, const GradientRows& rows, const st
   return under;
 }
 
-/// The lines of a kernel whose D is `d`: fp32's, and that of the cast to a format with a smaller range.
+/// Limits for a kernel whose D is `d`: of fp32, and of a cast to a format with a smaller range.
 std::vector<Line> lines_of(const Format& d) {
   std::vector<Line> lines{{"L is below -88.7, where exp(0 - L) overflows"}};
   const double of_D = std::min(std::log(largest(d)), largest_exponent);
@@ -46,7 +46,7 @@ std::optional<GradientSlip> padded_keys(const GradientGroup& group, const Tensor
   if (s.n_k % largest_tile == 0 || wrong.empty()) return {};
   const std::vector<double>& values = group.given().numbers_of(t.tensor, t.head);
   const bool nan = std::ranges::all_of(wrong, [&](int row) { return !std::isfinite(values[at(row) * at(s.d)]); });
-  if (!nan && static_cast<int>(wrong.size()) == s.n) return {};  // no right row stands against it
+  if (!nan && static_cast<int>(wrong.size()) == s.n) return {};  // no right row contradicts the line
   for (const Line& line : lines_of(group.given().format))
     if (const std::vector<int> under = rows_under(line, group.rows(t.head), wrong); !under.empty())
       return GradientSlip{"overflow", std::string("dQ is ") + (nan ? "NaN" : "wrong") + " in exactly the rows where " +

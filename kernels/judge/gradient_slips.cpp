@@ -1,5 +1,4 @@
-/// Mistakes that explain wrong gradients: each is computed exactly, and named where every given tensor lies within its
-/// tolerance.
+/// Mistakes that explain wrong gradients: computes each exactly, and names it if every given tensor lies within its tolerance.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -29,17 +28,17 @@ std::string texts_of(Affected tensors) {
   return names.size() == 1 ? names[0] : names.size() == 2 ? names[0] + " and " + names[1] : "dQ, dK and dV";
 }
 
-/// A mistake and the gradients that it would give a group; false: it cannot be the one.
+/// A mistake, and a function that computes the group's gradients with it; the function returns false if the mistake cannot fit.
 struct Candidate {
   GradientSlip slip;
   Affected affects = in_all;
   std::function<bool(const GradientGroup&, GroupGradients&)> make;
 };
 
-/// Changes what a head computes to what it would be with a mistake.
+/// Adds a mistake to what a head computes.
 using HeadChange = std::function<void(const GradientGroup& group, GradientVariant& variant, int head)>;
 
-/// True if the given tensors are as far from golden as these gradients, and in the same direction.
+/// True if the given tensors differ from golden by about as much as these gradients, and in the same direction.
 bool lies_along(const GradientGroup& group, const GroupGradients& x) {
   for (const GradientTensor t : {dq, dk, dv}) {
     if (!group.has(t)) continue;
@@ -55,7 +54,7 @@ bool lies_along(const GradientGroup& group, const GroupGradients& x) {
   return true;
 }
 
-/// Tensor cores that take TF32: Q, K, V, dO, and P and dS as they enter products.
+/// Tensor cores with TF32 inputs: Q, K, V, dO, and P and dS in products.
 bool take_tf32(const GradientGroup& group, GroupGradients& out) {
   std::vector<GradientOperands> shorter;
   const auto cut = [](std::vector<double> x) {
@@ -75,7 +74,7 @@ bool take_tf32(const GradientGroup& group, GroupGradients& out) {
   return lies_along(group, out);
 }
 
-/// The mistakes that a group may have. Candidates hold values alone, neither this nor a group.
+/// Generates the mistakes that a group may have. Candidates hold only values, no reference to this object or to the group.
 class SlipCandidates {
  public:
   SlipCandidates(const GradientGroup& group, const std::vector<TensorJudgement>& judged) : group_(group), judged_(judged) {}
@@ -93,14 +92,14 @@ class SlipCandidates {
   }
 
  private:
-  /// The problem of the first head; all heads have its mask's rule.
+  /// Problem of the first head; all heads have the same mask rule.
   const Problem& problem() const { return group_.problem(0); }
   template <class Chosen>
   bool any_head(const Chosen& chosen) const {
     return group_.given().any_head(chosen);
   }
 
-  /// Adds also the slip of a kernel that sums delta from P and dP, where kernels do.
+  /// Adds a slip, and, if kernels may sum delta from P and dP, the same slip of such a kernel.
   void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
     const bool may_sum = group_.rounding().stores_dP && kind != "delta" && kind != "dlse";
     for (const bool sums : {false, true})
@@ -110,7 +109,7 @@ class SlipCandidates {
                           return g.changed(of_head, out, (affects & in_dq) != 0);
                         }});
   }
-  /// A change of golden itself.
+  /// Adds a slip that changes golden's gradients themselves.
   void add_edit(std::string kind, std::string text, Affected affects, std::function<void(GroupGradients&)> edit) {
     all_.push_back(
         {{std::move(kind), std::move(text)}, affects, [edit = std::move(edit)](const GradientGroup& g, GroupGradients& out) {
@@ -129,7 +128,7 @@ class SlipCandidates {
     struct Factor {
       const char* text;
       double factor;
-      int scale = 0;  ///< its power in the factor
+      int scale = 0;  ///< power of the scale in the factor
     };
     const Factor factors[]{{"the scale is missing in ", 1, -1},
                            {"the scale is applied twice in ", 1, 1},
@@ -173,7 +172,7 @@ class SlipCandidates {
     return sum - d_lse(g, head, row);
   }
 
-  /// Its error is multiplied as well.
+  /// delta of the undivided O is l times larger, and so is its error.
   void undivided() {
     add("delta", "delta is that of O before its division by l", in_dq_dk,
         [](const GradientGroup& g, GradientVariant& v, int head) {
@@ -238,7 +237,7 @@ class SlipCandidates {
                            [h](const GradientGroup& g, int) { return *g.problem(h).sink; });
                 });
   }
-  /// L with another sink in the place of each head's.
+  /// Adds a slip that computes L with another sink.
   void add_sink(const std::string& text, const std::function<double(const GradientGroup& group, int head)>& sink) {
     add("sink", text, in_all, [sink](const GradientGroup& g, GradientVariant& v, int head) {
       const double right = *g.problem(head).sink, wrong = sink(g, head);
@@ -246,13 +245,13 @@ class SlipCandidates {
         if (std::isfinite(l)) l += std::log1p(std::exp(wrong - l) - std::exp(right - l));
     });
   }
-  /// Calls add(head) for each head of the group whose number the others do not all have.
+  /// Calls add(head) for each head of the group whose number differs from some other head's.
   template <class Number>
   void each_number(const Number& number, const std::function<void(int head)>& add) const {
     for (int h = 0; h < group_.heads(); ++h)
       if (any_head([&](const Problem& p) { return number(p) != number(group_.problem(h)); })) add(h);
   }
-  /// Adds the slips of a kernel that takes a number of one head in all heads of the group.
+  /// Adds slips of a kernel that uses one head's number for all heads of the group.
   void add_number(const char* kind, const char* name, double (*number)(const Problem& p), double GradientVariant::* place) {
     each_number(number, [&](int h) {
       add(kind,
@@ -408,7 +407,7 @@ class SlipCandidates {
   std::vector<Candidate> all_;
 };
 
-/// Rows of one tensor that hold one number alone, 0 or NaN.
+/// Names wrong rows of one tensor that all hold 0 or all hold NaN.
 std::optional<GradientSlip> unwritten(const GradientGroup& group, const TensorJudgement& t) {
   if (t.tensor == dsink || t.found.wrong_rows.empty()) return {};
   const std::vector<double>& values = group.given().numbers_of(t.tensor, t.head);
@@ -425,7 +424,7 @@ std::optional<GradientSlip> unwritten(const GradientGroup& group, const TensorJu
       "place", std::string(text(t.tensor)) + " is " + (first == 0 ? "0" : "NaN") + place + ", as if it was never written"};
 }
 
-/// The name of a wrong dSink.
+/// Names the mistake of a wrong dSink.
 std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::optional<GradientSlip>& of_others) {
   const JudgedGradients& g = group.given();
   const int count = group.heads();
@@ -452,7 +451,7 @@ std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::opt
   return of_others;
 }
 
-/// The candidate that fits best; none: no one does.
+/// The candidate that fits best; none if no candidate fits.
 std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vector<Candidate>& candidates, Affected given,
                                     Affected wrong, bool exactly) {
   std::optional<GradientSlip> best;
@@ -475,7 +474,7 @@ std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vecto
   return best;
 }
 
-/// Names what is wrong in a group, by mistakes of these names alone where there are any.
+/// Names the mistakes of a group's wrong tensors; if `known` is not empty, tries only those.
 void name_wrong(const GradientGroup& group, const std::vector<GradientSlip>& known, std::vector<TensorJudgement>& judged) {
   Affected given = 0, wrong = 0;
   for (TensorJudgement& t : judged) {
@@ -501,14 +500,14 @@ void name_wrong(const GradientGroup& group, const std::vector<GradientSlip>& kno
 
 bool is_unnamed(const TensorJudgement& t) { return !t.found.rounded && !t.slip; }
 
-/// Takes the way of rounding in which the fewest wrong tensors stay without a name.
+/// Keeps the form of rounding that leaves the fewest wrong tensors without a name.
 void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options, const GroupJudgement& like) {
   const StopToken stop(options.cancelled, options.isa);
   std::vector<GradientSlip> known;
   for (const TensorJudgement& t : like.tensors)
     if (t.slip) known.push_back(*t.slip);
   std::ptrdiff_t fewest = std::ranges::count_if(judged.tensors, is_unnamed);
-  constexpr std::int64_t many_scores = std::int64_t{1} << 18;  // without dQ, whose first rows refuse most mistakes
+  constexpr std::int64_t many_scores = std::int64_t{1} << 18;  // only without dQ: its first rows reject most mistakes early
   const auto look = [&, fitting = judged.as](const GradientGroup& group, const std::string& as,
                                              const std::vector<RivalError>& rivals) {
     const bool is_long = !group.has(dq) && std::int64_t{group.shape().n} * group.shape().n_k * group.heads() > many_scores;

@@ -15,10 +15,10 @@
 namespace attoscope {
 namespace {
 
-/// One row compared with the expected one.
+/// Comparison of one row with the expected row.
 struct RowFinding {
   double ratio = 0;      ///< largest |error| / tolerance
-  double row_ratio = 0;  ///< root mean square over that expected / what a row may come to
+  double row_ratio = 0;  ///< root mean square of error over expected error, divided by the row's bound
   double square = 0, relative = 0, max_abs = 0;
   int suspects = 0, nonfinite = 0, due = 0, worst_col = 0;
   std::vector<bool> bad;  ///< columns
@@ -79,19 +79,19 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
   h.rounded = h.wrong_rows.empty() && h.nonfinite == 0 && h.whole <= tolerance.whole;
 }
 
-/// True if the output is rounded from what that kernel computes.
+/// True if the output may be rounded from what the compared kernel computes.
 bool all_fit(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
   return std::ranges::none_of(all, [](const RowFinding& f) { return f.nonfinite > 0 || f.is_bad(); }) &&
          whole_of(all, tolerance.golden.cols) <= tolerance.whole;
 }
 
-/// An output held to a tolerance.
+/// Judges an output by a tolerance.
 class Judge {
  public:
   Judge(const JudgedOutput& output, const Tolerance& tolerance, const Options& options)
       : output_(output), p_(output.problem), tolerance_(tolerance), o_(*output.values), stop_(options.cancelled) {}
 
-  /// `inputs` are Q, K and V as the kernel sees them: rounded to D.
+  /// `inputs` are Q, K and V rounded to D, as the kernel sees them.
   HeadJudgement judgement(const std::shared_ptr<const Tensors>& inputs) const {
     HeadJudgement found;
     found.elements = static_cast<std::int64_t>(o_.size());
@@ -111,10 +111,10 @@ class Judge {
  private:
   std::string why_incomparable() const {
     if (tolerance_.inputs_finite && !is_golden_finite()) return "attention of its Q, K and V is NaN or infinite even in fp64";
-    return tolerance_.digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
+    return tolerance_.digits_left ? "" : "its scores are so large that fp32 keeps none of their digits after the point";
   }
 
-  /// In the rows that see keys.
+  /// Checks the rows that see keys.
   bool is_golden_finite() const {
     const Matrix& golden = tolerance_.golden;
     const auto is_finite = [](double x) { return std::isfinite(x); };
@@ -125,7 +125,7 @@ class Judge {
     return true;
   }
 
-  /// A row held to what a kernel is expected to give, or to golden where the row sees no key.
+  /// Compares a row with what a kernel is expected to give, or with golden if the row sees no key.
   RowFinding row_finding(int row, const RoundedRow& expected) const {
     const Matrix& golden = tolerance_.golden;
     const std::size_t columns = at(golden.cols), first = at(row) * columns;
@@ -144,7 +144,7 @@ class Judge {
     return all;
   }
 
-  /// A quick look at some rows.
+  /// Checks a few rows only.
   bool may_fit(const RoundedRow& expected) const {
     for (int k = 0; k < 8; ++k)
       if (row_finding(static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16), expected).is_bad()) return false;
@@ -177,7 +177,7 @@ class Judge {
   StopToken stop_;
 };
 
-/// The part of the error's root mean square that this leaves.
+/// Share of the error's root mean square that `expected` leaves.
 double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedRow& expected) {
   const Matrix& golden = judged.tolerance.golden;
   std::vector<double> row(at(golden.cols));
@@ -193,7 +193,7 @@ double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedR
   return before > 0 ? std::sqrt(left / before) : 1;
 }
 
-/// The experiment that `find_slips` looks at: the output against a kernel that rounds so.
+/// The experiment for `find_slips`: the output against a kernel of this policy.
 Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   Experiment e = with_format(default_experiment(), output.claim.format);
   e.problem = output.problem;
@@ -205,7 +205,7 @@ Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   return e;
 }
 
-/// Everybody sees the inputs rounded to D, as the kernel's own loads do.
+/// Q, K and V rounded to D, as the kernel's own loads round them.
 std::shared_ptr<const Tensors> seen_inputs(const JudgedOutput& output) {
   return seen_in(output.claim.format, output.problem.input.tensors);
 }
@@ -217,7 +217,7 @@ Judged judged_as_claimed(const JudgedOutput& output, const Options& options) {
   return judged;
 }
 
-/// As the kernel says that it rounds, or else as others do.
+/// Judges by the declared rounding first, then by the others.
 Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& options) {
   Judged judged = judged_as_claimed(output, options);
   if (judged.head.rounded || !judged.head.incomparable.empty() || !output.claim.declared) return judged;
@@ -231,7 +231,7 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   return other;
 }
 
-/// The same heads, each read once.
+/// Same heads, but reads each only once.
 OtherHeads read_once(const OtherHeads& heads) {
   if (!heads.read) return heads;
   struct Kept {
@@ -251,20 +251,20 @@ OtherHeads read_once(const OtherHeads& heads) {
   return once;
 }
 
-/// The output with the inputs as the kernel saw them, rounded.
+/// The output with inputs rounded as the kernel sees them.
 JudgedOutput with_seen_inputs(JudgedOutput output) {
   output.problem.input.tensors = seen_inputs(output);
   return output;
 }
 
-/// `fitted_slip` on the inputs as the kernel saw them.
+/// Calls `fitted_slip` with inputs rounded as the kernel sees them.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
   const JudgedOutput seen = with_seen_inputs(output);
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
-/// A head whose rows without keys hold NaN as they should, as one whose rows hold zeros: slips are looked for in such heads.
+/// Replaces NaN by zeros in rows without keys and in golden; the slip search expects zeros there.
 struct HeadWithZeros {
   JudgedOutput output;
   Judged judged;
@@ -337,10 +337,10 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   int fit = -1;
   std::optional<Slip> fitted = fitted_to_seen(output, judged, result, heads, options, fit);
   const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
-  if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it names the tile, too
+  if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it also names the tile
   if (!fitted) {
     if (output.claim.declared || is_guess) return search;
-    constexpr const char* eager = "base_eager";  // of a kernel that rounds its scores
+    constexpr const char* eager = "base_eager";  // for a kernel that rounds its scores
     SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
     if (!names_kernel(other)) return search;
     known = {.text = other.found->text, .policy = eager};

@@ -1,4 +1,4 @@
-/// Rounded or wrong: a kernel's output on one head held to what correct kernels give on the same tensors.
+/// Rounded or wrong: compares a kernel's output on one head with the outputs of correct kernels on the same tensors.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace attoscope {
 
 /// An output to be judged.
 struct JudgedOutput {
-  Problem problem;                                    ///< its input holds Q, K, V as the files have them
+  Problem problem;                                    ///< its input holds Q, K, V as in the files
   std::shared_ptr<const std::vector<double>> values;  ///< O, n x d_v, row-major
   KernelClaim claim;
 };
@@ -24,26 +24,26 @@ struct JudgedOutput {
 /// The judgement on one head.
 struct HeadJudgement {
   bool rounded = false;
-  std::string incomparable;  ///< reason why nothing can be said of it: half a sentence; "": it can
-  std::string as;            ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
-  /// Largest error over its tolerance, infinite for NaN; where no element is beyond its own, that of a row or of all, if
-  /// larger.
+  std::string incomparable;  ///< half a sentence: reason why it cannot be judged; "" if it can
+  std::string as;            ///< the unusual rounding that explains it: "its scores are rounded to bf16"; "" if not needed
+  /// Largest error over its tolerance, infinite for NaN; if no element exceeds its tolerance, the ratio of a row or of the
+  /// whole, if larger.
   double ratio = 0;
   std::int64_t suspects = 0;                 ///< elements beyond their tolerance
-  std::int64_t elements = 0, nonfinite = 0;  ///< nonfinite: NaN or infinite where correct kernels give something else
-  std::int64_t due = 0;                      ///< NaN or infinite as attention is there
-  std::vector<int> wrong_rows;               ///< rows with a suspect, or that are too far off as a whole
+  std::int64_t elements = 0, nonfinite = 0;  ///< nonfinite: NaN or infinite, and correct kernels give something else
+  std::int64_t due = 0;                      ///< NaN or infinite as attention demands
+  std::vector<int> wrong_rows;               ///< rows with a suspect, or too far off as a whole
   double max_abs = 0, rms = 0;               ///< of the finite elements' errors
-  std::string where;                         ///< "in rows 960 to 999"; "" where nothing is suspect
+  std::string where;                         ///< "in rows 960 to 999"; "" without suspects
   int first_row = -1, worst_col = -1;        ///< the first row with a suspect, and its worst column; -1: none
-  double whole = 0;  ///< root mean square error over what is expected at first sight; tolerated: see `Tolerance::whole`
-  std::vector<double> row_ratio;  ///< for each row the largest error over its tolerance
+  double whole = 0;                          ///< root mean square of error over expected error; bound: `Tolerance::whole`
+  std::vector<double> row_ratio;             ///< [row]: largest error over its tolerance
 
   /// "rounded", "wrong" or "incomparable"
   std::string_view verdict() const { return !incomparable.empty() ? "incomparable" : rounded ? "rounded" : "wrong"; }
 };
 
-/// The judgement, with the tolerance that it rests on.
+/// A judgement and the tolerance used.
 struct Judged {
   HeadJudgement head;
   Tolerance tolerance;
@@ -52,48 +52,47 @@ struct Judged {
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
 Judged judge(const JudgedOutput& output, const Options& options = {});
 
-/// The fit of the exact output `expected` to the output that `judged` is the judgement on: the largest distance over its
-/// tolerance; infinite where an element, a row or all together are further off than a correct kernel would be. Throws Stopped.
+/// Distance of the judged output from the exact output `expected`: largest distance over tolerance; infinite if an element, a
+/// row or the whole is further off than a correct kernel would be. Throws Stopped.
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options = {});
 
-/// The fit of one row of an output, d_v values, to those expected: the largest distance over its tolerance and `slack`, or that
-/// of the row as a whole, if larger; infinite where only one of both is finite.
+/// Distance of one row of an output (d_v values) from `expected`: largest distance over tolerance plus `slack`, or the ratio of
+/// the row as a whole, if larger; infinite if only one of the values is finite.
 double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack);
 
-/// The slip that explains a wrong output best, if one does, and others by what they leave of its error: see `find_slips`, and
-/// where that finds none `fitted_slip`.
+/// The slip that explains a wrong output best, if any, and others ordered by what they leave of its error: from `find_slips`,
+/// else from `fitted_slip`.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
                     const Options& options = {});
 
-/// A name that was found in one head, and by which fit; negative: by the list of `find_slips`, beside a kernel of `policy`.
+/// A name found in one head, and the fit that found it; negative: the list of `find_slips`, compared with a kernel of `policy`.
 struct KnownName {
   std::string text;
   int fit = -1;
   const char* policy = "base_hw";
 };
-/// The same, and in `known` how the name was found; an empty text where none was.
+/// Same; sets `known` to how the name was found, with an empty text if none was.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
                     KnownName& known);
-/// The same mistake in another head, its numbers fitted to that one; none where it does not explain that head. Throws as
+/// The same mistake in another head, with numbers fitted to that head; none if it does not explain that head. Throws as
 /// `slips_of`.
 std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
                                    const Options& options, const KnownName& known);
 
-/// True if the output's error follows golden, its rows or its keys, as mistakes do and coarser rounding does not: summed row
-/// by row, its products with golden, with golden times the row's place, or with what one key adds to the output,
-/// P (V - O), exceed four standard deviations of such a sum of random signs. `judged` is the judgement on `output`; elements
-/// that are not finite count as following.
+/// True if the output's error correlates with golden, its rows or its keys, as mistakes do and coarser rounding does not: a sum
+/// over rows of its products with golden, with golden times the row's position, or with P (V - O), the contribution of one key,
+/// exceeds four standard deviations of a sum with random signs. `judged` is the judgement on `output`. Elements that are not
+/// finite count as correlated.
 bool error_has_sign(const JudgedOutput& output, const Judged& judged);
 
-/// The slip that a NaN or an infinity of hidden keys reaches rows that do not see them, by 0 * NaN of V or by NaN - inf of the
-/// scores, or that rows lose one that they see; none where any other element is wrong. `output` holds Q, K and V as the kernel
-/// sees them.
+/// The slip that a NaN or an infinity of hidden keys reaches rows that do not see them (by 0 * NaN of V or by NaN - inf of the
+/// scores), or that rows lose one that they see; none if any other element is wrong. `output` holds Q, K and V rounded to D.
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged);
 
-/// The slip that rows without keys hold zeros where the problem asks for NaN; none where anything else is wrong.
+/// The slip that rows without keys hold zeros but the problem wants NaN; none if anything else is wrong.
 std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged& judged);
 
-/// `values`, as many as `tolerance.golden` has, held to it. Throws what `stop` throws.
+/// Judges `values`, as many as `tolerance.golden` has, by the tolerance. Throws what `stop` throws.
 HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-// The times that a kernel counted each key.
+// Fits how many times a kernel counted each key.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,17 +13,17 @@ constexpr int most_counted_rows = 48, shortest_run = 16, most_unknowns = 640, mo
               most_own_counts = 384;
 constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
 
-/// Sums in which a key may count otherwise: in O and in l, or in one of them alone.
+/// Sums in which a key may count differently: O and l, or only one of them.
 enum class Counted : std::uint8_t { everywhere, in_O, in_l };
 
-/// With which weight a kernel took each key: 1 where it is visible and 0 where it is hidden, if the kernel is right.
+/// Weight with which a kernel counts each key; a correct kernel has 1 for visible and 0 for hidden keys.
 struct KeyCounts {
   std::vector<double> visible, hidden;  ///< n_k each
   Counted where = Counted::everywhere;
-  std::string text{};  ///< "keys 128 to 191 count 0 times"; "": the counts are right, or fit nothing simple
+  std::string text{};  ///< "keys 128 to 191 count 0 times"; "" if the counts are right, or fit nothing simple
 };
 
-/// exp(S - m) of all keys, as if none were hidden; m is the visible keys' largest score. `sink` is the sink's weight.
+/// exp(S - m) of all keys without the mask; m is the visible keys' largest score, `sink` the sink's weight.
 struct RowWeights {
   std::vector<double> e;
   Keys visible;
@@ -44,7 +44,7 @@ RowWeights row_weights(const VariantHead& head, const SoftmaxVariant& right, int
 
 bool sees(const Keys& keys, int j) { return j >= keys.first && j < keys.end; }
 
-/// Keys where they are visible, or where they are hidden, as one unknown of the fit.
+/// Keys with one common count, either if visible or if hidden: one unknown of the fit.
 struct Part {
   std::vector<int> keys;
   bool hidden = false;
@@ -55,14 +55,14 @@ Part part_of(int first, int end, bool hidden = false, int step = 1) {
   return part;
 }
 
-/// Least squares for what the parts' counts have more than they should.
+/// Least-squares fit of each part's count minus its right count.
 class CountFit {
  public:
   CountFit(const VariantHead& head, std::vector<Part> parts, Counted where)
       : head_(head), parts_(std::move(parts)), in_O_(where != Counted::in_l), in_l_(where != Counted::in_O) {}
 
-  /// The row's equations: the sum over parts of b (T - o M) is what o is more than golden, times l; T and M where they
-  /// count.
+  /// Adds the row's equations: sum over parts of b (T - o M) = l (o - golden); b is the part's excess count, T and M its sums
+  /// in O and in l, 0 if it does not count there.
   void add(const RowWeights& w, const double* o) {
     const int columns = head_.shape.d_v;
     std::vector<double> slopes(parts_.size() * at(columns)), numerators(at(columns));
@@ -104,7 +104,7 @@ class CountFit {
   std::vector<double> square_ = std::vector<double>(parts_.size() * parts_.size()), along_ = std::vector<double>(parts_.size());
 };
 
-/// Counts are known but for a factor that they share: most visible keys count once.
+/// Divides all counts by their common unknown factor, chosen so that most visible keys count once.
 void make_most_count_once(const std::vector<Part>& parts, std::vector<double>& more) {
   std::vector<double> visible;
   for (std::size_t p = 0; p < parts.size(); ++p)
@@ -122,7 +122,7 @@ std::string count_text(double count) {
   return text;
 }
 
-/// A whole number where it is within `near` of one.
+/// The nearest whole number if within `near`, else the count.
 double settled(double count, double near = nearly_whole) {
   const double whole = std::round(count);
   return std::abs(count - whole) <= near ? std::max(0.0, whole) : count;
@@ -136,7 +136,7 @@ std::string times_text(std::size_t keys, double count) {
   return std::string(keys > 1 ? " count " : " counts ") + count_text(count) + (count == 1 ? " time" : " times");
 }
 
-/// The parts whose keys do not count as they should, and how often they do, in words; "" where there are too many.
+/// Describes the parts whose keys do not count as they should; "" if there are too many.
 std::string counts_text(const KeyCounts& counts) {
   std::string text;
   int parts = 0;
@@ -159,7 +159,7 @@ std::string counts_text(const KeyCounts& counts) {
   return parts == 0 || parts > most_parts ? "" : text + where_text(counts.where);
 }
 
-/// "every 8th key from key 7 on counts 0 times", "keys 1, 2 and 3 of every 4 count 0 times"; "" where they count differently.
+/// "every 8th key from key 7 on counts 0 times", "keys 1, 2 and 3 of every 4 count 0 times"; "" if their counts differ.
 std::string classes_text(const std::vector<double>& of_class) {
   std::vector<std::size_t> other;
   for (std::size_t r = 0; r < of_class.size(); ++r)
@@ -178,7 +178,7 @@ std::string classes_text(const std::vector<double>& of_class) {
   return text + times_text(other.size(), of_class[other[0]]);
 }
 
-/// The fits of one output.
+/// Fits of the counts of one output.
 class CountFits {
  public:
   CountFits(const WrongOutput& wrong, Counted where)
@@ -189,7 +189,7 @@ class CountFits {
     }
   }
 
-  /// As they are fitted, and all as whole numbers.
+  /// Two results: counts as fitted, and all rounded to whole numbers.
   std::vector<KeyCounts> of_runs() const {
     const int length = std::max(shortest_run, (2 * n_k_ + most_unknowns - 1) / most_unknowns);
     std::vector<Part> runs, keys;
@@ -275,7 +275,7 @@ class CountFits {
   std::vector<std::pair<int, RowWeights>> rows_;
 };
 
-/// Runs of keys that count other than they should.
+/// Runs of keys with wrong counts.
 std::vector<Keys> miscounted(const KeyCounts& counts) {
   std::vector<Keys> runs;
   for (int j = 0; at(j) < counts.visible.size(); ++j) {
@@ -286,9 +286,9 @@ std::vector<Keys> miscounted(const KeyCounts& counts) {
   return runs;
 }
 
-/// The counts that bring O nearest to the output, those with a text. O sum a M = sum a T is linear in the counts a, where M and
-/// T are a part's sums of P and P V: least squares over runs of 16 keys, then over the single keys of the runs that stand out
-/// and of their neighbours; over every 4th to every 32nd key; and, in O alone, over single keys.
+/// Counts that bring O nearest to the output and that have a text. O sum a M = sum a T is linear in the counts a; M and T are a
+/// part's sums of P and P V. Least squares over runs of 16 keys, then over single keys of the runs that stand out and of their
+/// neighbours; over every 4th to every 32nd key; and, only for O, over single keys.
 std::vector<KeyCounts> fitted_counts(const WrongOutput& wrong, Counted where) {
   const CountFits fits(wrong, where);
   const int n_k = wrong.head()->shape.n_k;

@@ -1,4 +1,4 @@
-// Keys that a row sees and should not, or does not see; K and V of some keys that are those of others.
+// Fits keys that a row sees although it should not, or does not see, and keys whose K or V is another key's.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -14,8 +14,7 @@ using M = Mask::Kind;
 
 constexpr int most_keys = 4096;
 
-/// Sums of exp(S - m) and of its products with V over the first keys, for all keys of some heads, one behind the other, hidden
-/// ones too.
+/// Prefix sums over keys of exp(S - m) and of exp(S - m) V, for all keys of several heads in sequence, hidden keys included.
 class RunningSums {
  public:
   RunningSums(const WrongOutput& wrong, const std::vector<const VariantHead*>& heads, int row)
@@ -41,7 +40,7 @@ class RunningSums {
     return (o_[at(keys.end) * at(columns_) + at(c)] - o_[at(keys.first) * at(columns_) + at(c)]) / l(keys);
   }
 
-  /// True if the row is rounded from what these keys make of it.
+  /// True if the row is rounded from attention over these keys.
   bool fits(Keys keys) const {
     return wrong_.fits(row_, [&](int, double* out, double* slack) {
       std::vector<double> square(at(columns_));
@@ -52,7 +51,7 @@ class RunningSums {
     });
   }
 
-  /// The run of keys, of those that begin at one of `firsts` and end behind one of `lasts`, with which the output is nearest.
+  /// The run of keys nearest to the output, among runs that begin in `firsts` and whose last key is in `lasts`.
   Keys nearest(Keys firsts, Keys lasts) const {
     const double* const o = wrong_.output(row_);
     Keys found{};
@@ -76,11 +75,11 @@ class RunningSums {
   std::vector<const double*> v_;
 };
 
-/// A rule for the first key of a row, or for its end, in words.
+/// A rule that gives a row's first key, or its end, and its text.
 struct Rule {
   std::string text;
   std::function<int(int right)> key;
-  Keys wrong{};  ///< the same for all rows; empty: each row has its own
+  Keys wrong{};  ///< wrong keys if all rows have the same; empty: each row has its own
 };
 
 std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
@@ -90,7 +89,7 @@ std::string left_out(int first, int last) {
                        : "keys " + std::to_string(first) + " to " + std::to_string(last) + " count 0 times";
 }
 
-/// Rules that make `found` of what is right; none is asked for where both are the same.
+/// Rules that turn `right` into `found`; the identity if both are equal.
 std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
   const int by = found - right;
@@ -130,7 +129,7 @@ std::vector<Rule> rules_of_end(const Mask& mask, int found, int right) {
   return rules;
 }
 
-/// The run of keys that wrong rows see, as one rule for all of them.
+/// Fits the runs of keys that wrong rows see by one rule for all rows.
 NamedSlip other_runs(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   if (n_k > most_keys || n_k < 4) return {};
@@ -159,7 +158,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
   return {};
 }
 
-/// Each split masks by the positions of its own keys.
+/// Fits a kernel in which each split masks by positions within the split.
 NamedSlip local_masks(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   if (wrong.problem().mask.kind == M::none) return {};
@@ -178,12 +177,12 @@ NamedSlip local_masks(const WrongOutput& wrong) {
   return {};
 }
 
-/// A change of K and V of some keys.
+/// A replacement of K or V of some keys.
 struct KeyChange {
   Keys keys;
-  int from = 0;  ///< the first key of the run that is there instead; negative: zeros
+  int from = 0;  ///< first key of the run that replaces them; negative: zeros
   bool k = false, v = false, moves_P = false;
-  double times = 1;  ///< of the scores
+  double times = 1;  ///< factor of the scores
 };
 
 std::string run_of_keys(Keys keys) { return "keys " + std::to_string(keys.first) + " to " + std::to_string(keys.end - 1); }
@@ -218,7 +217,7 @@ class KeyChanges {
     for (int j = visible_.first; j < visible_.end; ++j) add(j, j, 1, l_, o_);
   }
   int columns() const { return wrong_.head()->shape.d_v; }
-  /// Key j's weight, times `sign`, with the row of V of another.
+  /// Adds key of_P's weight, times `sign`, with the row of_V of V.
   void add(int of_P, int of_V, double sign, double& l, std::vector<double>& o, double times = 1) const {
     const double e = sign * std::exp(times * s_[at(of_P)] - m_);
     l += e;
@@ -226,7 +225,7 @@ class KeyChanges {
     for (int c = 0; c < columns(); ++c) o[at(c)] += e * wrong_.head()->v[at(of_V) * at(columns()) + at(c)];
   }
 
-  /// True if the row that was prepared is as near as rounding allows, roughly.
+  /// True if the prepared row is roughly as near as rounding allows.
   bool may_be(const KeyChange& x) const {
     double l = l_;
     std::vector<double> o = o_;
@@ -315,7 +314,7 @@ class KeyChanges {
   double m_ = 0, l_ = 0;
 };
 
-/// Keys of another head behind the last one, or in front of the first.
+/// Fits keys of another head after the last key, or before the first.
 NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
   const Tensors& own = wrong.tensors();
   if (!wrong.others().read || wrong.problem().mask.kind != M::none || own.n_k > most_keys || wrong.others().count > 64)

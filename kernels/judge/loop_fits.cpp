@@ -1,4 +1,4 @@
-// Steps of the online softmax that are skipped, or use another row's numbers; splits that are merged with wrong weights.
+// Fits steps of the online softmax that are skipped or use another row's numbers, and splits merged with wrong weights.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ using Kind = Slip::Kind;
 
 constexpr int smallest_tile = 16;
 
-/// The largest score of every row in each tile of 16 keys, and the sum of exp(S - m).
+/// Per row: the largest score of each tile of 16 keys, m, and the sum of exp(S - m).
 class RowSums {
  public:
   explicit RowSums(const WrongOutput& wrong) : tiles_((wrong.head()->shape.n_k + smallest_tile - 1) / smallest_tile) {
@@ -39,13 +39,13 @@ class RowSums {
   int rows() const { return static_cast<int>(m_.size()); }
   double l(int row) const { return l_[at(row)]; }
   double m(int row) const { return m_[at(row)]; }
-  /// The running max before key `end`, a multiple of 16 or behind the last key.
+  /// The running max before key `end`, a multiple of 16 or the end of all keys.
   double max_before(int row, int end) const {
     double m = -infinity;
     for (int t = 0; t < std::min(tiles_, (end + smallest_tile - 1) / smallest_tile); ++t) m = std::max(m, top_[at(row)][at(t)]);
     return m;
   }
-  /// The factor by which tile `t` rescales what was before.
+  /// Factor by which tile `t` rescales the earlier sums.
   double alpha(int row, int tile, int t) const {
     const double before = max_before(row, t * tile), after = max_before(row, (t + 1) * tile);
     return before == -infinity ? 1 : std::exp(before - after);
@@ -57,7 +57,7 @@ class RowSums {
   std::vector<std::vector<double>> top_;
 };
 
-/// Another row, whose number a lane may take for its own.
+/// Another row, whose number a lane may use by mistake.
 struct Neighbour {
   std::string text;
   std::function<int(int row)> row;
@@ -109,7 +109,7 @@ class LoopFits {
     return {};
   }
 
-  /// Keys before a boundary and behind it, merged with weights that are a power of their sums.
+  /// Fits keys before and after a boundary, merged with weights that are a power of their sums.
   NamedSlip two_splits() const {
     constexpr std::array<std::pair<double, const char*>, 3> powers{
         {{0, "averaged instead of merged by their log-sum-exp"},
@@ -178,9 +178,9 @@ class LoopFits {
     return {};
   }
 
-  /// O has more: a row of numbers, the same for all queries, times `part` of a row, over l.
+  /// Fits a wrong start of O: one row of numbers, the same for all queries, times `part` of the row over l.
   NamedSlip first_of_O(const std::string& text, const std::function<double(int row)>& part) const {
-    if (wrong_.wrong().size() < 3) return {};  // a number for each column fits one row, whatever it holds
+    if (wrong_.wrong().size() < 3) return {};  // with one number per column, any single row would fit
     const int columns = wrong_.golden().cols;
     std::vector<double> first(at(columns)), factor(at(sums_.rows()));
     double square = 0;

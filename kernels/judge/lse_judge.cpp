@@ -14,14 +14,14 @@
 namespace attoscope {
 namespace {
 
-/// The Euclidean norms of rows of d numbers.
+/// Euclidean norms of rows of d numbers.
 std::vector<double> row_lengths(const std::vector<double>& x, int d) {
   std::vector<double> lengths;
   for (std::size_t i = 0; i < x.size(); i += at(d)) lengths.push_back(length_of(x.data() + i, d));
   return lengths;
 }
 
-/// A form of correct kernels: golden on operands of their own, rivals, and the error that is expected of each row.
+/// A form of correct kernels: its operands, golden with the expected error of each row, and rivals.
 struct LseForm {
   std::string as{};
   Problem problem;
@@ -55,7 +55,7 @@ class LseJudge {
   }
   LseForm usual_form() const { return form_of("", given_.problem, seen_in(claim_.format, given_.problem.input.tensors)); }
 
-  /// Forms that round before the exponential, or add up what is rounded behind it.
+  /// Forms that round before the exponential, or that sum rounded P.
   std::vector<LseForm> other_forms(const LseForm& usual) const {
     std::vector<LseForm> all;
     const std::string d = name(claim_.format);
@@ -76,8 +76,8 @@ class LseJudge {
     return all;
   }
 
-  /// Kernels that store their scores in D. One that lies so near the middle of two numbers that fp32 may round it the other way
-  /// is seen by scaling all up and down by a little.
+  /// Kernels that store their scores in D. A score so near the middle of two numbers of D that fp32 may round it the other way
+  /// is found by scaling all scores up and down by a little.
   LseForm with_stored_scores(const LseForm& usual, std::string as) const {
     LseForm form = usual;
     form.as = std::move(as);
@@ -96,7 +96,7 @@ class LseJudge {
     return form;
   }
 
-  /// Kernels that round Q and K once they are multiplied by these factors.
+  /// Kernels that multiply Q and K by these factors and round the products.
   LseForm prescaled(const LseForm& usual, double of_q, double of_k, std::string as) const {
     auto inputs = std::make_shared<Tensors>(*usual.inputs);
     for (double& x : inputs->q) x = round(claim_.format, x * of_q);
@@ -142,7 +142,7 @@ class LseJudge {
       for (std::size_t k = 0; k < rows.size(); ++k) {
         const auto i = static_cast<std::size_t>(rows[k]);
         const double off = std::abs(found[k] - form.rows.lse[i]);
-        if (!std::isfinite(off) || std::abs(form.rows.lse[i]) > 1e30) continue;  // of a mask's lowest numbers alone
+        if (!std::isfinite(off) || std::abs(form.rows.lse[i]) > 1e30) continue;  // the row sees only a mask's lowest numbers
         error.max_abs = std::max(error.max_abs, off), j.kappa = std::max(j.kappa, off / form.rows.error[i]);
       }
       j.family.push_back(error);
@@ -163,7 +163,7 @@ class LseJudge {
     for (std::size_t i = 0; i < count; ++i) {
       const double x = given_.values[i], golden = form.rows.lse[i], error = std::abs(x - golden * unit);
       double ratio = error / lse_tolerance(margins.element * j.kappa * form.rows.error[i], unit, given_.stored, x);
-      if (!std::isfinite(golden))  // without keys either infinity; where the scores are not finite anything that is not
+      if (!std::isfinite(golden))  // without keys: either infinity; if the scores are not finite: anything not finite
         ratio = (golden < 0 ? std::isinf(x) : !std::isfinite(x)) ? 0 : infinity;
       else if (!std::isfinite(x))
         ratio = infinity;

@@ -1,4 +1,4 @@
-/// Rounded or wrong: the log-sum-exp of one head's queries, held to what correct kernels give on the same tensors.
+/// Rounded or wrong: compares the log-sum-exp of one head's queries with the values of correct kernels on the same tensors.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace attoscope {
 
-/// A log-sum-exp to be judged.
+/// A log-sum-exp to judge.
 struct JudgedLse {
-  Problem problem;             ///< its input holds Q, K, V as the files have them
-  KernelClaim claim;           ///< of the kernel's O
-  Format stored = fp32;        ///< of the numbers
+  Problem problem;             ///< its input holds Q, K, V as in the files
+  KernelClaim claim;           ///< claim of the kernel that wrote O
+  Format stored = fp32;        ///< format of the values
   std::vector<double> values;  ///< n, in either base
 };
 
-/// e: ln of the sum of exp(S). two: log2 of it.
+/// e: natural logarithm of the sum of exp(S). two: logarithm in base 2.
 enum class LseBase : std::uint8_t { e, two };
 inline constexpr EnumArray<LseBase> lse_base_names{"e", "2"};
 constexpr std::string_view name(LseBase b) { return lse_base_names[b]; }
@@ -32,41 +32,41 @@ struct LseSlip {
   std::string text;  ///< "the max is left out: it is ln l"
 };
 
-/// The judgement on one head in one base. A query may be off by 2 kappa times the error that is expected of it, and half a unit
-/// in the last place of the stored format: see README.md.
+/// Judgement on one head in one base. The tolerance of a query is 2 kappa times its expected error plus half a unit in the last
+/// place of the stored format: see README.md.
 struct LseJudgement {
   bool rounded = false;
-  std::string as;                    ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
+  std::string as;                    ///< unusual rounding that explains it: "its scores are rounded to bf16"; "": none
   double ratio = 0;                  ///< largest error over its tolerance, infinite for NaN
-  std::vector<bool> wrong;           ///< of each query: beyond its tolerance
-  std::vector<double> errors;        ///< of each query: L less golden, in the base; NaN where one of them is not finite
-  std::vector<double> shares;        ///< of each query: |error| over its tolerance, infinite where L is wrongly NaN or infinite
-  int suspects = 0;                  ///< number of those
-  int worst_row = -1;                ///< of the largest ratio; -1: there is no row
-  double held = 0, expected = 0;     ///< there, in the base
+  std::vector<bool> wrong;           ///< [query]: beyond its tolerance
+  std::vector<double> errors;        ///< [query]: L - golden, in units of the base; NaN if either is not finite
+  std::vector<double> shares;        ///< [query]: |error| over tolerance, infinite if L is wrongly NaN or infinite
+  int suspects = 0;                  ///< number of wrong queries
+  int worst_row = -1;                ///< query with the largest ratio; -1: there is no query
+  double held = 0, expected = 0;     ///< L and golden of worst_row, in units of the base
   double max_abs = 0;                ///< largest finite error, in units of the base
-  std::string where;                 ///< "in rows 960 to 999"; "" where nothing is wrong
-  double kappa = 1;                  ///< of the tolerance
-  std::vector<RivalError> family{};  ///< largest errors of the rivals, natural
+  std::string where;                 ///< "in rows 960 to 999"; "" if nothing is wrong
+  double kappa = 1;                  ///< factor of the tolerance
+  std::vector<RivalError> family{};  ///< largest errors of the rivals, natural logarithm
 };
 
-/// The judgements in both bases, natural first. Queries without keys may hold -infinity or +infinity. Throws Stopped when
+/// Judgements in both bases, natural first. Accepts -infinity and +infinity for queries without keys. Throws Stopped when
 /// cancelled.
 std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options = {});
 
-/// The slip that explains a wrong log-sum-exp best; none: none does. Throws Stopped when cancelled.
+/// The slip that explains a wrong log-sum-exp best; none if no slip does. Throws Stopped when cancelled.
 std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options = {});
 
-/// Natural; -infinity without keys.
+/// Natural log-sum-exp of each query; -infinity for a query without keys.
 struct LseRows {
-  std::vector<double> lse, max;  ///< n; the max of the scores
-  std::vector<double> error;     ///< that fp32's arithmetic is expected to leave (fp64's, where D is wider than fp32)
+  std::vector<double> lse, max;  ///< n each; max: the largest score
+  std::vector<double> error;     ///< expected error of fp32 arithmetic (fp64 if D is wider than fp32)
 };
-/// In double, of scores that are rounded to `stored` where it is given. Throws what `stop` throws.
+/// Computed in double from scores rounded to `stored`. Throws what `stop` throws.
 LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
                  const Rounding& stored = exact);
 
-/// The allowed error of the number x in units of its base, where the natural one may be off by `natural`.
+/// Allowed error of the number x in units of its base; `natural` is the allowed error of the natural logarithm.
 double lse_tolerance(double natural, double unit, const Format& stored, double x);
 /// log2 e for base 2, 1 for base e.
 double unit_of(LseBase base);

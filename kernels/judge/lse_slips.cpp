@@ -16,7 +16,7 @@ namespace {
 constexpr double log2_of_e = std::numbers::log2e;
 constexpr std::size_t most_tile_states = std::size_t{1} << 22;
 
-/// The log-sum-exp of each row's keys so far, after every tile of keys.
+/// Log-sum-exp and max of each row's keys up to the end of each tile of keys.
 class PrefixSums final : public Recorder<double> {
  public:
   PrefixSums(const Problem& p, const Tensors& t, const Format& format, int tile, const StopSign& stop)
@@ -40,7 +40,7 @@ class PrefixSums final : public Recorder<double> {
     }
   }
   std::size_t tiles() const { return tiles_; }
-  /// The share of a tile's keys in the sum of exp, in units of exp(of).
+  /// Share of a tile's keys in the sum of exp, in units of exp(of).
   double share(std::size_t row, std::size_t tile, double of) const {
     const double* const x = &lse_[row * tiles_ + tile];
     return std::exp(*x - of) - (tile > 0 ? std::exp(x[-1] - of) : 0);
@@ -52,7 +52,7 @@ class PrefixSums final : public Recorder<double> {
   std::vector<double> lse_, max_;  ///< [row * tiles + tile]
 };
 
-/// Looks for the mistake whose exact numbers the given ones are.
+/// Finds the mistake whose exact numbers match the given ones.
 class LseSlips {
  public:
   LseSlips(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options)
@@ -69,9 +69,10 @@ class LseSlips {
   }
 
  private:
-  using Numbers = std::vector<double>;  ///< of each row, as they would be stored
+  using Numbers = std::vector<double>;  ///< per row, as a kernel would store them
 
-  /// Keeps the mistake if all wrong rows hold its numbers, and is the nearest so far. `error` is natural.
+  /// Keeps the mistake if all wrong rows match its numbers and no earlier mistake is nearer. `error` is that of the natural
+  /// logarithm.
   void try_numbers(const char* kind, const std::string& text, const Numbers& expected, const Numbers& error) {
     double ratio = 0;
     bool elsewhere = false;
@@ -86,7 +87,7 @@ class LseSlips {
     if (ratio > 1 || with_place >= best_ratio_) return;
     best_ratio_ = with_place, best_ = {kind, text + (elsewhere ? " " + judged_.where : "")};
   }
-  /// In both bases: that of a wrong log-sum-exp is only guessed.
+  /// Tries both bases, since the base of a wrong log-sum-exp is only a guess.
   void try_natural(const char* kind, const std::string& text, const Numbers& natural, const Numbers& error) {
     for (const LseBase base : {base_, base_ == LseBase::e ? LseBase::two : LseBase::e}) {
       Numbers expected = natural;
@@ -102,7 +103,7 @@ class LseSlips {
   }
   double log_l(std::size_t i) const { return right_.lse[i] - right_.max[i]; }
 
-  /// Rows without keys alone are wrong.
+  /// Names the mistake if only rows without keys are wrong.
   void try_empty_rows() {
     double found = infinity;
     for (std::size_t i = 0; i < right_.lse.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace attoscope {
 namespace {
 
-/// Wrong elements in which NaN or infinity plays a part.
+/// Wrong elements caused by NaN or infinity in K or V.
 class NonfinitePlaces {
  public:
   NonfinitePlaces(const JudgedOutput& output, const Judged& judged)
@@ -45,7 +45,7 @@ class NonfinitePlaces {
   const Matrix& golden() const { return judged_.tolerance.golden; }
   double output(int row, int c) const { return o_[at(row) * at(golden().cols) + at(c)]; }
 
-  /// False if an element of the row is wrong, and no NaN or infinity is why.
+  /// False if an element of the row is wrong for another reason than a NaN or an infinity.
   bool take(int row) {
     bool leaks = false, lost = false, by_v = true;
     const Keys seen = visible_keys(problem_, row);
@@ -76,7 +76,7 @@ class NonfinitePlaces {
     int key;
     bool is_nan;
   };
-  /// True if one of them is not among the keys seen; keeps those.
+  /// True if one of these keys is not in `seen`; records the keys not seen.
   bool hides(const std::vector<Odd>& keys, Keys seen) {
     bool any = false;
     for (const Odd& x : keys) {
@@ -96,7 +96,7 @@ class NonfinitePlaces {
     return all;
   }
 
-  /// Attention, but for what leaks.
+  /// Golden with the leaked NaN.
   ExpectedRow with_leaks() const {
     const auto rows = std::make_shared<std::vector<double>>(golden().values);
     const int columns = golden().cols;
@@ -112,11 +112,11 @@ class NonfinitePlaces {
   const std::vector<double>& o_;
   const Judged& judged_;
   std::vector<Odd> of_k_;
-  std::vector<std::vector<Odd>> of_v_;  ///< for each column
+  std::vector<std::vector<Odd>> of_v_;  ///< [column]
   std::vector<int> leaks_, lost_;       ///< rows
   std::set<int> hidden_;                ///< keys that leak
   bool has_nan_ = false, by_v_ = true;
-  double ratio_ = 0;  ///< of the elements that are numbers
+  double ratio_ = 0;  ///< largest ratio of the elements that are finite
 };
 
 }  // namespace

@@ -9,12 +9,12 @@
 namespace attoscope {
 namespace {
 
-/// Keys of one tile of a.
+/// Keys per tile of a.
 int keys_of_a_tile(const Experiment& e) { return tile_keys(e.a, key_count(e.problem)); }
 
 bool meets(const Trace& trace, int tile) { return std::ranges::find(trace.tiles, tile, &TraceTile::tile) != trace.tiles.end(); }
 
-/// The first of the wrong keys in a tile that the row goes through, or the first of all where there is none.
+/// The first wrong key in a tile of the row's trace, or the first wrong key if no such tile is traced.
 int first_key(const std::vector<Keys>& wrong, const Trace& trace, int tile) {
   for (const Keys& run : wrong)
     for (int key = run.first; key < run.end; key = (key / tile + 1) * tile)
@@ -22,7 +22,7 @@ int first_key(const std::vector<Keys>& wrong, const Trace& trace, int tile) {
   return wrong.front().first;
 }
 
-/// The first key of the row that another mask shows or hides.
+/// The first key of the row that another mask shows or hides, as a run of one key.
 std::vector<Keys> masked_otherwise(Problem p, const Mask& mask, int row) {
   const Keys right = visible_keys(p, row);
   p.mask = mask;

@@ -1,4 +1,4 @@
-// Elements, rows and columns that were never written, or hold what belongs elsewhere; and slips in the wrong rows alone.
+// Fits elements, rows and columns that were never written or hold another place's values, and slips only in the wrong rows.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,7 +22,7 @@ NamedSlip found_at(const WrongOutput& wrong, std::string text) {
   return slip;
 }
 
-/// The common place of all wrong elements.
+/// Names the common value of all wrong elements: 0 or NaN, or a single wrong element.
 NamedSlip unwritten(const WrongOutput& wrong) {
   bool zero = true, nan = true, stray = false;
   for (const int row : wrong.wrong())
@@ -42,7 +42,7 @@ NamedSlip unwritten(const WrongOutput& wrong) {
   return {};
 }
 
-/// The exact output of all heads that there is time for; the other heads' row by row behind this one's.
+/// Exact outputs [head][row][column]: of this head, and of the other heads if they are small enough.
 struct GoldenHeads {
   explicit GoldenHeads(const WrongOutput& wrong) : own(wrong.problem().input.index), rows(wrong.golden().rows) {
     const AttentionShape shape = shape_of(wrong.problem());
@@ -70,7 +70,7 @@ struct Source {
   int head = 0, row = 0;
 };
 
-/// The row of any head's golden output that is nearest to a row of the output.
+/// The row of any head's golden output that is nearest to row x.
 Source nearest(const GoldenHeads& golden, const double* x, int columns) {
   Source found;
   double best = infinity;
@@ -89,7 +89,7 @@ std::string rows_of_head(int first, int last, int head, int own) {
   return rows + (head == own ? "" : " of head " + std::to_string(head));
 }
 
-/// "rows 200 to 239 hold rows 0 to 39 of head 0"; "" where there are many runs.
+/// "rows 200 to 239 hold rows 0 to 39 of head 0"; "" if there are too many runs.
 std::string moved_rows_text(const std::map<int, Source>& from, int own) {
   std::vector<std::string> runs;
   for (auto row = from.begin(); row != from.end();) {
@@ -114,7 +114,7 @@ NamedSlip rows_from_elsewhere(const WrongOutput& wrong, const GoldenHeads& golde
     const auto found = from.find(row);
     const Source source = found == from.end() ? Source{golden.own, row} : found->second;
     std::copy_n(golden.all.at(source.head).begin() + static_cast<std::ptrdiff_t>(source.row) * columns, columns, out);
-    if (slack)  // the tolerance is that of another row
+    if (slack)  // the tolerance is another row's
       for (int c = 0; c < columns; ++c) slack[c] = 0x1p-10 * std::abs(out[c]);
   };
   for (const bool all : {false, true})

@@ -5,7 +5,7 @@
 namespace attoscope {
 namespace {
 
-/// The tiles and the order of sums of a rival.
+/// Tile size and summation order of a rival.
 struct Schedule {
   const char* text;
   int tile;
@@ -30,8 +30,8 @@ Method named(const char* policy_name, Algorithm algorithm) {
 
 bool has_tensor_cores(const Format& f) { return f == fp16 || f == bf16 || f == e4m3 || f == e5m2; }
 
-/// Kernels that keep scores, max and sums in fp32 and round P, or nothing. Where P's own rounding hides the order of fp32 sums,
-/// sequences forwards and backwards and those of a tensor core are enough: the others take half of the time.
+/// Kernels that keep scores, max and sums in fp32 and round P, or nothing. If P's rounding hides the order of fp32 sums,
+/// sequential sums forwards and backwards and those of a tensor core are enough; the other orders would take half of the time.
 std::vector<Rival> with_fp32_softmax(const Format& format) {
   std::vector<Rival> all;
   const bool orders_show = significand_bits(format) > 16;

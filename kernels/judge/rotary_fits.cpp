@@ -1,4 +1,5 @@
-// Rotary positions (RoPE, arXiv 2104.09864) of the wrong kind, or of the wrong place: Q and K are turned back and again.
+// Fits rotary positions (RoPE, arXiv 2104.09864) of the wrong kind or the wrong position: rotates Q and K back, then by the
+// mistake.
 #include <cmath>
 #include <functional>
 
@@ -10,10 +11,10 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// Q and K are turned back from rounded numbers, so that a row may be three times as far off as usual: less says nothing.
+/// Q and K were rounded after their rotation, so a row may be three times as far off as usual. A smaller error is not evidence.
 constexpr double unknown_rounding = 2, least_ratio = 10;
 
-/// Pairs of columns and their frequencies base^(-2 p / d): halves as GPT-NeoX has them, or neighbours as GPT-J has them.
+/// Pairs of columns and their frequencies base^(-2 p / d): column p with p + d/2 as in GPT-NeoX, or neighbours as in GPT-J.
 struct Rotary {
   double base = 1e4;
   bool interleaved = false;
@@ -21,7 +22,7 @@ struct Rotary {
 
 using Position = std::function<double(int row)>;
 
-/// Rotates rows of x, rows x d, by their positions, or, `back`, by as much the other way.
+/// Rotates rows of x (rows x d) by their positions, or by the negative positions if `back`.
 void rotate(std::vector<double>& x, int d, const Rotary& kind, const Position& position, bool back) {
   const int half = d / 2, rows = static_cast<int>(x.size()) / d;
   std::vector<double> frequency;
@@ -38,7 +39,7 @@ void rotate(std::vector<double>& x, int d, const Rotary& kind, const Position& p
 
 /// A rotation that a kernel may apply instead of the right one.
 struct OtherRotation {
-  std::string text;  ///< of "RoPE of K ..."
+  std::string text;  ///< after "RoPE of K "
   std::function<void(std::vector<double>& x, const Position& position)> apply;
 };
 

@@ -1,4 +1,4 @@
-// Steps that are rounded to another format than a correct kernel rounds them to, and exp by polynomials.
+// Fits steps that are rounded to another format than in a correct kernel, and polynomials for exp.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// Tiles of keys that a loop may have; the last one is all keys, whose max is known from the start.
+/// Tile sizes that a loop may have; the last one is all keys, so that the max is known from the start.
 std::vector<int> tiles_of(int n_k) {
   std::vector<int> tiles{1};
   for (int tile = 16; tile <= 256 && tile < n_k; tile *= 2) tiles.push_back(tile);
@@ -25,7 +25,7 @@ std::string tile_text(int tile, int n_k) {
   return tile >= n_k ? "" : tile == 1 ? " (after every key)" : " (tiles of " + std::to_string(tile) + " keys)";
 }
 
-/// An online loop over tiles, with what it rounds; none: it does not.
+/// An online loop over tiles and its rounding formats; none: not rounded.
 struct RoundedLoop {
   int tile = 64;
   std::optional<Format> S{}, P{}, l{}, O{}, alpha{};
@@ -64,8 +64,8 @@ RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
   };
 }
 
-/// Softmax in whole rows whose weights are rounded as they multiply V; in eager attention they, and the scores, are in `eager`
-/// before.
+/// Softmax of whole rows whose weights are rounded before the product with V; with `eager`, scores and weights are rounded to
+/// it first.
 RoundedRow rows_of_softmax(const WrongOutput& wrong, const Format& weight, const std::optional<Format>& eager) {
   return [head = wrong.head(), right = wrong.right(), weight, eager](int row, double* out, double*) {
     const int columns = head->shape.d_v;
@@ -92,7 +92,7 @@ NamedSlip other_formats(const WrongOutput& wrong) {
   };
   for (const Format& f : {bf16, fp16, e5m2, e4m3}) {
     const std::string to = " rounded to " + name(f);
-    const std::optional<Format> P = wrong.claim().format;  // as a correct kernel has it
+    const std::optional<Format> P = wrong.claim().format;  // as in a correct kernel
     if (NamedSlip slip = named("scores are" + to, {.tile = n_k, .S = f, .P = P})) return slip;
     for (const std::optional<Format>& eager : {std::optional<Format>{}, P}) {
       if (f == wrong.claim().format) break;
@@ -114,10 +114,10 @@ NamedSlip other_formats(const WrongOutput& wrong) {
   return {};
 }
 
-constexpr int bounds = 64;  ///< of P that are tried, multiples of 1 / 64
+constexpr int bounds = 64;  ///< number of bounds of P that are tried, multiples of 1 / 64
 
-/// Adds for each bound of P how far a row of the output is from that of a loop with it: sums of V times P, and times 1, over
-/// the keys whose P lies between two bounds give all of them.
+/// Adds, for each bound of P, the squared distance of a row of the output from a loop with that bound. Sums of P V and of V
+/// over the keys whose P lies between two bounds give all distances.
 void add_distances(const WrongOutput& wrong, int tile, int row, std::array<double, bounds>& square) {
   const VariantHead& head = *wrong.head();
   const Keys keys = wrong.right().keys(row);
@@ -148,7 +148,7 @@ void add_distances(const WrongOutput& wrong, int tile, int row, std::array<doubl
     }
 }
 
-/// P that cannot be larger than a number, times its largest value in a tile, in P.V alone.
+/// Fits a bound on P, relative to its largest value in a tile, that applies in P.V but not in l.
 NamedSlip saturated_P(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   for (const int tile : tiles_of(n_k)) {
@@ -168,7 +168,8 @@ NamedSlip saturated_P(const WrongOutput& wrong) {
   return {};
 }
 
-/// 2^x as 2^n g(f), x = n + f: g is 1 and a sum of functions of f times numbers, in which the output is linear.
+/// Fits 2^x as 2^n g(f), x = n + f. g is 1 plus a linear combination of functions of f; the output is linear in its
+/// coefficients.
 class ExponentialFit {
  public:
   ExponentialFit(const WrongOutput& wrong, int tile, int degree) : wrong_(wrong), tile_(tile), degree_(degree) {}
@@ -187,7 +188,7 @@ class ExponentialFit {
   bool is_table() const { return degree_ > 3; }
   int unknowns() const { return is_table() ? knots : degree_; }
 
-  /// The functions: powers of f, or, for a table, hats around knots, beside the right 2^f.
+  /// Basis functions of g: powers of f, or, for a table, hats around knots times 2^f.
   double basis(int k, double f) const {
     if (!is_table()) return std::pow(f, k + 1);
     const double distance = std::abs(f * knots - k), height = 1 - std::min(distance, knots - distance);
@@ -214,7 +215,7 @@ class ExponentialFit {
     }
   }
 
-  /// O sum g = sum g V, least squares over some rows.
+  /// Solves O sum g = sum g V by least squares over some rows.
   bool solve() {
     const auto n = at(unknowns());
     const int columns = wrong_.golden().cols;

@@ -1,4 +1,4 @@
-// Pages and sequences that hold keys of others, bounds of sequences that are off by one or left out, padding that is seen.
+// Fits pages and sequences with keys of others, bounds of sequences that are off by one or left out, and padding that is seen.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,7 +12,7 @@ using Kind = Slip::Kind;
 
 constexpr std::size_t most_keys_of_sequence = 4096, most_changes = std::size_t{1} << 18;
 
-/// The head's tensors with the K and V of these stored tokens.
+/// The head's tensors with K and V of these stored tokens.
 Tensors with_tokens(const WrongOutput& wrong, const StoredKeys& stored, const std::vector<int>& of_k,
                     const std::vector<int>& of_v) {
   const Tensors &own = wrong.tensors(), &all = *stored.all;
@@ -27,7 +27,7 @@ Tensors with_tokens(const WrongOutput& wrong, const StoredKeys& stored, const st
   return t;
 }
 
-/// The rows as those of another sequence, whose last query stands at its last key.
+/// Rows of another sequence, whose last query is aligned with its last key.
 RoundedRow rows_seen(const WrongOutput& wrong, const StoredKeys& stored, const RowsOfSequence& rows) {
   Problem problem = wrong.problem();
   problem.n = rows.queries, problem.n_k = static_cast<int>(rows.keys.size());
@@ -59,18 +59,18 @@ NamedSlip other_bounds(const WrongOutput& wrong, const StoredKeys& stored) {
   return {};
 }
 
-/// A page of the sequence, and the stored one that is read instead.
+/// A page of the sequence, and the stored page that is read instead.
 struct PageChange {
   int page = 0, stored = 0;
 };
 
-/// The parts of a page that are read from elsewhere.
+/// Parts of a page that are read from another page.
 struct Parts {
   bool k = true, v = true;
   const char* text = "";
 };
 
-/// Tries pages of other sequences, of none, and the sequence's own ones in place of each page.
+/// Tries for each page the pages of other sequences, unused pages, and the sequence's other pages.
 class PageChanges {
  public:
   PageChanges(const WrongOutput& wrong, const StoredKeys& stored)
@@ -104,7 +104,7 @@ class PageChanges {
   int stored_page(int page) const { return stored_.own[at(keys_of(page).first)] / stored_.page; }
   int token(int stored_page, int key) const { return stored_page * stored_.page + (stored_.first + key) % stored_.page; }
 
-  /// The row's weights of all stored tokens, and its own l and O before the division.
+  /// Computes the row's weights of all stored tokens, its l, and its O before the division.
   void prepare(int row) {
     row_ = row;
     SoftmaxVariant all = wrong_.right();
@@ -124,7 +124,7 @@ class PageChanges {
     for (int c = 0; c < columns(); ++c) o[at(c)] += e * v[c];
   }
 
-  /// True if the row that was prepared is as near as rounding allows, roughly.
+  /// True if the prepared row is roughly as near as rounding allows.
   bool may_be(const std::vector<PageChange>& changes, const Parts& parts) const {
     double l = l_;
     std::vector<double> o = o_;

@@ -14,7 +14,7 @@
 namespace attoscope {
 namespace {
 
-/// A row of each 64th part of the rows, at places that steps of the golden ratio spread; every row where there are 64 at most.
+/// One row of each 64th of the rows, spread by steps of the golden ratio; every row if there are at most 64.
 std::vector<int> spread_rows(std::int64_t n) {
   constexpr std::uint32_t most = 64, step = 0x9e3779b9;
   std::vector<int> rows;
@@ -68,7 +68,7 @@ class RivalRuns {
     found_.golden = is_double ? run_double_double(j, rows_, stop_) : run(j, rows_, nullptr, stop_);
   }
 
-  /// Rows with a finite number, and where an infinite one may be NaN as well: P of an infinite V may be 0 as D stores it.
+  /// Finds rows with a finite number, and infinite elements that may also be NaN: P of an infinite V may be 0 as D stores it.
   void find_nonfinite() {
     const Tensors& t = inputs_;
     found_.inputs_finite = all_finite(t.q) && all_finite(t.k) && all_finite(t.v);
@@ -101,8 +101,8 @@ class RivalRuns {
     return run(job(problem_, rival.method, claim_.format, reversed), rows, nullptr, stop_);
   }
 
-  /// sum_j P^2 V^2 is what attention with doubled scores makes of V^2, times the sum of its exp over the square of the sum of
-  /// exp of the problem's own.
+  /// sum_j P^2 V^2 is attention on V^2 with doubled scores, times the sum of exp of the doubled scores over the squared sum of
+  /// exp of the scores.
   void find_weights() {
     const Method method{.algorithm = Algorithm::flash2};
     RowStates<T> once, twice;  // without the sink's share
@@ -127,7 +127,7 @@ class RivalRuns {
         const double sums =
             unit * std::sqrt(static_cast<double>(key_count(problem_))) / found_.at_first_sight[at(i)] * found_.golden(i, c);
         const double root = factor * std::sqrt(std::max(w, 0.0));
-        w = std::hypot(std::isfinite(root) ? root : largest, sums) + 1e-300;  // where doubled scores overflow: a bound
+        w = std::hypot(std::isfinite(root) ? root : largest, sums) + 1e-300;  // a bound if doubled scores overflow
       }
     }
   }
@@ -176,8 +176,8 @@ class RivalRuns {
     take(rows, ratios, largest_), take(rows, roots, row_);
   }
 
-  /// Raises the bounds of these rows to `of_rows`, and those of rows that were not looked at by as much as nine of ten of these
-  /// need at most.
+  /// Raises the bounds of these rows to `of_rows`, and the bounds of all other rows by the growth that nine of ten of these
+  /// rows do not exceed.
   void take(const std::vector<int>& rows, const std::vector<double>& of_rows, std::vector<double>& bounds) const {
     std::vector<double> growth;
     std::vector<bool> seen(bounds.size());
@@ -192,7 +192,7 @@ class RivalRuns {
       if (!seen[i]) bounds[i] *= usual;
   }
 
-  /// The numbers of the rows that have a finite one.
+  /// The numbers of rows whose attention is finite in some column.
   std::vector<double> with_numbers(const std::vector<double>& x) const {
     std::vector<double> kept;
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -216,16 +216,16 @@ class RivalRuns {
   const Tensors& inputs_;
   const KernelClaim& claim_;
   StopToken& stop_;
-  int cols_ = value_columns(problem_);  ///< of O
+  int cols_ = value_columns(problem_);  ///< columns of O
   std::vector<int> rows_ = numbers(problem_.n), sampled_ = spread_rows(problem_.n);
   Operands<T> x_;
   Tolerance found_;
-  /// Over all rivals, and at least what is expected: |error| / w, and the row's root mean square over that expected.
+  /// [row], largest of all rivals and at least the expectation: |error| / w, and root mean square of error over expected error.
   std::vector<double> largest_, row_;
-  std::vector<bool> has_number_;  ///< for each row: its attention is finite somewhere
+  std::vector<bool> has_number_;  ///< [row]: its attention is finite in some column
 };
 
-/// The scale of element (i, c) of the output.
+/// Scale of element (i, c) of the output.
 double unit_of(const KernelClaim& claim, const Matrix& like, int i, int c) {
   return claim.scale ? (*claim.scale)[at(i) * at(like.cols) + at(c)] : 1;
 }

@@ -7,9 +7,9 @@
 namespace attoscope {
 namespace {
 
-constexpr double least_drop = 1.5;  ///< of the error's root mean square in the wrong rows
+constexpr double least_drop = 1.5;  ///< least reduction of the error's root mean square in the wrong rows
 
-/// The weights of a row, those of hidden keys 0, as O and as l count them.
+/// Weights of a row in O and in l; hidden keys have 0.
 struct Weights {
   std::vector<double> s, of_O, of_l;
   double sink = 0;
@@ -166,7 +166,7 @@ MistakenKernel WrongOutput::kernel_with(TensorsPart part, std::vector<double> nu
   return {.head = std::make_shared<const VariantHead>(with_part(*head_, part, std::move(numbers))), .softmax = right_};
 }
 
-/// True if what is left in the wrong rows is small against the output, and against the error.
+/// True if the remaining error in the wrong rows is small compared with the output and with the error.
 bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
   double square = 0, error = 0, left = 0;
   for (const int row : wrong_)

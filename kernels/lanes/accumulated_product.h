@@ -1,7 +1,7 @@
-/// The product of micro_kernel.h with its terms added as a tensor core adds them (kernels/arithmetic/block_sum.h), in float.
+/// The product of micro_kernel.h with terms added as a tensor core adds them (kernels/arithmetic/block_sum.h), in float.
 ///
-/// A float holds every product. Scaled by a power of two and cut to an integer, products are added exactly. Blocks outside that
-/// domain are added again, number by number: sums that may pass 2^31, terms below 2^(F - 125), beyond 2^100 or not finite.
+/// A float holds every product. Products are scaled by a power of two, cut to integers and added exactly. Blocks outside this
+/// domain are recomputed number by number: sums that may exceed 2^31, terms below 2^(F - 125), above 2^100 or not finite.
 #pragma once
 
 #include "kernels/arithmetic/block_sum.h"
@@ -10,17 +10,17 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// A product, and the rule for adding its terms. If `p.first` is given, a lane has terms first <= k < end only, and B is 0
+/// A product and the rule for adding its terms. If `p.first` is set, a lane has only the terms first <= k < end, and B is 0
 /// elsewhere.
 template <class P>
 struct BlockProduct {
   const P& p;
   const BlockSum& sum;
-  int lead = 0;                                          ///< terms of the first block that come before the first one here
-  LaneArray<const float> changes{};                      ///< per row: 0 where C stays as it is, else 1; null: no row stays
-  LaneArray<std::int16_t> exponents_a{}, exponents_b{};  ///< a CPU's scratch for as many numbers as A and B have
+  int lead = 0;                                          ///< terms of the first block that precede this product's first term
+  LaneArray<const float> changes{};                      ///< per row: 0 keeps C unchanged, else 1; null: every row changes
+  LaneArray<std::int16_t> exponents_a{}, exponents_b{};  ///< a CPU's scratch, one number per element of A and of B
 
-  /// The place in its block of the term k0, the first one here of that block.
+  /// Place within its block of term k0, which starts a block (or the product).
   ATTOSCOPE_HOST_DEVICE_INLINE int place(int k0) const { return k0 == 0 ? lead : 0; }
 };
 
@@ -34,11 +34,11 @@ inline constexpr int vectors = L::vectors;
 
 /// Largest number of aligned products of two factors whose sum stays below 2^31: each is below 2^(2 + 25).
 inline constexpr int safe_terms = 16;
-/// Exponents of zero, and of numbers that are not finite: outside the sums of other exponents.
+/// Exponents of zero and of non-finite numbers, outside the range of all sums of exponents.
 inline constexpr int exponent_of_zero = -5000, exponent_of_wild = 12000;
-inline constexpr int bias = 127;  ///< of a float's exponent field; sums of exponents carry it
+inline constexpr int bias = 127;  ///< of a float's exponent field; included in sums of exponents
 
-/// The exponent that x is aligned by. X is a number or a vector.
+/// Exponent used to align x. X is a number or a vector.
 template <class X>
 ATTOSCOPE_HOST_DEVICE_INLINE typename Lane<X>::Int aligned_exponent(X x, int least) {
   using I = typename Lane<X>::Int;
@@ -49,15 +49,15 @@ ATTOSCOPE_HOST_DEVICE_INLINE typename Lane<X>::Int aligned_exponent(X x, int lea
 
 #ifdef ATTOSCOPE_SIMT
 
-/// The rows of C that are summed together.
+/// Number of rows of C that are summed together.
 inline constexpr int sum_rows = column_group;
 
-/// Exponents of a row of the block, and of one of its vectors.
+/// Exponents of a row of the block, or of one of its vectors.
 using Exponents = std::int32_t;
 inline constexpr int exponent_vectors = vectors;
 ATTOSCOPE_HOST_DEVICE_INLINE Int exponents_of(const Exponents* x, int r) { return x[r]; }
 
-/// The warp's sum_rows rows of A in a slab.
+/// The warp's sum_rows rows of A within a slab.
 template <class P>
 struct Left {
   OwnSlab<P> slab;
@@ -65,7 +65,7 @@ struct Left {
   ATTOSCOPE_HOST_DEVICE_INLINE float value(int i, int k) const { return slab.value(i, k); }
   ATTOSCOPE_HOST_DEVICE_INLINE std::int32_t exponent(int i, int k) const { return aligned_exponent(value(i, k), least) + bias; }
 };
-/// B from the block's first element on.
+/// B, starting at the block's first element.
 template <class P>
 struct Right {
   decltype(P::b) b;
@@ -118,7 +118,7 @@ struct Sums {
   V c[M][vectors];
 };
 
-/// One half of a block's terms (`after_the_halves`), of A and of B.
+/// The terms of one half of a block (`after_the_halves`), of A and of B.
 template <class Left>
 struct HalfOfLeft {
   const Left& all;
@@ -134,7 +134,7 @@ struct HalfOfRight {
   ATTOSCOPE_HOST_DEVICE_INLINE auto exponents(int k, int r) const { return all.exponents(places[k], r); }
 };
 
-/// The element of C in row m and in a lane of the r-th vector, number by number: the terms k0 <= k < k1 on top of c.
+/// Computes one element of C (row m, one lane of vector r) number by number: adds the terms k0 <= k < k1 to c.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct<P>& x, int m, int r, int lane, int k0, int k1,
                                                      float c) {
@@ -155,18 +155,18 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct<P>& x, i
   return x.sum.accumulator == Accumulator::f64 ? next_fp64_sum(f, c) : next_sum(x.sum, f, c);
 }
 
-/// One block, for one product's sums: `left` and `right` begin with the block's first term.
+/// Adds one block to the sums of one product. `left` and `right` start at the block's first term.
 template <int M, class Left, class Right>
 class Block {
  public:
   ATTOSCOPE_HOST_DEVICE_INLINE Block(const BlockSum& sum, const Left& left, const Right& right, int count)
       : sum_(sum), left_(left), right_(right), count_(count), inside_(sum.carry != CarryPlace::after_the_block) {}
 
-  /// The next sums; `wild` is not 0 in lanes where they are not right.
+  /// Computes the next sums; sets `wild` to nonzero in lanes whose sums are wrong.
   ATTOSCOPE_HOST_DEVICE_INLINE void next(const Sums<M>& before, Sums<M>& after, Int& wild) {
     find_scales(before, wild);
     if (L::width == 1 && any(wild)) return;
-    UInt total[M][vectors];  // unsigned, since wild lanes may pass 2^31
+    UInt total[M][vectors];  // unsigned: wild lanes may exceed 2^31
     for (int i = 0; i < M; ++i)
       for (int r = 0; r < vectors; ++r) total[i][r] = UInt{};
     if (inside_)
@@ -181,12 +181,12 @@ class Block {
   }
 
  private:
-  /// True if the sum of so many terms and c may pass 2^31.
+  /// True if the sum of this many terms and c may exceed 2^31.
   ATTOSCOPE_HOST_DEVICE_INLINE bool may_pass(int terms) const {
     return (4.0F * terms + 2) * (1 << sum_.aligned_bits) > 0x1p31F;
   }
 
-  /// scale_ = 2^(F - the largest exponent).
+  /// Sets scale_ to 2^(F - the largest exponent).
   ATTOSCOPE_HOST_DEVICE_INLINE void find_scales(const Sums<M>& before, Int& wild) {
     Exponents top[M][exponent_vectors];
     for (int i = 0; i < M; ++i)
@@ -213,18 +213,18 @@ class Block {
       for (int r = 0; r < vectors; ++r) wild = wild | wildness(exponents_of(top[i], r), before.c[i][r]);
   }
 
-  /// The largest exponent, with its bias, of the products and c.
+  /// The largest exponent of the products and c, bias included.
   ATTOSCOPE_HOST_DEVICE_INLINE Int with_carry(Int products, V c) const {
     if (!inside_) return products;
     Int own = (bits_of(c) >> 23) & 255;
-    if (sum_.least_c != -126) {  // least_c is that of fp16
+    if (sum_.least_c != -126) {  // least_c is fp16's
       const Int raised = own < sum_.least_c + bias ? Int{} + (sum_.least_c + bias) : own;
       own = c == V{} ? Int{} : raised;
     }
     return own > products ? own : products;
   }
 
-  /// 1 in lanes that leave the domain, unless all their terms are 0.
+  /// 1 in lanes outside the domain, unless all their terms are 0.
   ATTOSCOPE_HOST_DEVICE_INLINE Int wildness(Int products, V c) const {
     const Int top = with_carry(products, c), one = Int{} + 1;
     const Int some = products > exponent_of_zero / 2 ? one : (c == V{} ? Int{} : one);
@@ -232,7 +232,7 @@ class Block {
     return top < bias + 100 ? low : one;
   }
 
-  /// Adds the terms k0 <= k < k1 to the totals.
+  /// Adds terms k0 <= k < k1 to the totals.
   ATTOSCOPE_HOST_DEVICE_INLINE void add_terms(int k0, int k1, UInt (&total)[M][vectors]) {
     for (int k = k0; k < k1; ++k)
       for (int r = 0; r < vectors; ++r) {
@@ -241,7 +241,7 @@ class Block {
         for (int i = 0; i < M; ++i) total[i][r] = total[i][r] + bit_as<UInt>(truncated((left_.value(i, k) * b) * scale_[i][r]));
       }
   }
-  /// Adds terms whose own sum is below 2^31 to a total that may pass it.
+  /// Adds terms, whose own sum is below 2^31, to a total that may exceed it.
   ATTOSCOPE_HOST_DEVICE_INLINE void add_part(int k0, int k1, UInt (&total)[M][vectors], Int& wild) {
     UInt part[M][vectors];
     for (int i = 0; i < M; ++i)
@@ -256,7 +256,7 @@ class Block {
       }
   }
 
-  /// The totals, in units of 1/scale, as the block's results.
+  /// Converts the totals, in units of 1/scale, to the block's results.
   ATTOSCOPE_HOST_DEVICE_INLINE void finish(const UInt (&total)[M][vectors], const Sums<M>& before, Sums<M>& after) const {
     const int kept = sum_.rounding == SumRounding::e8m13_towards_zero ? -1024 : -1;
     for (int i = 0; i < M; ++i)
@@ -271,11 +271,11 @@ class Block {
       for (int i = 0; i < M; ++i)
         for (int r = 0; r < vectors; ++r) after.c[i][r] = before.c[i][r] + after.c[i][r];
   }
-  /// 1/scale, of a power of two.
+  /// 1/scale, for a power of two.
   ATTOSCOPE_HOST_DEVICE_INLINE static V unit_of(V scale) {
     return bit_as<V>(UInt{} + (static_cast<std::uint32_t>(bias + bias) << 23) - bit_as<UInt>(scale));
   }
-  /// Rounds to nearest in fp16: an odd last bit keeps the cut part on its side of a tie.
+  /// Rounds to nearest in fp16. Setting the last bit if bits were cut keeps the value on its side of a tie.
   ATTOSCOPE_HOST_DEVICE_INLINE static V half(Int total, V scale) {
     const V cut = cut_to_float(total);
     const Int odd = truncated(cut) == total ? Int{} : Int{} + 1;
@@ -300,7 +300,7 @@ class RowSums {
       for (int r = 0; r < vectors; ++r) sums_.c[i][r] = x.p.resume && m0 + i < x.p.m ? entering(c[i * vectors + r]) : V{};
   }
 
-  /// The block of the terms k0 <= k < k1.
+  /// Adds the block of terms k0 <= k < k1.
   template <class Left, class Right>
   ATTOSCOPE_HOST_DEVICE_INLINE void add(const Left& left, const Right& right, int k0, int k1) {
     Int wild{};
@@ -313,7 +313,7 @@ class RowSums {
     for (int lane = 0; lane < L::width; ++lane)
       if (lane_of(wild, lane) != 0) add_slowly(before, lane, k0, k1);
   }
-  /// The same, number by number.
+  /// `add`, number by number.
   ATTOSCOPE_HOST_DEVICE_INLINE void add_slowly(int k0, int k1) {
     const Sums<M> before = sums_;
     for (int lane = 0; lane < L::width; ++lane) add_slowly(before, lane, k0, k1);
@@ -335,7 +335,7 @@ class RowSums {
     for (int lane = 0; lane < L::width; ++lane) set_lane(c, lane, first_carry(x_.sum, lane_of(c, lane)));
     return c;
   }
-  /// Adds up one half from 0, the other on top, and adds their sum to c.
+  /// Sums one half from 0, the other on top of it, and adds the result to c.
   template <class Left, class Right>
   ATTOSCOPE_HOST_DEVICE_INLINE void add_halves(const Left& left, const Right& right, int k0, int k1, Int& wild) {
     Sums<M> sum{};
@@ -365,14 +365,14 @@ class RowSums {
   Sums<M> sums_;
 };
 
-/// End of the block that begins with term k. Sums in fp64 have one block.
+/// End of the block that begins at term k. f64 has a single block.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE int end_of_block(const BlockProduct<P>& x, int k) {
   const bool whole = x.sum.accumulator == Accumulator::f64;
   const int end = whole ? x.p.depth : k + x.sum.block - (k == 0 ? x.lead : 0);
   return end < x.p.depth ? end : x.p.depth;
 }
-/// block(k0, k1) for the terms of one block after the other.
+/// Calls block(k0, k1) for the terms of each block in turn.
 template <class P, class Each>
 ATTOSCOPE_HOST_DEVICE_INLINE void each_block(const BlockProduct<P>& x, Each block) {
   for (int k0 = 0, k1 = 0; k0 < x.p.depth; k0 = k1) {
@@ -381,7 +381,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void each_block(const BlockProduct<P>& x, Each bloc
   }
 }
 
-/// Computes rows of C by `slow_sum` alone; the warps of a team share them.
+/// Computes rows of C by `slow_sum` only; the warps of a team share them.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct<P>& x) {
   x.p.group.sync();  // B is complete
@@ -396,7 +396,7 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct<P>& x) {
 
 #ifdef ATTOSCOPE_SIMT
 
-/// Computes rows of C with a slab for every block.
+/// Computes rows of C, one slab per block.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline void fast_rows(const BlockProduct<P>& x) {
   const P& p = x.p;
@@ -430,7 +430,7 @@ inline void row_group(const BlockProduct<P>& x, int m0) {
 template <class P>
 inline void find_exponents(const BlockProduct<P>& x) {
   const P& p = x.p;
-  for (int i = 0; i < p.m * p.depth; ++i)  // A's elements lie side by side
+  for (int i = 0; i < p.m * p.depth; ++i)  // A's elements are contiguous
     x.exponents_a[i] = static_cast<std::int16_t>(aligned_exponent(p.a[i], x.sum.least_a) + bias);
   for (int i = 0; i < p.depth * vectors; ++i) {
     const auto half = __builtin_convertvector(aligned_exponent(as_vectors(p.b)[i], x.sum.least_b), HalfExponents);
@@ -451,7 +451,7 @@ inline void fast_rows(const BlockProduct<P>& x) {
 
 }  // namespace blocks
 
-/// C = A * B (+ C where p.resume), every element's terms added block by block.
+/// C = A * B (+ C if p.resume), with every element's terms added block by block.
 template <class P>
 ATTOSCOPE_HOST_DEVICE inline void accumulated_product(const BlockProduct<P>& x) {
   x.sum.accumulator != Accumulator::f64&& x.sum.exact_in_float ? blocks::fast_rows(x) : blocks::slow_rows(x);

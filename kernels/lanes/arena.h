@@ -17,7 +17,7 @@ class Arena {
     used_ += (count * sizeof(T) + 63) / 64 * 64;
     return array;
   }
-  /// The same as `take`; a GPU's threads tell these apart (see simt_lanes.h).
+  /// On a CPU the same as `take`; simt_lanes.h distinguishes them for GPU threads.
   template <class T>
   T* take_own(std::size_t count) {
     return take<T>(count);

@@ -1,4 +1,4 @@
-/// The algorithms for one block of query rows: their steps, in order.
+/// The attention algorithms for one block of query rows: their steps, in order.
 #pragma once
 
 #include "kernels/lanes/tile_steps.h"
@@ -27,11 +27,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
     run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d_v) * R);
   }
 
-  /// True if there is room for S of a whole tile.
+  /// True if there is memory for S of a whole tile.
   ATTOSCOPE_HOST_DEVICE bool holds_tile() const { return this->held_.has_room; }
 
-  /// Writes the block's rows of the output, row-major, once all work is done. Returns the amount of work done (see
-  /// PartialWork::end).
+  /// Writes the block's output rows, row-major, after all work is done. Returns the amount of work done (see PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
     cursor_.begin();
     this->load_rows();
@@ -71,7 +70,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   ATTOSCOPE_HOST_DEVICE int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
 
-  /// Calls tile() for each of the tiles [first, end) in which some row sees a key.
+  /// Calls tile() for each tile of [first, end) with a key that some row sees.
   template <class Tile>
   ATTOSCOPE_HOST_DEVICE void each_tile(int first, int end, Tile tile) {
     const int k = job_.method.block_k, begin = rows_.any.first / k, last = (rows_.any.end - 1) / k;
@@ -93,7 +92,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// Computes S of the tile, the running max, and the factors that rescale the state.
+  /// Computes S of the tile, the running max, and the rescale factors of the state.
   ATTOSCOPE_HOST_DEVICE void advance_max() {
     this->scores();
     if_due(16, [&] {
@@ -102,7 +101,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has its own max and sum, and O is kept normalised.
+  /// FlashAttention, Algorithm 1, lines 9 to 13: each tile has its own max and sum, and O stays normalised.
   ATTOSCOPE_HOST_DEVICE void flash1_tile() {
     this->scores();
     if_due(16, [&] {
@@ -137,7 +136,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// Online softmax for m and l; then P normalised and P.V, in one chain over all tiles.
+  /// Online softmax for m and l; then normalised P and P.V, in one chain over all tiles.
   ATTOSCOPE_HOST_DEVICE void two_pass() {
     each_tile(0, tiles(), [&] {
       advance_max();
@@ -153,7 +152,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     if_due(2 * job_.d_v, [&] { round_normalised_O(); });
   }
 
-  /// Computes each run of tiles as if it were alone, then merges them.
+  /// Computes each run of tiles independently, then merges the runs.
   ATTOSCOPE_HOST_DEVICE void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
@@ -169,13 +168,13 @@ class AttentionBlock : private TileSteps<T, Observer> {
     merge_runs();
   }
 
-  /// Adds the sink to l, and rescales O where the algorithm keeps it normalised.
+  /// Adds the sink to l, and rescales O if the algorithm keeps it normalised.
   ATTOSCOPE_HOST_DEVICE void finish() {
     if (job_.flush > 1 && runs_ == 0) if_due(2 * job_.d_v, [&] { flush_rest(); });
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = !divides_at_the_end(job_.method.algorithm);
     if_due(2 * job_.d_v, [&] {
-      const Array l_before = tile_sum();  // memory that no tile needs any more
+      const Array l_before = tile_sum();  // scratch memory that is no longer needed
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
       if (normalised)
@@ -184,7 +183,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// The output from the final state: O/l, or O itself where it is normalised; what the job says in rows that see no key.
+  /// Writes the output: O/l, or O if it is already normalised. Rows that see no key get `output_without_keys`.
   ATTOSCOPE_HOST_DEVICE void store_output(double* out) {
     const bool divides = divides_at_the_end(job_.method.algorithm);
     const auto o = vec(state_.O), l = vec(state_.l);
@@ -210,7 +209,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     if constexpr (requires(const Observer& w, const T* x) { w.state(block_, x, x); }) report_state();
   }
 
-  /// Passes m and l to an observer that wants them. For split_kv, m is a log-sum-exp, and l is 1 in rows with a single run.
+  /// Passes m and l to an observer that has `state`. For split_kv, m is a log-sum-exp, and l is 1 in rows with a single run.
   ATTOSCOPE_HOST_DEVICE void report_state() {
     const V one = splat<V>(1);
     for (int r = 0; runs_ > 0 && r < vectors; ++r) {
@@ -221,7 +220,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     if (this->group_.leads()) this->observer_.state(block_, first_of(state_.m), first_of(state_.l));
   }
 
-  /// f(i, r) for the vectors of the warp's columns of O: vector r of a column.
+  /// Calls f(i, r) for the vectors of the warp's columns of O: i is the vector's index, r its index within the column.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_column(F f) const {
     this->group_.each_own(job_.d_v, [&](int c, int end) {
@@ -243,7 +242,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     round_columns(state_.O, Step::O, 0);
   }
 
-  /// l = round(round(alpha * l) + tile sum), with Kahan's correction if asked for.
+  /// l = round(round(alpha * l) + tile sum), with Kahan's correction if the method uses it.
   ATTOSCOPE_HOST_DEVICE void update_l() {
     const V one = splat<V>(1);
     V rescaled[vectors], lost[vectors];
@@ -264,7 +263,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// O = round(alpha * O); the same for sums that are not in O yet.
+  /// O = round(alpha * O), and the same for pending sums not yet in O.
   ATTOSCOPE_HOST_DEVICE void rescale_O() {
     if (!records_roundings && !this->any_rescale() && rescale_by_1_is_free_) return;
     rescale(state_.O, tile_.index);
@@ -274,7 +273,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     fill_columns(x, Step::rescaled, [v = vec(x), alpha = vec(scratch_.alpha)](int i, int r) { return alpha[r] * v[i]; }, key);
   }
 
-  /// O = round(rescaled O + P.V), or round(O) if P.V was accumulated in O; with a flush after several tiles, only after those.
+  /// O = round(rescaled O + P.V), or round(O) if P.V was accumulated in O. If flush > 1, only after every `flush` tiles.
   ATTOSCOPE_HOST_DEVICE void update_O() {
     if (job_.flush == 0) return round_columns(state_.O, Step::O, tile_.index);
     if (job_.flush == 1) return add_to_O(scratch_.PV, tile_.index);
@@ -291,13 +290,13 @@ class AttentionBlock : private TileSteps<T, Observer> {
       pending[i] = active[r] == splat<V>(1) ? V{} : pending[i];
     });
   }
-  /// The flush after the last tile, in all rows.
+  /// Flushes the rest after the last tile, in all rows.
   ATTOSCOPE_HOST_DEVICE void flush_rest() {
     if (job_.flush <= 1) return;
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     flush(-1);
   }
-  /// Reports the state as it would be with a flush after this tile.
+  /// Reports the state as if O were flushed after this tile.
   ATTOSCOPE_HOST_DEVICE void report_tile() {
     if (job_.flush <= 1 || !this->observer_.wanted()) return this->report();
     const Array O = state_.O;
@@ -312,7 +311,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// l = round(alpha l + beta l~); O = round((alpha l O + beta P.V) / l) with beta = round(exp(m~ - m)).
   ATTOSCOPE_HOST_DEVICE_NOINLINE void merge_tile() {
     const V one = splat<V>(1);
-    const Array beta = scratch_.m_tile, sum = tile_sum();  // beta takes the place of m~
+    const Array beta = scratch_.m_tile, sum = tile_sum();  // beta overwrites m~
     const auto pv = vec(scratch_.PV), o = vec(state_.O);
     const int tile = tile_.index;
     V old_share[vectors];
@@ -336,8 +335,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// l = round(l + round(exp(round(sink - m)))).
   ATTOSCOPE_HOST_DEVICE_NOINLINE void add_sink() {
     if (!job_.has_sink) return;
-    this->enter(0, 0, rows_.any.first, rows_.any.end);  // not the block's last tile, on which random bits must not depend
-    const Array share = scratch_.m_tile;                // memory that no tile needs any more
+    this->enter(0, 0, rows_.any.first, rows_.any.end);  // not the block's last tile: random bits must not depend on it
+    const Array share = scratch_.m_tile;                // scratch memory that is no longer needed
     fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(state_.m)[r], sink_exponent(r)); }, -1);
     fill_rows(
         share, Step::e,
@@ -353,7 +352,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
     return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2.scale - job_.exp2.shift));
   }
-  /// `merged` in the rows whose state is a merge of several runs.
+  /// `merged` in rows whose state merges several runs, else `otherwise`.
   ATTOSCOPE_HOST_DEVICE V is_merged(int r, V merged, V otherwise) const {
     return runs_ > 0 ? (vec(runs_of_)[r] > splat<V>(1) ? merged : otherwise) : otherwise;
   }
@@ -380,9 +379,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// The runs' common state. A row with keys in one run only has that run's state, unless partial outputs are rounded; with
-  /// several, m is the largest log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending
-  /// order of the runs; by sigmoid m is the log-sum-exp, l 1 and O the output.
+  /// Merges the runs' states, in ascending order. A row with keys in only one run keeps that run's state, unless partial
+  /// outputs are rounded. With several runs, m is the largest log-sum-exp, and l and O are the sums of w and w * (O/l), w =
+  /// round(exp(lse - m)). The sigmoid rule sets m to the log-sum-exp, l to 1 and O to the output.
   ATTOSCOPE_HOST_DEVICE void merge_runs() {
     if_due(32 * runs_ + job_.d_v, [&] { begin_merge(); });
     for (int run = 0; run < runs_; ++run)
@@ -403,11 +402,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const int per_run = (tiles() - 1) / runs_ + 1;
     return base == StoredBase::last_two_as_e ? run == (tiles() - 1) / per_run : base != StoredBase::e;
   }
-  /// exp of a difference of log-sum-exps as they are read.
+  /// exp of a difference of log-sum-exps, in the base in which they are read.
   ATTOSCOPE_HOST_DEVICE V weight(V difference) const {
     return job_.method.lse_base == StoredBase::two ? exponential2(difference) : exponential(difference);
   }
-  /// The merge's m as a natural number, where it is in base 2.
+  /// Converts the merged m from base 2 to a natural logarithm if necessary.
   ATTOSCOPE_HOST_DEVICE void end_merge() {
     if (job_.method.lse_base == StoredBase::two)
       for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] * static_cast<T>(0x1.62e42fefa39efp-1);
@@ -425,12 +424,12 @@ class AttentionBlock : private TileSteps<T, Observer> {
       }
       vec(state_.m)[r] = merges_one_by_one() ? splat<V>(-infinity) : m;
       vec(state_.l)[r] = merges_one_by_one() ? splat<V>(1) : V{};
-      vec(runs_of_)[r] = job_.partial.rounds() ? count + count : count;  // a single one is merged, too
+      vec(runs_of_)[r] = job_.partial.rounds() ? count + count : count;  // a single run is merged, too
     }
     each_column([o = vec(state_.O)](int i, int) { o[i] = V{}; });
   }
 
-  /// Restores the run's state in the rows that have no other run.
+  /// Restores the run's state in rows that have no other run.
   ATTOSCOPE_HOST_DEVICE void restore_single(int run) {
     const V one = splat<V>(1);
     V single[vectors];
@@ -443,8 +442,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
         [&single, one, o = vec(state_.O), own = vec(run_o(run))](int i, int r) { o[i] = single[r] == one ? own[i] : o[i]; });
   }
 
-  /// The largest m of the runs in rows of a mask tensor's lowest numbers alone, else 0. There the runs' log-sum-exps are taken
-  /// less it, as they have no bit of ln l.
+  /// The largest m of the runs if the row sees only a mask tensor's lowest numbers, else 0. It is subtracted from these rows'
+  /// log-sum-exps, which otherwise keep no bit of ln l.
   ATTOSCOPE_HOST_DEVICE V lowest(int r) {
     const V lone = splat<V>(-infinity), none{};
     if (job_.mask_tensor.terms == nullptr) return none;
@@ -456,7 +455,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     return m < T(-0x1p24) ? (m > -infinity ? m : none) : none;
   }
 
-  /// The log-sum-exp of a run as it is stored; -infinity without keys.
+  /// The log-sum-exp of a run as stored; -infinity if the run saw no key.
   ATTOSCOPE_HOST_DEVICE V log_sum_exp(int run, int r) {
     const V lse = lone_log_sum_exp(vec(run_m(run))[r] - lowest(r), vec(run_l(run))[r]);
     const V stored = is_in_base_2(run) ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
@@ -517,9 +516,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
     }
   }
 
-  static constexpr Step partial_step = other_step(18);  ///< of random bits; behind those of the backward pass
-  static constexpr int pending_key = -(1 << 24);        ///< key of the roundings of pending sums, beside those of O
-  int runs_ = 0, run_first_ = 0;                        ///< run_first_: the tile that the run begins with
+  static constexpr Step partial_step = other_step(18);  ///< step of random bits, after those of the backward pass
+  static constexpr int pending_key = -(1 << 24);        ///< key of the roundings of pending sums, distinct from O's keys
+  int runs_ = 0, run_first_ = 0;                        ///< run_first_: first tile of the run
   bool rescale_by_1_is_free_ = true;
   Array run_state_, run_o_, runs_of_;
 };

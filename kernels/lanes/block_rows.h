@@ -1,4 +1,4 @@
-/// One block of query rows, a row in each lane: the keys they see, their state, and the work done. Letters are those of the
+/// One block of query rows, one row per lane: the keys they see, their state, and the work done. Names of variables follow the
 /// papers.
 #pragma once
 
@@ -9,17 +9,17 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Number of keys that one tile buffer must hold.
+/// Number of keys that a tile buffer must hold.
 template <class T>
 ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
   return has_tiles(job.method.algorithm) ? job.method.block_k : job.n;
 }
 
-/// Ranges into which a team's warps divide the keys of a piece.
+/// Number of ranges into which a team's warps divide the keys of a piece.
 inline constexpr int key_ranges = has_teams ? key_chunk / column_group : 1;
 
-/// The observer (CpuObserver, LaunchObserver or GradientObserver) gets the state after every tile, can stop the block, and
-/// names the part of the work to do.
+/// The observer (CpuObserver, LaunchObserver or GradientObserver) receives the state after every tile, can stop the block, and
+/// selects the part of the work to do.
 template <class T, class Observer>
 class BlockRows {
  protected:
@@ -59,8 +59,8 @@ class BlockRows {
       for (Array* kept : {&kept_.S, &kept_.e, &kept_.P}) *kept = arena.template take_own<T>(keys);
   }
 
-  /// Memory for partial sums in an order other than sequential, which pieces of keys interrupt: of each row, and on a GPU of
-  /// each column of O.
+  /// Allocates partial sums for an order other than sequential, which persist between pieces of keys: one set per row, and on a
+  /// GPU one per column of O.
   ATTOSCOPE_HOST_DEVICE void take_partial_sums(LaneArena& arena) {
     const std::size_t all = static_cast<std::size_t>(parts_of_a_sum()) * R;
     scratch_.parts = arena.template take_own<T>(all);
@@ -72,8 +72,8 @@ class BlockRows {
 
   // --- the rows -------------------------------------------------------------------------------------------------------
 
-  /// Q transposed into lanes, and the keys each row sees. Lanes without a row repeat the last one. Every launch repeats this,
-  /// except for Q, which stays in scratch. Every warp of a team repeats the work of a row.
+  /// Loads Q transposed into lanes, and the keys of each row. Lanes without a row repeat the last row. Every launch repeats
+  /// this except for Q, which stays in scratch. Every warp of a team repeats the work of a row.
   ATTOSCOPE_HOST_DEVICE void load_rows() {
     rows_.any.first = rows_.all.end = job_.n;
     rows_.any.end = rows_.all.first = 0;
@@ -102,7 +102,7 @@ class BlockRows {
     rows_.all.first = group_.greatest(rows_.all.first);
   }
 
-  /// The state before any key: m = -infinity, l = 0, O = 0.
+  /// Sets the state before any key: m = -infinity, l = 0, O = 0.
   ATTOSCOPE_HOST_DEVICE void clear_state() {
     for (int lane = 0; lane < R; ++lane) {
       state_.m[lane] = -infinity;
@@ -112,7 +112,7 @@ class BlockRows {
     each_own_column([o = state_.O](int i) { o[i] = 0; });
     if (job_.flush > 1) each_own_column([sum = state_.pending](int i) { sum[i] = 0; });
   }
-  /// f(i) for the numbers of the warp's columns of O.
+  /// Calls f(i) for the numbers of the warp's columns of O.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_own_column(F f) const {
     group_.each_own(job_.d_v, [&](int first, int end) {
@@ -120,7 +120,7 @@ class BlockRows {
     });
   }
 
-  /// Keys [j0, j1) of tile `tile` that some row of the block sees.
+  /// Sets tile `tile` and its keys [j0, j1) that some row of the block sees.
   ATTOSCOPE_HOST_DEVICE void enter_tile(int tile) {
     const std::int64_t begin = static_cast<std::int64_t>(tile) * job_.method.block_k, end = begin + job_.method.block_k;
     enter(tile, static_cast<int>(begin), begin > rows_.any.first ? static_cast<int>(begin) : rows_.any.first,
@@ -141,7 +141,7 @@ class BlockRows {
     }
     if (job_.mask_tensor.terms != nullptr) find_active();
   }
-  /// Active rows under a mask tensor with gaps: those that keep a key of the tile.
+  /// Sets the active rows under a mask tensor with gaps: rows that keep a key of the tile.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void find_active() {
     tile_.any_idle = false;
     for (int lane = 0; lane < R; ++lane) {
@@ -157,15 +157,15 @@ class BlockRows {
   /// True if any row of the block sees any key.
   ATTOSCOPE_HOST_DEVICE bool sees_keys() const { return rows_.any.first < rows_.any.end; }
 
-  /// Calls work() if that work item, of about `cost` fma per row, is due in this launch.
+  /// Calls work() if this work item, of about `cost` fma per row, is due in this launch.
   template <class Work>
   ATTOSCOPE_HOST_DEVICE void if_due(std::int64_t cost, Work work) {
     if (cursor_.due(cost)) work();
   }
 
-  /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache, or in a GPU's
-  /// shared memory, between the items; inside work(), the tile is that piece. Pieces end where whole chunks of the tile do.
-  /// `cost` is the cost of one key. Returns whether this launch did all pieces.
+  /// Calls work() for one piece of the tile's keys after another, to keep a piece's S in the first-level cache or a GPU's
+  /// shared memory between the items. Inside work(), the tile is that piece. Pieces end at multiples of key_chunk within the
+  /// tile. `cost` is the cost of one key. Returns true if this launch did all pieces.
   template <class Work>
   ATTOSCOPE_HOST_DEVICE bool each_piece(std::int64_t cost, Work work) {
     const Tiles s = scratch_.S;
@@ -202,7 +202,7 @@ class BlockRows {
     if constexpr (records_roundings) bits.log = observer_.log;
     return bits;
   }
-  /// True if the step's rounder has to be called.
+  /// True if the step's rounder must be called.
   ATTOSCOPE_HOST_DEVICE bool rounds(Step step) const { return records_roundings || job_[step].rounds(); }
   ATTOSCOPE_HOST_DEVICE V active(int r) const { return vec(tile_.active)[r]; }
 
@@ -212,14 +212,14 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE void with(Step step, Use&& use) const {
     with_rounder(job_[step], step, random(), use);
   }
-  /// x[r] = round(f(r)), one number per row; `k` distinguishes several such roundings of a tile.
+  /// x[r] = round(f(r)), one number per row; `k` distinguishes several roundings of the same step in a tile.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_rows(Array x, Step step, F f, int k = 0) const {
     with(step, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), RoundingKey{r, tile_.index, k});
     });
   }
-  /// S[key] = round(f(i)) for the tile's keys.
+  /// S[key] = round(f(i, r)) for the tile's keys.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_keys(Step step, F f) {
     const auto s = vec(scratch_.S);
@@ -234,7 +234,7 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE void round_keys(Step step) {
     if (rounds(step)) fill_keys(step, [s = vec(scratch_.S)](int i, int) { return s[i]; });
   }
-  /// x[column] = round(f(i, r)), d_v numbers per row, in the rows that take part in the tile.
+  /// x[column] = round(f(i, r)), d_v numbers per row, in the tile's active rows.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_columns(Array x, Step step, F f, int key) const {
     const auto out = vec(x), active = vec(tile_.active);
@@ -254,7 +254,7 @@ class BlockRows {
     if (rounds(step)) fill_columns(x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
   }
 
-  /// Copies the kept lane of the tile for the recorder.
+  /// Copies the recorder's lane of the tile to `kept`.
   ATTOSCOPE_HOST_DEVICE void keep(Array kept) const {
     if constexpr (Observer::keeps)
       for (int j = 0; kept_.lane >= 0 && j < keys(); ++j)
@@ -288,53 +288,53 @@ class BlockRows {
     observer_.tile(block_, view);
   }
 
-  /// The query rows, and the keys that they see. Arrays have one number a row.
+  /// The query rows and the keys that they see. Arrays have one number per row, except q.
   struct Rows {
-    Array q;                   ///< Q: d numbers a row
-    Array number, first, end;  ///< the row of Q; it sees the keys [first, end), [-1, -1) if none
-    Array factor;              ///< of the row's q.k, where keys have factors too
-    Keys any, all;             ///< keys that at least one row sees; keys that every row sees (none where end <= first)
+    Array q;                   ///< Q: d numbers per row
+    Array number, first, end;  ///< row index of Q; it sees keys [first, end), [-1, -1) if none
+    Array factor;              ///< scale factor of the row's q.k, if the keys have scale factors
+    Keys any, all;             ///< keys that at least one row sees; keys that every row sees (empty if end <= first)
   };
-  /// The tile of keys, or the piece of it that is computed just now.
+  /// The current tile of keys, or the piece of it that is being computed.
   struct Tile {
     int index = 0, first_key = 0;
-    int j0 = 0, j1 = 0;     ///< those of its keys that some row sees
-    int piece = 0;          ///< place of the piece's first key among them
-    bool any_idle = false;  ///< some row sees none of them
-    Array active;           ///< 1 in rows that see one of them, else 0
+    int j0 = 0, j1 = 0;     ///< keys of the tile that some row sees
+    int piece = 0;          ///< index of the piece's first key, counted from the tile's j0
+    bool any_idle = false;  ///< true if some row sees no key of the tile
+    Array active;           ///< 1 in rows that see a key of the tile, else 0
   };
-  /// State that a tile leaves to the next.
+  /// State passed from one tile to the next.
   struct State {
     Array m, l, l_lost, O;
-    Array pending;          ///< P.V that is not in O yet, where it is flushed after several tiles
+    Array pending;          ///< P.V not yet added to O, if O is flushed after several tiles
     Array started;          ///< 1 in rows that have seen a key, else 0
-    bool restarts = false;  ///< the state is empty in every row
+    bool restarts = false;  ///< true if the state is empty in every row
   };
-  /// Memory that only the tile itself needs.
+  /// Memory that only the current tile needs.
   struct Scratch {
-    Tiles S;       ///< of the tile where there is room for it, else of a piece; it becomes e, then P
-    Tiles shared;  ///< exchange of the team's warps: a number of every row and range of keys
+    Tiles S;       ///< S of the tile if there is room, else of a piece; overwritten by e, then P
+    Tiles shared;  ///< exchange between the team's warps: one number per row and range of keys
     Array PV, m_old, m_tile, alpha;
     Array max_then_sum, sum_lost;
-    Array from, to;                                    ///< the mask of a product: the keys [from, to) of its depth
+    Array from, to;                                    ///< mask of a product: the keys [from, to) of its depth
     LaneArray<std::int16_t> exponents_a, exponents_b;  ///< see BlockProduct
-    Array parts, column_parts;                         ///< the partial sums of unfinished sums in another order
+    Array parts, column_parts;                         ///< partial sums of unfinished sums in an order other than sequential
   };
-  /// Parts of the tile that this launch has computed and can use again: S of all its keys, or e.
+  /// Results of the tile that this launch has computed and can reuse: S of all its keys, or e.
   struct Held {
     bool has_room = false;
     bool S = false, e = false;
   };
-  /// One lane's S, e and P for the recorder; lane -1: none.
+  /// One lane's S, e and P for the recorder; lane -1 if none.
   struct Kept {
     int lane = -1;
     Array S, e, P;
   };
 
-  /// The largest S of each row and the sum of its e or P share their memory: m takes in the max before the sum begins.
+  /// The largest S of each row and the sum of its e or P share memory: the max is merged into m before the sum begins.
   ATTOSCOPE_HOST_DEVICE Array tile_max() const { return scratch_.max_then_sum; }
   ATTOSCOPE_HOST_DEVICE Array tile_sum() const { return scratch_.max_then_sum; }
-  /// Number of keys that share the max, while the max is found: alpha gets its value afterwards.
+  /// Number of keys that share the max. Uses alpha's memory: alpha is set afterwards.
   ATTOSCOPE_HOST_DEVICE Array tie_counts() const { return scratch_.alpha; }
 
   const Job<T>& job_;

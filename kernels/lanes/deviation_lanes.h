@@ -1,5 +1,5 @@
-/// The inner loop of the comparison: terms of one chunk of two arrays in their deviation, in eight interleaved chains whatever
-/// the width of the lanes. A GPU's lane computes one of the chains.
+/// Inner loop of the comparison: sums the deviation of one chunk of two arrays in eight interleaved chains, whatever the width
+/// of the lanes. A GPU's lane computes one chain.
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -14,7 +14,7 @@ class DeviationChunk {
   static constexpr int width = Lanes<double>::width, parts = metered_chains / width;
 
  public:
-  /// Computes the chains first_chain .. first_chain + metered_chains - 1.
+  /// Selects the chains first_chain .. first_chain + metered_chains - 1.
   ATTOSCOPE_HOST_DEVICE explicit DeviationChunk(const DeviationRule& rule, int first_chain = 0)
       : rule_(rule),
         first_chain_(first_chain),
@@ -23,7 +23,7 @@ class DeviationChunk {
     for (V& v : largest_) v = splat<V>(-1);
   }
 
-  /// The sums of these chains; those of the others are 0.
+  /// The sums of these chains; 0 for the other chains.
   ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
     if constexpr (metered_chains > 1)
       if (rule_.all_finite) return rule_.centred_alone ? sums_of<true, true>(x, y, count) : sums_of<true, false>(x, y, count);
@@ -31,10 +31,10 @@ class DeviationChunk {
   }
 
  private:
-  /// `all_finite` and `centred_alone` as in the rule; false: decided by the rule.
+  /// `all_finite` and `centred_alone` as in the rule; false: the rule decides at run time.
   template <bool all_finite, bool centred_alone>
   ATTOSCOPE_HOST_DEVICE DeviationSums sums_of(const double* x, const double* y, int count) {
-    // Kept apart from the sums, which can stay in registers. Each lane counts for itself: errors are alike, and lanes that
+    // Separate from the sums, which can stay in registers. Each lane has its own counts: errors are often alike, and lanes that
     // share bins would wait for each other.
     std::int32_t counts[width][spare_bin + 1] = {};
     std::int64_t bins[noted] = {};
@@ -51,7 +51,7 @@ class DeviationChunk {
     return collected();
   }
 
-  /// Missing elements are NaN, which is not counted.
+  /// Pads missing elements with NaN, which is not counted.
   ATTOSCOPE_HOST_DEVICE void add_rest(const double* x, const double* y, int first, int count) {
     double rest[2][DeviationSums::chains];
     for (int i = 0; i < DeviationSums::chains; ++i) {
@@ -98,8 +98,8 @@ class DeviationChunk {
     const V zero{}, size = y < zero ? -y : y, reference = size > rule_.floor ? size : splat<V>(rule_.floor);
     I exponent = bits_of(reference) & (std::int64_t{0x7ff} << 52);
     exponent = exponent < lowest_ ? I{} + lowest_ : exponent;
-    exponent = exponent > highest ? I{} + highest : exponent;  // where the floor is infinite
-    // d / 2^(e - Y) by two exact factors, neither of them 0 or infinite: 2^(1-e) and 2^(Y-1)
+    exponent = exponent > highest ? I{} + highest : exponent;  // if the floor is infinite
+    // d / 2^(e - Y) by two exact factors, neither 0 nor infinite: 2^(1-e) and 2^(Y-1)
     const V inverse = from_bits<V>((std::int64_t{2047} << 52) - exponent);
     const V ulps = d * inverse * power_of_two<double>(rule_.format.mantissa_bits - 1), many = ulps < zero ? -ulps : ulps;
     most_ulps_[p] = many > most_ulps_[p] ? many : most_ulps_[p];
@@ -110,7 +110,7 @@ class DeviationChunk {
     for (int lane = 0; lane < width; ++lane) bins_[noted_ + lane] = lane_of(bin, lane);
     noted_ += width;
   }
-  /// Counts the bins of some elements at once: they come from memory faster than one by one out of vectors.
+  /// Counts the noted bins together: reading them from memory is faster than extracting single lanes.
   ATTOSCOPE_HOST_DEVICE_INLINE void count_noted() {
     for (int i = 0; i < noted_; i += width)
       for (int lane = 0; lane < width; ++lane) counts_[lane][bins_[i + lane]] += 1;
@@ -146,7 +146,7 @@ class DeviationChunk {
 
   static constexpr int spare_bin = UlpHistogram::inner + 2;
   static constexpr int noted = width == 1 ? 1 : 256;
-  static constexpr std::int64_t highest = std::int64_t{2046} << 52;  // the exponent of the largest numbers
+  static constexpr std::int64_t highest = std::int64_t{2046} << 52;  // exponent of the largest numbers
   const DeviationRule& rule_;
   int first_chain_;
   std::int64_t lowest_;
@@ -158,7 +158,7 @@ class DeviationChunk {
   int noted_ = 0;
 };
 
-/// The sums of |x - y|, in eight interleaved chains.
+/// Sums |x - y| in eight interleaved chains.
 ATTOSCOPE_HOST_DEVICE inline void gaps(const double* x, const double* y, int count, double* chain) {
   constexpr int chains = DeviationSums::chains, width = Lanes<double>::width, parts = chains / width;
   DoubleV sum[parts] = {};
@@ -200,7 +200,7 @@ inline BitsOfMagnitudes magnitudes(const double* x, std::size_t count) {
   return m;
 }
 
-/// Eight interleaved chains of x[0] .. x[count - 1], elements first .. of the array.
+/// Sums x[0] .. x[count - 1] in eight interleaved chains; x[0] is element `first` of the array.
 ATTOSCOPE_HOST_DEVICE inline MomentSums moments(const double* x, std::size_t first, int count) {
   constexpr int chains = DeviationSums::chains, width = Lanes<double>::width, parts = chains / width;
   DoubleV squares[parts] = {}, finite_count[parts] = {};

@@ -1,7 +1,7 @@
-/// a*b + c with one rounding, in vectors of an instruction set that has no fma. Included by vector_lanes.h.
+/// a*b + c with one rounding, for vectors of an instruction set without fma. Included by vector_lanes.h.
 ///
-/// The exact sum of a*b and c is a sum of two or three numbers (T. J. Dekker, Numer. Math. 18 (1971), D. E. Knuth's 2Sum); all
-/// but the largest are added with rounding to odd, so that the last addition rounds the exact sum (S. Boldo, G. Melquiond,
+/// The exact sum of a*b and c is a sum of two or three numbers (T. J. Dekker, Numer. Math. 18 (1971), D. E. Knuth's 2Sum). All
+/// but the largest are added with rounding to odd; then the last addition rounds the exact sum (S. Boldo, G. Melquiond,
 /// "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57 (2008)).
 #pragma once
 
@@ -15,47 +15,47 @@ ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_sum(DoubleV a, DoubleV b, DoubleV s
   const DoubleV z = sum - a;
   return (a - (sum - z)) + (b - z);
 }
-/// The same for |a| >= |b|, or where a + b is a double.
+/// `lost_by_sum` for |a| >= |b|, or if a + b is a double.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_quick_sum(DoubleV a, DoubleV b, DoubleV sum) { return b - (sum - a); }
 
-/// x as a sum of two numbers.
+/// x = high + low.
 struct Halves {
   DoubleV high, low;
 };
 inline constexpr std::uint64_t low_27_bits = (std::uint64_t{1} << 27) - 1;
-/// Halves of 26 bits each, for |x| below about 2^1020.
+/// Splits x into two halves of 26 bits each, for |x| below about 2^1020.
 ATTOSCOPE_HOST_DEVICE_INLINE Halves rounded_halves(DoubleV x) {
   const DoubleV high = DoubleV((UInt64V(x) + (std::uint64_t{1} << 26)) & ~low_27_bits);
   return {high, x - high};
 }
-/// Halves of 26 and 27 bits.
+/// Splits x into 26 and 27 bits.
 ATTOSCOPE_HOST_DEVICE_INLINE Halves cut_halves(DoubleV x) {
   const DoubleV high = DoubleV(UInt64V(x) & ~low_27_bits);
   return {high, x - high};
 }
-/// Rounding error of product = a*b; one of a and b is cut, the other rounded. Nothing may underflow.
+/// Rounding error of product = a*b, with one factor from cut_halves and the other from rounded_halves. Nothing may underflow.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_product(Halves a, Halves b, DoubleV product) {
   return ((a.high * b.high - product) + a.high * b.low + a.low * b.high) + a.low * b.low;
 }
 
-/// Rounds x + lost to odd, where x is the nearest double. Returns x if x is odd or nothing was lost.
+/// Rounds x + lost to odd; x is the double nearest to the sum. Returns x if x is odd or nothing was lost.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV rounded_to_odd(DoubleV x, DoubleV lost) {
   const UInt64V bits = UInt64V(x), is_even = (bits & 1) - 1, is_negative = UInt64V(x < 0.0);
-  const UInt64V away = UInt64V(lost < 0.0) - UInt64V(lost > 0.0);  // -1, 0 or 1: the side of a positive x on which the sum lies
+  const UInt64V away = UInt64V(lost < 0.0) - UInt64V(lost > 0.0);  // -1, 0 or 1: the sign of (sum - x) for positive x
   return DoubleV(bits + (((away ^ is_negative) - is_negative) & is_even));
 }
 
-/// True if any lane of a comparison holds.
+/// True if a comparison holds in any lane.
 ATTOSCOPE_HOST_DEVICE_INLINE bool any_of(Int64V x) { return _mm_movemask_pd(__m128d(x)) != 0; }
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV magnitude(DoubleV x) { return DoubleV(UInt64V(x) & ~Layout<double>::sign); }
 
-/// The library's fma, lane by lane.
+/// The library's fma, called lane by lane.
 [[gnu::noinline]] inline DoubleV fused_by_library(DoubleV a, DoubleV b, DoubleV c) {
   for (int i = 0; i < 2; ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
   return c;
 }
 
-/// a*b + c; by the library if a part could overflow or underflow. The product of a zero and a number is exact.
+/// a*b + c; uses the library if an intermediate could overflow or underflow. The product of zero and a number is exact.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV emulated_fma(DoubleV a, DoubleV b, DoubleV c) {
   constexpr double low = 0x1p-900, high = 0x1p900;
   const DoubleV product = a * b, size = magnitude(product), zero{};
@@ -71,7 +71,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE DoubleV emulated_fma(DoubleV a, DoubleV b, DoubleV 
   return is_zero ? c + product : result;
 }
 
-/// The lower and upper lanes of x as doubles, and back.
+/// Converts the lower or upper lanes of x to doubles, and back.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lower_doubles(FloatV x) { return DoubleV(_mm_cvtps_pd(__m128(x))); }
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV upper_doubles(FloatV x) {
   return DoubleV(_mm_cvtps_pd(_mm_movehl_ps(__m128(x), __m128(x))));
@@ -80,7 +80,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE FloatV as_floats(DoubleV lower, DoubleV upper) {
   return FloatV(_mm_movelh_ps(_mm_cvtpd_ps(__m128d(lower)), _mm_cvtpd_ps(__m128d(upper))));
 }
 
-/// a*b + c of floats, rounded to odd as a double: their product is a double.
+/// a*b + c of floats (as doubles), rounded to odd in double. Their product is exact in double.
 ATTOSCOPE_HOST_DEVICE_INLINE DoubleV odd_fma_of_floats(DoubleV a, DoubleV b, DoubleV c) {
   const DoubleV product = a * b, sum = c + product;
   return rounded_to_odd(sum, lost_by_sum(c, product, sum));
@@ -90,13 +90,13 @@ ATTOSCOPE_HOST_DEVICE_INLINE FloatV emulated_fma(FloatV a, FloatV b, FloatV c) {
                    odd_fma_of_floats(upper_doubles(a), upper_doubles(b), upper_doubles(c)));
 }
 
-/// a*b + c in a few operations, right unless `is_in_doubt` afterwards: one of its results may have been rounded twice. For
-/// chains of fma, of which hardly any is in doubt: see `by_likely_fma`.
+/// a*b + c in a few operations, correct unless `is_in_doubt` is true afterwards: a result may have been rounded twice. For
+/// chains of fma, where doubt is rare: see `by_likely_fma`.
 template <class V>
 class LikelyFma;
 
-/// Adds the rounding errors of the sum and the product first. Their rounded sum may decide the last rounding wrongly only if it
-/// is half the distance of two doubles, a power of two. Nothing may overflow; underflow counts as doubt.
+/// Adds the rounding errors of the sum and the product first. Their rounded sum can make the last rounding wrong only if it is
+/// half the distance between two doubles, a power of two. Nothing may overflow; underflow counts as doubt.
 template <>
 class LikelyFma<DoubleV> {
  public:
@@ -112,7 +112,7 @@ class LikelyFma<DoubleV> {
     doubt_ |= Int32V(of_product != 0.0) & (Int32V(UInt64V(lost) << 12) == 0);  // lost is exact if of_product is 0
     return sum + lost;
   }
-  /// a*b + c for |c| >= |a*b|, or if c + rounded a*b is a double; both rounding errors must add up to a double.
+  /// a*b + c for |c| >= |a*b|, or if c + round(a*b) is a double; the sum of both rounding errors must be a double.
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV beyond_doubt(DoubleV a, DoubleV b, DoubleV c) const {
     const DoubleV product = a * b, sum = c + product;
     return sum + (lost_by_quick_sum(c, product, sum) + lost_by_product(cut_halves(a), rounded_halves(b), product));
@@ -121,13 +121,13 @@ class LikelyFma<DoubleV> {
 
  private:
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV rounded(DoubleV sum, DoubleV lost) {
-    doubt_ |= Int32V(UInt64V(lost) << 12) == 0;  // looks at the upper half of each double
+    doubt_ |= Int32V(UInt64V(lost) << 12) == 0;  // tests the upper half of each double
     return sum + lost;
   }
   Int32V doubt_{};
 };
 
-/// Rounds the sum of doubles a second time to float: wrong only if it is halfway between two floats.
+/// Rounds the sum of doubles a second time, to float: wrong only if the sum is halfway between two floats.
 template <>
 class LikelyFma<FloatV> {
  public:
@@ -143,11 +143,11 @@ class LikelyFma<FloatV> {
   bool is_in_doubt() const { return _mm_movemask_ps(__m128(doubt_)) != 0; }
 
  private:
-  static constexpr std::int32_t rest_bits = (1 << 29) - 1, half = 1 << 28;  ///< of a double, beyond those of a float
+  static constexpr std::int32_t rest_bits = (1 << 29) - 1, half = 1 << 28;  ///< bits of a double beyond a float's mantissa
   Int32V doubt_{};
 };
 
-/// Range of the magnitudes of `runs` times `length` numbers, with their mantissa bits; infinite if anything is infinite or NaN.
+/// Range of magnitudes and used mantissa bits of `runs` times `length` numbers; infinite if a number is infinite or NaN.
 template <class T>
 Magnitudes measured(const T* x, int runs, std::ptrdiff_t stride, int length) {
   using V = typename Lanes<T>::V;
@@ -179,7 +179,7 @@ Magnitudes measured(const T* x, int runs, std::ptrdiff_t stride, int length) {
   return {largest == 0 ? 0.0 : static_cast<double>(smallest),
           is_wild ? std::numeric_limits<double>::infinity() : static_cast<double>(largest), used_mantissa_bits<T>(bits)};
 }
-/// The same of a matrix, one of whose strides is 1; infinite if none is.
+/// `measured` of a matrix; one stride must be 1, otherwise the range is infinite.
 template <class T>
 Magnitudes measured(const T* x, int rows, std::ptrdiff_t row_stride, int columns, std::ptrdiff_t column_stride) {
   if (column_stride == 1) return measured(x, rows, row_stride, columns);
@@ -187,7 +187,7 @@ Magnitudes measured(const T* x, int rows, std::ptrdiff_t row_stride, int columns
   return {0, std::numeric_limits<double>::infinity()};
 }
 
-/// True if T holds the product of any two such numbers.
+/// True if T holds the product of any two numbers in these ranges.
 template <class T>
 bool has_exact_products(const Magnitudes& a, const Magnitudes& b) {
   constexpr double least = std::is_same_v<T, float> ? 0x1p-149 : 0x1p-1021,
@@ -197,8 +197,8 @@ bool has_exact_products(const Magnitudes& a, const Magnitudes& b) {
          a.smallest * b.smallest >= least * power_of_two<double>(a.mantissa_bits + b.mantissa_bits);
 }
 
-/// The quickest fma for products of such numbers. LikelyFma needs products whose rounding errors are numbers of T, and sums
-/// that are not subnormal unless they are exact. The half of many short products is one of the numbers that it doubts.
+/// The fastest fma for products of numbers in these ranges. LikelyFma requires products whose rounding errors are numbers of T,
+/// and sums that are exact or not subnormal. It would doubt half of many short products.
 template <class T>
 QuickFma quick_fma(const Magnitudes& a, const Magnitudes& b) {
   constexpr bool is_float = std::is_same_v<T, float>;
@@ -209,7 +209,7 @@ QuickFma quick_fma(const Magnitudes& a, const Magnitudes& b) {
   return is_inside && a.mantissa_bits + b.mantissa_bits > Layout<T>::mantissa_bits ? QuickFma::likely : QuickFma::none;
 }
 
-/// a*b + c where T holds a*b.
+/// a*b + c if a*b is exact in T.
 struct FmaOfExactProduct {
   template <class V>
   ATTOSCOPE_HOST_DEVICE_INLINE V in_any_order(V a, V b, V c) const {
@@ -218,20 +218,20 @@ struct FmaOfExactProduct {
   static constexpr bool is_in_doubt() { return false; }
 };
 
-/// f(fma) with an fma that is always right.
+/// Calls f with an fma that is always correct.
 template <class F>
 [[gnu::noinline]] auto by_sure_fma(const F& f) {
   SureFma fma;
   return f(fma);
 }
-/// The same in less time where no result is in doubt.
+/// Calls f with LikelyFma; repeats by `by_sure_fma` if a result is in doubt.
 template <class V, class F>
 ATTOSCOPE_HOST_DEVICE_INLINE auto by_likely_fma(const F& f) {
   LikelyFma<V> fma;
   const auto y = f(fma);
   return fma.is_in_doubt() ? by_sure_fma(f) : y;
 }
-/// Returns true if block(fma) with a quick fma did, which is false where that was in doubt.
+/// Calls block(fma) with a quick fma. Returns false if there is none or a result is in doubt.
 template <class V, class F>
 ATTOSCOPE_HOST_DEVICE_INLINE bool by_quick_fma(QuickFma quick, const F& block) {
   FmaOfExactProduct plain;

@@ -54,7 +54,7 @@ struct PartsOfSums {
   }
 };
 
-/// Rows m0 .. m0 + M - 1 of C, whose factors A are multiples of `unit`.
+/// Computes rows m0 .. m0 + M - 1 of C; A's factors in these rows are multiples of `unit`.
 template <int M, int own>
 inline void product_rows_in_parts(const KeysProduct<double>& p, int m0, const PartsOfSums& parts, double unit) {
   constexpr int vectors = Lanes<double>::vectors;
@@ -89,17 +89,17 @@ inline void product_rows_in_parts(const KeysProduct<double>& p, int m0, const Pa
 struct SizesOfSums {
   double top = 0;        ///< no sum is larger
   double largest_b = 0;  ///< no number of B is larger
-  double unit_b = 0;     ///< numbers of B are multiples of a power of two at least this
-  double unit_c = 0;     ///< initial numbers of C are multiples of a power of two at least this
+  double unit_b = 0;     ///< numbers of B are multiples of a power of two not below this
+  double unit_c = 0;     ///< initial numbers of C are multiples of a power of two not below this
 
-  /// The grid that allows the smallest units of A where its numbers are about 1.
+  /// The grid that allows the smallest units of A for numbers of A near 1.
   double grid() const {
     int exponent = 0;
     __builtin_frexp(top * unit_b / key_chunk, &exponent);
     return power_of_two<double>((exponent - 1) / 2);
   }
-  /// True if all sums are doubles: those of `high`, multiples of grid * a.unit; and the rest, a multiple of the smallest unit,
-  /// at most 4 grid * a.unit at first, then growing by grid / 2 times the sum of A, and by rounding errors.
+  /// True if all sums are doubles: sums of `high` are multiples of grid * a.unit; the rest is a multiple of the smallest unit,
+  /// starts at most at 4 grid * a.unit and grows by grid / 2 times the sum of A, and by rounding errors.
   bool allow_parts(double grid, const ValueSpan& a) const {
     const double of_products = unit_b * a.unit, unit = of_products < unit_c ? of_products : unit_c;
     const double rest = grid * (4 * a.unit + a.sum / 2) + top * (key_chunk * 0x1p-52);
@@ -107,7 +107,7 @@ struct SizesOfSums {
   }
 };
 
-/// The spans of some of V's columns, from m on, in the product's keys, as if of one column.
+/// Combined span of V's columns m .. m + columns - 1 over the product's keys.
 inline ValueSpan span_of(const KeysProduct<double>& p, int m, int columns) {
   ValueSpan all;
   for (int i = p.first_k / keys_of_a_span; i <= (p.first_k + p.depth - 1) / keys_of_a_span; ++i) {
@@ -124,7 +124,7 @@ inline ValueSpan span_of(const KeysProduct<double>& p, int m, int columns) {
 
 template <int own, bool masked>
 inline void split_product_with(const KeysProduct<double>& p, const SizesOfSums& sizes, SplitTerm term) {
-  constexpr int group = 4 / own;  // with more sums than four vectors registers run out
+  constexpr int group = 4 / own;  // more than four vectors of sums exceed the registers
   const PartsOfSums parts(p, sizes.grid());
   int m = 0;
   for (; m + group <= p.m; m += group) {
@@ -149,7 +149,7 @@ inline double largest_sum(const KeysProduct<double>& p) {
   return largest;
 }
 
-/// P.V in double with V of few bits, as golden values have it. Returns true if it was done.
+/// Computes P.V in double for a V of few bits, as golden values need. Returns false if it cannot.
 template <bool masked>
 bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magnitudes& b) {
   constexpr int vectors = Lanes<double>::vectors;
@@ -175,7 +175,7 @@ bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magn
   return true;
 }
 
-/// The product without an emulated fma. Returns true if it was done.
+/// Computes the product without an emulated fma. Returns false if it cannot.
 template <bool masked, class T>
 bool emulated_product(const KeysProduct<T>& p, const RounderPlan<T>& plan, bool in_domain) {
   using V = typename Lanes<T>::V;

@@ -1,5 +1,4 @@
-/// The golden value for experiments that work in double themselves: three-pass safe softmax in double-double, a row in each
-/// lane.
+/// The golden value of experiments in double: three-pass safe softmax in double-double, one row per lane.
 #pragma once
 
 #include "kernels/arithmetic/double_double.h"
@@ -10,7 +9,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// The observer names the part of the work to do, and can stop it.
+/// The observer selects the part of the work to do, and can stop the block.
 template <class Observer>
 class DoubleDoubleBlock {
  protected:
@@ -21,7 +20,7 @@ class DoubleDoubleBlock {
 
  public:
   static constexpr int rows = W;
-  static constexpr std::int64_t dd_cost = 20;  ///< of a multiplication and an addition, in units of about one fma
+  static constexpr std::int64_t dd_cost = 20;  ///< cost of a multiplication and an addition, in units of about one fma
 
   ATTOSCOPE_HOST_DEVICE DoubleDoubleBlock(const Job<double>& job, const RowBlock& block, const Observer& observer,
                                           LaneArena& arena)
@@ -33,8 +32,7 @@ class DoubleDoubleBlock {
     o_ = arena.take<D>(1);
   }
 
-  /// Writes the block's rows of the output, row-major, column by column. Returns the amount of work done (see
-  /// PartialWork::end).
+  /// Writes the block's output rows, row-major, column by column. Returns the amount of work done (see PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
     cursor_.begin();
     load_rows();
@@ -72,7 +70,7 @@ class DoubleDoubleBlock {
     return x;
   }
 
-  /// Calls f(first, end) for the keys that the rows see: all at once, or chunk by chunk if the work is split into launches.
+  /// Calls f(first, end) for the keys that the rows see: once for all, or chunk by chunk if the work is split into launches.
   /// `cost` is the cost of one key.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_chunk(std::int64_t cost, F f) {
@@ -103,7 +101,7 @@ class DoubleDoubleBlock {
     *m_ = m;
   }
 
-  /// The score in plain double, which replaces the double-double if that is infinite or NaN.
+  /// The score in plain double. Replaces the double-double score if that is infinite or NaN.
   ATTOSCOPE_HOST_DEVICE V plain_score(int j) const {
     V sum{};
     for (int c = 0; c < job_.d; ++c) sum = fused(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c], sum);
@@ -132,7 +130,7 @@ class DoubleDoubleBlock {
     return s - two_product(distance, splat<V>(job_.alibi));
   }
 
-  /// The scores with the mask tensor's terms; one beside which a double has no bit of the score is the score.
+  /// The score plus the mask tensor's term; the term alone if it is so large that a double keeps no bit of the score.
   ATTOSCOPE_HOST_DEVICE_NOINLINE D with_terms(D s, int key) const {
     V term{};
     for (int lane = 0; lane < W; ++lane) set_lane(term, lane, job_.mask_tensor.term(block_.row_of(lane), key));
@@ -143,7 +141,7 @@ class DoubleDoubleBlock {
     return {high, term == zero ? low : (high == term ? zero : low)};
   }
 
-  /// Puts e in place of S and sums it.
+  /// Replaces S by e and sums e.
   ATTOSCOPE_HOST_DEVICE void exponentials(int first, int end) {
     const V m = *m_;
     D l = *l_;
@@ -157,21 +155,21 @@ class DoubleDoubleBlock {
     }
     *l_ = l;
   }
-  /// Lanes in which exp(sink - m), which may overflow, is so much larger than the sum of e that it is l.
+  /// Lanes in which exp(sink - m), which may overflow, exceeds the sum of e by so much that l equals it.
   ATTOSCOPE_HOST_DEVICE auto sink_is_all() const { return splat<V>(job_.sink) - *m_ > 700.0; }
   ATTOSCOPE_HOST_DEVICE void add_sink() {
     if (!job_.has_sink) return;
     const D l = *l_, larger = l + exponential(D{splat<V>(job_.sink), V{}} - D{*m_, V{}});
     *l_ = {sink_is_all() ? l.high : larger.high, sink_is_all() ? l.low : larger.low};
   }
-  /// The output from the weighted sum of a column.
+  /// The output of a column, from its weighted sum.
   ATTOSCOPE_HOST_DEVICE D normalised(D sum) const {
     const D o = sum / *l_;
     if (!job_.has_sink) return o;
     return {sink_is_all() ? sum.high * exponential(*m_ - job_.sink) : o.high, sink_is_all() ? V{} : o.low};
   }
 
-  /// Computes one column of the output after the other, each chunk by chunk.
+  /// Computes the output column by column, each chunk by chunk.
   ATTOSCOPE_HOST_DEVICE void weighted_columns(double* out) {
     const int count = chunks();
     const DueItems due = cursor_.due_of(job_.d_v * count, dd_cost * chunk());

@@ -1,5 +1,5 @@
-/// Lanes for the instruction set that this translation unit is compiled for. Every type and function lives in a namespace of
-/// the instruction set, so that no linker can mix them. With ATTOSCOPE_RECORDS, the SIMT lanes log every rounding.
+/// Lanes for the instruction set of this translation unit. All types and functions are in a namespace named after the
+/// instruction set, to prevent the linker from mixing them. With ATTOSCOPE_RECORDS, SIMT lanes log every rounding.
 #pragma once
 
 #include "kernels/arithmetic/random.h"

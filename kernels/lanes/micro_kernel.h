@@ -1,5 +1,5 @@
-/// The product used for both q.k and P.V: C[m][lane] = A[m][k] * B[k][lane], k ascending, one chain for every element, rounded
-/// after every fma by a functor.
+/// The product used for both q.k and P.V: C[m][lane] = A[m][k] * B[k][lane], k ascending, one chain per element, rounded by a
+/// functor after every fma.
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -8,15 +8,15 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Ranges of A and B, if they are known, for an emulated fma. The spans are those of V, from the first key on.
+/// Ranges of A and B for an emulated fma; null if unknown. The spans are V's, starting at the first key.
 struct FactorRanges {
   const Magnitudes *a = nullptr, *b = nullptr;
   const ValueSpan* spans = nullptr;
 };
 struct NoRanges {};
 
-/// A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block], in the memory of their array
-/// types.
+/// Operands: A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block], in the memory of their
+/// array types.
 template <class X, class ArrayB, class ArrayC>
 struct Product {
   using T = X;
@@ -26,7 +26,7 @@ struct Product {
   ArrayC c{};
   int m = 0, depth = 0;
   bool resume = false;  ///< continue from C instead of from 0
-  /// For masked products: lane r takes part in steps first[r] <= k < end[r] only.
+  /// For masked products: lane r has only the steps first[r] <= k < end[r].
   LaneArray<const T> first{}, end{};
   Step step = Step::qk_step;
   RandomBits<T> random{};
@@ -36,13 +36,13 @@ struct Product {
   Ranges ranges{};
 };
 
-/// Products of q.k and of P.V. q.k: A is K, whose rows are the product's. P.V: A is V, whose columns are.
+/// Product types. q.k: A is K, and m counts keys. P.V: A is V, and m counts columns of V.
 template <class T>
 using KeysProduct = Product<T, LaneArray<const T>, TileArray<T>>;
 template <class T>
 using ValuesProduct = Product<T, TileArray<const T>, LaneArray<T>>;
 
-/// `next` where the lane takes part in step k, else `hidden`.
+/// `next` if the lane takes part in step k, else `hidden`.
 template <class P, class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V taking_part(const P& p, int k, int r, V next, V hidden) {
   using T = typename P::T;

@@ -1,4 +1,4 @@
-/// Every rounding of one row, as lanes that record them write it down.
+/// Log of every rounding of one row, written by lanes that record them.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace attoscope {
 
-/// One rounding, in the order of execution; i and k are those of RoundingKey.
+/// One rounding, in order of execution; i and k as in RoundingKey.
 struct LoggedRounding {
   Step step{};
   int i = 0, k = 0;
   bool of_column = false;  ///< i is a column of O
   double before = 0, after = 0;
 };
-/// A number of P that is stored with the scale of its block.
+/// A number of P stored with the scale of its block.
 struct LoggedElement {
   int key = 0;
   double quotient = 0, element = 0, scale = 1;
@@ -24,7 +24,7 @@ struct RoundingLog {
   std::vector<LoggedRounding> roundings;
   std::vector<LoggedElement> elements;
 
-  /// Notes a number of P that is rounded in a block.
+  /// Logs a number of P that is rounded within a block.
   template <class T>
   void store(int key, T given, T quotient, T element, T scale) {
     const auto number = [](T x) { return static_cast<double>(x); };

@@ -1,4 +1,4 @@
-/// The scores S of one tile for one block of query rows, and their max; every result is rounded as the job says.
+/// Scores S of one tile for one block of query rows, and their max; every result is rounded as the job requires.
 #pragma once
 
 #include "kernels/lanes/accumulated_product.h"
@@ -11,7 +11,7 @@ namespace attoscope {
 
 namespace ATTOSCOPE_ISA {
 
-/// Smallest nonzero and largest magnitude of `count` vectors, by the order of their bits.
+/// Smallest nonzero and largest magnitude of `count` vectors, found by comparing bit patterns.
 template <class T, class Array>
 ATTOSCOPE_HOST_DEVICE inline Magnitudes magnitudes(Array x, int count, int mantissa_bits) {
   using V = typename Lanes<T>::V;
@@ -19,8 +19,8 @@ ATTOSCOPE_HOST_DEVICE inline Magnitudes magnitudes(Array x, int count, int manti
   using U = typename Lane<V>::UInt;
   const auto v = as_vectors(x);
   constexpr Bits sign = Layout<T>::sign;
-  // unsigned: for 0, size - 1 wraps to the largest number, so that 0 is never the smallest; only -0 is 0 after its sign is
-  // flipped
+  // unsigned: for 0, size - 1 wraps to the largest number, and 0 is never the smallest. Only -0 becomes 0 when its sign is
+  // flipped.
   U low = U{} + static_cast<Bits>(-1), high{}, flipped = low;
   for (int i = 0; i < count; ++i) {
     const U bits = bit_as<U>(v[i]), size = bits & ~sign, below = size - 1, turned = bits ^ sign;
@@ -41,7 +41,7 @@ ATTOSCOPE_HOST_DEVICE inline Magnitudes magnitudes(Array x, int count, int manti
           wild ? std::numeric_limits<double>::infinity() : static_cast<double>(bit_as<T>(largest_bits)), mantissa_bits};
 }
 
-/// True if x, and the spacing of its last bits, stay in the domain.
+/// True if x, and the spacing of its last bits, stay in ShortRounder's domain.
 ATTOSCOPE_HOST_DEVICE inline bool in_domain(const Magnitudes& x) {
   return x.largest < 0x1p98 && (x.smallest == 0 || x.smallest >= power_of_two<double>(x.mantissa_bits - 98));
 }
@@ -65,7 +65,7 @@ class Scores : protected BlockRows<T, Observer> {
   using Base::vec, Base::random, Base::keys, Base::keep, Base::fill_keys, Base::all_visible, Base::if_due, Base::each_piece;
   using typename Base::Array, typename Base::L, typename Base::V;
 
-  /// Computes S of the tile, -infinity where a row does not see the key, and its max in tile_max; a NaN score never becomes the
+  /// Computes S of the tile (-infinity for keys that a row does not see) and its max in tile_max. A NaN score never becomes the
   /// max. If the method mitigates ties, a tied max is replaced.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void scores() {
     if_due(1, [&] {
@@ -82,7 +82,7 @@ class Scores : protected BlockRows<T, Observer> {
     if (job_.method.tie_beta != 0) move_from_ties();
   }
 
-  /// Computes S of the piece once more.
+  /// Recomputes S of the piece.
   ATTOSCOPE_HOST_DEVICE void scores_again() {
     if (!unscaled_scores()) return;
     const V scale = splat<V>(job_.scale);
@@ -91,7 +91,7 @@ class Scores : protected BlockRows<T, Observer> {
     });
   }
 
-  /// Computes q.k of the piece and returns true if S is just that times the scale; else S, and false.
+  /// Computes q.k of the piece and returns true if S is only q.k times the scale; otherwise computes S and returns false.
   ATTOSCOPE_HOST_DEVICE bool unscaled_scores() {
     products();
     const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(tile_.j0, tile_.j1);
@@ -99,7 +99,7 @@ class Scores : protected BlockRows<T, Observer> {
     return plain;
   }
 
-  /// The largest S of some of the piece's keys; `scales`: they are q.k still.
+  /// The largest S of some of the piece's keys; `scales`: they still hold q.k and are scaled here.
   ATTOSCOPE_HOST_DEVICE V largest_score(int first, int end, int r, bool scales) {
     const V scale = splat<V>(scales ? job_.scale : T(1));
     V m = splat<V>(-infinity);
@@ -111,12 +111,12 @@ class Scores : protected BlockRows<T, Observer> {
     return m;
   }
 
-  /// x = join(x, of_range(first, end, r)) for ranges of the piece's keys, in ascending order; of_range gives one number a row.
-  /// The warps of a team share the ranges, and each gets every x.
+  /// x = join(x, of_range(first, end, r)) over ranges of the piece's keys, in ascending order; of_range returns one number per
+  /// row. The warps of a team share the ranges, and each warp gets every x.
   template <class F, class Join>
   ATTOSCOPE_HOST_DEVICE void join_ranges(Array x, F of_range, Join join) {
     const auto numbers = vec(scratch_.shared);
-    group_.sync();  // all warps have read the former numbers
+    group_.sync();  // all warps have read the previous numbers
     group_.each_own(keys(), [&](int first, int end) {
       const int range = has_teams ? first / column_group : 0;
       for (int r = 0; r < vectors; ++r) numbers[range * vectors + r] = of_range(first, end, r);
@@ -130,7 +130,7 @@ class Scores : protected BlockRows<T, Observer> {
     }
   }
 
-  /// q.k of the piece.
+  /// Computes q.k of the piece.
   ATTOSCOPE_HOST_DEVICE void products() {
     const KeysProduct<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(tile_.j0) * job_.d,
                             .m_stride = job_.d,
@@ -145,7 +145,7 @@ class Scores : protected BlockRows<T, Observer> {
                             .group = group_,
                             .ranges = known_ranges(false)};
     if (takes_known_products()) {
-      // S holds them
+      // S holds the products
     } else if (job_.qk_sum.accumulator != Accumulator::fma) {
       if constexpr (std::is_same_v<T, float>) accumulate(qk, job_.qk_sum, 0, Array{});
     } else if (job_.method.order == SumOrder::sequential) {
@@ -156,7 +156,7 @@ class Scores : protected BlockRows<T, Observer> {
     if (job_.scales.q != nullptr || job_.scales.bias != nullptr) scale_products();
   }
 
-  /// True if the products of the only row were known, and are in S now.
+  /// Copies the only row's known products to S; returns false if there are none.
   ATTOSCOPE_HOST_DEVICE bool takes_known_products() const {
     if constexpr (requires(const Observer& x) { x.products; }) {
       for (int j = 0; observer_.products != nullptr && j < keys(); ++j)
@@ -166,7 +166,7 @@ class Scores : protected BlockRows<T, Observer> {
     return false;
   }
 
-  /// Turns q.k of stored numbers into q.k of the numbers they stand for.
+  /// Converts q.k of stored numbers to q.k of the numbers they represent.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void scale_products() {
     const auto s = vec(scratch_.S);
     group_.each_own(keys(), [&](int first, int end) {
@@ -182,7 +182,7 @@ class Scores : protected BlockRows<T, Observer> {
     });
   }
 
-  /// Turns q.k into S.
+  /// Converts q.k to S.
   ATTOSCOPE_HOST_DEVICE void finish_scores() {
     const V scale = splat<V>(job_.scale);
     if (job_.mask_tensor.terms != nullptr) return finish_with_terms();
@@ -198,8 +198,8 @@ class Scores : protected BlockRows<T, Observer> {
     hide(-infinity);
   }
 
-  /// The same where a mask tensor adds its terms. A term below `lowest_term` is that, so that S, or S log2 e, is no
-  /// infinity: beside either, S has no bit of q.k.
+  /// `finish_scores` with a mask tensor's terms. Terms below `lowest_term` are raised to it, which keeps S and S log2 e finite:
+  /// next to such a term, S keeps no bit of q.k.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void finish_with_terms() {
     const auto s = vec(scratch_.S);
     const V scale = splat<V>(job_.scale);
@@ -219,11 +219,11 @@ class Scores : protected BlockRows<T, Observer> {
     hide(-infinity);
   }
 
-  /// ALiBi's -slope * |row + diagonal - key| for the piece's keys, by one fma. By value, as the loops need it.
+  /// ALiBi's -slope * |row + diagonal - key| for the piece's keys, added by one fma. Captured by value, as the loops need it.
   struct KeyBias {
     decltype(vec(Array{})) rows;
     T slope;
-    int first, step;  ///< key j of the piece lies at first + step * j, counted as `rows` are
+    int first, step;  ///< position of the piece's key j is first + step * j, in the units of `rows`
     ATTOSCOPE_HOST_DEVICE_INLINE V added(V s, int j, int r) const {
       if (slope == 0) return s;
       const V distance = rows[r] - static_cast<T>(first + step * j);
@@ -235,7 +235,7 @@ class Scores : protected BlockRows<T, Observer> {
     return {vec(rows_.number), job_.alibi, first, job_.reversed ? -1 : 1};
   }
 
-  /// Puts `value` in place of keys that a row does not see.
+  /// Sets the scores of keys that a row does not see to `value`.
   ATTOSCOPE_HOST_DEVICE void hide(T value) {
     if (all_visible(tile_.j0, tile_.j1)) return;
     group_.each_own(keys(), [&](int first, int end) {
@@ -257,7 +257,7 @@ class Scores : protected BlockRows<T, Observer> {
     });
   }
 
-  /// tile_max becomes beta*m where it is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
+  /// Sets tile_max to beta*m if it is tied and positive, to 0 if it is tied and negative (arXiv 2510.04212).
   ATTOSCOPE_HOST_DEVICE void move_from_ties() {
     const V one = splat<V>(1), beta = splat<V>(static_cast<T>(job_.method.tie_beta));
     if_due(1, [&] {
@@ -285,7 +285,7 @@ class Scores : protected BlockRows<T, Observer> {
 
   // --- shared with P.V ------------------------------------------------------------------------------------------------
 
-  /// Cost of a key's S if it has to be computed again.
+  /// Cost of recomputing S of one key; 0 if S is held.
   ATTOSCOPE_HOST_DEVICE std::int64_t again() const { return held_.has_room ? 0 : costs_.score(); }
 
   template <class P>
@@ -298,7 +298,7 @@ class Scores : protected BlockRows<T, Observer> {
                                         .exponents_b = scratch_.exponents_b});
   }
 
-  /// Known ranges of a product's factors, if P is not among them.
+  /// Known ranges of a product's factors, except P's.
   ATTOSCOPE_HOST_DEVICE auto known_ranges([[maybe_unused]] bool of_values) const {
     typename KeysProduct<T>::Ranges known{};
     if constexpr (Lane<V>::emulates_fma) {

@@ -1,5 +1,5 @@
-/// Lanes that are the threads of a GPU's warps, each with a query row; included by lanes.h where ATTOSCOPE_SIMT is defined. The
-/// host can run the same code, one lane after the other or all threads of a team in turns.
+/// Lanes that are threads of a GPU's warps, one query row each; included by lanes.h if ATTOSCOPE_SIMT is defined. The host can
+/// run the same code: lane after lane, or all threads of a team in turns.
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -20,11 +20,11 @@ using DoubleV = double;
 using Int64V = std::int64_t;
 using UInt64V = std::uint64_t;
 
-/// Number of the meter's chains that one lane follows.
+/// Number of the meter's chains per lane.
 inline constexpr int metered_chains = 1;
 
-/// A team is a GPU's thread block: warps that compute the same 32 rows, one in each lane. They share the work by keys (q.k,
-/// exp) and by columns (P.V, O), `column_group` adjacent ones at a time, whose sums a lane holds in registers.
+/// A team is a GPU's thread block: warps that compute the same 32 rows, one per lane. They divide the work by keys (q.k, exp)
+/// and by columns (P.V, O), in groups of `column_group` adjacent ones, whose sums a lane holds in registers.
 inline constexpr int warp_lanes = 32, row_vectors = 1, column_group = 8;
 inline constexpr int team_warps = 8, team_threads = team_warps * warp_lanes;
 inline constexpr bool has_teams = true;
@@ -48,7 +48,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE char* shared_memory() {
 }
 #endif
 
-/// Pointers into one kind of a GPU's memory: its loads and stores then name that memory.
+/// Pointers into one memory space of a GPU: loads and stores then use instructions for that space.
 struct GlobalMemory {
   template <class X>
   using Pointer = X*;
@@ -59,7 +59,7 @@ struct GlobalMemory {
 #endif
     return x;
   }
-  /// *x, by a load that stays where it is written.
+  /// Loads *x by an instruction that the compiler does not move.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE static X loaded(const X* x) {
 #ifdef __CUDA_ARCH__
@@ -76,7 +76,7 @@ struct GlobalMemory {
 #endif
   }
 };
-/// A pointer into memory of cudaMalloc: loads and stores through it name global memory.
+/// Marks x as a pointer into global memory: loads and stores through it use global-memory instructions.
 template <class X>
 ATTOSCOPE_HOST_DEVICE_INLINE X* in_global(X* x) {
   return GlobalMemory::at(x);
@@ -109,10 +109,10 @@ struct SharedMemory {
   }
 };
 #else
-struct SharedMemory : GlobalMemory {};  // a type of its own
+struct SharedMemory : GlobalMemory {};  // a distinct type
 #endif
 
-/// An array with interleaved numbers of every lane: a warp reads contiguous memory.
+/// Interleaved arrays, one element per lane: a warp reads contiguous memory.
 inline constexpr int lane_stride = warp_lanes;
 template <class X, class Memory>
 class LanesIn {
@@ -125,7 +125,7 @@ class LanesIn {
 
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator[](std::ptrdiff_t i) const { return *Memory::at(first_ + i * lane_stride); }
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator*() const { return *get(); }
-  /// The same as [i], but no load is moved across it.
+  /// Element i, like [i], but the compiler moves no load across it.
   ATTOSCOPE_HOST_DEVICE_INLINE std::remove_const_t<X> value(std::ptrdiff_t i) const {
     return Memory::loaded(first_ + i * lane_stride);
   }
@@ -145,7 +145,7 @@ class LanesIn {
 };
 template <class X>
 using LaneArray = LanesIn<X, GlobalMemory>;
-/// The same in shared memory: S of some keys.
+/// LaneArray in shared memory: S of some keys.
 template <class X>
 using TileArray = LanesIn<X, SharedMemory>;
 template <class X, class Memory>
@@ -171,9 +171,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int, X x) {
   v = x;
 }
 
-/// x, which is less than 2^31, cut towards 0 to an integer.
+/// x (below 2^31) cut towards 0 to an integer.
 ATTOSCOPE_HOST_DEVICE_INLINE std::int32_t truncated(float x) { return static_cast<std::int32_t>(x); }
-/// The float nearest to x, towards 0.
+/// x rounded towards 0 to a float.
 ATTOSCOPE_HOST_DEVICE_INLINE float cut_to_float(std::int32_t x) {
 #ifdef __CUDA_ARCH__
   return __int2float_rz(x);
@@ -189,7 +189,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE bool any(std::int32_t x) { return x != 0; }
 
 #ifdef __CUDA_ARCH__
 
-/// The lanes that work together: those of the calling thread's team. Every lane makes every call, in the same order.
+/// The lanes that work together: the team of the calling thread. Every lane makes every call, in the same order.
 struct LaneGroup {
   __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) % warp_lanes; }
   __device__ __forceinline__ int warp() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
@@ -198,7 +198,7 @@ struct LaneGroup {
   __device__ __forceinline__ int threads() const { return static_cast<int>(blockDim.x); }
   __device__ __forceinline__ void sync() const { __syncthreads(); }
   __device__ __forceinline__ bool all(bool x) const { return __syncthreads_and(x) != 0; }
-  /// Least x of the warp's lanes: the same in every warp of a team whose warps have the same x.
+  /// Least x of the warp's lanes. Equal in all warps of a team if all warps have the same x.
   __device__ __forceinline__ int least(int x) const {
     for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
       const int other = __shfl_xor_sync(0xffffffffu, x, distance);
@@ -209,18 +209,18 @@ struct LaneGroup {
   __device__ __forceinline__ char* shared() const { return shared_memory(); }
 #else
 
-/// The barrier of a team's lanes on the host.
+/// Barrier of a team's lanes on the host.
 struct TeamBarrier {
   virtual ~TeamBarrier() = default;
-  /// Returns once every thread has called it: the least of their numbers.
+  /// Waits until every thread has called it; returns the least x.
   virtual int least(int thread, int x) = 0;
 };
 
-/// The team that a thread belongs to on the host; without a barrier the thread is alone.
+/// Team of a thread on the host; without a barrier the thread is alone.
 struct LaneGroup {
   TeamBarrier* barrier = nullptr;
   int lane_ = 0, warp_ = 0, warps_ = 1;
-  void* shared_ = nullptr;  ///< the team's memory; null where sizes are counted
+  void* shared_ = nullptr;  ///< the team's memory; null while sizes are counted
 
   int lane() const { return lane_; }
   int warp() const { return warp_; }
@@ -234,9 +234,9 @@ struct LaneGroup {
 #endif
 
   ATTOSCOPE_HOST_DEVICE_INLINE int greatest(int x) const { return -least(-x); }
-  /// True in the one warp that does the work of a single warp, such as a row's sums.
+  /// True in the one warp that does single-warp work, for example a row's sums.
   ATTOSCOPE_HOST_DEVICE_INLINE bool leads() const { return warp() == 0; }
-  /// f(first, end) for the warp's own among 0 .. count keys or columns, at most column_group at a time.
+  /// Calls f(first, end) for this warp's share of 0 .. count keys or columns, at most column_group at a time.
   template <class F>
   ATTOSCOPE_HOST_DEVICE_INLINE void each_own(int count, F f) const {
     for (int first = warp() * column_group; first < count; first += warps() * column_group)
@@ -244,16 +244,16 @@ struct LaneGroup {
   }
 };
 
-/// Shared memory through which a team copies operands: two slabs, of which one is read while the other is filled.
+/// Shared memory for copies of operands: two slabs; one is read while the other is filled.
 inline constexpr int slab_bytes = 8192, slab_count = 2, staged_bytes = slab_count * slab_bytes;
 
 /// Hands out a thread's arrays from its team's memory.
 class LaneArena {
  public:
-  /// Counts the memory of a team of so many warps.
+  /// Counts the memory of a team of `warps` warps.
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(int warps, std::size_t tile_room)
       : warps_(static_cast<std::size_t>(warps)), tile_room_(tile_room) {}
-  /// `tile_room`: bytes of shared memory beside the slabs.
+  /// `tile_room`: bytes of shared memory in addition to the slabs.
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(void* memory, const LaneGroup& group, std::size_t tile_room = 0)
       : memory_(static_cast<char*>(memory)),
         shared_(group.shared()),
@@ -262,14 +262,14 @@ class LaneArena {
         warps_(static_cast<std::size_t>(group.warps())),
         tile_room_(tile_room) {}
 
-  /// `count` numbers of each of the team's rows, the same for all of its warps.
+  /// `count` numbers for each of the team's rows, shared by all its warps.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<X> take(std::size_t count) {
     const LaneArray<X> array(memory_ ? reinterpret_cast<X*>(memory_ + used_) + lane_ : nullptr);
     used_ += bytes<X>(count);
     return array;
   }
-  /// The same, but each warp has its own, for numbers that every warp computes for itself.
+  /// `count` numbers per row and warp, for values that every warp computes itself.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<X> take_own(std::size_t count) {
     const LaneArray<X> array(memory_ ? reinterpret_cast<X*>(memory_ + used_ + warp_ * bytes<X>(count)) + lane_ : nullptr);
@@ -283,13 +283,13 @@ class LaneArena {
     tile_used_ += bytes<X>(count);
     return array;
   }
-  /// True if so many numbers of each row fit into shared memory.
+  /// True if `count` numbers per row fit into shared memory.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE bool has_room_for(std::size_t count) const {
     return tile_used_ + bytes<X>(count) <= tile_room_;
   }
 
-  /// Bytes of the team's scratch, and of its shared memory.
+  /// Bytes of the team's scratch, and of its shared memory including the slabs.
   ATTOSCOPE_HOST_DEVICE_INLINE std::size_t used() const { return used_; }
   ATTOSCOPE_HOST_DEVICE_INLINE std::size_t shared() const { return staged_bytes + tile_used_; }
 
@@ -305,8 +305,8 @@ class LaneArena {
   std::size_t used_ = 0, tile_used_ = 0;
 };
 
-/// Key of stochastic rounding's random bits: the seed, and the row of Q in every row of the lane. `columns_first`: the number
-/// that a product counts as its row comes before that one, as where columns are in the lanes.
+/// Key of stochastic rounding's random bits: the seed and the lane's rows of Q. `columns_first` swaps the row and i of the key,
+/// for products whose lanes are columns.
 template <class T>
 struct RandomBits {
   std::uint64_t seed = 0;
@@ -317,7 +317,7 @@ struct RandomBits {
 #endif
 };
 
-/// The expensive kinds of rounding: one copy of their code.
+/// The expensive kinds of rounding, not inlined: one copy of the code.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, RandomBits<T> random,
                                                    RoundingKey at) {
@@ -327,13 +327,13 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x,
   return round_stochastic(p.format, x, random_bits(random.seed, step, first, second, at.k));
 }
 
-/// Any kind of rounding, chosen at run time: a copy of every loop for every kind would be too much code.
+/// Any kind of rounding, chosen at run time: copies of every loop for every kind would be too much code.
 template <class T>
 struct GeneralRounder {
   enum class Way : std::int32_t { none, bits, magic, at_length };
 
   const RounderPlan<T>& plan;
-  Way way;  ///< by value: a call could change `plan`, as far as a compiler knows
+  Way way;  ///< by value: the compiler must assume that a call can change `plan`
   BitsRounder<T> bits;
   MagicRounder<T> magic;
   Step step;
@@ -375,7 +375,7 @@ struct GeneralRounder {
 
 #ifdef ATTOSCOPE_RECORDS
 
-/// Rounds, and logs the number before and after.
+/// Rounds, and logs the number before and after rounding.
 template <class T>
 struct RecordingRounder {
   GeneralRounder<T> rounder;
@@ -398,7 +398,7 @@ void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& rando
 
 #else
 
-/// Calls `use` with the rounder of the plan's kind.
+/// Calls `use` with a rounder for the plan.
 template <class T, class Use>
 ATTOSCOPE_HOST_DEVICE_INLINE void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
   if (p.rounds()) {

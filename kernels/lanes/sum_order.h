@@ -1,5 +1,5 @@
-/// Sums in an order other than one chain: in interleaved chains, or as a balanced tree. The shape depends only on the terms'
-/// indices; a key that a row does not see is a term of 0.
+/// Sums in an order other than one chain: interleaved chains or a balanced tree. The shape depends only on the terms' indices;
+/// keys that a row does not see are terms of 0.
 #pragma once
 
 #include "kernels/lanes/micro_kernel.h"
@@ -7,18 +7,18 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Partial sums of an unfinished sum of at most so many terms.
+/// Number of partial sums of an unfinished sum of at most `terms` terms.
 ATTOSCOPE_HOST_DEVICE inline int partial_sums(SumOrder order, int chains, int terms) {
   int levels = 0;
   while (order == SumOrder::pairwise && terms >> levels != 0) ++levels;
   return order == SumOrder::pairwise ? levels : chains;
 }
 
-/// Adds terms that arrive by ascending index, rounding after every addition. One vector of lanes.
+/// Adds terms in ascending order of index, rounding after every addition, for one vector of lanes.
 template <class V, class Rounder>
 class OrderedSum {
  public:
-  /// `first` is the index of the first term to be added: those before it are 0. Where's k of index 0 is `k`.
+  /// `first`: index of the first term to be added; terms before it are 0. r, i, k: the RoundingKey, with the k of index 0.
   ATTOSCOPE_HOST_DEVICE OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i, int k)
       : order_(order),
         chains_(order == SumOrder::interleaved ? chains : 1),
@@ -31,7 +31,7 @@ class OrderedSum {
       for (V& part : parts_) part = neutral();
   }
 
-  /// Adds a*b: by one fma into its chain, or rounded as a leaf of the tree. `visible(x, otherwise)` picks by lane.
+  /// Adds a*b: by one fma to its chain, or rounded as a leaf of the tree. `visible(x, otherwise)` selects by lane.
   template <class Visible>
   ATTOSCOPE_HOST_DEVICE void add_product(V a, V b, Visible visible) {
     if (order_ == SumOrder::pairwise) return add_leaf(visible(rounder_(a * b, at(0, index_)), neutral()));
@@ -41,14 +41,14 @@ class OrderedSum {
   }
 
   ATTOSCOPE_HOST_DEVICE void add(V x) {
-    // a leaf is rounded too, so that adding the 0 of a key that the row does not see changes nothing
+    // a leaf is rounded too; then adding the 0 of an unseen key changes nothing
     if (order_ == SumOrder::pairwise) return add_leaf(rounder_(x, at(0, index_)));
     V& chain = parts_[index_ % chains_];
     chain = rounder_(chain + x, at(0, index_));
     ++index_;
   }
 
-  /// The chains added in order; the tree's open branches from the smallest up.
+  /// Adds the chains in order, or the tree's open branches from the smallest up.
   ATTOSCOPE_HOST_DEVICE V total() {
     V sum{};
     if (order_ != SumOrder::pairwise) {
@@ -65,7 +65,7 @@ class OrderedSum {
     return sum;
   }
 
-  /// Continues a sum of the same kind after `first` terms, from the partial sums that its `keep` stored.
+  /// Continues a sum of the same kind after `first` terms, from partial sums stored by `keep`.
   template <class Array>
   ATTOSCOPE_HOST_DEVICE void resume(Array kept) {
     for (int part = 0; part < parts_in_use(); ++part) parts_[part] = kept[part];
@@ -81,7 +81,7 @@ class OrderedSum {
   /// x + -0 is x for every x.
   ATTOSCOPE_HOST_DEVICE static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
 
-  /// A binary counter: for every set bit of the index, parts_ holds the sum of that many terms.
+  /// Adds a leaf like a binary counter: for every set bit of the index, parts_ holds the sum of that many terms.
   ATTOSCOPE_HOST_DEVICE void add_leaf(V x) {
     int level = 0;
     for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level)
@@ -90,10 +90,10 @@ class OrderedSum {
     ++index_;
   }
 
-  /// Key of a rounding: the terms that it adds, not its number so far, since unseen keys before it depend on the other rows of
-  /// the block.
+  /// Key of a rounding: identifies the terms that are added. A running count would not do: the number of unseen keys before a
+  /// term depends on the other rows of the block.
   ATTOSCOPE_HOST_DEVICE RoundingKey at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
-  /// The node of the tree at `level` that holds the latest term.
+  /// Key of the tree node at `level` that holds the latest term.
   ATTOSCOPE_HOST_DEVICE RoundingKey node(int level) const { return at(level, (index_ >> level) << level); }
 
   SumOrder order_;
@@ -103,14 +103,14 @@ class OrderedSum {
   V parts_[max_sum_lanes] = {};
 };
 
-/// Order of a product's terms if it is not sequential; `index` is the first term's index in the sum.
+/// Order of a product's terms if not sequential; `index` is the first term's index in the sum.
 struct TermOrder {
   SumOrder order = SumOrder::sequential;
   int chains = 1, index = 0;
 };
 
-/// Row m of C = A * B like `product`, every element summed in that order. Not register-blocked. With `keeps`, p.resume
-/// continues the sums that an earlier call stored in `parts`, vector by vector.
+/// Computes row m of C = A * B like `product`, with every element summed in the order `terms`. Not register-blocked. If
+/// `keeps`, p.resume continues the sums that an earlier call stored in `parts`, vector by vector.
 template <bool keeps, class P, class Rounder, class Parts>
 ATTOSCOPE_HOST_DEVICE inline void ordered_row(const P& p, int m, const TermOrder& terms, Rounder rounder,
                                               [[maybe_unused]] Parts parts) {
@@ -129,7 +129,7 @@ ATTOSCOPE_HOST_DEVICE inline void ordered_row(const P& p, int m, const TermOrder
   }
 }
 
-/// Computes all rows of C = A * B like `ordered_row`; the warps of a team share them. `parts_of(m)` holds the partial sums of
+/// Computes all rows of C = A * B by `ordered_row`; the warps of a team share them. `parts_of(m)` returns the partial sums of
 /// row m.
 template <bool keeps, class P, class T, class PartsOf>
 ATTOSCOPE_HOST_DEVICE inline void ordered_product(const P& p, const RounderPlan<T>& plan, const TermOrder& terms,

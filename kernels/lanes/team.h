@@ -1,4 +1,4 @@
-/// The code of a GPU's thread, which the host can run too: the row of a lane, the computation of its team, its records.
+/// The code of a GPU thread, which the host can run too: a lane's row, its team's computation, its records.
 #pragma once
 
 #include "kernels/lanes/attention_lanes.h"
@@ -10,19 +10,19 @@ namespace ATTOSCOPE_ISA {
 /// The computed rows of one launch, at least one.
 using RowSlice = RowBlock;
 
-/// Rows of a team, one in each lane, and how many teams a slice needs.
+/// Number of rows of a team, one per lane, and number of teams for a slice.
 inline constexpr int team_rows = warp_lanes;
 ATTOSCOPE_HOST_DEVICE inline int teams_of(int rows) { return (rows - 1) / team_rows + 1; }
 
-/// The row of a lane; none beyond the slice's end.
+/// The row of a lane; an empty block beyond the slice's end.
 ATTOSCOPE_HOST_DEVICE inline RowBlock lane_row(const RowSlice& slice, int team, int lane) {
   const int at = team * team_rows + lane;
   const bool has_row = at < slice.count;
   return {slice.rows + (has_row ? at : slice.count - 1), has_row ? 1 : 0, slice.first + at};
 }
 
-/// The observer of a launch on a GPU: it has the launch's range of work, records for method a, per tile, in how many rows m
-/// changed, and m of every `row_step`-th row, and takes the m and l that rows end with.
+/// Observer of a launch on a GPU. Holds the launch's work range. For method a it records per tile the number of rows in which m
+/// changed, and m of every `row_step`-th row. Stores the rows' final m and l.
 template <class T>
 struct LaunchObserver {
   static constexpr bool keeps = false, is_partial = true;
@@ -31,7 +31,7 @@ struct LaunchObserver {
   int row_step = 1, held = 0;
   T score_unit = 1;
   WorkRange range{};
-  double* states = nullptr;  ///< [2 * index of the row]: m, then l; null: not wanted
+  double* states = nullptr;  ///< [2 * index of the row]: m, then l; null: not stored
 
   ATTOSCOPE_HOST_DEVICE_INLINE WorkRange work_range() const { return range; }
   ATTOSCOPE_HOST_DEVICE_INLINE void check() const {}
@@ -64,15 +64,15 @@ struct LaunchObserver {
   }
 };
 
-/// A team's memory: its scratch on the GPU, and the bytes of shared memory beside the slabs.
+/// Memory of a team: its scratch on the GPU, and the bytes of shared memory in addition to the slabs.
 struct TeamMemory {
   void* scratch = nullptr;
   std::size_t tile_room = 0;
 };
 
-/// One thread's part of a team's work on the slice, within the observer's range; `out` is the slice's, row-major. All threads
-/// of the team call it. Returns the amount of work done: everything, unless that is more than the range's `to`. The scratch
-/// must be as the launch before left it.
+/// One thread's part of a team's work on the slice, within the observer's range. `out` is the slice's output, row-major. All
+/// threads of the team call it. Returns the amount of work done: all of it, unless it exceeds the range's `to`. The scratch
+/// must be unchanged since the previous launch.
 template <class T, class Observer>
 ATTOSCOPE_HOST_DEVICE std::int64_t attention_thread(const Job<T>& job, const RowSlice& slice, int team, const LaneGroup& group,
                                                     const Observer& observer, const TeamMemory& memory, double* out) {
@@ -82,7 +82,7 @@ ATTOSCOPE_HOST_DEVICE std::int64_t attention_thread(const Job<T>& job, const Row
       .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
 }
 
-/// The same for three-pass softmax in double-double.
+/// `attention_thread` for three-pass softmax in double-double.
 template <class Observer>
 ATTOSCOPE_HOST_DEVICE std::int64_t dd_thread(const Job<double>& job, const RowSlice& slice, int team, const LaneGroup& group,
                                              const Observer& observer, void* scratch, double* out) {
@@ -92,7 +92,7 @@ ATTOSCOPE_HOST_DEVICE std::int64_t dd_thread(const Job<double>& job, const RowSl
       .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
 }
 
-/// Work of a job's rows. If a tile is not `held`, every sweep over its keys computes S again.
+/// Work of a job's rows. If tiles are not `held`, every sweep over their keys recomputes S.
 template <class T>
 WorkEstimate work_of(const Job<T>& job, bool held) {
   const StepCosts<T> costs(job);
@@ -105,8 +105,7 @@ WorkEstimate work_of(const Job<T>& job, bool held) {
           key_chunk * all};
 }
 
-/// Memory that a team of so many warps needs for a job, given `tile_room` bytes of shared memory for tiles, and the work of its
-/// rows.
+/// Memory that a team needs for a job, and the work of its rows.
 struct TeamNeeds {
   std::size_t scratch_bytes = 0, shared_bytes = 0;
   WorkEstimate work{};
@@ -117,7 +116,7 @@ TeamNeeds attention_needs(const Job<T>& job, int warps, std::size_t tile_room, c
   const AttentionBlock<T, Observer> block(job, RowBlock{}, LaneGroup{}, observer, arena);
   return {arena.used(), arena.shared(), work_of(job, block.holds_tile())};
 }
-/// The same in double-double.
+/// Needs of a team of one warp for softmax in double-double.
 inline TeamNeeds dd_needs(const Job<double>& job) {
   using Block = DoubleDoubleBlock<LaunchObserver<double>>;
   LaneArena arena(1, 0);

@@ -1,5 +1,5 @@
-/// The product of a team of warps: its threads copy the part of A that all of them need to shared memory, one slab while the
-/// one before is multiplied; each warp has rows of C of its own. Included by micro_kernel.h. All threads of the team make the
+/// The product of a team of warps. Its threads copy the part of A that all of them need to shared memory, one slab while the
+/// previous one is multiplied; each warp has its own rows of C. Included by micro_kernel.h. All threads of the team make the
 /// same calls with the same sizes.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Numbers that are copied at once, 16 bytes, and the depth of a slab.
+/// Numbers per 16-byte copy, and the depth of a slab.
 template <class T>
 inline constexpr int chunk_numbers = 16 / static_cast<int>(sizeof(T));
 template <class T>
@@ -19,17 +19,17 @@ struct alignas(16) Chunk {
   T x[chunk_numbers<T>];
 };
 
-/// Layout of a slab of A in shared memory, the same as in global memory: K row by row, V key by key.
+/// Layout of a slab of A in shared memory, as in global memory: K row by row, V key by key.
 template <class P>
 struct SlabLayout {
   using T = typename P::T;
   static constexpr bool is_keys = std::is_same_v<P, KeysProduct<T>>;
-  static constexpr int rows = column_group * team_warps;  ///< of A, at most
+  static constexpr int rows = column_group * team_warps;  ///< maximum rows of A
   static constexpr int m_pitch = is_keys ? slab_depth<T> : 1, k_pitch = is_keys ? 1 : rows;
   static_assert(rows * slab_depth<T> * static_cast<int>(sizeof(T)) <= slab_bytes);
 };
 
-/// `bytes` from global to shared memory, zeros where not `inside`; complete after `wait_for_copies` and a barrier.
+/// Copies `bytes` from global to shared memory, or zeros if not `inside`; complete after `wait_for_copies` and a barrier.
 template <int bytes>
 ATTOSCOPE_HOST_DEVICE_INLINE void copy_to_shared(void* shared, const void* from, bool inside) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -54,20 +54,20 @@ ATTOSCOPE_HOST_DEVICE_INLINE void wait_for_copies() {
 #endif
 }
 
-/// Distance from one row of K, or of V, to the next one in global memory; the other stride is 1.
+/// Stride between rows of K, or of V, in global memory; the other stride is 1.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE std::ptrdiff_t pitch_of(const P& p) {
   return SlabLayout<P>::is_keys ? p.m_stride : p.k_stride;
 }
 
-/// Copies A's elements (m0 .., k0 <= k < end) into `slab`, `numbers` at a time; rows beyond A's last one become 0. `pitch` is
-/// A's if it is known at compile time, else 0.
+/// Copies A's elements (m0 .., k0 <= k < end) to `slab`, `numbers` at a time; rows after A's last row become 0. `pitch` is A's
+/// pitch if it is a compile-time constant, else 0.
 template <int numbers, int pitch, class P>
 ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end, typename P::T* slab) {
   using T = typename P::T;
   using Layout = SlabLayout<P>;
   const int own_rows = column_group * p.group.warps(), depth = end - k0;
-  // the runs of adjacent elements: along k, a row of K for each m; along m, a row of V for each k
+  // runs of adjacent elements: along k, one row of K per m; along m, one row of V per k
   constexpr int run = (Layout::is_keys ? slab_depth<T> : Layout::rows) / numbers;
   const int runs = Layout::is_keys ? own_rows : slab_depth<T>;
   const std::ptrdiff_t stride = pitch != 0 ? pitch : pitch_of(p);
@@ -82,7 +82,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end,
   }
 }
 
-/// True if A can be copied 16 bytes at a time from k0 on.
+/// True if A can be copied in 16-byte chunks from k0 on.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE bool has_whole_chunks(const P& p, int k0, int end) {
   using T = typename P::T;
@@ -92,7 +92,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE bool has_whole_chunks(const P& p, int k0, int end) 
   return aligned && p.k_stride % chunk == 0 && p.m % chunk == 0;
 }
 
-/// Copies a slab. The usual head dimensions have a copy of the code whose addresses take no multiplication.
+/// Copies a slab. The usual head dimensions have specialised code without multiplications in its addresses.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE void stage_slab(const P& p, int m0, int k0, int end, typename P::T* slab) {
   constexpr int chunk = chunk_numbers<typename P::T>;
@@ -107,22 +107,22 @@ ATTOSCOPE_HOST_DEVICE_INLINE void stage_slab(const P& p, int m0, int k0, int end
   }
 }
 
-/// The warp's rows of a slab, of column_group rows and `depth` steps from k0 on.
+/// The warp's column_group rows of a slab, `depth` steps from k0 on.
 template <class P>
 struct OwnSlab {
   using T = typename P::T;
   using Layout = SlabLayout<P>;
-  const T* first;  ///< of its rows
+  const T* first;  ///< first element of its rows
   int m0, k0, depth;
 
-  /// A(m0 + i, k0 + k) for chunks of adjacent elements.
+  /// Chunk of adjacent elements that starts at A(m0 + i, k0 + k).
   ATTOSCOPE_HOST_DEVICE_INLINE Chunk<T> chunk(int i, int k) const {
     return *reinterpret_cast<const Chunk<T>*>(first + i * Layout::m_pitch + k * Layout::k_pitch);
   }
   ATTOSCOPE_HOST_DEVICE_INLINE T value(int i, int k) const { return first[i * Layout::m_pitch + k * Layout::k_pitch]; }
 };
 
-/// The steps in which a lane takes part, held in registers.
+/// The range of steps in which a lane takes part, in registers.
 template <bool masked, class T>
 struct OwnSteps {
   T first, end;
@@ -140,7 +140,7 @@ struct OwnSteps<false, T> {
   ATTOSCOPE_HOST_DEVICE_INLINE T next(int, T, T next) const { return next; }
 };
 
-/// sum[i] += A(m0 + i, k) * B(k), rounded, for one step; `a(i)` is A's element.
+/// Performs one step: sum[i] += A(m0 + i, k) * B(k), rounded; `a(i)` returns A's element.
 template <class P, class Steps, class Rounder, class A>
 ATTOSCOPE_HOST_DEVICE_INLINE void add_step(const P& p, const OwnSlab<P>& x, const Steps& steps, int k, typename P::T b,
                                            const Rounder& rounder, A a, typename P::T (&sum)[column_group]) {
@@ -149,7 +149,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_step(const P& p, const OwnSlab<P>& x, cons
     sum[i] = steps.next(k, sum[i], rounder(fused(a(i), b, sum[i]), RoundingKey{0, p.first_m + x.m0 + i, p.first_k + k}));
 }
 
-/// The slab's steps k in order, on top of the sums.
+/// Adds all steps of the slab to the sums, in order of k.
 template <bool masked, class P, class Rounder>
 ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, const OwnSteps<masked, typename P::T>& steps,
                                            const Rounder& rounder, typename P::T (&sum)[column_group]) {
@@ -157,7 +157,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
   constexpr int chunk = chunk_numbers<T>;
   [[maybe_unused]] constexpr int unrolled = std::is_same_v<Rounder, NoRounder> && !masked ? 2 : 1;
   const auto vectors = as_vectors(p.b) + x.k0;
-  // Loads that the compiler cannot move leave more registers to steps that may call a function.
+  // Loads that the compiler cannot move leave more registers for steps that may call a function.
   const auto b = [vectors](int k) { return std::is_same_v<Rounder, GeneralRounder<T>> ? vectors.value(k) : vectors[k]; };
   int k = 0;
   if constexpr (SlabLayout<P>::is_keys) {
@@ -182,8 +182,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
   for (; k < x.depth; ++k) add_step(p, x, steps, x.k0 + k, b(k), rounder, [&](int i) { return x.value(i, k); }, sum);
 }
 
-/// Calls f(own slab) for one slab of A after the other, from row m0 on, while the next one is copied. `edge(k)` is the end of
-/// the slab that begins with k. Warps without a row of their own only copy.
+/// Calls f(own slab) for each slab of A in turn, from row m0 on, while the next one is copied. `edge(k)` returns the end of the
+/// slab that begins at k. Warps without rows only copy.
 template <class P, class Edge, class F>
 ATTOSCOPE_HOST_DEVICE_INLINE void each_slab(const P& p, int m0, Edge edge, F f) {
   using T = typename P::T;
@@ -205,7 +205,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void each_slab(const P& p, int m0, Edge edge, F f) 
   }
 }
 
-/// Rows m0 .. m0 + column_group * warps - 1 of C.
+/// Computes rows m0 .. m0 + column_group * warps - 1 of C.
 template <bool masked, class P, class Rounder>
 ATTOSCOPE_HOST_DEVICE_INLINE void product_rows(const P& p, int m0, const Rounder& rounder) {
   using T = typename P::T;
@@ -222,13 +222,13 @@ ATTOSCOPE_HOST_DEVICE_INLINE void product_rows(const P& p, int m0, const Rounder
     if (i < rows) c[i] = sum[i];
 }
 
-/// Takes both by value: the caller's stack would be read again for every step.
+/// Takes both arguments by value: references would be read from the caller's stack in every step.
 template <bool masked, class P, class Rounder>
 ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P p, const Rounder rounder) {
   for (int m = 0; m < p.m; m += column_group * p.group.warps()) product_rows<masked>(p, m, rounder);
 }
 
-/// The product, rounded after every fma by `plan`; `in_domain` says, in all lanes alike, that ShortRounder may be used.
+/// The product, rounded by `plan` after every fma. `in_domain`, equal in all lanes, allows ShortRounder.
 template <bool masked, class P, class T>
 ATTOSCOPE_HOST_DEVICE void product(const P& p, const RounderPlan<T>& plan, bool in_domain) {
   if constexpr (records_roundings) {

@@ -1,5 +1,5 @@
-/// The steps that all algorithms are made of, for one block of query rows; every result is rounded as the job says. Results
-/// pass from one work item to the next in the lanes' arrays, so that a launch may end between any two items or pieces of keys.
+/// The steps shared by all algorithms, for one block of query rows; every result is rounded as the job requires. Results pass
+/// from one work item to the next in the lanes' arrays: a launch may end between any two items or pieces of keys.
 #pragma once
 
 #include "kernels/lanes/scores.h"
@@ -25,7 +25,7 @@ class TileSteps : protected Scores<T, Observer> {
 
   // --- the running max ------------------------------------------------------------------------------------------------
 
-  /// m = round(max(m, max S)); m_old is the former m. flash4 keeps a stale m that is at most tau (in log2) too small.
+  /// m = round(max(m, max S)); m_old is the previous m. flash4 keeps an outdated m that is at most tau (in log2) too small.
   ATTOSCOPE_HOST_DEVICE void running_max() {
     const V one = splat<V>(1);
     for (int r = 0; r < vectors; ++r) {
@@ -42,14 +42,14 @@ class TileSteps : protected Scores<T, Observer> {
     }
   }
 
-  /// The factor that turns a difference of S into an exponent of 2.
+  /// Factor that converts a difference of S to an exponent of 2.
   ATTOSCOPE_HOST_DEVICE T log2_scale() const { return exp2() ? job_.exp2.scale : static_cast<T>(0x1.71547652b82fep+0); }
   ATTOSCOPE_HOST_DEVICE bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }
   ATTOSCOPE_HOST_DEVICE V factor(V difference) const {
     return exp2() ? exponential2(difference * job_.exp2.scale) : exponential(difference);
   }
 
-  /// alpha = round(exp(m_old - m_new)); 1 where there is nothing to rescale: on a row's first tile, and for idle rows.
+  /// alpha = round(exp(m_old - m_new)); 1 if nothing is to be rescaled: in a row's first tile and in idle rows.
   ATTOSCOPE_HOST_DEVICE void rescale_factors() {
     const V one = splat<V>(1);
     fill_rows(scratch_.alpha, Step::alpha, [&](int r) { return factor(vec(scratch_.m_old)[r] - vec(state_.m)[r]); });
@@ -68,7 +68,7 @@ class TileSteps : protected Scores<T, Observer> {
 
   // --- P and its sum --------------------------------------------------------------------------------------------------
 
-  /// S becomes e = round(exp(round(S - m))), times 2^p_exponent; 0 where a row does not see the key.
+  /// Replaces S by e = round(exp(round(S - m))), times 2^p_exponent; 0 for keys that the row does not see.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void exponentials(Array m) {
     const auto s = vec(scratch_.S);
     const auto max = vec(m);
@@ -99,7 +99,7 @@ class TileSteps : protected Scores<T, Observer> {
     const auto s = vec(scratch_.S);
     const auto max = vec(m);
     group_.each_own(keys(), [&](int j, int end) {
-      if constexpr (Lane<V>::emulates_fma) {  // many operations, each of which waits for the one before
+      if constexpr (Lane<V>::emulates_fma) {  // many operations, each dependent on the previous one
         constexpr int count = 4;
         static_assert(count % vectors == 0);
         for (; j + count / vectors <= end; j += count / vectors) {
@@ -114,7 +114,7 @@ class TileSteps : protected Scores<T, Observer> {
         for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
     });
   }
-  /// f(i) for the numbers of the warp's keys of the piece.
+  /// Calls f(i) for the numbers of the warp's keys of the piece.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void each_number(F f) const {
     group_.each_own(keys(), [&](int first, int end) {
@@ -133,10 +133,10 @@ class TileSteps : protected Scores<T, Observer> {
     keep(kept_.P);
   }
 
-  /// Rounds P in blocks of keys, counted from the tile's first: elements times the scale of their block.
+  /// Rounds P in blocks of keys, counted from the tile's first key: elements times their block's scale.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void round_blocks_of_P() {
     const MagicRounder<T> element(job_.P.element);
-    group_.sync();  // blocks are not the keys that the warps computed
+    group_.sync();  // blocks differ from the ranges of keys that the warps computed
     for (int j = group_.warp() * job_.P.block; j < keys(); j += group_.warps() * job_.P.block)
       for (int r = 0; r < vectors; ++r) {
         const int end = keys() - j > job_.P.block ? j + job_.P.block : keys();
@@ -153,7 +153,7 @@ class TileSteps : protected Scores<T, Observer> {
       }
   }
 
-  /// The scale of a block of P before it is rounded to its format; a power of 2 that is no normal number is 0.
+  /// The scale of a block of P, not yet rounded to its format; 0 if the power of 2 is not a normal number.
   ATTOSCOPE_HOST_DEVICE V unrounded_scale(V amax) const {
     const V most = splat<V>(job_.P.element.largest), quotient = amax / most;
     if (job_.P.rule == ScaleRule::amax) return quotient;
@@ -178,18 +178,18 @@ class TileSteps : protected Scores<T, Observer> {
     keep(kept_.P);
   }
 
-  /// Parts of a sweep over the tile's keys beside e.
+  /// Options of a sweep over the tile's keys, which always computes e.
   struct Sweep {
     bool sums = false;        ///< tile_sum = round(sum of e): rounded by l_step after every addition, by tile_sum at the end
-    bool sums_P = false;      ///< sums P instead
+    bool sums_P = false;      ///< the sum is of P instead of e
     bool e_is_P = false;      ///< the recorder gets e as P, too
     bool rounds_P = false;    ///< P = round(e)
     bool normalises = false;  ///< P = round(e / l)
-    bool multiplies = false;  ///< target = P.V, from 0 or continuing what target holds
+    bool multiplies = false;  ///< target = P.V, from 0 or added to target's contents
   };
 
-  /// Computes e of the tile's keys, piece by piece, and the other parts of `sweep`. The exponent's max is `m`. S and e are
-  /// computed again if they are no longer held.
+  /// Computes e of the tile's keys with max `m`, piece by piece, and the other parts of `sweep`. Recomputes S and e if they are
+  /// no longer held.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void sweep_keys(Array m, const Sweep& sweep, Array target = {}, bool resume = false) {
     if (sweep.sums)
       if_due(1, [&] {
@@ -218,7 +218,7 @@ class TileSteps : protected Scores<T, Observer> {
     if (sweep.multiplies && has_ordered_values()) end_ordered_values(target, resume);
   }
 
-  /// Cost of one key.
+  /// Cost of a sweep per key.
   ATTOSCOPE_HOST_DEVICE std::int64_t cost_of(const Sweep& sweep) const {
     return again() + costs_.weight() + (sweep.sums && is_ordered() ? costs_.ordered_sum() : 0) +
            (sweep.normalises ? costs_.share() : 0) + (sweep.multiplies ? costs_.value() : 0);
@@ -226,7 +226,7 @@ class TileSteps : protected Scores<T, Observer> {
   ATTOSCOPE_HOST_DEVICE bool is_ordered() const { return job_.method.order != SumOrder::sequential; }
   ATTOSCOPE_HOST_DEVICE bool has_ordered_values() const { return is_ordered() && job_.pv_sum.accumulator == Accumulator::fma; }
 
-  /// Copies x of the leading warp to the others.
+  /// Copies x from the leading warp to the others.
   ATTOSCOPE_HOST_DEVICE void hand_over(Array x) {
     if constexpr (has_teams) {
       group_.sync();
@@ -236,7 +236,7 @@ class TileSteps : protected Scores<T, Observer> {
     }
   }
 
-  /// Continues the row sums over the piece's keys. One warp has each row's chain.
+  /// Continues the row sums over the piece's keys. One warp computes each row's chain.
   ATTOSCOPE_HOST_DEVICE void extend_sums() {
     group_.sync();
     if (group_.leads())
@@ -276,7 +276,7 @@ class TileSteps : protected Scores<T, Observer> {
       const V y = rounder(*s - lost, RoundingKey{r, tile_.j0 + j, 1}), next = rounder(sum + y, RoundingKey{r, tile_.j0 + j, 2});
       const V next_lost = rounder(rounder(next - sum, RoundingKey{r, tile_.j0 + j, 3}) - y, RoundingKey{r, tile_.j0 + j, 4});
       const V key = splat<V>(static_cast<T>(tile_.j0 + j)), first = vec(rows_.first)[r], end = vec(rows_.end)[r];
-      lost = key < first ? lost : (key < end ? next_lost : lost);  // a key that the row does not see adds no lost part either
+      lost = key < first ? lost : (key < end ? next_lost : lost);  // unseen keys must not add a lost part either
       sum = key < first ? sum : (key < end ? next : sum);
       for (int lane = 0; job_.mask_tensor.terms != nullptr && lane < L::width; ++lane) {
         const int row = static_cast<int>(rows_.number[r * L::width + lane]);
@@ -291,7 +291,7 @@ class TileSteps : protected Scores<T, Observer> {
 
   // --- P.V ------------------------------------------------------------------------------------------------------------
 
-  /// target = P.V over the piece's keys, from 0 or continuing what target holds.
+  /// target = P.V over the piece's keys, from 0 or added to target's contents.
   ATTOSCOPE_HOST_DEVICE void weighted_values(Array target, bool resume) {
     if constexpr (std::is_same_v<T, float>)
       if (job_.pv_sum.accumulator != Accumulator::fma) return accumulated_values(target, resume);
@@ -315,8 +315,8 @@ class TileSteps : protected Scores<T, Observer> {
     }
   }
 
-  /// P.V by tensor cores. The blocks begin at the tile's first key, and pieces of keys end where blocks do; a row that sees
-  /// none of its keys keeps its sums.
+  /// P.V by tensor cores. Blocks start at the tile's first key, and pieces of keys end at block boundaries; a row that sees
+  /// none of the tile's keys keeps its sums.
   ATTOSCOPE_HOST_DEVICE void accumulated_values(Array target, bool resume) {
     auto pv = values_of(tile_.j0, tile_.j1, target);
     pv.resume = resume;
@@ -324,8 +324,8 @@ class TileSteps : protected Scores<T, Observer> {
     accumulate(pv, job_.pv_sum, (tile_.j0 - tile_.first_key) % job_.pv_sum.block, tile_.any_idle ? tile_.active : Array{});
   }
 
-  /// On a GPU, sums the piece's P.V in an order other than sequential, in `sums`: one column after the other, with partial sums
-  /// kept between pieces.
+  /// On a GPU, computes the piece's P.V into `sums` in an order other than sequential: column by column, with partial sums kept
+  /// between pieces.
   ATTOSCOPE_HOST_DEVICE void ordered_columns([[maybe_unused]] Array sums) {
     if constexpr (has_teams) {
       auto pv = values_of(tile_.j0, tile_.j1, sums);
@@ -340,7 +340,7 @@ class TileSteps : protected Scores<T, Observer> {
     return {job_.method.order, job_.method.sum_lanes, key - tile_.first_key};
   }
 
-  /// Ends the tile's P.V in an order other than sequential: a CPU sums all of it here; then it is added to target, if `resume`.
+  /// Finishes the tile's P.V in an order other than sequential. A CPU computes all of it here. If `resume`, adds it to target.
   ATTOSCOPE_HOST_DEVICE void end_ordered_values(Array target, bool resume) {
     if constexpr (!has_teams) {
       auto pv = values_of(tile_.j0, tile_.j1, resume ? scratch_.PV : target);
@@ -376,7 +376,7 @@ class TileSteps : protected Scores<T, Observer> {
     pv.end = scratch_.to;
   }
 
-  /// True if ShortRounder may be used; the same answer in all lanes of the group. Each warp checks its own keys and columns.
+  /// True if ShortRounder may be used; equal in all lanes of the group. Each warp checks its own keys and columns.
   ATTOSCOPE_HOST_DEVICE bool pv_in_domain(const ValuesProduct<T>& pv) const {
     if (!job_[Step::pv_step].can_be_short) return false;
     group_.sync();  // P is complete

@@ -1,4 +1,4 @@
-/// Lanes that are the elements of a CPU's vectors: included by lanes.h, for the instruction set that it names.
+/// Lanes that are the elements of a CPU's vectors; included by lanes.h for its instruction set.
 #pragma once
 
 #include <immintrin.h>
@@ -18,10 +18,10 @@ inline constexpr int vector_bytes = 32, row_vectors = 2, column_group = 4;
 inline constexpr int vector_bytes = 16, row_vectors = 4, column_group = 2;
 #endif
 
-/// No block is shared by several threads, and no rounding is logged.
+/// A CPU block belongs to one thread and logs no roundings.
 inline constexpr bool has_teams = false, records_roundings = false;
 
-/// Number of the meter's chains that one run of its loop follows.
+/// Number of the meter's chains per run of its loop.
 inline constexpr int metered_chains = DeviationSums::chains;
 
 using FloatV = float __attribute__((vector_size(vector_bytes)));
@@ -31,7 +31,7 @@ using Int64V = std::int64_t __attribute__((vector_size(vector_bytes)));
 using UInt32V = std::uint32_t __attribute__((vector_size(vector_bytes)));
 using UInt64V = std::uint64_t __attribute__((vector_size(vector_bytes)));
 
-/// The vector of T, how many lanes it has, and how many query rows a block holds.
+/// Vector type of T, its number of lanes, and the query rows per block.
 template <class T>
 struct Lanes {
   using V = std::conditional_t<std::is_same_v<T, float>, FloatV, DoubleV>;
@@ -40,7 +40,7 @@ struct Lanes {
   static constexpr int rows = width * vectors;
 };
 
-/// An array of a block's scratch: elements lie side by side.
+/// An array in a block's scratch, contiguous.
 template <class X>
 using LaneArray = X*;
 template <class X>
@@ -56,7 +56,7 @@ template <class X>
 X* in_global(X* x) {
   return x;
 }
-/// The elements from x on.
+/// Loads a vector of elements starting at x.
 template <class V, class X>
 V loaded(const X* x) {
   V v;
@@ -83,9 +83,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int lane, X x) {
   v[lane] = x;
 }
 
-/// x cut towards 0 to an integer; any integer if x is out of range of 32 bits.
+/// x cut towards 0 to an integer; unspecified if out of range of 32 bits.
 ATTOSCOPE_HOST_DEVICE_INLINE Int32V truncated(FloatV x) { return __builtin_convertvector(x, Int32V); }
-/// The float nearest to x, towards 0.
+/// x rounded towards 0 to a float.
 ATTOSCOPE_HOST_DEVICE_INLINE FloatV cut_to_float(Int32V x) {
 #if defined(__AVX512F__)
   return FloatV(_mm512_cvt_roundepi32_ps(__m512i(x), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
@@ -111,7 +111,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE bool any(Int32V x) {
 /// Selects lanes of the concatenation of a and b.
 template <class V, class I>
 ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers) {
-#ifdef __clang__  // shuffles by constant numbers only
+#ifdef __clang__  // only constant indices allowed
   constexpr int width = sizeof(V) / sizeof(a[0]);
   V result;
   for (int i = 0; i < width; ++i) result[i] = numbers[i] < width ? a[numbers[i]] : b[numbers[i] - width];
@@ -121,9 +121,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers
 #endif
 }
 
-/// The lanes that work together: on a CPU every block works alone.
+/// The lanes that work together; on a CPU every block works alone.
 struct LaneGroup {
-  int rows = std::numeric_limits<int>::max();  ///< of the block: lanes from this one on repeat the last row
+  int rows = std::numeric_limits<int>::max();  ///< rows of the block: lanes from this one on repeat the last row
   int least(int x) const { return x; }
   int greatest(int x) const { return x; }
   bool all(bool x) const { return x; }
@@ -131,7 +131,7 @@ struct LaneGroup {
   bool leads() const { return true; }
   int warp() const { return 0; }
   int warps() const { return 1; }
-  /// f(first, end) for all of 0 .. count: a GPU's warps share them.
+  /// Calls f(first, end) once for all of 0 .. count; on a GPU, warps share them.
   template <class F>
   ATTOSCOPE_HOST_DEVICE_INLINE void each_own(int count, F f) const {
     f(0, count);
@@ -145,7 +145,7 @@ template <class V, class F>
 auto by_likely_fma(const F& f);
 #endif
 
-/// True if the vectors' fma is emulated; then also a quicker fma that is right in most cases.
+/// Properties of the vectors' fma. If it is emulated, `by_likely_fma` offers a faster fma that is right in most cases.
 template <class V>
 struct FmaOfLanes {
 #if defined(__AVX2__)
@@ -172,7 +172,7 @@ struct Lane<ATTOSCOPE_ISA::FloatV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::Fl
   ATTOSCOPE_HOST_DEVICE_INLINE static FloatV scaled(FloatV p, FloatV n) {
     return FloatV(_mm512_scalef_ps(__m512(p), __m512(n)));
   }
-  /// max and min return their second operand if one of them is NaN.
+  /// x limited to [low, high]. max and min return their second operand if one of them is NaN.
   ATTOSCOPE_HOST_DEVICE_INLINE static FloatV within(FloatV x, FloatV low, FloatV high) {
     return FloatV(_mm512_min_ps(__m512(high), _mm512_max_ps(__m512(low), __m512(x))));
   }
@@ -219,7 +219,7 @@ struct Lane<ATTOSCOPE_ISA::DoubleV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::D
 
 namespace ATTOSCOPE_ISA {
 
-/// fp16 by the conversion instructions: the same bits as `round`, NaN aside, which stays some NaN.
+/// fp16 by conversion instructions: the same bits as `round`, except that NaN may become another NaN.
 struct HalfRounder {
   MagicRounder<float> magic;
   explicit HalfRounder(const RounderPlan<float>& p) : magic(p) {}
@@ -248,7 +248,7 @@ struct SlowRounder {
   }
 };
 
-/// Key of stochastic rounding's random bits: the seed, and the row of Q in every lane of a block.
+/// Key of stochastic rounding's random bits: the seed and the row of Q in every lane of a block.
 template <class T>
 struct RandomBits {
   std::uint64_t seed = 0;

@@ -1,4 +1,4 @@
-/// The product in a CPU's vector registers, where keys and values have the same memory; included by micro_kernel.h.
+/// The product in a CPU's vector registers; keys and values use the same memory type. Included by micro_kernel.h.
 #pragma once
 
 #include "kernels/lanes/micro_kernel.h"
@@ -8,10 +8,10 @@ namespace ATTOSCOPE_ISA {
 
 // --- one query row ----------------------------------------------------------------------------------------------------
 
-// The lanes are rows of C where a block has one query row and nothing is rounded, so that none is idle. Every element is the
-// same chain of fma as in lanes that are query rows.
+// If a block has one query row and nothing is rounded, the lanes are rows of C; otherwise most would be idle. Every element is
+// the same chain of fma as in lanes that are query rows.
 
-/// x[i][j] becomes x[j][i]: squares of `size` beside the diagonal change places, then the smaller ones inside them.
+/// Transposes x: swaps the off-diagonal squares of `size`, then the smaller ones inside them.
 template <int size, class V, int width>
 ATTOSCOPE_HOST_DEVICE_INLINE void transpose(V (&x)[width]) {
   typename Lane<V>::Int upper{}, lower{};
@@ -28,7 +28,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void transpose(V (&x)[width]) {
   if constexpr (size > 1) transpose<size / 2>(x);
 }
 
-/// c in all lanes of row m of C.
+/// Stores c in all lanes of row m of C.
 template <class T>
 inline void store_in_all_lanes(const KeysProduct<T>& p, int m, T c) {
   using L = Lanes<T>;
@@ -36,7 +36,7 @@ inline void store_in_all_lanes(const KeysProduct<T>& p, int m, T c) {
     as_vectors(p.c)[static_cast<std::ptrdiff_t>(m) * L::vectors + r] = splat<typename L::V>(c);
 }
 
-/// Start of the sums of rows m .. m + lanes - 1 of C.
+/// Initial sums of rows m .. m + lanes - 1 of C.
 template <class T>
 inline typename Lanes<T>::V start_of_rows(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
@@ -45,7 +45,7 @@ inline typename Lanes<T>::V start_of_rows(const KeysProduct<T>& p, int m) {
   return sum;
 }
 
-/// sum + a[i * stride + 0] * b[0] + a[i * stride + 1] * b[b_stride] + ... in lane i, `depth` terms, one fma each.
+/// sum + a[i * stride] * b[0] + a[i * stride + 1] * b[b_stride] + ... in lane i; `depth` terms, one fma each.
 template <class T>
 inline typename Lanes<T>::V sums_of_rows(const T* a, std::ptrdiff_t stride, const T* b, std::ptrdiff_t b_stride, int depth,
                                          typename Lanes<T>::V sum) {
@@ -56,7 +56,7 @@ inline typename Lanes<T>::V sums_of_rows(const T* a, std::ptrdiff_t stride, cons
     V columns[width];
     for (int i = 0; i < width; ++i) {
       columns[i] = loaded<V>(a + i * stride);
-      __builtin_prefetch(a + (i + 2 * width) * stride);  // no processor foresees a walk along so many rows
+      __builtin_prefetch(a + (i + 2 * width) * stride);  // hardware prefetchers do not predict accesses to so many rows
     }
     transpose<width / 2>(columns);
     for (int i = 0; i < width; ++i, b += b_stride) sum = fused(columns[i], splat<V>(*b), sum);
@@ -69,7 +69,7 @@ inline typename Lanes<T>::V sums_of_rows(const T* a, std::ptrdiff_t stride, cons
   return sum;
 }
 
-/// Computes as many rows of C as a vector has lanes, if A has the elements of a row side by side, as K has.
+/// Computes as many rows of C as a vector has lanes. The elements of a row of A must be adjacent, as in K.
 template <class T>
 inline void rows_by_transposing(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
@@ -77,7 +77,7 @@ inline void rows_by_transposing(const KeysProduct<T>& p, int m) {
   for (int i = 0; i < L::width; ++i) store_in_all_lanes<T>(p, m + i, sum[i]);
 }
 
-/// q.k of a row of Q and these keys, into out[key].
+/// Writes q.k of a row of Q and these keys to out[key].
 template <class T>
 inline void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
   using V = typename Lanes<T>::V;
@@ -95,7 +95,7 @@ inline void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
   }
 }
 
-/// The same for `groups` vectors of rows, if A has the elements of a column side by side, as V has.
+/// Computes `groups` vectors of rows of C. The elements of a column of A must be adjacent, as in V.
 template <class T, int groups>
 inline void rows_side_by_side(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
@@ -111,7 +111,7 @@ inline void rows_side_by_side(const KeysProduct<T>& p, int m) {
     for (int i = 0; i < L::width; ++i) store_in_all_lanes<T>(p, m + g * L::width + i, sum[g][i]);
 }
 
-/// Computes rows of C from the first on, in whole vectors; returns their number.
+/// Computes the first rows of C, in whole vectors; returns their number.
 template <class T>
 inline int whole_vectors_of_one_row(const KeysProduct<T>& p) {
   constexpr int width = Lanes<T>::width, groups = 8;
@@ -127,13 +127,13 @@ inline int whole_vectors_of_one_row(const KeysProduct<T>& p) {
 
 // --- any number of rows --------------------------------------------------------------------------------------------------
 
-/// One term: x times a vector of B, and the sum, rounded once.
+/// One term: sum + x * (a vector of B), rounded once.
 template <class V>
 struct FusedTerm {
   const V* b;
   V operator()(V x, int i, V sum) const { return fused(x, b[i], sum); }
 };
-/// One term of a product that T holds exactly.
+/// One term whose product is exact in T.
 template <class V>
 struct ExactTerm {
   const V* b;
@@ -141,9 +141,9 @@ struct ExactTerm {
 };
 
 template <class V>
-struct LikelyTerm;  // of an emulated fma
+struct LikelyTerm;  // for an emulated fma
 
-/// Computes rows m0 .. m0 + M - 1 of C: the first `own` vectors of each; the others repeat the last lane.
+/// Computes rows m0 .. m0 + M - 1 of C: the first `own` vectors of each; the other vectors repeat the last lane.
 template <class T, int M, int own, bool masked, class Rounder, class Term>
 inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder, Term term) {
   using L = Lanes<T>;
@@ -178,15 +178,15 @@ inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder, Term 
   }
 }
 
-/// Rows m .. p.m - 1 of C, M at a time.
+/// Computes rows m .. p.m - 1 of C, M at a time.
 template <class T, int M, int own, bool masked, class Rounder, class Term>
 inline void product_in_groups(const KeysProduct<T>& p, int m, Rounder rounder, Term term) {
   for (; m + M <= p.m; m += M) product_rows<T, M, own, masked>(p, m, rounder, term);
   for (; m < p.m; ++m) product_rows<T, 1, own, masked>(p, m, rounder, term);
 }
 
-/// Computes the product. If the rows of the block fill one vector, twice as many rows of C keep the fma units busy; an emulated
-/// fma needs no groups of rows.
+/// Computes the product. If the block's rows fill only one vector, twice as many rows of C keep the fma units busy. An emulated
+/// fma does not need groups of rows.
 template <class T, bool masked, class Rounder, class Term>
 inline void product_with(const KeysProduct<T>& p, Rounder rounder, Term term) {
   using V = typename Lanes<T>::V;
@@ -199,7 +199,7 @@ inline void product_with(const KeysProduct<T>& p, Rounder rounder, Term term) {
   product_in_groups<T, 2 * group, 1, masked>(p, done, rounder, term);
 }
 
-/// The product, rounded after every fma by `plan`; `in_domain` says that ShortRounder may be used.
+/// The product, rounded by `plan` after every fma. `in_domain` allows ShortRounder.
 template <bool masked, class T, class Term>
 inline void product_of_terms(const KeysProduct<T>& p, const RounderPlan<T>& plan, bool in_domain, Term term) {
   if (plan.can_be_short && in_domain) {

@@ -1,6 +1,6 @@
-/// The part of a block's work that one launch does. A GPU must not be held for long, so long work is spread over several
-/// launches, each of which has a WorkRange. All state that lasts from one launch to the next lies in the lanes' scratch; a
-/// launch finds its start by adding up the costs of the steps.
+/// The part of a block's work that one launch does. A GPU must not be occupied for long: long work is divided into launches,
+/// each with a WorkRange. All state that persists between launches is in the lanes' scratch; a launch finds its start by adding
+/// up the costs of the steps.
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -9,28 +9,28 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Keys that are processed together: few enough that their P stays in a CPU's first-level cache while the columns of O are
-/// computed one after the other.
+/// Number of keys that are processed together: few enough to keep their P in a CPU's first-level cache while the columns of O
+/// are computed one after another.
 inline constexpr int key_chunk = 64;
 
-/// Costs of the steps, for one row and one key, in units of about one fma. Rounding by bits adds a few operations, stochastic
+/// Costs of the steps for one row and one key, in units of about one fma. Rounding by bits adds a few operations, stochastic
 /// rounding many.
 template <class T>
 class StepCosts {
  public:
   ATTOSCOPE_HOST_DEVICE_INLINE explicit StepCosts(const Job<T>& job) : job_(job) {}
 
-  /// q.k and S.
+  /// Cost of q.k and S.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t score() const { return product(Step::qk_step) + rounding(Step::S) + 2; }
-  /// e, its sum and P.
+  /// Cost of e, its sum and P.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t weight() const {
     return 24 + rounding(Step::shifted) + rounding(Step::e) + rounding(Step::P) + rounding(Step::l_step);
   }
-  /// e / l.
+  /// Cost of e / l.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t share() const { return 8 + rounding(Step::P); }
-  /// P.V.
+  /// Cost of P.V.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t value() const { return product(Step::pv_step); }
-  /// A row sum in an order other than sequential.
+  /// Cost of a row sum in an order other than sequential.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t ordered_sum() const { return 8 + 4 * rounding(Step::l_step); }
 
  private:
@@ -49,12 +49,12 @@ class StepCosts {
   const Job<T>& job_;
 };
 
-/// Work items [first, end) of a series of equal ones.
+/// Work items [first, end) of a series of equal items.
 struct DueItems {
   int first = 0, end = 0;
 };
 
-/// All of the work at once, as a CPU does it: every item is due, and nothing is counted.
+/// All of the work at once, as a CPU does it: every item is due, and no costs are counted.
 class WholeWork {
  public:
   static constexpr bool is_partial = false;
@@ -70,8 +70,8 @@ class WholeWork {
   ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() const { return true; }
 };
 
-/// The work items that begin within one range. Each is done in the launch in whose range it begins. To find them, a launch adds
-/// up the costs of all items since the last tile that the launch before began.
+/// The work items that begin within one range. An item is done by the launch in whose range it begins. A launch finds them by
+/// adding up the costs of all items since the last tile begun by the previous launch.
 class PartialWork {
  public:
   static constexpr bool is_partial = true;
@@ -85,7 +85,7 @@ class PartialWork {
   }
   /// True in the first launch.
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_new() const { return range_.from == 0; }
-  /// Amount of work done by now; above the range's `to` if work is left for another launch.
+  /// Amount of work done so far; above the range's `to` if work is left for another launch.
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t end() {
     saved_[0] = mark_.loop;
     saved_[1] = mark_.tile;
@@ -93,9 +93,9 @@ class PartialWork {
     return is_left_ ? range_.to + 1 : (at_ < range_.to ? at_ : range_.to);
   }
 
-  /// True if the next item, of that cost, is due.
+  /// True if the next item, of this cost, is due.
   ATTOSCOPE_HOST_DEVICE_INLINE bool due(std::int64_t cost) { return due_of(1, cost).end > 0; }
-  /// The items, of the next `count` with that cost each, that are due.
+  /// The due items among the next `count` items of this cost.
   ATTOSCOPE_HOST_DEVICE_INLINE DueItems due_of(int count, std::int64_t cost) {
     if (is_past()) return {};
     const DueItems items{before(range_.from, count, cost), before(range_.to, count, cost)};
@@ -104,7 +104,7 @@ class PartialWork {
     return items.first < items.end ? items : DueItems{};
   }
 
-  /// Called before a loop over tiles that would begin with `tile`: the tile to begin with.
+  /// Called before a loop over tiles that starts at `tile`; returns the tile to start from in this launch.
   ATTOSCOPE_HOST_DEVICE_INLINE int first_tile(int tile) {
     ++loop_;
     if (is_past()) return std::numeric_limits<int>::max();
@@ -112,25 +112,25 @@ class PartialWork {
     at_ = mark_.at;
     return static_cast<int>(mark_.tile);
   }
-  /// Called before each of its tiles; false: nothing is left to do in this launch.
+  /// Called before each tile of the loop; false: this launch has nothing left to do.
   ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int tile) {
     if (!goes_on()) return false;
     mark_ = {loop_, tile, at_};
     return true;
   }
-  /// Called where more items follow; false: none of them is due in this launch, and the items before may not be done.
+  /// Called if more items follow; false: none of them is due in this launch, and earlier items may be unfinished.
   ATTOSCOPE_HOST_DEVICE_INLINE bool goes_on() {
     is_left_ |= at_ >= range_.to;
     return at_ < range_.to;
   }
 
  private:
-  /// The latest tile that was begun: the number of its loop over tiles, and the cost of all items before it.
+  /// The latest tile begun: index of its loop over tiles, and the cost of all items before it.
   struct Mark {
     std::int64_t loop = 0, tile = 0, at = 0;
   };
 
-  /// True if an earlier launch did these items: they come before the marked loop.
+  /// True if earlier launches did these items: they precede the marked loop.
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_past() const { return loop_ < mark_.loop; }
   /// Number of the next items that begin before `limit`.
   ATTOSCOPE_HOST_DEVICE_INLINE int before(std::int64_t limit, int count, std::int64_t cost) const {
@@ -140,13 +140,13 @@ class PartialWork {
   }
 
   WorkRange range_;
-  LaneArray<std::int64_t> saved_;  ///< the mark, between launches
+  LaneArray<std::int64_t> saved_;  ///< the mark, kept between launches
   Mark mark_{};
   std::int64_t loop_ = 0, at_ = 0;
-  bool is_left_ = false;  ///< something is left for a later launch
+  bool is_left_ = false;  ///< true if work is left for a later launch
 };
 
-/// The cursor that the observer asks for.
+/// The cursor type of the observer.
 template <class Observer>
 using WorkCursor = std::conditional_t<Observer::is_partial, PartialWork, WholeWork>;
 

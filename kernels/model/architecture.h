@@ -11,8 +11,8 @@
 
 namespace attoscope {
 
-/// Columns of a head that the rotary embedding turns together: i and i + d/2 (files of Hugging Face), or 2i and 2i + 1 (Meta's
-/// files, and GGUF of the architecture llama).
+/// Columns of a head that the rotary embedding rotates together: i and i + d/2 (files of Hugging Face), or 2i and 2i + 1
+/// (Meta's files, and GGUF of the architecture llama).
 enum class RotaryPairs : std::uint8_t { halves, neighbours };
 
 /// A change of the rotary frequencies for long contexts, as Hugging Face's `rope_type`.
@@ -29,12 +29,12 @@ struct Rope {
   double longest = 0;                               ///< tokens of the context after it (max_position_embeddings)
   double low_factor = 1, high_factor = 4;           ///< of llama3
   double beta_fast = 32, beta_slow = 1;             ///< of yarn
-  bool truncates = true;                            ///< yarn: the bounds of its ramp are whole numbers
-  double attention_factor = 0;                      ///< of yarn and longrope: cos and sin times it; 0: follows from `factor`
+  bool truncates = true;                            ///< yarn: the bounds of its ramp are rounded to whole numbers
+  double attention_factor = 0;                      ///< of yarn and longrope: factor of cos and sin; 0: derived from `factor`
   double mscale = 0, mscale_all = 0;                ///< of yarn; 0: not given
   std::vector<double> short_factors, long_factors;  ///< of longrope, one for each pair
-  std::vector<double> divisors;                     ///< frequencies over these, one for each pair; empty: none
-  int first_position = 0;                           ///< of the first token
+  std::vector<double> divisors;                     ///< the frequencies are divided by these, one for each pair; empty: not
+  int first_position = 0;                           ///< position of the first token
 };
 
 /// Sizes and options of a model.
@@ -42,12 +42,12 @@ struct Architecture {
   int vocabulary = 0, width = 0, layers = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
   int inner = 0;          ///< columns between the MLP's projections
-  double epsilon = 1e-6;  ///< of the norms
+  double epsilon = 1e-6;  ///< epsilon of the norms
   Rope rope{};
 };
 
-/// A matrix of weights, row-major [rows, cols], as the file holds it: every F32, F16 and BF16 number is a float. A vector has
-/// one row.
+/// A matrix of weights, row-major [rows, cols]; float holds every F32, F16 and BF16 number of a file exactly. A vector has one
+/// row.
 struct WeightMatrix {
   int rows = 0, cols = 0;
   std::vector<float> values;
@@ -76,8 +76,7 @@ inline constexpr std::size_t layer_tensor_count = enum_count<LayerTensor>();
 using LayerWeights = std::array<WeightMatrix, layer_tensor_count>;
 inline const WeightMatrix& of(const LayerWeights& layer, LayerTensor t) { return layer[static_cast<std::size_t>(t)]; }
 
-/// The tensors that a run of a model makes, in the order in which they are computed. Those from attention_norm to output are of
-/// a layer.
+/// The tensors that a run of a model computes, in order of computation. Those from attention_norm to output belong to a layer.
 enum class ModelTensor : std::uint8_t {
   embedding,
   attention_norm,
@@ -101,7 +100,7 @@ enum class ModelTensor : std::uint8_t {
   logits,
   logprobs  ///< log-probabilities of the n - 1 targets
 };
-/// As JSON and files of `attoscope.capture` call them, the last part of a name.
+/// Names in JSON and in files of `attoscope.capture`, where each is the last part of a tensor's name.
 inline constexpr EnumArray<ModelTensor> model_tensor_names{"embed_tokens",
                                                            "input_layernorm",
                                                            "q_proj",
@@ -132,7 +131,7 @@ struct LanguageModel {
   WeightMatrix embedding;  ///< [vocabulary, width]
   std::vector<LayerWeights> layers;
   WeightMatrix norm;
-  WeightMatrix head;  ///< [vocabulary, width]; empty: the embedding serves (tied)
+  WeightMatrix head;  ///< [vocabulary, width]; empty: the embedding is used (tied)
 
   const WeightMatrix& output() const { return head.empty() ? embedding : head; }
 };
@@ -140,16 +139,16 @@ struct LanguageModel {
 /// The number of weights.
 std::int64_t parameters(const LanguageModel& model);
 
-/// The shape [rows, cols] of a layer's tensor; whether a model may lack it is told by `is_optional`.
+/// The shape [rows, cols] of a layer's tensor; see `is_optional` for tensors that a model may lack.
 std::array<int, 2> shape_of(const Architecture& a, LayerTensor t);
 /// True for biases and for the norms of q and k.
 bool is_optional(LayerTensor t);
 
-/// Throws std::invalid_argument in half a sentence ("has 9 heads over 4, expected a multiple") where sizes do not fit together.
+/// Throws std::invalid_argument in half a sentence ("has 9 heads over 4, expected a multiple") if sizes do not fit together.
 void validate(const Architecture& a);
 
-/// Four layers of four heads over two, of width 64, with a vocabulary of 256; weights are nearly normal, those of projections
-/// with variance 2.25 / inputs.
+/// Four layers of width 64 with 4 query heads and 2 key/value heads, and a vocabulary of 256; weights are nearly normal, with
+/// variance 2.25 / inputs in projections.
 LanguageModel random_model(std::uint64_t seed);
 
 /// n random tokens below `vocabulary`.

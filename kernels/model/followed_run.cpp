@@ -46,7 +46,7 @@ class Followed final : public FollowedRun {
     const bool is_residual = t == ModelTensor::embedding || t == ModelTensor::middle || t == ModelTensor::output;
     if (p_.keeps_residual && is_residual && t != ModelTensor::embedding) return;
     const std::vector<double> captured = q_.captured->numbers(t, layer);
-    // a stream that is rounded where it is read keeps the bits of which the file has none
+    // a stream that is rounded only on reading keeps the bits that the file lacks
     for (std::size_t i = 0; i < x.size(); ++i)
       if (!p_.around.unrounded_variance || !is_residual || own[i] != captured[i]) x[i] = static_cast<T>(captured[i]);
   }
@@ -68,10 +68,10 @@ class Followed final : public FollowedRun {
   const ModelProgram p_;
   ModelRun<T> run_;
   std::vector<T> x_, last_;
-  bool quiet_ = false;  ///< nothing is kept
+  bool quiet_ = false;  ///< true: tensors are neither recorded nor replaced
 };
 
-/// A step as the subject of a sentence on its rounding, by AroundStep; those of the loss behind them are no change of a tensor.
+/// A step as the subject of a sentence on its rounding, indexed by AroundStep. The loss steps after logits change no tensor.
 constexpr auto rounded_things = std::to_array<std::string_view>({
     "the weights are",
     "the weights of RMSNorm are",

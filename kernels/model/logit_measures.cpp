@@ -21,7 +21,7 @@ double median(std::vector<double> x) {
   return (x[(x.size() - 1) / 2] + x[x.size() / 2]) / 2;
 }
 
-/// The measures of differences of log-probabilities.
+/// Sets the measures of the differences of log-probabilities.
 void set_differences(RunMeasures& m, const std::vector<double>& x, const std::vector<double>& other) {
   std::vector<double> d(x.size()), e(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {

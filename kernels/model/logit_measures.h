@@ -18,13 +18,13 @@ class LogitSource {
  public:
   virtual ~LogitSource() = default;
   virtual std::vector<double> logits(int first, int count) = 0;
-  /// The sum of a row of its logits, and the log-probability of a logit by it: in double, over the whole row, unless the run
-  /// has a loss of its own.
+  /// The sum of a row of the run's logits, and the log-probability of a logit by that sum: in double over the whole row, unless
+  /// the run has its own loss.
   virtual LogitSum sum(const LogitLanes& lanes, const double* x, int count) const { return lanes.sum(x, count); }
   virtual double log_probability(const LogitSum& sum, double logit) const { return sum.log_probability(logit); }
 };
 
-/// Runs by their indices: x against another.
+/// Indices of two runs: x is compared with `other`.
 struct RunPair {
   std::size_t x, other;
 };
@@ -32,10 +32,10 @@ struct RunPair {
 /// Measures of runs over the same n tokens.
 struct LogitComparison {
   std::vector<RunMeasures> measures;      ///< of each pair
-  std::vector<std::vector<double>> logp;  ///< [run]: the log-probabilities of the n - 1 targets
-  std::vector<double> nll;                ///< [run]: the mean of their negatives
+  std::vector<std::vector<double>> logp;  ///< [run]: log-probabilities of the n - 1 targets
+  std::vector<double> nll;                ///< [run]: mean negative log-probability
 };
-/// Compares pairs of runs; `keep` receives each run's logits, a block of positions at a time.
+/// Compares pairs of runs; passes each run's logits to `keep`, one block of positions at a time.
 LogitComparison compared_logits(const std::vector<LogitSource*>& runs, const std::vector<RunPair>& pairs,
                                 const std::vector<int>& tokens, int vocabulary, const StopSign& stop,
                                 const std::function<void(std::size_t run, const std::vector<double>&)>& keep = {});

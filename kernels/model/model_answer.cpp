@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-/// The surroundings of "bf16 everywhere", beside eager attention: Hugging Face's modules.
+/// The surroundings of "bf16 everywhere", for eager attention: Hugging Face's modules.
 Surroundings all_bf16(int pieces) {
   Surroundings s = surroundings("hf_bf16");
   s.sum_pieces = pieces;
@@ -23,7 +23,7 @@ Surroundings all_bf16(int pieces) {
 }
 constexpr int pieces_of_another_order = 8;
 
-/// A run up to its last norm; reports the work of its logits, of which a row is `work`, and adds their time to `seconds`.
+/// A run up to its last norm. Reports the work of its logits (`work` for a row) and adds their time to `seconds`.
 template <class T>
 class FinishedRun final : public LogitSource {
  public:
@@ -55,13 +55,13 @@ class FinishedRun final : public LogitSource {
 template <class T>
 using LayerWatch = std::function<void(int layers_done, const std::vector<T>& x)>;
 
-/// Seconds of a layer over all tokens, and of logits in layers.
+/// Seconds of a layer over all tokens; the cost of logits as a number of layers.
 struct LayerCosts {
   double exact = 0, around = 0, bf16 = 0;
   double layers_of_logits = 0;
 };
 
-/// RMS of x - y over that of y; sums in ascending order.
+/// RMS of x - y over RMS of y; sums in ascending order.
 template <class T>
 double relative_rms(const std::vector<T>& x, const std::vector<double>& y) {
   double difference = 0, size = 0;
@@ -128,7 +128,7 @@ class ModelWork {
     if (watch) watch(0, x);
     return run_from(model, 0, std::move(x), heads, watch, seconds);
   }
-  /// The run with x before layer `first`.
+  /// Runs layers `first` and later; x is the residual stream before layer `first`.
   template <class T>
   Source run_from(const std::shared_ptr<ModelRun<T>>& model, int first, std::vector<T> x, const AttentionChoice& heads,
                   const LayerWatch<T>& watch, double& seconds) {
@@ -141,7 +141,7 @@ class ModelWork {
     return std::make_unique<FinishedRun<T>>(model, model->last_norm(x), stop_, work, seconds);
   }
 
-  /// A run whose difference from exact after each layer goes to that member of the layer's growth.
+  /// A run that stores its difference from exact after each layer in the member `growth` of the layer.
   Source around_run(const AttentionChoice& heads, double LayerGrowth::* growth, double& seconds) {
     const auto watch = [&](int done, const auto& x) {
       if (done > 0) answer_.layers[at(done - 1)].*growth = relative_rms(x, exact_hidden_[at(done)]);
@@ -170,7 +170,7 @@ class ModelWork {
     for (std::size_t i = 0; i < exact_logp_.size(); ++i) answer_.dlogp_a[i] -= exact_logp_[i];
   }
 
-  /// Adds the likeliest tokens by every row of logits.
+  /// Adds the three likeliest tokens of every row of logits.
   void add_likeliest(RunTokens& tokens, const std::vector<double>& logits) const {
     const int vocabulary = model_.architecture.vocabulary;
     for (std::size_t row = 0; row < logits.size(); row += static_cast<std::size_t>(vocabulary)) {
@@ -204,7 +204,7 @@ class ModelWork {
     return whole > 0 ? (whole - left) / whole : 0;
   }
 
-  /// Adds a part with its share: a known one, or that of `without()`, the run in which the part is exact.
+  /// Adds a part with its known share, or with the share of `without()`, the run in which the part is exact.
   template <class Without>
   void add_part(ModelShare part, Without without) {
     const std::optional<double> known = memory_.known ? memory_.known(part) : std::nullopt;
@@ -218,7 +218,7 @@ class ModelWork {
     answer_.attribution.push_back(std::move(part));
   }
 
-  /// Layers or heads: each run begins at its layer, with what a's run had before it.
+  /// Attributes to layers or heads: each run begins at the layer of its part, from a's residual stream before it.
   template <class T>
   void attribute_places(const AttentionChoice& a) {
     auto model = std::make_shared<ModelRun<T>>(model_, q_.tokens, q_.around, stop_);
@@ -273,10 +273,10 @@ class ModelWork {
   double other_seconds_ = 0;  ///< of yardsticks and parts
 };
 
-/// Layers under a that an attribution runs.
+/// Number of layers that an attribution runs under a.
 double layers_of_attribution(const ModelQuestion& q) {
   const double layers = q.model->architecture.layers;
-  const double of_place = q.only.layer >= 0 ? layers - q.only.layer : (layers + 1) / 2;  // from it on, or on average
+  const double of_place = q.only.layer >= 0 ? layers - q.only.layer : (layers + 1) / 2;  // from the layer on, or on average
   return part_count(q) * (q.attribute == ModelPart::step ? layers : of_place);
 }
 
@@ -286,7 +286,7 @@ double total_seconds(const ModelQuestion& q, const LayerCosts& c) {
          (layers_of_attribution(q) + part_count(q) * c.layers_of_logits) * c.around;
 }
 
-/// Seconds of layer 0 over all tokens, from the first of them.
+/// Seconds of layer 0 over all tokens, extrapolated from the first tokens.
 template <class T>
 double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, const AttentionChoice& heads,
                         const StopSign& stop) {
@@ -294,7 +294,7 @@ double seconds_of_layer(const ModelQuestion& q, const Surroundings& around, cons
   const std::span<const int> some(q.tokens.data(), std::min(timed_tokens, q.tokens.size()));
   ModelRun<T> run(*q.model, some, around, stop);
   std::vector<T> x = run.embedded();
-  run.run_layer(0, x, heads);  // memory is touched, pages are there
+  run.run_layer(0, x, heads);  // warms up: memory is touched, pages are mapped
   double seconds = 0;
   {
     const AddedTime timed(seconds);
@@ -317,8 +317,8 @@ LayerCosts costs_of(const ModelQuestion& q, int vocabulary, const StopSign& stop
   return c;
 }
 
-/// A layer of these shapes, and a vocabulary of one token. Its weights have 11 bits, as those of files have few, for which an
-/// emulated fma takes longer.
+/// A layer of these shapes, and a vocabulary of one token. Its weights have 11 significant bits, like those of files: an
+/// emulated fma of numbers with few bits takes longer.
 LanguageModel one_layer(Architecture a) {
   auto matrix = [seed = 1U](int rows, int cols) mutable {
     WeightMatrix w{rows, cols, std::vector<float>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols))};

@@ -1,5 +1,5 @@
-/// The question of a whole model: by how much does attention's rounding move the next token, and which layer, head or step
-/// does?
+/// The question of a whole model: by how much does attention's rounding change the next token, and which layer, head or step
+/// causes it?
 #pragma once
 
 #include <array>
@@ -24,30 +24,30 @@ inline constexpr EnumArray<ModelPart> model_part_names{"", "layer", "head", "ste
 struct ModelQuestion {
   const LanguageModel* model = nullptr;
   std::vector<int> tokens;  ///< two or more
-  Method a{}, b{};          ///< attention of every layer and head, or of those of `only`
+  Method a{}, b{};          ///< attention of every layer and head, or of the heads in `only`
   Format format = bf16;
   std::uint64_t seed = 1;
-  Surroundings around{};  ///< of a and b
+  Surroundings around{};  ///< arithmetic around attention in a and b
   ModelPlace only{};
   ModelPart attribute = ModelPart::none;
-  bool keeps_outputs = false;  ///< logits and hidden states for files
-  bool yardsticks = true;      ///< else bf16 and order of the answer are left at 0
+  bool keeps_outputs = false;  ///< keeps logits and hidden states, for files
+  bool yardsticks = true;      ///< false: `bf16` and `order` of the answer stay 0
 };
 
 /// A run x against another; nats. nll: mean over the n - 1 targets; kl: KL(other || x) over n positions; dlogp: difference of
 /// the targets' log-probabilities.
 struct RunMeasures {
   double nll = 0, kl_mean = 0, kl_max = 0;
-  int top1_flips = 0;  ///< positions whose likeliest token is another one
+  int top1_flips = 0;  ///< positions with another likeliest token
   double dlogp_mean_abs = 0, dlogp_median_abs = 0, dlogp_max_abs = 0, mean_exp_abs_dlogp = 0;
 };
 
-/// RMS of the difference of the residual stream from the exact one over the exact one's RMS, after a layer.
+/// RMS error of the residual stream after a layer, against the exact run, over the RMS of the exact stream.
 struct LayerGrowth {
   double a = 0, b = 0;
 };
 
-/// A part of a that was made exact, -1 and "" where it is no such part, and the share of dlogp_mean_abs that went away.
+/// A part of a that was made exact (-1 or "" for kinds that do not apply), and the share of dlogp_mean_abs that disappeared.
 struct ModelShare {
   int layer = -1, head = -1;
   std::string step;
@@ -63,10 +63,10 @@ struct RunTokens {
 struct ModelAnswer {
   double exact_nll = 0;
   RunMeasures a, b, a_b;    ///< against exact; b against a
-  RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere; the same in another order of sums against it
+  RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere against exact; bf16 with another order of sums against it
   std::vector<LayerGrowth> layers;
   std::vector<ModelShare> attribution;  ///< largest share first
-  std::vector<double> dlogp_a;          ///< of a, of each target, signed
+  std::vector<double> dlogp_a;          ///< signed difference of a's log-probability from exact, for each target
   std::array<RunTokens, 3> tokens;      ///< of exact, a and b
   std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept
   std::vector<float> logits_a, logits_b;
@@ -74,25 +74,25 @@ struct ModelAnswer {
   std::array<double, 3> seconds{};   ///< of the runs of exact, a and b, their logits included
 };
 
-/// Shares of an attribution that outlive it: what an earlier run of the same question found, asked before a part is computed,
-/// and a call with each share as soon as it is computed. Either may be empty.
+/// Shares of an attribution that outlive it. `known` returns the share that an earlier run of the same question found, before a
+/// part is computed; `found` receives each new share. Either may be empty.
 struct ShareMemory {
   std::function<std::optional<double>(const ModelShare& part)> known{};
   std::function<void(const ModelShare&)> found{};
 };
 
-/// The answer, the same bits for every number of threads and instruction set. Throws std::invalid_argument in a sentence,
-/// std::runtime_error where memory cannot suffice, Stopped. It takes of `options` cancelled, progress, threads and isa.
+/// Computes the answer: the same bits for every number of threads and instruction set. Throws std::invalid_argument in a
+/// sentence, std::runtime_error if memory cannot suffice, Stopped. Uses cancelled, progress, threads and isa of `options`.
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});
 
-/// Seconds that the answer will take with each `ModelPart` made exact, without what a memory knows: one layer is timed over
-/// some of the tokens, for a model without weights one of its shapes. Throws as `answer_model` does.
+/// Expected seconds of the answer for each `ModelPart`, without a memory of shares. Times one layer over some of the tokens; a
+/// model without weights is timed by a layer of its shapes. Throws as `answer_model` does.
 std::array<double, 4> expected_seconds(ModelQuestion question, const Options& options = {});
 
 /// The number of parts that will be made exact one at a time.
 int part_count(const ModelQuestion& question);
 
-/// Bytes that the answer takes, the weights aside.
+/// Bytes of memory for the answer, without the weights.
 double model_bytes(const ModelQuestion& question);
 
 }  // namespace attoscope

@@ -1,4 +1,4 @@
-/// One instruction set's code for models, compiled once for each with that set's flags.
+/// Models' code of one instruction set, compiled once for each set with its flags.
 #include <type_traits>
 #include <vector>
 
@@ -20,7 +20,7 @@ void rounding(const RounderPlan<T>& plan, Use use) {
   with_rounder(plan, Step::input, RandomBits<T>{}, use);
 }
 
-/// The sum of squares of a row, rounded after every addition, of the joined chains too.
+/// The sum of squares of a row, rounded after every addition, also when the chains are joined.
 template <class T>
 T square_sum(const RmsNorm<T>& n, const T* x) {
   T sum = 0;
@@ -72,7 +72,7 @@ void widened_weights(const float* x, std::int64_t count, const RounderPlan<T>& p
   if (plan.rounds()) rounded_sum<T>(y, nullptr, count, plan, y);
 }
 
-/// The first place of the largest of x.
+/// The first index of the largest element of x.
 int place_of(double top, const double* x, int count) {
   int place = 0;
   while (place + 1 < count && !(x[place] == top)) ++place;
@@ -105,14 +105,14 @@ double log_probability(const OnlineLoss<T>& loss, const LogitSum& s, double logi
   return rounded(loss.log_probability, static_cast<T>(logit) - normaliser);
 }
 
-/// A panel of B in full, C before it is written, and the exponents of A and B.
+/// Bytes of scratch: a panel of B, the part's C before it is written, and the exponents of A and B.
 std::size_t block_scratch(int rows, int depth) {
   constexpr std::size_t columns = ProductShape<float>::panel_columns;
   const auto m = static_cast<std::size_t>(rows), k = static_cast<std::size_t>(depth);
   return (k + m) * columns * sizeof(float) + (k * columns + m * k) * sizeof(std::int16_t);
 }
 
-/// Rows of A lie side by side.
+/// Requires rows of A that are contiguous.
 void block_product(const MatrixProduct<float>& p, const BlockSum& sum, const ProductPart& part, void* scratch) {
   constexpr std::ptrdiff_t columns = ProductShape<float>::panel_columns;
   const int rows = part.end_row - part.first_row;

@@ -1,4 +1,4 @@
-/// One instruction set's code for a model: parts of its operations for one thread, the same bits on every set.
+/// One instruction set's code for a model: parts of its operations for one thread, with the same bits on every set.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ struct LogitSum {
 
 /// Cross entropy by the online recurrence over blocks of a row of logits in ascending order: m' = max(m, max of the block), l =
 /// round_sum(l exp(m - m') + sum of round_exp(exp(logit - m'))), the product and the addition one operation each, the sum in 16
-/// interleaved chains joined by halves; at last ln p = round_log_probability(logit - (m + ln l)). It is the recurrence of the
-/// row sum of attention in one pass, without V.
+/// interleaved chains joined by halves; finally ln p = round_log_probability(logit - (m + ln l)). This is attention's
+/// recurrence of the row sum in one pass, without V.
 template <class T>
 struct OnlineLoss {
   int block = 0;
@@ -57,12 +57,12 @@ struct ModelLanes {
   void (*gated)(const GatedProduct<T>&) = nullptr;
   /// y = round(x + add); add may be null, y may be x.
   void (*rounded_sum)(const T* x, const T* add, std::int64_t count, const RounderPlan<T>&, T* y) = nullptr;
-  /// Columns of a product whose terms tensor cores add, block by block; null in double. Its scratch in bytes.
+  /// Part of a product whose terms tensor cores add, block by block; null in double. block_scratch: its scratch in bytes.
   void (*block_product)(const MatrixProduct<T>&, const BlockSum&, const ProductPart&, void* scratch) = nullptr;
   std::size_t (*block_scratch)(int rows, int depth) = nullptr;
-  /// A row's m and ln l by the recurrence, and its likeliest token; the logits are numbers of T.
+  /// m and ln l of a row by the recurrence, and its likeliest token; the logits must be numbers of T.
   LogitSum (*online_sum)(const OnlineLoss<T>&, const double* x, int count) = nullptr;
-  /// ln p of a logit by such a sum.
+  /// ln p of a logit by the result of online_sum.
   double (*log_probability)(const OnlineLoss<T>&, const LogitSum&, double logit) = nullptr;
   /// y = round(x)
   void (*widened)(const float* x, std::int64_t count, const RounderPlan<T>&, T* y) = nullptr;
@@ -75,7 +75,7 @@ struct LogitLanes {
   double (*divergence)(const double* x, const LogitSum&, const double* y, const LogitSum&, int count) = nullptr;
 };
 
-/// The code of the instruction set called `name` (see `instruction_set`); for simt, a GPU's lanes, it is that of sse2.
+/// The code of the instruction set called `name` (see `instruction_set`); for simt, a GPU's lanes, the code of sse2.
 template <class T>
 ModelLanes<T> model_lanes(std::string_view name);
 LogitLanes logit_lanes(std::string_view name);

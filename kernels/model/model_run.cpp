@@ -11,7 +11,7 @@
 namespace attoscope {
 namespace {
 
-/// The largest magnitudes of a layer's Q, K and V over all of its heads.
+/// The largest magnitudes of a layer's Q, K and V over all heads.
 template <class T>
 std::shared_ptr<const AllHeads> all_heads_of(const LayerHeads<T>& x) {
   return std::make_shared<const AllHeads>([&x](ScaledTensor t, const StopSign&) {
@@ -28,7 +28,7 @@ Matrix golden_head(const Experiment& e, const Tensors& t, const StopSign& stop) 
   return run(job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, x), computed_rows(e.problem), nullptr, stop);
 }
 
-/// As `compute` runs a: the input step, storage with scales, the method.
+/// Computes a head as `compute` runs a: the input step, storage with scales, the method.
 template <class T>
 Matrix method_head(const Experiment& e, const Tensors& t, const StopSign& stop) {
   const Operands<T> rounded = operands<T>(t, e.a.precision[Step::input], e.format, e.problem.seed, stop);

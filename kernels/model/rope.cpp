@@ -10,7 +10,7 @@ namespace {
 
 using Precise = DD<double>;
 
-/// ln x to about 30 digits: one step of Newton's method from its double.
+/// ln x to about 30 digits: one Newton step from the double value.
 Precise log_of(double x) {
   const double y = logarithm(x);
   const Precise back = exponential(Precise{-y, 0}) * Precise{x, 0} - Precise{1, 0};
@@ -31,21 +31,21 @@ std::vector<double> plain_frequencies(double theta, int head_dim) {
   return f;
 }
 
-/// The pair that turns `turns` times within `length` tokens.
+/// Index of the pair that makes `turns` turns within `length` tokens.
 double pair_of_turns(double turns, int head_dim, double theta, double length) {
   return head_dim * logarithm(length / (turns * 2 * std::numbers::pi)) / (2 * logarithm(theta));
 }
 
 double yarn_mscale(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * logarithm(factor) + 1; }
 
-/// The factor of cos and sin under yarn (arXiv 2309.00071).
+/// The factor of cos and sin for yarn (arXiv 2309.00071).
 double yarn_factor(const Rope& r) {
   if (r.attention_factor > 0) return r.attention_factor;
   if (r.mscale != 0 && r.mscale_all != 0) return yarn_mscale(r.factor, r.mscale) / yarn_mscale(r.factor, r.mscale_all);
   return yarn_mscale(r.factor, 1);
 }
 
-/// From the frequencies over `factor` to the plain ones, along a ramp of pairs.
+/// Interpolates from the plain frequencies to the frequencies over `factor`, along a ramp of pairs.
 void scale_as_yarn(const Rope& r, int head_dim, std::vector<double>& f) {
   double low = pair_of_turns(r.beta_fast, head_dim, r.theta, r.original_length);
   double high = pair_of_turns(r.beta_slow, head_dim, r.theta, r.original_length);
@@ -70,7 +70,7 @@ void scale_as_llama3(const Rope& r, std::vector<double>& f) {
   }
 }
 
-/// The base of `dynamic`, which grows with contexts longer than the model's.
+/// The base of `dynamic`, which grows if the context is longer than the model's.
 double dynamic_theta(const Rope& r, int head_dim, int n) {
   const double length = std::max<double>(n, r.longest), growth = r.factor * length / r.longest - (r.factor - 1);
   return r.theta * power(growth, head_dim / (head_dim - 2.0));
@@ -93,8 +93,8 @@ SinCos<double> cos_sin(double angle) {
 
 double rounded(const Rounding& r, double x) { return r.kind == Rounding::Kind::exact ? x : round(r.format, x); }
 
-/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin that their
-/// scaling asks for. Formulas: transformers' modeling_rope_utils.
+/// Frequencies of the head_dim / 2 pairs over a context of n tokens, in double, and the factor of cos and sin of their scaling.
+/// Formulas: transformers' modeling_rope_utils.
 struct RopeFrequencies {
   std::vector<double> frequencies;
   double factor = 1;
@@ -138,7 +138,7 @@ RopeTable rope_table(const Rope& rope, int head_dim, int n, const Surroundings& 
       const double w = rounded(s[AroundStep::rope_frequency], frequency);
       const SinCos<double> x = cos_sin(rounded(s[AroundStep::rope_angle], p * w));
       const Rounding& table = s[AroundStep::rope_table];
-      // in fp32 first, as tables are made; double rounding is what they have
+      // rounded to fp32 first, as in tables made in fp32: double rounding on purpose
       const auto made = [&](double v) {
         return rounded(table, s.in_double ? v * f.factor : round(fp32, round(fp32, v) * round(fp32, f.factor)));
       };

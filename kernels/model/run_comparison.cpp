@@ -19,10 +19,10 @@
 namespace attoscope {
 namespace {
 
-/// Programs that are followed side by side: the exact one, the run's own rounding, and that in other orders of sums.
+/// Programs that run side by side: the exact one, the run's own rounding, and two rivals with other orders of sums.
 constexpr std::size_t exact_program = 0, expected_program = 1, program_count = 4;
 
-/// A rotary embedding whose frequencies are off by a unit in the last place of fp32, as tables made in fp32 are.
+/// A rotary embedding whose frequencies are off by a unit in the last place of the working type, as in tables made in it.
 Architecture with_frequencies(Architecture a, double factor) {
   if (a.rope.divisors.empty()) a.rope.divisors.assign(static_cast<std::size_t>(a.head_dim / 2), 1.0);
   for (double& x : a.rope.divisors) x *= factor;
@@ -52,7 +52,7 @@ double largest_abs(const std::vector<double>& x, const std::vector<double>& y) {
   return largest;
 }
 
-/// Tolerances of log-probabilities: of their mean distance, and of the largest.
+/// Tolerances of log-probabilities: of the mean distance, and of the largest.
 struct LogTolerance {
   double mean = 0, largest = 0;
   explicit LogTolerance(const TensorRivals& x, double factor = 2) {
@@ -109,7 +109,7 @@ class RunJudge {
     return q ? a_.heads : kv ? a_.kv_heads : 1;
   }
 
-  /// The tensors that all runs have just made; `step` is a layer, -1 before the first one, or their number behind the last.
+  /// Compares the tensors that all runs have just computed; `step`: a layer, -1 before layer 0, a_.layers at the end.
   void compare(int step) {
     for (const auto& [t, own] : runs_[expected_program]->made) {
       const int layer = is_of_layer(t) ? step : -1;
@@ -145,7 +145,7 @@ class RunJudge {
     found_.explanation = explain();
   }
 
-  // --- attention, where all of a layer's heads are known: as a call ---
+  // --- attention of a layer whose heads are all captured: judged as a call ---
 
   bool has_heads(int layer) const {
     return std::ranges::all_of(std::array{ModelTensor::q_rope, ModelTensor::k_rope, ModelTensor::v},
@@ -192,9 +192,9 @@ class RunJudge {
 
   Options head_options() const { return {.cancelled = options_.cancelled, .isa = options_.isa}; }
 
-  // --- what would explain a difference ---
+  // --- explanations of a difference ---
 
-  static std::string unexplained(const std::string& what) { return "no " + what + " that is known here explains it"; }
+  static std::string unexplained(const std::string& what) { return "no " + what + " known here explains it"; }
 
   /// "2 of its 64 numbers are infinite or NaN" where the model's are not; else "".
   static std::string not_finite(const TensorRivals& x) {
@@ -204,7 +204,7 @@ class RunJudge {
     return std::to_string(count) + " of its " + std::to_string(x.captured.size()) + " numbers are infinite or NaN";
   }
 
-  /// The numbers of tensor t that a changed program makes on the way from the last known residual stream to `step`.
+  /// Tensor t of a changed program that runs from the last captured residual stream up to `step`.
   std::vector<double> replayed(const RunChange& change, ModelTensor t, int step) {
     const bool earlier = change.from_layer_before && before_.layer < anchor_.layer;
     const Anchor& from = earlier ? before_ : anchor_;
@@ -233,9 +233,8 @@ class RunJudge {
     found_.explained = best != nullptr && least.ratio <= 1;
     if (found_.explained) return best->text;
     return unexplained("single change of the program") +
-           (best == nullptr
-                ? ""
-                : "; nearest comes: " + best->text + ", of whose tolerance it is " + shortest_ratio(least.ratio) + " times");
+           (best == nullptr ? ""
+                            : "; the nearest: " + best->text + ", at " + shortest_ratio(least.ratio) + " times its tolerance");
   }
 
   static std::string shortest_ratio(double x) {
@@ -296,7 +295,7 @@ class RunJudge {
   std::vector<ModelProgram> programs_;
   std::vector<std::unique_ptr<FollowedRun>> runs_;
   RunJudgement found_;
-  Anchor anchor_, before_;  ///< the last two residual streams that are known
+  Anchor anchor_, before_;  ///< the last two captured residual streams
 };
 
 }  // namespace

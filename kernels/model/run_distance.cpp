@@ -11,7 +11,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// 0 / 0 is 0: both have the same numbers.
+/// x / y, with 0 / 0 = 0 and x / 0 infinite.
 double over(double x, double y) { return x == 0 ? 0 : y > 0 ? x / y : infinite; }
 
 double median_of(std::vector<double> x) {
@@ -29,7 +29,7 @@ std::string listed_numbers(const std::vector<int>& x) {
 
 }  // namespace
 
-/// Root mean square of x - y in each part; infinite where only one of both is finite.
+/// Root mean square of x - y in each part; infinite if only one of the two is finite.
 std::vector<double> RunTolerance::distances(const std::vector<double>& x, const std::vector<double>& y) const {
   const std::size_t size = static_cast<std::size_t>(t_.cols / t_.heads);
   std::vector<double> d(parts_);
@@ -68,7 +68,7 @@ RunTolerance::RunTolerance(const TensorRivals& x) : t_(x) {
   }
 }
 
-/// Over all parts, or those of one head.
+/// Root mean square over scale, over all parts (head -1) or the parts of one head.
 double RunTolerance::whole(const std::vector<double>& distance, int head) const {
   double sum = 0;
   std::size_t count = 0;

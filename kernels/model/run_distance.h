@@ -1,4 +1,4 @@
-/// The distance of a captured tensor from the one that its program is said to give, over what correct programs differ by.
+/// The distance of a captured tensor from the expected one, relative to the differences between correct programs.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace attoscope {
 
-/// A captured tensor beside those of several programs, rows [n, cols].
+/// A captured tensor and that of several programs, rows [n, cols].
 struct TensorRivals {
   std::vector<double> captured, expected, exact;
   std::vector<std::vector<double>> rivals{};  ///< the same rounding as `expected`, other orders of sums
   int cols = 0, heads = 1;
-  bool in_double = false;  ///< the working type
+  bool in_double = false;  ///< the working type is double
 };
 
-/// Scales of the parts of a tensor, each a row of a head.
+/// Tolerances of a tensor; a part is a row of a head.
 class RunTolerance {
  public:
   explicit RunTolerance(const TensorRivals& x);
   struct Found {
     double ratio = 0;              ///< above 1: x differs
-    double whole = 0;              ///< root mean square of the parts' distances over their scales
-    std::vector<int> heads, rows;  ///< that differ
+    double whole = 0;              ///< root mean square over the parts of distance over scale
+    std::vector<int> heads, rows;  ///< heads and rows that differ
   };
   /// The distance of the captured tensor from x.
   Found of(const std::vector<double>& x) const;
@@ -34,11 +34,11 @@ class RunTolerance {
 
   const TensorRivals& t_;
   std::size_t parts_ = 0;
-  std::vector<double> scale_, widest_;  ///< of each part: rounding expected there, largest distance of a rival
+  std::vector<double> scale_, widest_;  ///< of each part: expected rounding; largest distance of a rival
   std::vector<double> whole_, head_whole_;
 };
 
-/// "head 3", "rows 257 to 299"; "" where all rows of all heads differ, or none.
+/// "head 3", "rows 257 to 299"; "" if all rows of all heads differ, or none.
 std::string place_of_difference(const RunTolerance::Found& found, const TensorRivals& x);
 
 }  // namespace attoscope

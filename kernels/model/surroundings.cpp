@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// Float everywhere; the rotary tables are made from numbers of fp32.
+/// Float everywhere, with rotary tables made from numbers of fp32.
 Surroundings in_float() {
   Surroundings s;
   s.in_double = false;
@@ -45,14 +45,14 @@ Surroundings preset(std::string_view name) {
   throw std::invalid_argument("--around has " + in_quotes(std::string(text)) + ", expected " + expected);
 }
 
-/// A whole number from `least` to `most` behind the =.
+/// A whole number from `least` to `most` after the "=".
 int count_of(std::string_view text, std::string_view value, int least, int most) {
   const std::optional<int> x = to_number<int>(value);
   if (!x || *x < least || *x > most) refuse_around(text, std::to_string(least) + " to " + std::to_string(most) + " behind =");
   return *x;
 }
 
-/// Sets "CHOICE=VALUE"; false: `name` is no choice.
+/// Sets "CHOICE=VALUE"; returns false if `name` is no choice.
 bool set_choice(Surroundings& s, std::string_view text, std::string_view name, std::string_view value) {
   constexpr int most_pieces = 64, longest_loss_block = 1 << 20;
   const auto is = [&](std::string_view x) { return value == x; };
@@ -90,7 +90,7 @@ void set_step(Surroundings& s, std::string_view text) {
   if (name == "weights") s[AroundStep::norm_weight] = rounding;
 }
 
-/// Throws where tensor cores cannot add the projections, or steps of the loss have no online recurrence.
+/// Throws if tensor cores cannot add the projections, or if steps of the loss are rounded without the online recurrence.
 void check_choices(const Surroundings& s) {
   for (const AroundStep step : {AroundStep::loss_exp, AroundStep::loss_sum, AroundStep::log_probability})
     if (s.loss_block == 0 && s[step] != exact)

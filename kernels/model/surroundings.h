@@ -1,4 +1,4 @@
-/// The arithmetic around attention: the rounding of each named step, and the presets.
+/// The arithmetic around attention: the rounding of each named step, and presets.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ enum class AroundStep : std::uint8_t {
   log_probability
 };
 
-/// A step as typed before "=", and its subject in words.
+/// A step: its name before "=" in a text, and its subject in words.
 struct AroundStepInfo {
   AroundStep step;
   std::string_view name, meaning;
@@ -72,17 +72,17 @@ inline constexpr auto around_step_names = [] {
   return names;
 }();
 
-/// Choices around attention. Every operation is one of the working type: double, or float.
+/// Choices around attention. Every operation is one operation of the working type, double or float.
 struct Surroundings {
   bool in_double = true;
-  std::array<Rounding, around_step_names.size()> steps{};  ///< exact: what the working type gives
-  Accumulator sums = Accumulator::fma;                     ///< of projections and logits: fma, or tensor cores (in float)
-  int sum_pieces = 1;  ///< with fma: so many chains over pieces of the inputs, added in order
-  /// RMSNorm of the residual stream sums the squares of the sum before `residual` rounds it; what it scales is rounded.
+  std::array<Rounding, around_step_names.size()> steps{};  ///< exact: unrounded in the working type
+  Accumulator sums = Accumulator::fma;  ///< accumulator of projections and logits: fma, or tensor cores (in float)
+  int sum_pieces = 1;                   ///< with fma: number of chains over pieces of the inputs, added in order
+  /// RMSNorm of the residual stream sums the squares of the stream before `residual` rounds it, but scales the rounded stream.
   bool unrounded_variance = false;
-  /// Rounds the factors of projections as the weights are: tensor cores that are given numbers of fp32 (in float).
+  /// Rounds the factors of projections to the format of the weights: tensor cores that read numbers of fp32 (in float).
   bool rounds_factors = false;
-  std::optional<RotaryPairs> pairs{};  ///< columns that the rotary embedding turns together; none: the file's
+  std::optional<RotaryPairs> pairs{};  ///< columns that the rotary embedding rotates together; none: as in the file
   int loss_block = 0;                  ///< logits in a block of the online cross entropy; 0: a whole row in double
 
   Rounding& operator[](AroundStep s) { return steps[static_cast<std::size_t>(s)]; }
@@ -90,23 +90,23 @@ struct Surroundings {
   friend bool operator==(const Surroundings&, const Surroundings&) = default;
 };
 
-/// The format of the factors of projections, read only where tensor cores add them.
+/// The format of the factors of projections; used only if tensor cores add them.
 inline const Format& factor_format(const Surroundings& s) { return s[AroundStep::weights].format; }
 
 inline constexpr std::array<std::string_view, 4> around_preset_names{"exact", "fp32", "hf_bf16", "fused"};
 
-/// The surroundings of "PRESET" or "PRESET,STEP=FORMAT,...", also "sums=h100", "pieces=8", "variance=unrounded",
-/// "pairs=halves", "loss=1024". Throws std::invalid_argument in a sentence.
+/// Parses "PRESET" or "PRESET,STEP=FORMAT,...", also "sums=h100", "pieces=8", "variance=unrounded", "pairs=halves",
+/// "loss=1024". Throws std::invalid_argument in a sentence.
 ///   exact: double, nothing rounded;  fp32: float, nothing else rounded
 ///   hf_bf16: Hugging Face's modules in bf16, operation by operation: the norm is rounded before and after its weight, tables
 ///     and products of the rotary embedding are rounded, silu and its product are
 ///   fused: kernels that round once at their end: norm, rotary embedding and gated MLP in float, their outputs bf16
 Surroundings surroundings(std::string_view text);
 
-/// The text that gives `wanted`: `preset`, then the steps and choices in which it differs. Throws as surroundings does.
+/// The text that parses to `wanted`: `preset`, then the steps and choices that differ from it. Throws as surroundings does.
 std::string surroundings_text(std::string_view preset, const Surroundings& wanted);
 
-/// A choice that is no step, as typed before "=", its subject, the texts that it takes, and some of them for a list.
+/// A choice that is no step: its name before "=", its subject, the texts that it accepts, and some of them for a list.
 struct AroundChoice {
   std::string_view name, meaning, values;
   std::array<std::string_view, 6> offered;

@@ -1,5 +1,5 @@
-/// Work on all threads: oneTBB's, or the standard library's alone (ATTOSCOPE_PARALLEL=threads; kernels/parallel/pooled.h says
-/// what each of these does).
+/// Work on all threads, by oneTBB or by the standard library alone (ATTOSCOPE_PARALLEL=threads). kernels/parallel/pooled.h
+/// documents these functions.
 #pragma once
 
 #ifdef ATTOSCOPE_PARALLEL_THREADS
@@ -68,7 +68,7 @@ using PerThread = tbb::enumerable_thread_specific<T>;
 
 namespace attoscope {
 
-/// f() on at most so many threads; 0: on all.
+/// Calls f() on at most `threads` threads; 0: all threads.
 template <class F>
 auto on_threads(int threads, const F& f) {
   return ThreadLimit(threads).execute(f);

@@ -17,14 +17,14 @@
 namespace attoscope::pooled {
 namespace {
 
-/// A loop that is being done; it lives in the call that waits for its end.
+/// A running loop; owned by the call that waits for its end.
 struct Loop {
   Body body;
   std::size_t count;
-  ThreadLimit* limit;  ///< null: none
-  const Loop* outer;   ///< the loop that it is nested in, or null
+  ThreadLimit* limit;  ///< null: no limit
+  const Loop* outer;   ///< the enclosing loop, or null
   std::atomic<std::size_t> next{0};
-  int helpers = 0;  ///< threads in it beside its caller; this and the error are changed under the pool's lock
+  int helpers = 0;  ///< threads in the loop besides its caller; guarded, like `error`, by the pool's lock
   std::exception_ptr error;
 
   bool is_within(const Loop* other) const {
@@ -34,14 +34,14 @@ struct Loop {
   }
 };
 
-/// The loop and the limit that this thread works in.
+/// The loop and the limit of the current thread.
 struct Place {
   Loop* loop = nullptr;
   ThreadLimit* limit = nullptr;
 };
 thread_local Place here;
 
-/// While this lives, threads that are begun get no signals, which are for those that wait for them.
+/// Blocks all signals for threads started during its lifetime: signals are for threads that wait for them.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -78,7 +78,7 @@ class Pool {
   }
 
  private:
-  /// Detached threads, which wait for loops until the process ends.
+  /// Starts detached threads, which wait for loops until the process ends.
   void grow(int workers) {
     if (workers_ >= workers) return;
     const WithoutSignals quiet;
@@ -88,11 +88,11 @@ class Pool {
           std::unique_lock lock(mutex_);
           while (true) wait_or_help(lock, nullptr);
         }).detach();
-    } catch (const std::system_error&) {  // the machine gives no more threads: those that there are do all
+    } catch (const std::system_error&) {  // the system allows no more threads: the existing ones do all work
     }
   }
 
-  /// Helps in a loop within `outer`; waits for a change where none needs help.
+  /// Helps a loop within `outer`; if none needs help, waits for a change.
   void wait_or_help(std::unique_lock<std::mutex>& lock, const Loop* outer) {
     const auto found = std::ranges::find_if(open_, [&](const Loop* loop) {
       return loop->next < loop->count && (!enters(*loop) || loop->limit->inside < loop->limit->threads()) &&
@@ -101,7 +101,7 @@ class Pool {
     found == open_.end() ? changed_.wait(lock) : help(lock, **found);
   }
 
-  /// True where this thread would be one more within the limit of the loop.
+  /// True if this thread would count as an additional thread within the loop's limit.
   static bool enters(const Loop& loop) { return loop.limit != nullptr && loop.limit != here.limit; }
 
   void help(std::unique_lock<std::mutex>& lock, Loop& loop) {
@@ -133,7 +133,7 @@ class Pool {
   int workers_ = 0;
 };
 
-/// Never destroyed: its threads may work while the process ends.
+/// Never destroyed: its threads may still run while the process ends.
 Pool& pool() {
   static Pool& only = *new Pool;
   return only;

@@ -1,6 +1,6 @@
-/// Loops whose calls all threads share, with the standard library alone. They may be nested. A thread that waits for the end of
-/// a loop does meanwhile what is nested in that loop, and nothing else: so two threads never wait for each other, and what a
-/// thread began is interrupted by its own parts alone. The first exception of a loop ends it and is thrown to its caller.
+/// Parallel loops with the standard library alone. They may be nested. While a thread waits for the end of a loop, it runs only
+/// loops nested in that loop: two threads never wait for each other, and a thread's work is interrupted only by parts of
+/// itself. The first exception of a loop ends the loop and is rethrown to its caller.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace attoscope::pooled {
 
-/// A function of an index, which lives elsewhere.
+/// A function of an index; a non-owning reference.
 struct Body {
   void (*call)(const void* f, std::size_t i);
   const void* f;
   void operator()(std::size_t i) const { call(f, i); }
 };
 
-/// body(i) for 0 .. count - 1.
+/// Calls body(i) for 0 .. count - 1, in parallel.
 void run(std::size_t count, Body body);
 
-/// The processors that this process may use.
+/// Number of processors that this process may use.
 int default_concurrency();
-/// The threads that may work together where this is called.
+/// Number of threads that may work together in the current context.
 int max_concurrency();
 
-/// f(i) for first .. end - 1. With oneTBB, a thread takes neighbours together.
+/// Calls f(i) for first .. end - 1, in parallel. With oneTBB, a thread takes several adjacent indices.
 template <class Index, class F>
 void parallel_for(Index first, Index end, const F& f) {
   if (first >= end) return;
@@ -34,13 +34,13 @@ void parallel_for(Index first, Index end, const F& f) {
   using Call = decltype(call);
   run(static_cast<std::size_t>(end - first), {[](const void* g, std::size_t i) { (*static_cast<Call*>(g))(i); }, &call});
 }
-/// The same for calls that take long: a thread takes one, then the next that nobody has.
+/// `parallel_for` for long calls: a thread takes a single index at a time.
 template <class Index, class F>
 void parallel_for_single(Index first, Index end, const F& f) {
   parallel_for(first, end, f);
 }
 
-/// f(), whatever the index.
+/// Calls f() and ignores the index.
 template <class F>
 void call_once(const void* f, std::size_t) {
   (*static_cast<const F*>(f))();
@@ -52,13 +52,13 @@ void parallel_invoke(const F&... f) {
   parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { all[i](i); });
 }
 
-/// f(): a thread that waits in it does nothing that lies outside. Here, none ever does.
+/// Returns f(). A thread that waits inside f runs no work from outside; this implementation never does.
 template <class F>
 auto isolated(const F& f) {
   return f();
 }
 
-/// Loops within `execute` are done by at most so many threads, of which the caller is one; 0: by all.
+/// Limits loops within `execute` to `threads` threads, including the caller; 0: all.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
@@ -71,7 +71,7 @@ class ThreadLimit {
     return f();
   }
 
-  /// Changed by the pool alone, under its lock.
+  /// Number of threads inside; changed only by the pool, under its lock.
   int inside = 0;
 
  private:
@@ -87,11 +87,11 @@ class ThreadLimit {
   int threads_;
 };
 
-/// A value for each thread that asks for one.
+/// One value per thread, created on demand.
 template <class T>
 class PerThread {
  public:
-  /// This thread's, made when it first asks.
+  /// This thread's value; created at the first call.
   T& local() {
     const std::lock_guard lock(mutex_);
     return values_[std::this_thread::get_id()];

@@ -21,7 +21,7 @@ std::vector<ErrorSource> sources_of(const Method& m) {
   return sources;
 }
 
-/// `m` with `source` as in `from`.
+/// `m` with `source` taken from `from`.
 Method with_one(Method m, const Method& from, const ErrorSource& source) {
   if (source.stored)
     m.scaling[*source.stored] = from.scaling[*source.stored];
@@ -34,7 +34,7 @@ Method with_one(Method m, const Method& from, const ErrorSource& source) {
   return m;
 }
 
-/// a, a without any source, then for each source a without it and a with it alone.
+/// a, a without any source, then for each source: a without it, and a with only it.
 std::vector<Method> variants(const Method& a, const std::vector<ErrorSource>& sources) {
   const Method bare = without_rounding(a);
   std::vector<Method> methods{a, bare};
@@ -47,7 +47,7 @@ std::vector<Method> variants(const Method& a, const std::vector<ErrorSource>& so
 
 StepError weighed(const Deviation& d) { return {d.mean_abs, d.rms, d.nonfinite}; }
 
-/// An error without a single finite element is larger than any number.
+/// Treats an error without any finite element as infinite.
 double or_infinity(double error) { return std::isnan(error) ? std::numeric_limits<double>::infinity() : error; }
 
 void sort_by_relief(std::vector<StepShare>& steps) {
@@ -74,7 +74,7 @@ std::string_view name(const ErrorSource& source) {
 }
 
 std::string_view what(const ErrorSource& source) {
-  if (source.stored) return "elements and scales of the tensor; exact: as it is given, P in the working type";
+  if (source.stored) return "elements and scales of the tensor; exact: as given, P in the working type";
   if (!source.sums) return info(source.step).what;
   return *source.sums == AttentionProduct::qk ? "q.k as tensor cores add it; exact: in fp64, rounded to fp32 once"
                                               : "P.V as tensor cores add it; exact: in fp64, rounded to fp32 after 64 keys";

@@ -12,15 +12,15 @@
 namespace attoscope {
 namespace {
 
-/// Number c of a row of 1 + n columns: `first`, then 1 at key j alone, so that the sums over keys of these columns are one term
-/// each.
+/// Appends a row of 1 + n columns: `first`, then 1 at column 1 + j and 0 elsewhere; a sum over keys in column 1 + j then has
+/// one term.
 void add_unit_row(std::vector<double>& x, double first, std::size_t j, std::size_t n) {
   x.push_back(first);
   for (std::size_t c = 0; c < n; ++c) x.push_back(c == j ? 1 : 0);
 }
 
-/// Column 0 is the question's. Column 1 + j of K and V is 1 at key j and 0 elsewhere, where q and dO are 0: it changes nothing,
-/// and O there is P_j, dQ there scale dS_j.
+/// Column 0 holds the question. Column 1 + j of K and V is 1 at key j, else 0; q and dO are 0 there, so these columns change
+/// nothing, but O there is P_j and dQ there is scale dS_j.
 Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>& k) {
   const std::size_t n = k.size();
   const int columns = static_cast<int>(n) + 1;

@@ -27,7 +27,7 @@ void count_rows(const std::vector<int>& rows, Clipping& c, const StopSign& stop)
       for (std::size_t i = 0; i < tile.P.size(); ++i) {
         const T from = tile.before_P[i], P = tile.P[i];
         underflowed += from > 0 && P == 0;
-        saturated += plan.rounds() && from * job.P.factor > plan.largest && !(P < plan.beyond);  // NaN, where it overflows so
+        saturated += plan.rounds() && from * job.P.factor > plan.largest && !(P < plan.beyond);  // a format may overflow to NaN
       }
       const std::size_t place = at(tile.tile) * rows.size() + row;
       c.saturated[place] = held(saturated), c.underflowed[place] = held(underflowed);

@@ -1,4 +1,4 @@
-/// Counts of P of method a that leave the range of its format, by row and tile, computed on demand.
+/// Counts P of method a outside the range of its format, by row and tile; computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct Clipping {
   Experiment experiment;
   int tiles = 0, row_step = 1;
   std::vector<std::uint16_t> saturated;    ///< [tile][row / row_step]: P beyond the largest number of its format
-  std::vector<std::uint16_t> underflowed;  ///< the same: e > 0 whose P is 0
+  std::vector<std::uint16_t> underflowed;  ///< same layout: e > 0 whose P is 0
 };
 
-/// Rows that a picture needs.
+/// Rows of a picture.
 inline constexpr int clipping_rows = 256;
 
-/// Counts over at most `most_rows` rows, evenly spread. Throws as `compute` does; empty if a is not emulated. For two_pass it
-/// counts the P of the second pass, which the trace does not see.
+/// Counts over at most `most_rows` evenly spread rows. Empty if a is not emulated. For two_pass it counts the P of the second
+/// pass, which is not traced. Throws as `compute` does.
 Clipping clipping(const Experiment& experiment, int most_rows, const Options& options = {});
 
 }  // namespace attoscope

@@ -20,7 +20,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> spelled{{
 bool begins_name(char c) { return is_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 bool continues_name(char c) { return begins_name(c) || is_digit(c) || c == '\'' || c == '~'; }
 
-/// Computes an expression from its first character to its last, by recursive descent.
+/// Evaluates an expression by recursive descent.
 class ExpressionReader {
  public:
   ExpressionReader(std::string_view text, std::span<const std::string> names, std::span<const double> values)

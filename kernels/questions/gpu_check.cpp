@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// Instructions that the longer sums take: the second one starts from the first one's result.
+/// Instructions per longer sum; each starts from the previous one's result.
 constexpr int long_steps = 4;
 
 Experiment small_experiment(Algorithm algorithm, const Format& format, Mask::Kind mask) {
@@ -71,7 +71,7 @@ ProductsCheck products_check(const GpuCheckQuestion& q, const ProductKind& kind,
   return check;
 }
 
-/// The GPU's failure in a remark, without the sentence that the CPU took over: here it does not.
+/// The GPU's failure from a remark, without the sentence that the CPU took over, which is not true here.
 std::string failure_in(const std::string& remark) { return remark.substr(0, remark.find(" The CPU took over")); }
 
 Digests digests_on(const std::string& device, const Experiment& e, Options options) {
@@ -91,14 +91,14 @@ std::string bits_text(float x) {
 
 std::string share_text(std::int64_t agree, std::int64_t count) { return grouped(agree) + " of " + grouped(count); }
 
-/// The rules for the format itself that give every sum.
+/// Rules of the format itself (not as fp16) that give every sum.
 std::vector<const RuleAgreement*> own_rules(const ProductsCheck& check) {
   std::vector<const RuleAgreement*> rules = check.fitting();
   std::erase_if(rules, [](const RuleAgreement* r) { return r->rule.as_fp16; });
   return rules;
 }
 
-/// The names of rules, those for the format itself if there are any.
+/// Names of the fitting rules; only rules of the format itself, if there are any.
 std::string names_of(const ProductsCheck& check) {
   std::vector<const RuleAgreement*> rules = own_rules(check);
   if (rules.empty()) rules = check.fitting();
@@ -107,7 +107,7 @@ std::string names_of(const ProductsCheck& check) {
   return text;
 }
 
-/// ", the others all in zeros and largest": the cases in which the rule misses sums; "": they are many.
+/// ", the others all in zeros and largest": the cases in which the rule misses sums; "" if there are more than three.
 std::string missed_cases(const RuleAgreement& rule, const CaseCounts& count) {
   Names names;
   for (std::size_t i = 0; i < count.size(); ++i)
@@ -120,7 +120,7 @@ bool has_gpu(const ProductsCheck& check, TensorCore gpu) {
   return std::ranges::any_of(rules, [&](const RuleAgreement* r) { return std::ranges::count(r->rule.gpus, gpu) > 0; });
 }
 
-/// The kinds that were compared.
+/// Kinds that were compared.
 std::vector<const ProductsCheck*> compared(const GpuCheck& check) {
   std::vector<const ProductsCheck*> kinds;
   for (const ProductsCheck& k : check.kinds)
@@ -128,7 +128,7 @@ std::vector<const ProductsCheck*> compared(const GpuCheck& check) {
   return kinds;
 }
 
-/// The GPUs with a fitting rule for every one of these kinds.
+/// GPUs that have a fitting rule for every one of these kinds.
 Names common_gpus(const std::vector<const ProductsCheck*>& kinds) {
   Names names;
   for (std::size_t i = 0; i < tensor_core_texts.size(); ++i) {
@@ -138,7 +138,7 @@ Names common_gpus(const std::vector<const ProductsCheck*>& kinds) {
   return names;
 }
 
-/// The names of the kinds for which `holds`.
+/// Names of the kinds for which `holds`.
 template <class Holds>
 Names names_where(const std::vector<const ProductsCheck*>& kinds, Holds holds) {
   Names names;
@@ -147,7 +147,7 @@ Names names_where(const std::vector<const ProductsCheck*>& kinds, Holds holds) {
   return names;
 }
 
-/// A sentence if a rule gives all sums of every kind.
+/// The sentence if every kind has a rule that gives all its sums.
 std::string fitting_sentence(const std::vector<const ProductsCheck*>& kinds) {
   if (const Names gpus = common_gpus(kinds); !gpus.empty()) {
     const Names all = names_where(kinds, [](const ProductsCheck&) { return true; });
@@ -170,8 +170,8 @@ std::string products_sentence(const GpuCheck& check) {
   const Names alike = names_where(kinds, fits);
   const ProductsCheck& worst = **std::ranges::find_if(kinds, [&](const ProductsCheck* k) { return !fits(*k); });
   return "No written rule gives this GPU's sums of " + listed(unlike, " and ") +
-         (alike.empty() ? "" : ", though one does of " + listed(alike, " and ")) + "; nearest of " + name(worst.kind) + " is " +
-         name(worst.best()->rule) + ", " + share_text(worst.best()->agree, worst.count) + ".";
+         (alike.empty() ? "" : ", though one gives those of " + listed(alike, " and ")) + "; nearest of " + name(worst.kind) +
+         " is " + name(worst.best()->rule) + ", " + share_text(worst.best()->agree, worst.count) + ".";
 }
 
 }  // namespace
@@ -252,7 +252,7 @@ std::string products_line(const ProductsCheck& check) {
   const std::string kind = name(check.kind) + ": ";
   if (!check.left_out.empty()) return kind + "left out. " + check.left_out;
   const RuleAgreement* best = check.best();
-  if (best == nullptr) return kind + "nothing was asked for";
+  if (best == nullptr) return kind + "no sums were requested";
   if (!check.fitting().empty()) return kind + "adds as " + names_of(check) + ": " + share_text(check.count, check.count);
   return kind + "no rule gives all; nearest is " + name(best->rule) + ", " + share_text(best->agree, check.count) +
          missed_cases(*best, check.count_of) + "; " + difference_text(*best);

@@ -25,14 +25,14 @@ auto& sums_of_product(G& g, GradProduct p) {
   return *std::array{&a.dP, &a.dV, &a.dK, &a.dQ}[static_cast<std::size_t>(p)];
 }
 
-/// A forward pass and the backward pass on it.
+/// A forward pass and its backward pass.
 struct BothPasses {
   Method forward;
   bool exact_forward = false;
   GradMethod backward;
 };
 
-/// The sources of a: the forward pass if it rounds anything, then those of the backward pass.
+/// The sources of a: the forward pass if it rounds anything, then the backward pass's sources.
 std::vector<GradSource> gradient_sources(const Experiment& e) {
   const GradMethod& g = e.backward.a;
   std::vector<GradSource> sources;
@@ -46,7 +46,7 @@ std::vector<GradSource> gradient_sources(const Experiment& e) {
   return sources;
 }
 
-/// `to` with this source as `from` has it.
+/// `to` with this source taken from `from`.
 BothPasses with_source(BothPasses to, const BothPasses& from, const GradSource& source) {
   if (source.forward) {
     to.forward = from.forward;
@@ -61,7 +61,7 @@ BothPasses with_source(BothPasses to, const BothPasses& from, const GradSource& 
   return to;
 }
 
-/// a; a with every source exact; then for each source a without it, and with it alone.
+/// a; a with every source exact; then for each source: a without it, and a with only it.
 std::vector<BothPasses> gradient_variants(const Experiment& e, const std::vector<GradSource>& sources) {
   const BothPasses a{e.a, false, e.backward.a};
   BothPasses bare{without_rounding(e.a), true, e.backward.a};
@@ -98,7 +98,7 @@ class GradientVariants {
     Matrix output;
     RowStates<T> states;
   };
-  /// The forward pass, of which there are two.
+  /// The forward pass of m: the rounded or the exact one, each run once.
   ForwardAnswer<T> forward_of(const BothPasses& m) {
     std::optional<Forward>& known = forwards_[m.exact_forward ? 1 : 0];
     if (!known) {
@@ -150,11 +150,11 @@ std::string_view name(const GradSource& source) {
 
 std::string_view what(const GradSource& source) {
   if (source.forward)
-    return "all roundings of the forward pass: those of O, of the log-sum-exp, and of S as it is made again; exact: none";
+    return "all roundings of the forward pass: of O, the log-sum-exp, and S as the backward pass recomputes it; exact: none";
   if (source.sums) return "the product as tensor cores add it; exact: a chain of fma in the working type";
   if (source.stored == GradStored::dS_of_dK)
-    return "elements and scales of dS as dK takes it; exact: dK takes the numbers of dQ";
-  if (source.stored) return "elements and scales of the tensor; exact: as it is given";
+    return "elements and scales of dS in the product of dK; exact: dK uses the dS of dQ";
+  if (source.stored) return "elements and scales of the tensor; exact: as given";
   return info(source.step).what;
 }
 

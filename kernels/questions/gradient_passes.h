@@ -1,4 +1,4 @@
-/// The passes in parts that the questions of a backward pass ask.
+/// Partial backward passes, shared by all questions about a backward pass.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// Makes the experiment's passes, or takes those of the cache's last question where they are the same. Throws as `compute`
-/// does, and std::invalid_argument without a backward pass. They follow `stop`.
+/// Makes the experiment's passes, or returns the cache's last passes if they are the same. The passes use `stop`. Throws as
+/// `compute` does; std::invalid_argument without a backward pass.
 std::shared_ptr<const PartialPasses> gradient_passes(const Experiment& experiment, const Options& options,
                                                      const StopSign& stop);
 

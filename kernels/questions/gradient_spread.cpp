@@ -38,7 +38,7 @@ bool is_same_element(double x, double y) {
   return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
 }
 
-/// Elements that are not the same in all matrices.
+/// Number of elements that differ in any matrix.
 std::int64_t moved_elements(std::span<const Matrix> all) {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < all[0].values.size(); ++i)
@@ -46,7 +46,7 @@ std::int64_t moved_elements(std::span<const Matrix> all) {
   return count;
 }
 
-/// dQ of method a in all orders: the shuffled ones, the schedules, and the schedules again.
+/// Computes dQ of method a in all orders: shuffled, the schedules, and the schedules again.
 void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSign& stop) {
   const Experiment& e = spread.experiment;
   const std::vector<int> rows = computed_rows(e.problem);

@@ -23,13 +23,13 @@ double largest_gap(const std::vector<double>& x, const std::vector<double>& y) {
   return largest;
 }
 
-/// x += factor * row of a matrix with as many columns.
+/// x += factor * row of a matrix with x.size() columns.
 void add_row(std::vector<double>& x, double factor, const std::vector<double>& matrix, int row) {
   const double* const from = matrix.data() + static_cast<std::ptrdiff_t>(row) * static_cast<std::ptrdiff_t>(x.size());
   for (std::size_t c = 0; c < x.size(); ++c) x[c] += factor * from[c];
 }
 
-/// Numbers [first, end) of a tile.
+/// Indices [first, end) of a tile.
 struct TileRange {
   int first, end;
 };
@@ -38,7 +38,7 @@ TileRange range_of_tile(int tile, int block, int count) {
   return {static_cast<int>(first), static_cast<int>(std::min<std::int64_t>(first + block, count))};
 }
 
-/// Adds the pairs of a range to a tile of a query or of a key.
+/// Adds the pairs of a range to the statistics of a tile of a query or of a key.
 template <class Tile>
 void tell_pairs(const GradientPairs& pairs, const TileRange& range, Tile& tile) {
   for (int i = range.first; i < range.end; ++i) {
@@ -74,7 +74,7 @@ class GradientTracer {
   }
 
  private:
-  /// `golden` is dQ of the keys so far.
+  /// `golden` is golden's dQ of the keys so far.
   QueryTile query_tile(const QueryTileSums& sums, const GradientPairs& pairs, const TileRange& range,
                        std::vector<double>& golden) const {
     QueryTile tile{.tile = sums.tile};
@@ -92,7 +92,7 @@ class GradientTracer {
     return tile;
   }
 
-  /// The goldens are dK and dV of the queries so far.
+  /// golden_dk and golden_dv are golden's dK and dV of the queries so far.
   KeyTile key_tile(const KeyTileSums& sums, const GradientPairs& pairs, const TileRange& range, std::vector<double>& golden_dk,
                    std::vector<double>& golden_dv) const {
     KeyTile tile{.tile = sums.tile};

@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-/// The run without the place where the row parts.
+/// The run, without the place at which the traced row parts.
 ScheduleRun run_of(const Result& answer, const Schedule& schedule, int row) {
   const MethodsApart apart = counted_apart(answer);
   const auto place = static_cast<std::size_t>(std::ranges::find(answer.rows, row) - answer.rows.begin());
@@ -25,7 +25,7 @@ ScheduleRun run_of(const Result& answer, const Schedule& schedule, int row) {
           .digest = answer.digests.b};
 }
 
-/// Options of run i of `count`, which report the progress of all runs together.
+/// Options of run i of `count`; its progress is reported as a part of all runs.
 Options of_run(const Options& options, ComputeCache& cache, std::size_t i, std::size_t count) {
   Options own = options;
   own.cache = &cache;
@@ -49,7 +49,7 @@ PartingPlace place_of(const RowParting& found, const Schedule& reference, const 
   return reference.splits > 1 || other.splits > 1 ? PartingPlace::merge : PartingPlace::end;
 }
 
-/// Runs the traced row tile by tile under the reference and each schedule that gives it other bits.
+/// Runs the traced row tile by tile under the reference and under each schedule that changes its bits.
 template <class T>
 void set_partings(Invariance& found, const StopSign& stop) {
   const Experiment& e = found.experiment;
@@ -75,7 +75,7 @@ std::vector<std::vector<std::size_t>> groups_of(const std::vector<ScheduleRun>& 
   return groups;
 }
 
-/// A run beside its group.
+/// A run and its group.
 struct GroupedRun {
   const ScheduleRun* run;
   std::size_t group;
@@ -90,7 +90,7 @@ template <class Get>
 TableColumn<GroupedRun> of_schedule(ColumnHeading heading, Get get) {
   return of_run(std::move(heading), [get](const ScheduleRun& run) { return std::invoke(get, run.schedule); });
 }
-/// A column about the tile after which the traced row parts; empty if it does not.
+/// A column about the tile after which the traced row parts; empty if the row does not part at a tile.
 template <class Get>
 TableColumn<GroupedRun> of_parting(std::string key, Get get) {
   return of_run({.key = std::move(key), .shown = ColumnFor::files}, [get](const ScheduleRun& run) {
@@ -166,7 +166,7 @@ Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list
   found.row = traced_row(e.problem);
   found.columns = value_columns(e.problem);
   ComputeCache cache;
-  Experiment pair = e;  // the reference as a, and another schedule as b
+  Experiment pair = e;  // a: the reference schedule, b: the other one
   pair.a = with_schedule(e.a, list[0]);
   for (std::size_t i = 0; i < list.size(); ++i) {
     pair.b = with_schedule(e.a, list[i]);

@@ -1,5 +1,5 @@
-/// Dependence of a row's bits on the cutting of its keys: one method under several schedules, as serving engines choose them by
-/// the size of the batch.
+/// Dependence of a row's bits on how its keys are cut: one method under several schedules, as serving engines choose them by
+/// batch size.
 #pragma once
 
 #include <cstddef>
@@ -16,22 +16,22 @@
 
 namespace attoscope {
 
-/// Place at which a row under a schedule gets other bits than under the reference.
+/// Place at which the bits of a row first differ from those under the reference schedule.
 enum class PartingPlace : std::uint8_t {
-  nowhere,    ///< all its numbers of O have the same bits
+  nowhere,    ///< all elements of O have the same bits
   tile,       ///< in the state after some keys: `ScheduleRun::parting`
-  merge,      ///< not in any state that both have: only in the first tiles of splits, and in their merge
-  end,        ///< not in any state: only in the operations on O after all tiles
-  no_common,  ///< not known: they have no state of the same keys
+  merge,      ///< in no state that both have: only in the first tiles of splits, and in their merge
+  end,        ///< in no state: only in the operations on O after all tiles
+  no_common,  ///< unknown: the two runs have no state after the same keys
 };
 
-/// The method under one schedule, against the first one.
+/// The method under one schedule, compared with the first schedule.
 struct ScheduleRun {
   Schedule schedule;
-  std::int64_t differing = 0;  ///< numbers of O with other bits, in all computed rows; every NaN counts as one
+  std::int64_t differing = 0;  ///< elements of O with other bits, in all computed rows; all NaN are equal
   int differing_rows = 0;
   std::int64_t differing_in_row = 0;           ///< in the traced row
-  double max_ulp = 0;                          ///< of the difference, in ulps of the main format as `Deviation::max_ulp`
+  double max_ulp = 0;                          ///< of the difference, in ulps of the main format, as `Deviation::max_ulp`
   PartingPlace place = PartingPlace::nowhere;  ///< of the traced row
   RowParting parting{};                        ///< of the traced row
   double max_error = 0;                        ///< max |O - golden| over all computed rows; NaN if nothing is finite
@@ -41,24 +41,24 @@ struct ScheduleRun {
 };
 
 struct Invariance {
-  Experiment experiment;          ///< as `invariance_question` makes it
-  int row = 0, columns = 0;       ///< the traced row of Q; numbers of O in it
-  int rows = 0;                   ///< computed
+  Experiment experiment;          ///< as returned by `invariance_question`
+  int row = 0, columns = 0;       ///< the traced row of Q; elements of O in it
+  int rows = 0;                   ///< computed rows
   std::vector<ScheduleRun> runs;  ///< the first is the reference
-  /// The places of runs whose bits are the same in all computed rows, in their order; the reference is in the first.
+  /// Indices into `runs`, grouped by equal bits in all computed rows; the reference is in the first group.
   std::vector<std::vector<std::size_t>> groups;
 };
 
-/// The index of a run's group.
+/// Index of a run's group.
 std::size_t group_of(const Invariance& answer, std::size_t run);
 
-/// The experiment with everything that the answer does not depend on at its default: b, and a loaded output.
+/// The experiment with everything that does not affect the result at its default: b, and a loaded output.
 Experiment invariance_question(const Experiment& experiment);
 
-/// Computes a's arithmetic under each of the schedules, at least one, and compares each with the first. They work in double if
-/// a does. `options.cache` is not used. Throws as `compute` does.
+/// Runs method a under each schedule of `list` (at least one), and compares each run with the first. Works in double if a does.
+/// Ignores `options.cache`. Throws as `compute` does.
 Invariance invariance(const Experiment& experiment, const std::vector<Schedule>& list, const Options& options = {});
-/// The same under the usual schedules. Throws std::invalid_argument, too, if a has none.
+/// Same for the usual schedules. Throws std::invalid_argument, too, if a has none.
 Invariance invariance(const Experiment& experiment, const Options& options = {});
 
 /// Names of `PartingPlace` in files.
@@ -68,13 +68,13 @@ constexpr std::string_view name(PartingPlace p) { return parting_place_names[p];
 /// "splits 4 with block_k 64 forward".
 std::string schedule_text(const Schedule& s);
 
-/// "O after tile 1, keys 0 .. 127": the place where the traced row gets other bits; "": it has the same.
+/// "O after tile 1, keys 0 .. 127": the place where the traced row gets other bits; "" if it has the same bits.
 std::string parting_text(const ScheduleRun& run);
 
 /// "2 of 18 schedules give the bits of splits 1 with block_k 64 forward in the computed rows of these tensors."
 std::string invariance_sentence(const Invariance& answer);
 
-/// A row for each schedule.
+/// One row per schedule.
 Table invariance_table(const Invariance& answer);
 
 }  // namespace attoscope

@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// The tensors with their keys and values in this order.
+/// The tensors with keys and values in this order.
 Tensors in_order(const Tensors& given, std::span<const int> order) {
   Tensors moved = given;
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -7,21 +7,21 @@
 
 namespace attoscope {
 
-/// A run of the row with its keys in some order.
+/// A run of the row with its keys in one order.
 struct OrderedRow {
-  std::vector<int> order;  ///< keys by their numbers in the experiment, in the order in which they are read
-  double error = 0;        ///< largest |output - exact output| of a column; NaN or infinite if an output is
-  int rescales = 0;        ///< moves of the running max from one tile to the next
+  std::vector<int> order;  ///< key numbers of the experiment, in reading order
+  double error = 0;        ///< largest |output - exact output| over columns; NaN or infinite if an output is
+  int rescales = 0;        ///< number of times that the running max moves between tiles
 };
 
 inline constexpr int most_ordered_keys = 8;
 
-/// Method a of an experiment of one row's tensors (`step_experiment`), its keys and values in this order. Throws
-/// std::invalid_argument in a sentence if `order` does not name each key once.
+/// Runs method a of a one-row experiment (`step_experiment`) with its keys and values in this order. Throws
+/// std::invalid_argument if `order` does not contain each key once.
 OrderedRow row_in_order(const Experiment& experiment, std::vector<int> order);
 
-/// The order with the largest error, found by running all of them; the first such one in the order of their numbers. Throws
-/// std::invalid_argument in a sentence if there are more than `most_ordered_keys`; Stopped.
+/// Runs all orders and returns the one with the largest error, the first in lexicographic order if several have it. Throws
+/// std::invalid_argument if there are more than `most_ordered_keys` keys; Stopped.
 OrderedRow worst_order(const Experiment& experiment, const Cancelled& cancelled = {});
 
 }  // namespace attoscope

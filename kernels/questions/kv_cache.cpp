@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-/// The storage as a Scaling that is read back as the main format. `amax` gives the scale of storage over all heads.
+/// The Scaling of this storage, read back in the main format. `amax` determines the scale if it is over all heads.
 Scaling kept_as(const KvStorage& storage, double amax) {
   if (storage.text.empty()) return {};
   Scaling s = parse_scaling(storage.text);

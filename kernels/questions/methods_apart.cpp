@@ -14,12 +14,12 @@ void set_parting(MethodsApart& found, const Experiment& e, const StopSign& stop)
   const MethodRows<T> rows_a(e, false, stop), rows_b(e, true, stop);
   const TiledRow<T> a = tiled_row(rows_a.job(), found.row, stop), b = tiled_row(rows_b.job(), found.row, stop);
   if (!same_tiles(a, b)) {
-    found.why_no_tile = "a and b cut the keys into other tiles, so that their tiles cannot be compared.";
+    found.why_no_tile = "a and b have other tiles of keys, which cannot be compared.";
     return;
   }
   found.parting = row_parting(a, b).parting;
   if (!found.parting)
-    found.why_no_tile = "They have the same bits after every tile: only what is done with O at the end differs.";
+    found.why_no_tile = "a and b have the same bits after every tile; only the operations on O at the end differ.";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// Factors of a product from its first block's beginning on; zeros stand for missing ones.
+/// Factors of a product, from the beginning of its first block; missing ones are 0.
 struct Factors {
   std::vector<float> a, b;
   int lead = 0;  ///< zeros before the first
@@ -24,13 +24,13 @@ struct Factors {
   }
 };
 
-/// The sum of P.V of one column, followed from tile to tile as the kernel does.
+/// The sum of P.V of one column, computed tile by tile as in the kernel.
 class ColumnSum {
  public:
   ColumnSum(const Job<float>& job, const std::optional<TensorCoreRule>& rule, int row, int column)
       : job_(job), rule_(rule), steps_(job, row), column_(column) {}
 
-  /// The state before the tile's products: the sum starts anew, or was rescaled.
+  /// Sets the state before the tile's products: starts a new sum, or rescales it.
   void enter(const RowTile<float>& tile) {
     if (tile.restarts) {
       sum_ = O_ = 0;
@@ -60,7 +60,7 @@ class ColumnSum {
       return steps_.rounded(Step::pv_step, sum, column_, first + step);
     };
   }
-  /// Takes the kernel's state after the tile.
+  /// Sets the kernel's state after the tile.
   void leave(const RowTile<float>& tile) {
     if (normalises_P(job_.method.algorithm)) return;
     if (job_.flush == 0) sum_ = tile.O[at(column_)];
@@ -72,7 +72,7 @@ class ColumnSum {
     }
   }
 
-  /// The tile's P and V, from the beginning of the block in which its first key is.
+  /// P and V of the tile, from the beginning of the block that has its first key.
   Factors factors(const RowTile<float>& tile) const {
     const int first = job_.method.algorithm == Algorithm::three_pass ? 0 : tile.tile * job_.method.block_k;
     Factors f{.a = {}, .b = {}, .lead = rule_ ? (tile.first_key - first) % rule_->block : 0};
@@ -91,7 +91,7 @@ class ColumnSum {
   float rescaled(const RowTile<float>& tile, float x, int key) const {
     return steps_.rounded(Step::rescaled, tile.alpha * x, column_, key);
   }
-  /// Tiles of a run.
+  /// Tiles per run.
   int runs() const { return std::max(1, tiles_of_a_run(job_.method, job_.n)); }
 
   const Job<float>& job_;
@@ -101,14 +101,14 @@ class ColumnSum {
   float sum_ = 0, O_ = 0;
 };
 
-/// Sets the steps of a product by fma; `place` is that of its first factor.
+/// Sets the steps of a product by fma; `place` is its first factor's place.
 void set_chain(ProductSum& s, const Factors& f, int place, const RounderPlan<float>& plan, const StepRounding& rounded) {
   s.chain = fma_chain(f.a, f.b, s.start, plan.rounds() ? plan.format : fp32, rounded);
   s.first_places = {place};
   s.result = s.chain.parts.empty() ? s.start : s.chain.parts.back().after;
 }
 
-/// Sets the blocks of a product; `place` is that of its first factor.
+/// Sets the blocks of a product; `place` is its first factor's place.
 void set_blocks(ProductSum& s, const Factors& f, int place) {
   const TensorCoreRule& rule = *s.rule;
   const int count = (static_cast<int>(f.a.size()) + rule.block - 1) / rule.block;
@@ -128,7 +128,7 @@ void set_exact(ProductSum& s, const Factors& f) {
   for (std::size_t i = 0; i < f.a.size(); ++i) s.exact += static_cast<double>(f.a[i]) * static_cast<double>(f.b[i]);
 }
 
-/// A key's place as the file has it.
+/// Place of a stored key in the file's order.
 int place_of(const Job<float>& job, int stored) { return job.reversed ? job.n - 1 - stored : stored; }
 
 void set_pv(ProductSum& s, const Job<float>& job, const std::vector<RowTile<float>>& tiles) {
@@ -168,7 +168,7 @@ void set_qk(ProductSum& s, const Job<float>& job, const std::vector<RowTile<floa
   set_exact(s, f);
 }
 
-/// One sentence that says why there is nothing to show of a method that is emulated; "": there is.
+/// One sentence: the reason why an emulated method has no sum to show; "" if it has one.
 std::string why_none(const ProductSumQuestion& q) {
   const Method& m = q.of_b ? q.experiment.b : q.experiment.a;
   const std::string method = q.of_b ? "b" : "a", product = q.product == AttentionProduct::qk ? "q.k" : "P.V";

@@ -1,4 +1,4 @@
-// The lanes of a GPU's thread, run by the CPU: one row, and a rounder that logs.
+// One row through the lanes of a GPU's thread, run by the CPU, with a rounder that logs.
 #define ATTOSCOPE_SIMT recorded
 #define ATTOSCOPE_RECORDS
 

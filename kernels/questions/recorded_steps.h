@@ -1,4 +1,4 @@
-/// The lines of an algorithm's code for one row, made from the roundings that its lanes logged.
+/// The lines of an algorithm's code for one row, made from the logged roundings of its lanes.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace attoscope {
 
-/// The parts of a run that are reported.
+/// Parts of a run to report.
 struct RecordedParts {
-  int row = 0, columns = 1;            ///< the row of Q, and the first columns of O
-  double q = 1, k = 1, v = 1, of = 1;  ///< bytes of a number of Q, K and V, and of any other
-  bool scores = false;                 ///< q.k is a step of its own
-  bool stores_P = false;               ///< storing P with a scale is a step of its own
+  int row = 0, columns = 1;            ///< row of Q, and number of the first columns of O
+  double q = 1, k = 1, v = 1, of = 1;  ///< bytes of one number of Q, K and V, and of any other number
+  bool scores = false;                 ///< q.k is a separate step
+  bool stores_P = false;               ///< storing P with a scale is a separate step
 };
 
-/// Lays the roundings of a run out along the lines of the algorithm's code. Without tiles, each key has lines of its own.
+/// Assigns the roundings of a run to the lines of the algorithm's code. Without tiles, each key has its own lines.
 template <class T>
 class RecordedSteps {
  public:
@@ -50,14 +50,14 @@ class RecordedSteps {
   const std::vector<double>& P() const { return P_; }
 
  private:
-  /// Place of a number in its line: before, among or after the products, then column and key.
+  /// Sort key of a number in its line: before, among or after the products; then column and key.
   using Rank = std::tuple<int, int, int>;
   using Line = std::vector<std::pair<Rank, RoundedNumber>>;
 
   bool tiled() const { return has_tiles(job_.method.algorithm); }
   bool has_line(StepKind kind) const { return std::ranges::find(code_, kind, &AlgorithmLine::kind) != code_.end(); }
 
-  /// The line that makes a number.
+  /// The line that computes a number.
   StepKind line_of(const LoggedRounding& x) const {
     const bool normalises = normalises_P(job_.method.algorithm);
     switch (x.step) {
@@ -91,16 +91,16 @@ class RecordedSteps {
     return StepKind::scores;
   }
 
-  /// Gives each rounding to its line. A second pass computes e again, with the same numbers: the first ones count.
+  /// Assigns each rounding to its line. A second pass recomputes e with the same numbers; only the first are kept.
   void sort_out(const RoundingLog& log) {
     std::set<std::tuple<Step, int, int, bool>> seen;
-    bool summed = false;  // the tile's products are behind
+    bool summed = false;  // the tile's products were logged
     for (const LoggedRounding& x : log.roundings) {
       summed = x.step == Step::tile_sum || (summed && x.step != Step::m);
       if (!seen.emplace(x.step, x.i, x.k, x.of_column).second) continue;
       const bool is_first_alpha = x.step == Step::alpha && x.k == 0 && x.i == run_.tiles.front().tile;
       const StepKind kind = line_of(x);
-      if (kind == StepKind::scores || is_first_alpha) continue;  // alpha is 1 where there is nothing to rescale
+      if (kind == StepKind::scores || is_first_alpha) continue;  // alpha is 1 if there is nothing to rescale
       const bool of_key = x.step == Step::shifted || x.step == Step::e || x.step == Step::P || x.step == Step::l_step;
       const bool is_product = x.step == Step::pv_step;
       const int key = of_key ? x.i : is_product ? x.k : -1, column = x.of_column || is_product ? x.i : -1;
@@ -155,7 +155,7 @@ class RecordedSteps {
     done_.push_back(std::move(step));
   }
 
-  /// Takes the state after a line.
+  /// Updates the state after a line.
   void advance(const RowStep& step) {
     if (step.kind == StepKind::max) state_.m = max_after(step.keys.end);
     if (step.kind == StepKind::sum) state_.l = step.numbers.back().after;
@@ -166,14 +166,14 @@ class RecordedSteps {
     for (const RoundedNumber& number : step.numbers)
       if (number.column >= 0) state_.O[at(number.column)] = number.after;
   }
-  /// m before key `end`: without tiles, it is rounded after the last key.
+  /// m before key `end`; without tiles, it is rounded only after the last key.
   double max_after(int end) const {
     if (tiled() || end == job_.n) return static_cast<double>(tile_->m);
     const double S = S_[at(end - 1)];
     return S > state_.m ? S : state_.m;
   }
 
-  /// The sums of tensor cores, which round whole blocks: after each key, the sum as if that key were the last.
+  /// Adds the sums of tensor cores, which round whole blocks: for each key, the sum as if that key were the last.
   void add_blocks(Line& line, Keys keys) const {
     if constexpr (std::is_same_v<T, float>) {
       if (job_.pv_sum.accumulator == Accumulator::fma) return;
@@ -213,7 +213,7 @@ class RecordedSteps {
   const RowRun<T>& run_;
   RecordedParts parts_;
   std::span<const AlgorithmLine> code_;
-  std::map<std::pair<StepKind, int>, Line> lines_;  ///< by kind, and tile or key
+  std::map<std::pair<StepKind, int>, Line> lines_;  ///< by kind, and by tile or key
   std::vector<double> S_, P_;
   const RowTile<T>* tile_ = nullptr;
   RowState state_;

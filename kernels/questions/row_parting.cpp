@@ -6,7 +6,8 @@
 namespace attoscope {
 namespace {
 
-/// The first quantity of the states after two tiles that differs; "": none. `same_tile`: they are of one tile, too.
+/// The first quantity that differs between the states after two tiles; "" if none. `same_tile`: both tiles have the same keys,
+/// so S and P are compared, too.
 template <class T>
 std::string_view differing(const RowTile<T>& a, const RowTile<T>& b, bool same_tile) {
   if (same_tile && !same_numbers(a.S, b.S)) return "S";
@@ -21,7 +22,7 @@ bool same_keys(const RowTile<T>& a, const RowTile<T>& b) {
   return a.tile == b.tile && a.first_key == b.first_key && a.S.size() == b.S.size() && a.restarts == b.restarts;
 }
 
-/// The keys of each state, in the problem's order.
+/// Keys of each state, in the problem's order.
 template <class T>
 std::vector<Keys> keys_of_states(const TiledRow<T>& row) {
   std::vector<Keys> seen;

@@ -1,5 +1,5 @@
-/// The place where two runs of a row part. The state after a tile (m, l and O) covers the keys that its run has seen; states of
-/// the same keys are compared, whatever the tiles are.
+/// First state in which two runs of a row differ. The state after a tile (m, l and O) covers the keys that its run has seen;
+/// states after the same keys are compared, even if the tiles differ.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +21,23 @@ bool same_numbers(const std::vector<T>& x, const std::vector<T>& y) {
   return std::ranges::equal(x, y, same_bits_of<T>);
 }
 
-/// One run of a row, all tiles.
+/// One run of a row, with all its tiles.
 template <class T>
 struct TiledRow {
   std::vector<RowTile<T>> tiles;
-  Keys visible;           ///< of the row, as stored
-  int keys = 0;           ///< of the problem
+  Keys visible;           ///< keys that the row sees, in storage order
+  int keys = 0;           ///< keys of the problem
   bool reversed = false;  ///< stored from the last key to the first
 };
 template <class T>
 TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop);
 
-/// True if both take the same keys in the same tiles, in the same order.
+/// True if both runs have the same keys in the same tiles, in the same order.
 template <class T>
 bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y);
 
-/// The first state of `other`, tile by tile, with other bits than that of `row` of the same keys. If a tile is one of both,
-/// their S and P are compared, too.
+/// Compares the states of `other`, tile by tile, with the states of `row` after the same keys, up to the first that differs.
+/// Compares S and P, too, if both have the same tile.
 template <class T>
 RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other);
 

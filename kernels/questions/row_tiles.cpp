@@ -41,7 +41,7 @@ class TileCollector final : public Recorder<T> {
   int d_;
 };
 
-/// The second pass of two_pass, which is not reported: e from the final m, P = round(e / l).
+/// Recomputes the second pass of two_pass, which the lanes do not report: e from the final m, P = round(e / l).
 template <class T>
 void second_pass(const Job<T>& job, int row, std::vector<RowTile<T>>& tiles) {
   if (tiles.empty()) return;
@@ -55,7 +55,7 @@ void second_pass(const Job<T>& job, int row, std::vector<RowTile<T>>& tiles) {
     }
 }
 
-/// The inputs of a, or of b, which may round them once more.
+/// The inputs of a, or of b, whose input step may round them again.
 template <class T>
 Operands<T> own_operands(const Experiment& e, bool of_b, const StopSign& stop) {
   Operands<T> given = common_operands<T>(e, stop);

@@ -1,4 +1,4 @@
-/// One row of a method with all its scores, tile by tile, as the lanes ran it.
+/// One row of a method with all its scores, tile by tile, recorded from the lanes.
 #pragma once
 
 #include <memory>
@@ -12,32 +12,32 @@ struct Experiment;
 struct RoundingLog;
 struct Tensors;
 
-/// One tile of one row; keys are numbered as they are stored.
+/// One tile of one row; keys are numbered in storage order.
 template <class T>
 struct RowTile {
   int tile = 0, first_key = 0;
-  bool restarts = false;          ///< the row had no state before: its first tile, or the first of a run of split_kv
+  bool restarts = false;          ///< no state before it: the row's first tile, or the first tile of a run of split_kv
   T m = 0, l = 0, alpha = 1;      ///< after the tile
   std::vector<T> S, before_P, P;  ///< before_P: the number that P is rounded from, e or e/l
   std::vector<T> O;               ///< after the tile
 };
 
-/// Everything recorded of the run of one row.
+/// Everything recorded from the run of one row.
 template <class T>
 struct RowRun {
   std::vector<RowTile<T>> tiles;
   std::vector<double> output;
 };
 
-/// The tiles in which `row` sees a key, in the order in which they are taken; three_pass has one. P is the one that enters P.V:
-/// of two_pass that of its second pass. With a log, the run is one of `recorded_run`.
+/// The tiles in which `row` sees a key, in the order of the run; three_pass has one tile. P is the one in P.V; for two_pass the
+/// P of the second pass. With a log, uses `recorded_run`.
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog* log = nullptr);
-/// One row through the lanes of the kernels, built with a single lane whose rounder logs every number: the output; all keys of
-/// a tile have room in a piece of the lanes (key_chunk).
+/// Runs one row through the lanes of the kernels, built with a single lane whose rounder logs every number; returns the output.
+/// All keys of a tile must fit in a chunk of the lanes (key_chunk).
 template <class T>
 std::vector<double> recorded_run(const Job<T>& job, int row, Recorder<T>& recorder, RoundingLog& log);
-/// The inputs as a's input step rounds them for all.
+/// The inputs of all methods, rounded by a's input step.
 template <class T>
 Operands<T> common_operands(const Experiment& experiment, const StopSign& stop);
 
@@ -57,7 +57,7 @@ class MethodRows {
   Job<T> job_;
 };
 
-/// The problem in double, exactly, on a method's inputs.
+/// The exact problem in double, on a method's inputs.
 class GoldenRows {
  public:
   GoldenRows(const Experiment& experiment, std::shared_ptr<const Tensors> inputs);

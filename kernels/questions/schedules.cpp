@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::array usual_splits{1, 2, 4, 8, 16, 32, 64};
 constexpr std::array usual_tiles{32, 64, 128};
-/// CUDA cores, which engines use for heads with few queries, and three generations of tensor cores.
+/// CUDA cores, used by engines for heads with few queries, and three generations of tensor cores.
 constexpr std::array usual_sums{Accumulator::fma, Accumulator::a100, Accumulator::h100, Accumulator::b200};
 
-/// `first`, then those of `others`, each once and only if it is accepted.
+/// `first` and `others`, each value once and only if accepted.
 template <class T, class Others, class Accepts>
 std::vector<T> accepted(T first, const Others& others, Accepts accepts) {
   std::vector<T> values;
@@ -31,7 +31,7 @@ std::vector<int> tiles_of(const Method& m, int keys, const ScheduleLists& lists)
   return accepted(m.block_k, usual_tiles, [&](int x) { return x == m.block_k || (has_tiles(m.algorithm) && x <= keys); });
 }
 
-/// The splits for a tile size; a given list is taken whole.
+/// Splits for a tile size; a given list is used unchanged.
 std::vector<int> splits_of(const Method& m, int keys, int block_k, const ScheduleLists& lists) {
   if (!lists.splits.empty()) return lists.splits;
   const int own = m.algorithm == Algorithm::split_kv ? m.splits : 1;
@@ -48,7 +48,7 @@ std::vector<Accumulators> sums_of(const Method& m, const ScheduleLists& lists) {
   return sums;
 }
 
-/// The usual sums that a can have.
+/// The usual sums that method a can have.
 std::vector<Accumulators> other_sums(const Experiment& e) {
   std::vector<Accumulators> sums;
   for (const Accumulator x : usual_sums)

@@ -1,4 +1,4 @@
-/// Schedules: cuttings of a row's keys, which serving engines choose by the size of the batch.
+/// Schedules: ways to cut a row's keys, which serving engines choose by batch size.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace attoscope {
 
 struct Experiment;
 
-/// Settings that may change from one batch size to another while the kernel rounds at the same places.
+/// Settings that may change with the batch size while the kernel rounds at the same steps.
 struct Schedule {
-  int splits = 1;    ///< runs of equally many tiles, merged by their log-sum-exp; 1: no merge
-  int block_k = 64;  ///< keys of a tile
+  int splits = 1;    ///< runs of equally many tiles, merged by their log-sum-exps; 1: no merge
+  int block_k = 64;  ///< keys per tile
   bool reverse_keys = false;
   Accumulators accumulator{};
 
@@ -24,28 +24,29 @@ struct Schedule {
 /// "forward" or "reverse".
 constexpr std::string_view order_name(const Schedule& s) { return s.reverse_keys ? "reverse" : "forward"; }
 
-/// Accumulator of both products, or q.k and P.V if they differ: "h100", "h100/fma".
+/// Accumulators: one name if both products have the same, else q.k's and P.V's: "h100", "h100/fma".
 std::string sums_name(const Schedule& s);
 
-/// The method under another schedule. With splits it is split_kv, without flash2; any other algorithm stays.
+/// The method under another schedule: split_kv with splits, flash2 without. Any other algorithm stays.
 Method with_schedule(Method m, const Schedule& s);
-/// Values whose combinations are the schedules; empty lists: the usual ones, the method's own first.
+/// Values whose combinations are the schedules. Empty lists stand for the usual values, the method's own first.
 struct ScheduleLists {
   std::vector<int> splits{}, block_k{};
   std::vector<bool> reverse_keys{};
-  std::vector<Accumulator> sums{};  ///< of both products
+  std::vector<Accumulator> sums{};  ///< for both products
 
   friend bool operator==(const ScheduleLists&, const ScheduleLists&) = default;
 };
 
-/// Half a sentence that says why the method cannot have schedules, or not those of the lists, and what is expected; "": it can.
+/// Half a sentence: the reason why the method cannot have schedules, or not with these lists, and the expected method; "" if it
+/// can.
 std::string why_no_schedules(const Method& m, const ScheduleLists& lists = {});
 
-/// All combinations for the experiment's method a, that of the first values first. Usual splits are 1, 2, 4, ... 64 with a tile
-/// for each, usual tiles 32, 64 and 128 keys; values that the method does not have, and repeated schedules, are left out. All
-/// have a's own sums unless there is a list of them; without any list the first one comes again with fma chains and with the
-/// tensor cores of usual GPUs that have sums for the formats of a's products. Throws std::invalid_argument if there is a reason
-/// against the lists.
+/// All combinations for method a, starting with the first values. Usual splits are 1, 2, 4, ... 64 with at least one tile each,
+/// usual tiles 32, 64 and 128 keys. Omits values that the method does not have, and repeated schedules. All schedules have a's
+/// own sums unless `lists.sums` is given; without any list the first schedule is repeated with fma chains and with the tensor
+/// cores of usual GPUs that have sums for the formats of a's products. Throws std::invalid_argument if `why_no_schedules`
+/// returns a reason.
 std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists = {});
 
 }  // namespace attoscope

@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-/// flash1's factor of a tile's P.V: round(exp(m~ - m)), m~ the tile's own max as it was stored.
+/// flash1's factor of a tile's P.V: round(exp(m~ - m)); m~ is the tile's own max as stored.
 template <class T>
 T tile_share(const Job<T>& job, const RowSteps<T>& steps, const RowTile<T>& tile) {
   T m = -std::numeric_limits<T>::infinity();
@@ -26,7 +26,7 @@ T tile_share(const Job<T>& job, const RowSteps<T>& steps, const RowTile<T>& tile
   return steps.rounded(Step::alpha, steps.factor(steps.rounded(Step::m, m, tile.tile, 0) - tile.m), tile.tile, 1);
 }
 
-/// The factor of each tile's P.V in the final state of its run: the product of the later alphas.
+/// Factor of each tile's P.V in the final state of its run: the product of the later alphas.
 template <class T>
 std::vector<double> kept_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<RowTile<T>>& tiles) {
   std::vector<double> shares(tiles.size());
@@ -39,7 +39,7 @@ std::vector<double> kept_shares(const Job<T>& job, const RowSteps<T>& steps, con
   return shares;
 }
 
-/// The last tile of every run.
+/// Last tile of every run.
 template <class T>
 std::vector<const RowTile<T>*> run_ends(const std::vector<RowTile<T>>& tiles) {
   std::vector<const RowTile<T>*> ends;
@@ -48,13 +48,13 @@ std::vector<const RowTile<T>*> run_ends(const std::vector<RowTile<T>>& tiles) {
   return ends;
 }
 
-/// Final factor of each run's O: 1/l, or its part of the merge by log-sum-exp.
+/// Final factor of each run's O: 1/l, or its share in the merge by log-sum-exp.
 template <class T>
 std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<const RowTile<T>*>& ends) {
   if (ends.size() == 1) return {1 / static_cast<double>(steps.divisor(ends[0]->l, ends[0]->m))};
   const int per_run = tiles_of_a_run(job.method, job.n), last_run = ((job.n - 1) / job.method.block_k) / per_run;
   const bool one_by_one = job.method.merge == MergeRule::sigmoid, base_2 = job.method.lse_base == StoredBase::two;
-  T lowest = -std::numeric_limits<T>::infinity();  // in rows of a mask tensor's lowest numbers alone, as the lanes have it
+  T lowest = -std::numeric_limits<T>::infinity();  // for rows that see only a mask tensor's lowest numbers, as in the lanes
   for (const RowTile<T>* end : ends) lowest = std::max(lowest, end->m);
   if (job.mask_tensor.terms == nullptr || !(lowest < T(-0x1p24)) || std::isinf(lowest)) lowest = 0;
   const auto lse_of = [&](const RowTile<T>* end) {
@@ -82,7 +82,7 @@ std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, cons
   return shares;
 }
 
-/// The factor from a tile's P to the weight that multiplies V.
+/// Factor from each tile's P to the weight that multiplies V.
 template <class T>
 std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile<T>>& tiles) {
   if (tiles.empty() || normalises_P(job.method.algorithm)) return std::vector<double>(tiles.size(), 1.0);
@@ -96,7 +96,7 @@ std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile
   return all;
 }
 
-/// exp(x - m), in double where x or m is not finite.
+/// exp(x - m); in double if x or m is not finite.
 template <class G>
 G shifted_exponential(const G& x, const G& m) {
   using Golden = PrefixGolden<G>;
@@ -104,7 +104,7 @@ G shifted_exponential(const G& x, const G& m) {
   return Golden::from(exponential(Golden::high(x) - Golden::high(m)));
 }
 
-/// The softmax of the keys that the row sees, in precision G; the sum includes the sink.
+/// Softmax over the keys that the row sees, in precision G; the sum includes the sink.
 template <class G>
 std::vector<double> true_weights(const Job<double>& golden, int row, const StopSign& stop) {
   using Golden = PrefixGolden<G>;
@@ -145,7 +145,7 @@ class WindowMaker {
   }
 
  private:
-  /// The index of `key` in the window's i-th row; -1 outside.
+  /// Index of `key` in the window's i-th row; -1 if outside.
   std::ptrdiff_t place(int i, int key) const {
     const ScoreQuestion& q = window_.question;
     const int column = key - q.first_key;

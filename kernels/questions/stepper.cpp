@@ -46,17 +46,17 @@ void check(const StepQuestion& q) {
   check("a number of k", q.rows.k);
 }
 
-/// True if some product needs inputs in a format.
+/// True if a product needs inputs rounded to a format.
 bool takes_format(const StepQuestion& q) { return is_tensor_core(q.pv) || is_tensor_core(q.qk); }
 
-/// True if Q and K enter their product otherwise than as given.
+/// True if Q and K are changed before their product.
 bool changes_scores(const Scalings& s) { return s.Q.is_on() || s.K.is_on() || s.hadamard || s.smooth_K || s.smooth_Q > 0; }
 
-/// The same question with nothing rounded, starting from the same numbers.
+/// The same question with nothing rounded, on the same inputs.
 StepQuestion unrounded(StepQuestion q, bool in_double) {
   for (auto* numbers : {&q.scores, &q.values, &q.rows.q, &q.rows.k})
     for (double& x : *numbers) {
-      if (takes_format(q)) x = round(q.format, x);  // as inputs are rounded for all
+      if (takes_format(q)) x = round(q.format, x);  // as the input step rounds them
       x = in_double ? x : static_cast<double>(static_cast<float>(x));
     }
   q.format = fp64;
@@ -73,7 +73,7 @@ bool same_tiles_of_runs(const RowTile<T>& x, const RowTile<T>& y) {
          same_numbers(x.P, y.P) && same_numbers(x.O, y.O);
 }
 
-/// Takes P as it was stored with scales from the log.
+/// Takes the stored P and its scales from the log.
 void take_stored_P(StepStorage& storage, const RoundingLog& log, const StepQuestion& q) {
   if (!q.scaling.P.is_on()) return;
   const auto take = [&](const LoggedElement& x) {
@@ -95,7 +95,7 @@ std::vector<double> row_of(const std::vector<T>& x, int row, int d, int columns)
   return {first, first + columns};
 }
 
-/// Takes the factors that follow the products.
+/// Sets the factors that are applied after the products.
 template <class T>
 void take_factors(StepStorage& storage, const OperandScales<T>& x, int row, int n, int columns) {
   storage.factor_in_exponent = x.is_one;
@@ -137,7 +137,7 @@ StepStorage storage_in(const Experiment& e, int row, int columns) {
   return storage;
 }
 
-/// Records the steps, and compares the run with the kernel's own; `parts` selects them, of a run with or without its roundings.
+/// Records the steps and compares their run with the kernel's own; `parts` selects the steps to report.
 template <class T>
 Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& parts) {
   const StopSign never;
@@ -161,8 +161,8 @@ Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& 
           .same_bits = same_numbers(run.output, own.output) && std::ranges::equal(run.tiles, own.tiles, same_tiles_of_runs<T>)};
 }
 
-/// Converts the numbers of an exact run to the units of a scaled method: its S is of products of elements, its e, l and P carry
-/// a factor, its O is of elements of V.
+/// Converts the numbers of an exact run to the units of a method with scales: its S is a product of elements, its e, l and P
+/// have a factor, its O is a sum of elements of V.
 class ScaledUnits {
  public:
   ScaledUnits(const Steps& rounded, const Steps& exact)
@@ -189,7 +189,7 @@ class ScaledUnits {
   }
 
  private:
-  /// Unit of P.V of a tile, and of O before it is divided by l.
+  /// Unit of a tile's P.V, and of O before its division by l.
   double of_sum(int column) const {
     const auto c = static_cast<std::size_t>(column);
     return P(storage_.O_factor.empty() ? 1 : 1 / storage_.O_factor[c]);
@@ -201,7 +201,7 @@ class ScaledUnits {
   bool flash1_;
 };
 
-/// Adds the exact numbers to the rounded ones.
+/// Adds the exact numbers to the rounded run.
 void join(Steps& rounded, Steps exact) {
   const ScaledUnits units(rounded, exact);
   for (std::size_t i = 0; i < rounded.steps.size(); ++i) {
@@ -213,7 +213,7 @@ void join(Steps& rounded, Steps exact) {
   rounded.same_bits = rounded.same_bits && exact.same_bits;
 }
 
-/// Rows of `d` numbers with zeros after them, `width` in all.
+/// Pads rows of `d` numbers with zeros to `width` numbers.
 std::vector<double> widened(const std::vector<double>& x, int d, int width) {
   const std::size_t from = static_cast<std::size_t>(d), to = static_cast<std::size_t>(width);
   std::vector<double> all(x.size() / from * to, 0.0);
@@ -291,7 +291,7 @@ StepRows step_rows(const Result& result, int row, int most) {
   const Keys keys = visible_keys(p, row);
   const int count = std::min(most, keys.end - keys.first), queries = std::min(count, p.n),
             first = std::clamp(row / most * most, 0, p.n - queries);
-  // as many rows as keys: if there are fewer, copies of the last fill up, which change no scale
+  // as many rows as keys; copies of the last row fill up and change no scale
   const auto rows_of = [&](const std::vector<double>& x, int begin, int rows) {
     std::vector<double> some;
     for (int i = 0; i < count; ++i) {
@@ -300,7 +300,7 @@ StepRows step_rows(const Result& result, int row, int most) {
     }
     return some;
   };
-  // the rows that share a scale with this one
+  // the rows that share a scale with this row
   const int begin = row < first + queries ? first : row - queries + 1;
   return {.d = p.d,
           .row = row - begin,

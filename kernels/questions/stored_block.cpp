@@ -5,7 +5,7 @@
 namespace attoscope {
 
 StoredBlock stored_block(std::span<const float> numbers, const Scaling& s, float head_amax) {
-  // two tokens of a K: the block, and one that holds the head's largest number
+  // two tokens of K: the block, and one that holds the head's largest number
   const int d = static_cast<int>(numbers.size());
   std::vector<float> x(numbers.begin(), numbers.end());
   x.insert(x.end(), numbers.size(), head_amax);
@@ -21,7 +21,7 @@ StoredBlock stored_block(std::span<const float> numbers, const Scaling& s, float
   block.scale_code = block.scale;
   if (s.scale != ScaleFormat::nvfp4_scale || !(head_amax > 0)) return block;
   block.head_scale = head_amax / (static_cast<float>(target(s)) * 448.0F);
-  block.scale_code = ElementRounder<float>(element_e4m3)(block.scale / block.head_scale);  // the nearest: they were multiplied
+  block.scale_code = ElementRounder<float>(element_e4m3)(block.scale / block.head_scale);  // to nearest: scale is their product
   return block;
 }
 

@@ -11,10 +11,10 @@
 namespace attoscope {
 namespace {
 
-/// Streams of random numbers: scores and V.
+/// Streams of the random numbers.
 enum class Stream : std::uint8_t { scores, values };
 
-/// Normal numbers of one row, by Box and Muller.
+/// Normal numbers of one row, by the Box-Muller transform.
 std::vector<double> normal_numbers(std::uint64_t seed, int row, Stream stream, int count) {
   constexpr double turn = 6.283185307179586;
   std::vector<double> numbers;
@@ -28,7 +28,7 @@ std::vector<double> normal_numbers(std::uint64_t seed, int row, Stream stream, i
   return numbers;
 }
 
-/// P and V of one row, rounded.
+/// Rounded P and V of one row.
 struct Row {
   std::vector<float> p, v;
 };
@@ -43,7 +43,7 @@ Row row_of(const SumDrift& q, int row) {
   return r;
 }
 
-/// The row's P.V, a tile after the other.
+/// The row's P.V, tile by tile.
 double accumulated(const TensorCoreRule& rule, const Row& r, int flush) {
   float flushed = 0, sum = 0;
   int tile = 0;
@@ -57,7 +57,7 @@ double accumulated(const TensorCoreRule& rule, const Row& r, int flush) {
   return flushed + sum;
 }
 
-/// The sum in double: products of two numbers of these formats are exact, and their sums are nearly so.
+/// The sum in double: products of two numbers of these formats are exact, and their sum nearly so.
 double exact_sum(const Row& r) {
   double sum = 0;
   for (std::size_t i = 0; i < r.p.size(); ++i) sum += static_cast<double>(r.p[i]) * static_cast<double>(r.v[i]);

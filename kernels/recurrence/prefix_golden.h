@@ -1,4 +1,4 @@
-/// The exact output of one row over its first keys, updated key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision G).
+/// Exact output of one row over its first keys, updated key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision G).
 #pragma once
 
 #include <array>
@@ -48,11 +48,11 @@ class PrefixGolden {
   /// Output so far, with the problem's sink in the denominator.
   double value(int column, const Job<double>& golden) const {
     const G& o = o_[static_cast<std::size_t>(column)];
-    if (golden.has_sink && golden.sink - max_ > 700) return high(o) * exponential(max_ - golden.sink);  // the sink is all of l
+    if (golden.has_sink && golden.sink - max_ > 700) return high(o) * exponential(max_ - golden.sink);  // the sink dominates l
     return high(o / (golden.has_sink ? l_ + exp_of(from(golden.sink), 1) : l_));
   }
 
-  /// q.k of several keys.
+  /// q.k of `count` keys.
   template <int count>
   static std::array<G, count> products(const double* q, const double* const* k, int d) {
     std::array<G, count> sums{};
@@ -61,7 +61,7 @@ class PrefixGolden {
     return sums;
   }
 
-  /// The score of a row and a key for the product `sum`, with soft-capping, ALiBi and the mask tensor's term.
+  /// The score of a row and a key from their product `sum`, with soft-capping, ALiBi and the mask tensor's term.
   static G score(G sum, const double* q, const double* k, const Job<double>& golden, int row, int key) {
     sum = sum * from(golden.scale);
     if constexpr (!is_double)  // in double-double, infinity becomes NaN
@@ -82,7 +82,7 @@ class PrefixGolden {
     for (G& o : o_) o = o * alpha;
   }
 
-  /// A term beside which a double has no bit of the score is the score.
+  /// s + term. If the term is so large that a double keeps no bit of s, the result is the term.
   static G with_term(const G& s, double term) {
     if (high(s) + term == term && term != 0) return from(term);
     return s + from(term);

@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// Rows whose m is held for the quantiles and the rescale map: fewer where there are many tiles.
+/// Number of rows whose m is recorded for the quantiles and the rescale map: fewer if there are many tiles.
 int held_rows(int rows, int tiles) { return std::min(rows, std::max(64, (1 << 17) / std::max(1, tiles))); }
 
 /// H_t = 1 + 1/2 + ... + 1/t for t = 0 .. count.
@@ -28,7 +28,7 @@ struct TileRange {
   int first = 0, end = 0;
 };
 
-/// A row's tiles: one range for every run of tiles of the method.
+/// Appends a row's tiles: one range per run of tiles of the method.
 template <class T>
 void append_ranges(const Job<T>& job, int row, std::vector<TileRange>& ranges) {
   const Keys keys = job.keys_of(row);
@@ -42,7 +42,7 @@ void append_ranges(const Job<T>& job, int row, std::vector<TileRange>& ranges) {
   }
 }
 
-/// Sum over rows of 1/t where a tile is the row's t-th, t > 1. Rows with the same range are counted together.
+/// Expected moves per tile: sum over rows of 1/t if the tile is the row's t-th, t > 1. Counts rows with equal ranges together.
 std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int tiles) {
   std::vector<double> expected(at(tiles), 0.0);
   for (std::size_t i = 0; i < ranges.size();) {
@@ -55,7 +55,7 @@ std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int til
   return expected;
 }
 
-/// 5, 25, 50, 75, 95 % of the numbers among at most 256 of x, evenly spread; NaN where there is none.
+/// Quantiles 5, 25, 50, 75, 95 % of at most 256 evenly spread numbers of x; NaN if there are none.
 std::array<float, 5> quantiles(const float* x, int count) {
   std::vector<float> some;
   const int step = (count + 255) / 256;
@@ -85,7 +85,7 @@ class RunRecorder<T>::Tracer {
     restart();
   }
 
-  /// Forgets everything: a new run of tiles begins.
+  /// Resets the state: a new run of tiles begins.
   void restart() {
     if (precise_)
       prefix_ = PrefixGolden<DD<double>>(job_.d_v);
@@ -122,18 +122,18 @@ class RunRecorder<T>::Tracer {
     if (S == view.m[own]) ++tied_;
     if (P > t.p_max) t.p_max = P;
     if (e > 0 && P == 0) ++t.underflowed;
-    if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, after this pass
+    if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, computed after this pass
     if (plan.rounds() && e * job_.P.factor > plan.largest && !(P < plan.beyond))
-      ++t.saturated;  // NaN, where that is its overflow
+      ++t.saturated;  // also true if P is NaN by overflow
   }
 
-  /// Adds the same keys to the exact values.
+  /// Adds keys [begin, end) to the exact values.
   void take_in(int begin, int end) {
     const double* q = golden_.q + static_cast<std::ptrdiff_t>(row_) * golden_.d;
     const auto row_of_key = [&](int j) { return static_cast<std::ptrdiff_t>(job_.reversed ? job_.n - 1 - j : j); };
     std::visit(
         [&](auto& prefix) {
-          constexpr int together = 4;  // each product is a chain that waits for itself
+          constexpr int together = 4;  // four at once: each product is one dependent chain
           for (int j = begin; j < end; j += together) {
             const double* k[together];
             for (int i = 0; i < together; ++i) k[i] = golden_.k + row_of_key(std::min(j + i, end - 1)) * golden_.d;
@@ -148,7 +148,7 @@ class RunRecorder<T>::Tracer {
         prefix_);
   }
 
-  /// The output of the present state.
+  /// One output element from the current state.
   T output(const TileView<T>& view, int lane, int column, T l) const {
     const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane * view.lane_stride];
     const T normalised = job_.has_sink && !normalises_P(job_.method.algorithm) ? o * view.l[lane * view.lane_stride] / l : o;

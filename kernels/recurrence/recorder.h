@@ -1,4 +1,4 @@
-/// Records of method a's run: the moves of the running max in every row, and the whole recurrence of one row.
+/// Records of method a's run: moves of the running max in every row, and the whole recurrence of one row.
 #pragma once
 
 #include <atomic>
@@ -9,25 +9,25 @@
 
 namespace attoscope {
 
-/// Records a run of `job` over `rows`; `traced` is the row of Q to trace. Each block writes its own rows only.
+/// Records a run of `job` over `rows`; `traced` is the row of Q to trace. Each block writes only its own rows.
 template <class T>
 class RunRecorder final : public Recorder<T> {
  public:
-  /// `golden` is the problem in double; with `precise`, the exact values of the traced row are computed in double-double.
+  /// `golden` is the problem in double; `precise`: computes the exact values of the traced row in double-double.
   RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced, bool precise);
   ~RunRecorder() override;
 
   int kept_lane(const RowBlock& block) const override;
   void tile(const RowBlock& block, const TileView<T>& view) override;
 
-  /// Number of tiles. The map has m of every row_step-th of the computed rows, `held` rows in all.
+  /// Number of tiles. The map has m of every row_step-th computed row, `held` rows in total.
   int tiles() const { return tiles_; }
   int row_step() const { return map_.row_step; }
   int held() const { return static_cast<int>(map_.m.size()) / tiles_; }
-  /// Adds records from elsewhere of the same run: rows in which m changed, [tile], and m, [tile][row / row_step].
+  /// Adds an engine's records of this run: rows in which m changed, [tile], and m, [tile][row / row_step].
   void take_in(const std::vector<std::int64_t>& moved, std::vector<float> m);
 
-  /// Call when the run is over.
+  /// Call after the run.
   Rescales rescales() const;
   RescaleMap take_map() { return std::move(map_); }
   Trace take_trace() { return std::move(trace_); }

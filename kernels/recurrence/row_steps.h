@@ -1,4 +1,4 @@
-/// A few steps of the arithmetic for a single row, with the same bits as in the lanes.
+/// Steps of the arithmetic for a single row, with the same bits as in the lanes.
 #pragma once
 
 #include "kernels/arithmetic/random.h"
@@ -11,14 +11,14 @@ class RowSteps {
  public:
   RowSteps(const Job<T>& job, int row) : job_(job), row_(row) {}
 
-  /// Rounds x as the lanes do, with the same random bits; i and k are those of RoundingKey.
+  /// Rounds x as the lanes do, with the same random bits; i and k as in RoundingKey.
   T rounded(Step step, T x, int i, int k) const {
     const RounderPlan<T>& plan = job_[step];
     if (plan.kind == RounderKind::stochastic) return round_stochastic(plan.format, x, random_bits(job_.seed, step, row_, i, k));
     return plan.rounds() ? round(plan.format, x) : x;
   }
 
-  /// e of the score S; `key` is its place among the stored keys.
+  /// e of the score S; `key` is the key's index in stored order.
   T weight(T S, T m, int key) const {
     const T x =
         rounded(Step::shifted, exp2() ? fused(S, job_.exp2.scale, -(m * job_.exp2.scale - job_.exp2.shift)) : S - m, key, 0);
@@ -41,17 +41,17 @@ class RowSteps {
     return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
   }
 
-  /// The row sum as O is divided by it at the end. A step that rounds there rounds here, too.
+  /// The row sum by which O is divided at the end, rounded by the same steps as in the lanes.
   T divisor(T l, T m, bool merged = false) const { return with_sink(l, m, merged); }
 
-  /// The log-sum-exp of a run of split_kv as it is stored; `is_last`: no run comes behind it.
+  /// The log-sum-exp of a run of split_kv as stored; `is_last`: the run is the last one.
   T log_sum_exp(T m, T l, bool is_last) const {
     const StoredBase base = job_.method.lse_base;
     const bool in_base_2 = base == StoredBase::last_two_as_e ? is_last : base != StoredBase::e;
     const T lse = m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift);
     return in_base_2 ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
   }
-  /// exp of a difference of log-sum-exps as the merge reads them.
+  /// exp of a difference of log-sum-exps, in the base in which the merge reads them.
   T merge_weight(T difference) const {
     return job_.method.lse_base == StoredBase::two ? exponential2(difference) : exponential(difference);
   }

@@ -31,7 +31,7 @@ std::string period_text(const char* what, const Indices& bad, int count) {
          " on";
 }
 
-/// "in whole tiles of 64 rows: 3 of 16", for the largest tile that is bad in (nearly) all of its rows or in none.
+/// "in whole tiles of 64 rows: 3 of 16", for the largest tile size at which each tile is wrong in (nearly) all rows or in none.
 std::string tiles_text(const std::vector<bool>& bad) {
   const int n = static_cast<int>(bad.size());
   for (int tile = 256; tile >= 16; tile /= 2) {

@@ -11,10 +11,10 @@ namespace attoscope {
 namespace {
 
 constexpr double of_sums = 0x1p-24;  ///< relative error of scores, products and sums
-constexpr int panel = 64;            ///< rows of Q that are computed before dK and dV take them
-constexpr int key_tile = 512;        ///< of PyTorch's kernel for CPUs, which stores its sums from tile to tile
+constexpr int panel = 64;            ///< rows of Q that are computed before they are added to dK and dV
+constexpr int key_tile = 512;        ///< keys per tile of PyTorch's kernel for CPUs, which stores its sums after every tile
 
-/// The rows of a tile of queries of that kernel (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
+/// Queries per tile of that kernel (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
 int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
 
 const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
@@ -22,7 +22,7 @@ double* row_of(std::vector<double>& x, int row, int columns) { return x.data() +
 /// Adds `rows` rows of x, each times its factor, to `out`; rows are `stride` numbers apart.
 void add_rows(const double* x, const double* factor, int rows, int columns, std::ptrdiff_t stride, double* out) {
   int i = 0;
-  for (; i + 4 <= rows; i += 4, x += 4 * stride) {  // four together stay in registers
+  for (; i + 4 <= rows; i += 4, x += 4 * stride) {  // four rows at once stay in registers
     const double *a = x, *b = a + stride, *c = b + stride, *d = c + stride;
     const double f = factor[i], g = factor[i + 1], h = factor[i + 2], l = factor[i + 3];
     for (int j = 0; j < columns; ++j) out[j] += (f * a[j] + g * b[j]) + (h * c[j] + l * d[j]);
@@ -44,7 +44,7 @@ std::vector<double> squares_of(const std::vector<double>& x) {
   return y;
 }
 
-/// The Euclidean norms of rows, from squares.
+/// Euclidean norms of rows, from the elements' squares.
 std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int columns) {
   std::vector<double> y(at(rows));
   for (int i = 0; i < rows; ++i)
@@ -53,13 +53,13 @@ std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int
   return y;
 }
 
-/// Scores as attention has them, and t = S / softcap before ALiBi's bias.
+/// Computes scores, and t = S / softcap before ALiBi's bias.
 class Scores {
  public:
   explicit Scores(const GradientVariant& v)
       : v_(v), scale_(v.scale * v.stored.scale_factor), mask_(v.mask ? v.mask->view() : MaskView{}) {}
 
-  /// The distance between the scores that kernels may store, whose q.k is `unsure` by so much.
+  /// Distance between the two scores that kernels may store if q.k is uncertain by +-`unsure`.
   double step(double product, double unsure) const {
     if (!v_.stored.products && !v_.stored.scores) return 0;
     return std::abs(scaled(product + unsure) - scaled(product - unsure));
@@ -73,7 +73,7 @@ class Scores {
     }
     return mask_.terms == nullptr ? s : s + mask_.term(row, key);
   }
-  /// exp(S - m), and l, as a softmax may store them.
+  /// exp(S - m), rounded as a softmax may store it; `sum` does the same for l.
   double weight(double score, double max) const {
     const double x = score - max;
     return v_.stored.softmax ? round(*v_.stored.softmax, std::exp(round(*v_.stored.softmax, x))) : std::exp(x);
@@ -94,14 +94,14 @@ class Scores {
   MaskView mask_;
 };
 
-/// q.k of a row with the keys, at their places in `out`.
+/// Writes q.k of a row with the keys to `out`, indexed by key.
 void row_products(const std::vector<double>& x, const std::vector<double>& y_columns, int row, int columns, int n_k, int used,
                   Keys keys, double* out) {
   std::fill(out + keys.first, out + keys.end, 0.0);
   add_rows(y_columns.data() + keys.first, row_of(x, row, columns), used, keys.end - keys.first, n_k, out + keys.first);
 }
 
-/// A pair of a query and a key.
+/// Values of one pair of a query and a key.
 struct Pair {
   double p, dp, y, ds, f;  ///< y is dS without the soft cap's factor f
 };
@@ -116,7 +116,7 @@ Pair pair_of(const GradientVariant& v, const Scores& scores, int row, int key, d
   return x;
 }
 
-/// A pass over panels of rows.
+/// One pass over panels of rows.
 class Pass {
  public:
   Pass(const GradientOperands& x, const GradientVariant& v, const GradientRows& rows, const GradientRounding& r,
@@ -146,7 +146,7 @@ class Pass {
   }
 
  private:
-  /// Expected errors of P and of delta; wrong numbers have rounding errors of their own size.
+  /// Expected errors of P and of delta; wrong values have rounding errors relative to their own size.
   std::pair<double, double> row_errors(int row) const {
     const std::size_t i = at(row);
     const double of_lse = std::isfinite(rows_.lse[i]) ? of_sums * std::abs(v_.lse[i] - rows_.lse[i]) : 0;
@@ -154,7 +154,7 @@ class Pass {
     return {rows_.relative[i] + of_lse, std::hypot((v_.delta_error.empty() ? rows_.delta_error : v_.delta_error)[i], of_delta)};
   }
 
-  /// rowsum(P*dP) - dL of products with the keys, and its expected error.
+  /// rowsum(P*dP) - dL from the products with the keys, and its expected error.
   std::pair<double, double> summed_delta(int row, Keys keys, const std::vector<double>& s, const std::vector<double>& dp,
                                          double relative) const {
     double sum = x_.d_lse.empty() ? 0 : -x_.d_lse[at(row)], spread = 0;
@@ -236,7 +236,7 @@ class Pass {
     }
   }
 
-  /// Rounds the sum so far, or adds the error that its rounding is expected to leave.
+  /// Rounds the current sum, or adds the expected error of its rounding.
   void store_tile(Matrix& out, Matrix& spread, int key, double factor, const Matrix* before) const {
     for (int c = 0; c < out.cols; ++c) {
       double& x = row_of(out.values, key, out.cols)[c];
@@ -263,8 +263,8 @@ class Pass {
   AttentionShape shape_ = x_.shape();
   Scores scores_{v_};
   double least_ = ulp(r_.format, 0.0) / 2;                   ///< smallest error of a stored P or dS
-  double of_D_ = std::max(epsilon(r_.format) / 2, of_sums);  ///< relative one
-  std::vector<double> p_, ds_, p_error_, ds_error_;          ///< of a panel, panel x n_k; errors squared
+  double of_D_ = std::max(epsilon(r_.format) / 2, of_sums);  ///< relative error of a stored P or dS
+  std::vector<double> p_, ds_, p_error_, ds_error_;          ///< of one panel, panel x n_k; the errors are squared
 };
 
 }  // namespace

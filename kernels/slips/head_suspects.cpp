@@ -1,4 +1,4 @@
-// Q, K or V of other heads of the same file.
+// Suspects with Q, K or V of other heads of the same file.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -13,12 +13,12 @@ using Kind = Slip::Kind;
 using SharedTensors = std::shared_ptr<const Tensors>;
 constexpr int most_heads = 64;
 
-/// Other heads' tensors, each read when it is first asked for, and kept; may be asked from many threads.
+/// Tensors of other heads; reads each once, at its first use. Thread-safe.
 class EveryHead {
  public:
   explicit EveryHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()) {}
 
-  /// Null if the head has another shape than the inputs.
+  /// Null if the head's shape differs from the inputs'.
   SharedTensors tensors(int head) { return kept_of(head).tensors; }
   SharedHead head(int head) { return kept_of(head).head; }
 
@@ -45,7 +45,7 @@ class EveryHead {
   std::map<int, Kept> kept_;
 };
 
-/// Suspects that take tensors of other heads of the file.
+/// Suspects that use tensors of other heads of the file.
 class HeadSuspects {
  public:
   explicit HeadSuspects(SuspectList& list)
@@ -60,7 +60,7 @@ class HeadSuspects {
     add("V of " + other + " with Q and K of " + mine, head, false, false, true);
   }
 
-  /// Adds interleaved groups: heads of Q that share K and V stand side by side; a kernel may take them for interleaved.
+  /// Adds interleaved groups: heads of Q that share K and V are adjacent, but a kernel may assume that they are interleaved.
   void add_interleaved_groups() {
     const int heads = list_.heads().query_heads, kv_heads = list_.heads().kv_heads;
     if (kv_heads < 2 || heads <= kv_heads || heads % kv_heads != 0) return;
@@ -71,7 +71,7 @@ class HeadSuspects {
         own_ - own + wrong * group, false, true, true);
   }
 
-  /// Adds n x heads x d read as heads x n x d, or the other way round: one of the inputs, or O.
+  /// Adds a confusion of the layouts n x heads x d and heads x n x d: in one of the inputs, or in O.
   void add_other_layouts() {
     const int heads = list_.heads().count;
     if (heads < 2) return;
@@ -107,7 +107,7 @@ class HeadSuspects {
     });
   }
 
-  /// The head and the row that a row of head `own` is read from.
+  /// Head and row that are read in place of row `row` of head `own`.
   static std::pair<int, int> read_at(bool is_forward, int own, int row, int n, int heads) {
     const std::int64_t flat =
         is_forward ? static_cast<std::int64_t>(own) * n + row : static_cast<std::int64_t>(row) * heads + own;

@@ -9,11 +9,11 @@
 namespace attoscope {
 namespace {
 
-/// The rows beyond the line.
+/// Rows with an error beyond the limit.
 struct BadRows {
   int first = 0, count = 0;
-  bool zero = true;  ///< they hold nothing but zeros
-  double good = 0;   ///< largest error of the others
+  bool zero = true;  ///< all of them are zero
+  double good = 0;   ///< largest error of the other rows
 };
 
 BadRows bad_rows_of(const OutputErrors& errors) {
@@ -32,7 +32,7 @@ BadRows bad_rows_of(const OutputErrors& errors) {
   return bad;
 }
 
-/// A cause of NaN or infinity in a row; `holds`: it is present in this row.
+/// A cause of NaN or infinity in a row; `holds`: present in this row.
 struct Cause {
   const char* text;
   bool holds;
@@ -43,8 +43,8 @@ bool misses_split(const VariantHead& head, Keys keys, int splits) {
   return keys.first >= length || keys.end <= (head.shape.n_k - 1) / length * length;
 }
 
-/// A formula of a soft cap's tanh x by exponentials, one of which overflows: from x = `most` on, or below `least`, in units of
-/// the logarithm of the format's largest number.
+/// A formula of a soft cap's tanh x by exponentials that overflows from x = `most` on, or below `least`, in units of the
+/// logarithm of the format's largest number.
 struct NaiveTanh {
   const char *fp32_text, *fp16_text;
   double least, most;
@@ -57,7 +57,8 @@ constexpr std::array<NaiveTanh, 3> naive_tanhs{
      {"a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -44.4 (fp32 overflows)",
       "a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -5.5 (fp16 overflows)", -0.5, infinity}}};
 
-/// The likely ones first: those of a soft cap, then, unless D is fp16, fp32's before fp16's.
+/// Causes, the likely ones first: without keys, then for fp16 and for fp32 (fp16 first if it is D) those of a soft cap, of q.k,
+/// of exp and of l, then merges of splits.
 std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, int row, const Format& format) {
   std::vector<double> s;
   products(head, row, s);

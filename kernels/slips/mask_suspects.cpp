@@ -1,4 +1,4 @@
-// Masks that show other keys, or hide them with a finite score.
+// Masks that show other keys, or hide keys with a finite score.
 #include <algorithm>
 
 #include "kernels/slips/slip_suspects.h"
@@ -16,12 +16,12 @@ void add_keys(SuspectList& list, std::string text, std::function<Keys(int)> keys
 void add_mask(SuspectList& list, std::string text, const Mask& mask) {
   Problem p = list.problem();
   p.mask = mask;
-  SoftmaxVariant v = list.right();  // ALiBi counts from where the query stands in the right mask
+  SoftmaxVariant v = list.right();  // ALiBi counts from the query's position in the right mask
   v.keys = [p](int row) { return visible_keys(p, row); };
   list.add(Kind::mask, std::move(text), v, p);
 }
 
-/// The mask in a sentence, and a causal mask without it.
+/// A mask's name in a sentence, and the text of a causal mask instead of it.
 struct WideMask {
   M kind;
   const char *it, *causal;
@@ -32,7 +32,7 @@ constexpr WideMask wide_masks[] = {{M::window, "a window", "a causal mask withou
                                    {M::chunk, "a chunk", "a causal mask without its chunks"},
                                    {M::right_padding, "a padding", "a causal mask that shows the padding"}};
 
-/// Another kind of mask, or one of another width.
+/// Adds masks of another kind or another width.
 void add_kinds(SuspectList& list) {
   const Mask right = list.problem().mask;
   Mask other = right;
@@ -66,7 +66,7 @@ void add_kinds(SuspectList& list) {
   add_mask(list, "a window that is one key too long behind the query", other);
 }
 
-/// Adds the mask with the first query at the first key if the right one has the last at the last, or the other way round.
+/// Adds the mask with the other alignment: first query at the first key, or last query at the last key.
 void add_alignment(SuspectList& list) {
   Mask mask = list.problem().mask;
   if (mask.kind == M::none || list.shape().n == list.shape().n_k) return;
@@ -76,7 +76,7 @@ void add_alignment(SuspectList& list) {
   add_mask(list, text, mask);
 }
 
-/// Adds keys that begin or end elsewhere than in the causal mask, where rows end at their diagonal.
+/// Adds masks whose keys begin or end elsewhere than in the causal mask, which ends at each row's diagonal.
 void add_shifted(SuspectList& list) {
   const Mask mask = list.problem().mask;
   const bool none = mask.kind == M::none;
@@ -103,7 +103,7 @@ void add_hidden_score(SuspectList& list, std::string text, double value, bool ad
   list.add_with(Kind::mask, std::move(text), [&](SoftmaxVariant& v) { v.hidden_score = value, v.adds_hidden = adds; });
 }
 
-/// Adds hidden keys with a finite score, which counts if a row sees no key, or none with a score far above it.
+/// Adds masks that give hidden keys a finite score; they show if a row sees no key, or no key with a score far above it.
 void add_finite_scores(SuspectList& list) {
   if (sees_all(list.problem())) return;
   bool has_empty = false;
@@ -121,7 +121,7 @@ void add_finite_scores(SuspectList& list) {
     add_hidden_score(list, "a soft cap after the mask: hidden keys have the score -cap", -cap, false);
 }
 
-/// Adds the mask tensor ignored, turned around, and each sequence's or head's taken for this one's.
+/// Adds an ignored mask tensor, and the mask tensors of other heads.
 void add_tensors(SuspectList& list) {
   const std::shared_ptr<const MaskTensor> own = list.right().mask;
   if (!own) return;

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// A rows x columns matrix whose numbers are read as columns x rows.
+/// A rows x columns matrix, read as if it were stored as columns x rows.
 std::vector<double> read_across(const std::vector<double>& x, int rows, int columns) {
   std::vector<double> y;
   y.reserve(x.size());
@@ -19,7 +19,7 @@ std::vector<double> read_across(const std::vector<double>& x, int rows, int colu
   return y;
 }
 
-/// A head made of the inputs in other roles.
+/// Adds a head with the inputs in other roles.
 void add_roles(SuspectList& list, const char* text, TensorsPart q, TensorsPart k, TensorsPart v) {
   list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), q, k, v] {
     const Tensors& t = *inputs;
@@ -27,7 +27,7 @@ void add_roles(SuspectList& list, const char* text, TensorsPart q, TensorsPart k
   });
 }
 
-/// A change of one of the inputs, rows x columns.
+/// Changes one of the inputs, rows x columns.
 using Change = std::function<void(std::vector<double>& x, int rows, int columns)>;
 
 void add_changed(SuspectList& list, std::string text, TensorsPart part, const Change& change) {
@@ -39,7 +39,7 @@ void add_changed(SuspectList& list, std::string text, TensorsPart part, const Ch
   });
 }
 
-/// One of the inputs read across.
+/// Adds one of the inputs read as its transpose.
 void add_across(SuspectList& list, const char* text, TensorsPart part) {
   add_changed(list, text, part, [](auto& x, int rows, int columns) { x = read_across(x, rows, columns); });
 }
@@ -57,7 +57,7 @@ void add_roles(SuspectList& list) {
   add_across(list, "Q read as d x n", &T::q);
 }
 
-/// Adds rows of V beside other keys than their own.
+/// Adds rows of V paired with other keys.
 void add_rows_of_V(SuspectList& list) {
   const int n = list.shape().n_k;
   list.add_values(Kind::operands, "values shifted by one against their keys (P[j] V[j + 1])",
@@ -72,7 +72,7 @@ void add_rows_of_V(SuspectList& list) {
   list.add_with(Kind::tail, "the last row of K and V counted twice", [n](auto& v) { v.repeated_from = n - 1; });
 }
 
-/// A change that takes each element from another place, from(i, c).
+/// A change that takes element (i, c) from the position from(i, c).
 Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows, int columns)>& from) {
   return [from](std::vector<double>& x, int rows, int columns) {
     const std::vector<double> before = x;
@@ -84,7 +84,7 @@ Change taken_from(const std::function<std::pair<int, int>(int i, int c, int rows
   };
 }
 
-/// Adds fragments of tensor cores, transposed, and columns in the places of others.
+/// Adds transposed fragments of tensor cores, and permuted columns.
 void add_fragments(SuspectList& list) {
   constexpr std::pair<const char*, TensorsPart> parts[]{{"Q", &Tensors::q}, {"K", &Tensors::k}, {"V", &Tensors::v}};
   for (const int size : {8, 16})
@@ -111,7 +111,7 @@ void add_fragments(SuspectList& list) {
               taken_from([](int i, int c, int, int n) { return std::pair{i, c % (n / 2) * 2 + c / (n / 2)}; }));
 }
 
-/// Adds more columns than d in q.k: a padded tile holds the beginning of the next row there.
+/// Adds q.k over more columns than d: in a padded tile they are the beginning of the next row.
 void add_padded_columns(SuspectList& list) {
   const int d = list.shape().d;
   std::set<int> widths;
@@ -138,7 +138,7 @@ void add_padded_columns(SuspectList& list) {
   }
 }
 
-/// Adds scales of stored tensors that were forgotten, applied twice, or read in another layout.
+/// Adds scales of stored tensors that are missing, applied twice, or read in another layout.
 void add_readings(SuspectList& list) {
   if (!list.heads().readings) return;
   for (const OtherReading& reading : list.heads().readings(list.problem().input.index))

@@ -16,7 +16,7 @@ bool is_power_of_two(double x) {
   return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
-/// Factors that Q and K are multiplied by, and rounded, before the product; the scores then need no scale.
+/// Factors of Q and K, applied and rounded before the product; the scores are not scaled again.
 struct Prescaled {
   double q = 1, k = 1;
 };
@@ -58,7 +58,7 @@ class Collection {
     add_eager("its q.k are" + to_ + " before they are scaled", v);
   }
 
-  /// x in the working type of kernels, fp32, as their scale.
+  /// x rounded to the kernels' working type, fp32, unless D is wider; used for the scale.
   double working(double x) const { return significand_bits(format_) <= 24 ? round(fp32, x) : x; }
 
   void add_stored_operands(bool narrow) {
@@ -100,10 +100,9 @@ class Collection {
     add("its P is cut off to " + name(format_) + " instead of rounded, also in l", v);
   }
 
-  /// Adds the forms of `v` in which each operation after the scores stores its result, too, and those in which it does not.
-  ///
-  /// Scores that are rounded take few values, and so does P: P's rounding then leaves alike errors for many keys, no longer
-  /// small against the others. Therefore P is rounded as softmax gives it, and left as it is.
+  /// Adds variants of `v`: each operation after the scores stores its result, or does not.
+  /// || Rounded scores take few values, and so does P. The rounding errors of P are then equal for many keys and no longer
+  /// small against the others, so both P rounded after the softmax and P not rounded are added.
   template <class Add>
   void each_eager(const std::string& text, const SoftmaxVariant& v, const Add& add) {
     for (const bool stores_later : {true, false}) {
@@ -133,7 +132,7 @@ class Collection {
     x.differences = x.exponentials = x.probabilities = format_;
     add_biased(text + ", and so are S - m, exp, l and P, as in JAX's softmax", x);
   }
-  /// Adds ALiBi's bias counted from the query, and from the first key, which rounds differently.
+  /// Adds ALiBi's bias counted from the query, and, since it rounds differently, from the first key.
   void add_biased(const std::string& text, SoftmaxVariant v) {
     add(text, v);
     if (!v.biased || p_.mask.kind == Mask::Kind::none || p_.mask.kind == Mask::Kind::padding) return;

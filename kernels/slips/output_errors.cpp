@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-/// Fit of one row: `count` numbers of the output, the expected ones (NaN: the row sees no key) and golden; `unit`: its rounding
+/// Fits one row: `count` numbers of output, expectation (NaN: the row sees no key) and golden; `unit` is the row's rounding
 /// error.
 Fit fit_of_row(const double* output, const double* expected, const double* golden, int count, double unit) {
   Fit f{.rows = 1};
@@ -62,7 +62,7 @@ void OutputErrors::find_envelope() {
   const std::string& type = e_.loaded.type;
   if (type == "F16" || type == "BF16" || type == "F32")
     e.b.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);
-  const AttentionShape s = shape_of(e.problem);  // half of whose pairs are visible
+  const AttentionShape s = shape_of(e.problem);  // counts half of the pairs: those visible under a causal mask
   const bool has_rows = static_cast<double>(o_.rows) * s.n_k * (s.d + s.d_v) / 2 <= 4e9;
   if (!has_rows) e.problem.rows = 256;
   const Result answer = compute(e, {.cancelled = options_.cancelled, .threads = options_.threads});
@@ -84,7 +84,7 @@ void OutputErrors::find_envelope() {
   }
 }
 
-/// A row's largest error over the tightest rival's there: the rival's largest error in the row and half a unit in the last
+/// Largest error of a row over the tightest rival's error there: its largest error in the row plus half a unit in the last
 /// place of the element.
 double OutputErrors::excess(int index) const {
   const double unit = std::max(rounding_, epsilon(e_.format) / 2);

@@ -1,4 +1,4 @@
-// Rows and columns of the golden value in other places.
+// Suspects with rows and columns of the golden value in other places.
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +17,10 @@ namespace {
 using Kind = Slip::Kind;
 using Golden = std::shared_ptr<const Matrix>;
 
-/// Least number of rows: in fewer, some column is near to any other by chance.
+/// Fewest rows: with fewer, some column is near to any other by chance.
 constexpr std::size_t few_rows = 8;
 
-/// The element at `to` in the output is at `from` in the golden value.
+/// Element `to` of the output is element `from` of the golden value.
 struct Move {
   int to = 0, from = 0;
 };
@@ -30,7 +30,7 @@ bool is_identity(const std::vector<Move>& moves) {
   return all(moves, [](Move m) { return m.to == m.from; });
 }
 
-/// The offset of nearly every move, modulo size, as the smaller of the two ways round; 0: none.
+/// Offset that at least nine of ten moves have, modulo size, with the smaller absolute value; 0: no such offset.
 int common_shift(const std::vector<Move>& moves, int size) {
   std::map<int, std::size_t> counts;
   for (const Move m : moves) ++counts[(m.from - m.to + size) % size];
@@ -44,7 +44,7 @@ std::string shifted_text(const char* what, int by) {
   return what + distance + (by > 0 ? " (O[i] is golden's i + " : " (O[i] is golden's i - ") + distance + ")";
 }
 
-/// The row of the golden value that is nearest to a row of the output.
+/// The row of the golden value that is nearest to row x.
 int nearest_row(const Matrix& golden, const double* x) {
   double best = infinity;
   int found = 0;
@@ -86,7 +86,7 @@ Suspect layout(std::string text, ExpectedRow row, Kind kind = Kind::layout) {
   return {kind, std::move(text), [row = std::move(row)] { return row; }};
 }
 
-/// The golden value with its rows taken from from(row), which is -1 if that is not known.
+/// The golden value with each row taken from from(row); -1 if unknown.
 Suspect rows_from(std::string text, const Golden& golden, const std::function<int(int)>& from) {
   return layout(std::move(text), [golden, from](int row, double* out) {
     const int taken = from(row);
@@ -96,14 +96,14 @@ Suspect rows_from(std::string text, const Golden& golden, const std::function<in
   });
 }
 
-/// The smallest tile, a power of two from 2 to 256, that every row stays within; 0: none.
+/// Smallest tile, a power of two from 2 to 256, that no row leaves; 0: none.
 int tile_of(const std::vector<Move>& moves) {
   for (int tile = 2; tile <= 256; tile *= 2)
     if (all(moves, [&](Move m) { return m.to / tile == m.from / tile; })) return tile;
   return 0;
 }
 
-/// "rows 0 to 63 are golden's 64 to 127, ..." for moves in order, if they are a few runs; else "".
+/// "rows 0 to 63 are golden's 64 to 127, ..." if the ordered moves are at most four runs; else "".
 std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
   std::string text;
   int runs = 0;
@@ -123,7 +123,7 @@ std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
   return runs <= 4 ? text : "";
 }
 
-/// Description of the rows that are not in their own place.
+/// Describes the rows that are in the wrong place.
 std::string moved_text(const std::vector<Move>& moves) {
   std::set<int> sources, of_moved, shifts;
   for (const Move m : moves) {
@@ -138,7 +138,7 @@ std::string moved_text(const std::vector<Move>& moves) {
   return tile > 0 ? "rows permuted within tiles of " + std::to_string(tile) : "rows in another order";
 }
 
-/// Adds the order of rows that the moves show; nothing if all rows are in their own place.
+/// Adds the row order given by the moves, unless all rows are in place.
 void add_rows(std::vector<Suspect>& suspects, const Golden& golden, const std::vector<Move>& moves) {
   const int n = golden->rows;
   if (is_identity(moves)) return;
@@ -187,7 +187,7 @@ Suspect transposed(const Golden& golden) {
   });
 }
 
-/// Fragments of 8 x 8 that are written transposed.
+/// Fragments of 8 x 8, each written transposed.
 Suspect transposed_fragments(const Golden& golden) {
   return layout("O in fragments of 8 x 8, each transposed", [golden](int row, double* out) {
     for (int c = 0; c < golden->cols; ++c) {
@@ -198,7 +198,7 @@ Suspect transposed_fragments(const Golden& golden) {
   });
 }
 
-/// A factor that kernels apply once too often or not at all.
+/// A factor that kernels may apply once too often or omit.
 struct Factor {
   double value = 1;
   std::string text;
@@ -230,7 +230,7 @@ Suspect multiplied_by(const Result& r, double factor, std::string text) {
   return layout(std::move(text), row_of, Kind::scale);
 }
 
-/// Adds every element times one number, if the best fit is near a number with a meaning, or every element 0.
+/// Adds golden times one number if the best factor is near a usual one, or an output of zeros.
 void add_multiplied(std::vector<Suspect>& suspects, const Result& r, const Matrix& output) {
   double xy = 0, yy = 0;
   const std::vector<double>& y = r.golden->values;

@@ -75,7 +75,7 @@ void add_edited(SuspectList& list, const char* text, auto edit) {
   list.add_problem(Kind::bias, text, p);
 }
 
-/// Adds soft caps S = cap * tanh(S / cap) with a factor that is missing or in another place.
+/// Adds soft caps S = cap * tanh(S / cap) with a factor that is missing or misplaced.
 void add_soft_caps(SuspectList& list) {
   const double cap = list.problem().softcap;
   if (cap == 0) return;
@@ -105,7 +105,7 @@ void add_divisions(SuspectList& list) {
                 [](auto& v) { v.divides = v.subtracts_max = false; });
 }
 
-/// Adds inputs in another format than the golden value's: no mistake of the kernel.
+/// Adds inputs in another format than the golden value's; this is not a mistake of the kernel.
 void add_formats(SuspectList& list) {
   const Experiment& own = list.experiment();
   const Rounding& rounding = own.a.precision[Step::input];

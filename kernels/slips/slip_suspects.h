@@ -1,4 +1,4 @@
-/// The usual slips, each with the output that it would give.
+/// The usual slips, each with the output that it gives.
 #pragma once
 
 #include <functional>
@@ -16,46 +16,46 @@ namespace attoscope {
 struct Suspect {
   Slip::Kind kind = Slip::Kind::scale;
   std::string text;
-  std::function<ExpectedRow()> begin;  ///< may take memory and time; the function may be called from many threads
-  std::optional<Problem> problem{};    ///< the problem whose exact output this slip gives, if there is one
-  std::optional<Format> inputs{};      ///< the format of the inputs that the kernel saw, if that differs
+  std::function<ExpectedRow()> begin;  ///< may take memory and time; the result is thread-safe
+  std::optional<Problem> problem{};    ///< the problem whose exact output the slip gives, if there is one
+  std::optional<Format> inputs{};      ///< input format of the kernel, if it differs
 };
 
-/// Tile sizes that the kernel may have used for so many rows or keys: those of the other method, and powers of two from 16 to
-/// 256, all below `length`.
+/// Likely tile sizes of the kernel for `length` rows or keys: the other method's, and powers of two from 16 to 256, all below
+/// `length`.
 std::vector<int> likely_tiles(const Experiment& experiment, int length);
 
-/// Slips of the arithmetic, the simplest first; of other heads where `heads` has some.
+/// Slips of the arithmetic, the simplest first; includes other heads if `heads` has any.
 std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads);
 
-/// Slips of the output's layout: rows or columns of the exact output in other places, found by searching for each row (and each
-/// column) of `output` in it. `rows` selects the rows to search for.
+/// Slips of the output's layout: rows or columns of the exact output in other places. Searches the exact output for the rows
+/// `rows` and the columns of `output`.
 std::vector<Suspect> layout_suspects(const Result& result, const Matrix& output, std::span<const int> rows,
                                      const Cancelled& cancelled);
 
-/// The problem's right output, and the suspects in the order in which they were added.
+/// Collects suspects, in the order in which they are added; holds the problem's right softmax and inputs.
 class SuspectList {
  public:
   SuspectList(const Result& result, const OtherHeads& heads);
 
-  /// A variant of the softmax over the problem's own head, and the problem that it solves, if there is one.
+  /// Adds a softmax variant with the problem's own head, and the problem that it solves, if there is one.
   void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, std::optional<Problem> problem = {}) {
     add(kind, std::move(text), std::move(variant), own_, std::move(problem));
   }
-  /// The same over another head, and the format of the inputs that the kernel saw, if that differs.
+  /// Same with another head, and the input format of the kernel, if it differs.
   void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem = {},
            std::optional<Format> inputs = {});
   void add(Suspect suspect) { suspects_.push_back(std::move(suspect)); }
-  /// The right softmax with a change.
+  /// Adds the right softmax with a change.
   template <class Change>
   void add_with(Slip::Kind kind, std::string text, const Change& change) {
     SoftmaxVariant v = right_;
     change(v);
     add(kind, std::move(text), std::move(v));
   }
-  /// The right softmax of another problem.
+  /// Adds the right softmax of another problem.
   void add_problem(Slip::Kind kind, std::string text, const Problem& p) { add(kind, std::move(text), right_softmax(p), p); }
-  /// Keys combined with other rows of V than their own: value_row(key), negative for zeros.
+  /// Adds keys combined with the row value_row(key) of V, or with zeros if it is negative.
   void add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {
     add_with(kind, std::move(text), [&](SoftmaxVariant& v) { v.value_row = std::move(value_row); });
   }
@@ -65,11 +65,11 @@ class SuspectList {
   AttentionShape shape() const { return shape_of(e_.problem); }
   const OtherHeads& heads() const { return heads_; }
   const std::shared_ptr<const Tensors>& inputs() const { return inputs_; }
-  /// The correct softmax, to be copied and changed.
+  /// The right softmax.
   const SoftmaxVariant& right() const { return right_; }
   const MakeHead& own() const { return own_; }
-  /// Rounds other tensors like the inputs, with as many rows; null if they have other shapes. The function may outlive the
-  /// list and be called from many threads.
+  /// Returns a function that rounds other tensors like the inputs and cuts them to as many rows; it returns null if the shapes
+  /// differ. The function may outlive the list and is thread-safe.
   using AsSeen = std::function<std::shared_ptr<const Tensors>(const std::shared_ptr<const Tensors>&)>;
   AsSeen as_seen() const;
 
@@ -85,11 +85,11 @@ class SuspectList {
 };
 
 void add_mask_suspects(SuspectList& list);
-/// Q, K and V in other roles, read in another layout, or rounded differently.
+/// Adds Q, K and V in other roles, read in another layout, or rounded differently.
 void add_operand_suspects(SuspectList& list);
-/// Slips of loops over tiles of keys, and of merged runs of keys.
+/// Adds slips of loops over tiles of keys, and of merged runs of keys.
 void add_tile_suspects(SuspectList& list);
-/// Q, K or V of other heads of the same file.
+/// Adds Q, K or V of other heads of the same file.
 void add_head_suspects(SuspectList& list);
 
 }  // namespace attoscope

@@ -14,14 +14,14 @@ namespace attoscope {
 namespace {
 
 constexpr std::size_t most_ranked = 8;
-constexpr double most_left = 0.9;  ///< of the error by a suspect that is ranked
+constexpr double most_left = 0.9;  ///< largest share of the error that a ranked suspect leaves
 
 class SlipFinder {
  public:
   SlipFinder(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like)
       : r_(result), e_(result.experiment), heads_(heads), options_(options), like_(like), errors_(result, options) {}
 
-  /// Returns the first slip that fits as well as the best.
+  /// Returns the first slip that fits about as well as the best.
   SlipSearch find() {
     if (!errors_.has_line()) return {};
     errors_.find_envelope();
@@ -40,8 +40,7 @@ class SlipFinder {
   }
 
  private:
-  /// The limit: b's largest error on the slip's problem; if the slip has no problem, the limit scaled with the
-  /// values.
+  /// The limit: b's largest error on the slip's problem, or, if the slip has no problem, the limit scaled with the values.
   double limit_of(const Suspect& suspect, const Fit& f) const {
     const double rounding = half_epsilon(e_.loaded.type) * f.size, size = errors_.size();
     if (suspect.inputs) return std::max(rounding, errors_.rival_error(with_format(e_, *suspect.inputs)));
@@ -51,8 +50,8 @@ class SlipFinder {
     return std::max(rounding, errors_.rival_error(std::move(e)));
   }
 
-  /// True if too much of the error is explained for chance: nearly all of it; or, near the limit, where rounding is as large as
-  /// the slip, the whole slip has to be there, and enough elements have to agree.
+  /// True if the suspect explains more of the error than chance would: nearly all of it; or, near the limit, where rounding is
+  /// as large as the slip, if the output has the whole slip and enough elements agree.
   bool explains(const Suspect& suspect, const Fit& f, double outside, double inside) const {
     if (f.unexplained > 0 || f.compared == 0 || !f.leaves_little()) return false;
     const double drop = f.drop();
@@ -61,8 +60,8 @@ class SlipFinder {
            static_cast<double>(f.telling) * std::log(drop) >= 20;
   }
 
-  /// The suspect as a slip, if it explains the error as well as in `some` rows; sets `left` to the part of the error that
-  /// remains.
+  /// The suspect as a slip, if it explains the error in `many` rows as well as in `some`; sets `left` to the remaining share of
+  /// the error.
   std::optional<Slip> accepted(const Suspect& suspect, const ExpectedRow& expected, const Fit& some,
                                const std::vector<int>& many, double& left) const {
     if (!explains(suspect, some, 3, 1.3)) return {};
@@ -76,7 +75,7 @@ class SlipFinder {
     return slip;
   }
 
-  /// The suspects; within the limit only slips that change little.
+  /// All suspects; if the error is within the limit, only arithmetic ones of this head.
   std::vector<Suspect> suspects(const std::vector<int>& rows) const {
     if (errors_.inside()) return arithmetic_suspects(r_, {});
     std::vector<Suspect> all = arithmetic_suspects(r_, heads_);
@@ -85,24 +84,24 @@ class SlipFinder {
     return all;
   }
 
-  /// Part of the error that a suspect leaves in these rows; rows that it does not predict stay as they are.
+  /// Share of the error that a suspect leaves in these rows; rows that it does not predict keep their error.
   double left_by(const Fit& f, const Fit& nothing) const {
     if (f.unexplained > 0 || !(nothing.error_square > 0)) return 1;
     return std::sqrt(std::max(0.0, nothing.error_square - f.error_square + f.left_square) / nothing.error_square);
   }
 
-  /// Keeps the suspect if it is among the best.
+  /// Inserts the slip if it is among the best.
   static void rank(std::vector<RankedSlip>& ranked, RankedSlip slip) {
     if (!(slip.left < most_left)) return;
     ranked.insert(std::ranges::upper_bound(ranked, slip.left, {}, &RankedSlip::left), std::move(slip));
     if (ranked.size() > most_ranked) ranked.pop_back();
   }
 
-  /// A suspect that was tried; its output is kept where it is needed.
+  /// Result of trying one suspect; keeps its output only if needed.
   struct Tried {
     RankedSlip ranked{};
     std::optional<Slip> slip{};
-    double left = infinity;  ///< of the error in many rows, where there is a slip
+    double left = infinity;  ///< remaining error in many rows, if there is a slip
   };
   Tried tried(const Suspect& s, const std::vector<int>& some, const std::vector<int>& many, const Fit& nothing) const {
     errors_.check();
@@ -132,7 +131,7 @@ class SlipFinder {
     return search;
   }
 
-  /// A slip that no suspect gives.
+  /// Slips found by the places of the error or by NaN and infinity, not by a suspect.
   std::optional<Slip> last_slip() const {
     if (std::optional<Slip> tail = tail_slip(e_, errors_)) return tail;
     return errors_.has_more_nonfinite() ? overflow_slip(r_, errors_) : std::nullopt;
@@ -146,7 +145,7 @@ class SlipFinder {
   OutputErrors errors_;
 };
 
-/// The slip's output in all rows. A row that sees no key is 0, as in the golden output, unless the kernel's is NaN, too.
+/// The slip's output in all rows. NaN becomes 0 where the kernel's output is a number, as golden has it in rows without keys.
 Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expected, const Options& options) {
   Matrix all = o;
   parallel_for(0, o.rows, [&](int i) {
@@ -161,7 +160,7 @@ Matrix whole_output(const Result& r, const Matrix& o, const ExpectedRow& expecte
   return all;
 }
 
-/// True if the format has all of these numbers. The bits of a float tell for bf16, tf32 and fp32.
+/// True if the format represents all these numbers exactly. For bf16, tf32 and fp32, checks the bits of the float.
 bool holds(const Format& f, const std::vector<double>& x) {
   if (f.exponent_bits != 8 || f.mantissa_bits > 23)
     return std::ranges::all_of(x, [&](double y) { return round(f, y) == y || std::isnan(y); });

@@ -9,17 +9,17 @@ namespace attoscope {
 namespace {
 
 constexpr double unit = 0x1p-24;  ///< relative error of fp32
-constexpr double sum_error = 8;   ///< of q.k by fp32 or a tensor core, in units of |q| |k|
+constexpr double sum_error = 8;   ///< error of q.k in fp32 or on a tensor core, in units of |q| |k|
 constexpr double noise_bound =
-    4 / std::numbers::sqrt3;  ///< four standard deviations of an error that is uniform up to its largest
+    4 / std::numbers::sqrt3;  ///< four standard deviations of an error with uniform distribution, per its maximum
 
-/// One score on its way to the softmax, as in a kernel that computes in fp32 and stores some steps in another format.
+/// One score before the softmax, in a kernel that computes in fp32 and stores some steps in another format.
 struct Score {
   double x;
   double error;     ///< largest error of x in fp32
-  double step = 0;  ///< largest distance of stored numbers from those of exact steps
+  double step = 0;  ///< largest distance between stored numbers and those of exact steps
 
-  /// Stores x; if fp32's error reaches the middle of two numbers it may become either.
+  /// Stores x; if fp32's error reaches the middle of two numbers, it may be stored as either.
   void store(const std::optional<Format>& format) {
     if (!format) return;
     const double stored = round(*format, x), apart = ulp(*format, x);
@@ -31,15 +31,15 @@ struct Score {
   void tanh() { x = std::tanh(x), error += unit * std::abs(x); }
 };
 
-/// Uncertainty of a row's scores: the possible change of each stored number, and the largest error of tanh. For l: that of a
-/// stored one, relative.
+/// Uncertainty of a row's scores: steps: possible change of each stored score; noise: largest random error; of_l: relative
+/// change of a stored l.
 struct Uncertain {
   std::vector<double> steps, noise;
   double of_l = 0;
 };
 
-/// The largest error, as chance goes, of an fp32 sum of d terms in sequence: its partial sums grow evenly to `sum`, and wander
-/// by the square root of their number times the terms' size, which is |q| |k| / sqrt(d).
+/// Likely largest error of an fp32 sum of d terms in sequence. Its partial sums grow linearly to `sum` plus a random walk with
+/// steps of the terms' size, |q| |k| / sqrt(d).
 double error_of_sequence(double sum, double lengths, int d) {
   return unit * std::hypot(std::abs(sum) * std::sqrt(d / 3.0), lengths / std::numbers::sqrt2);
 }
@@ -61,15 +61,15 @@ double alibi_bias(const SoftmaxVariant& variant, int row, int key) {
   return variant.biased ? round(*variant.biased, bias) : bias;
 }
 
-/// The term that the mask tensor adds to a score.
+/// Term of the mask tensor for a score.
 double term_of(const SoftmaxVariant& variant, int row, int key) {
   return variant.mask && !variant.mask->terms.empty() ? variant.mask->view().term(row, key) : 0;
 }
 bool is_dropped(double term) { return term == -infinity; }
 
-/// Adds `rows` rows of x, each times its factor, one after the other, to the numbers of `out`.
+/// Adds `rows` rows of x, each times its factor, to `out`.
 void add_times(const double* x, const double* factor, int rows, int columns, double* out) {
-  constexpr int together = 4;  // so that the sums stay in registers
+  constexpr int together = 4;  // four rows, so that the sums stay in registers
   int i = 0;
   for (; i + together <= rows; i += together, x += static_cast<std::ptrdiff_t>(together) * columns) {
     const double *a = x, *b = a + columns, *c = b + columns, *d = c + columns;
@@ -84,7 +84,7 @@ const double* query_of(const VariantHead& head, int row) {
   return head.q.data() + static_cast<std::ptrdiff_t>(row) * head.shape.d;
 }
 
-/// Scores of the keys [first, end) in place of their products.
+/// Replaces the products of keys [first, end) by their scores.
 void to_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, Keys keys, std::vector<double>& s,
                Uncertain* uncertain) {
   const double q_length = length_of(query_of(head, row), head.shape.d), of_sum = sum_error * unit * q_length;
@@ -111,7 +111,7 @@ void to_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, 
   }
 }
 
-/// Scores of all keys, those that the mask hides with a finite one.
+/// Replaces the products of all keys by scores; hidden keys get a finite score.
 void to_finite_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, Keys visible, std::vector<double>& s) {
   const int n_k = static_cast<int>(s.size());
   to_scores(head, variant, row, {0, n_k}, s, nullptr);
@@ -128,7 +128,7 @@ double stored_weight(const SoftmaxVariant& variant, double difference) {
   return variant.exponentials ? round(*variant.exponentials, e) : e;
 }
 
-/// Replaces S by exp of the stored S - m, where m is the largest score or the sink; returns m.
+/// Replaces S by exp of the stored S - m and returns m, the largest score or the sink.
 double to_weights_of_differences(const SoftmaxVariant& variant, Keys keys, std::vector<double>& s) {
   const auto first = s.begin() + keys.first, end = s.begin() + keys.end;
   double m = *std::max_element(first, end);
@@ -137,7 +137,7 @@ double to_weights_of_differences(const SoftmaxVariant& variant, Keys keys, std::
   return m;
 }
 
-/// Replaces S by exp(S - m), each key with the max in use at that key; returns the last such max.
+/// Replaces S by exp(S - m), each key with the max in use at that key; returns the last max.
 double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vector<double>& s) {
   const int tile = stale && variant.stale_tile > 0 ? variant.stale_tile : keys.end;
   double m = variant.subtracts_max ? -infinity : 0;
@@ -154,7 +154,7 @@ double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vec
   return m;
 }
 
-/// The running max after each tile of keys, and the resulting factor of each tile's weights exp(S - m of the tile).
+/// The running max after each tile of keys, and each tile's factor of the weights exp(S - m of the tile).
 class TileWeights {
  public:
   TileWeights(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s) : kind_(variant.stale_max) {
@@ -170,7 +170,7 @@ class TileWeights {
 
   /// Replaces S by the weights.
   void apply(std::vector<double>& s) const {
-    double factor = 1;  // product of all alphas after the tile
+    double factor = 1;  // product of the alphas of all later tiles
     for (std::size_t t = tiles_.size(); t-- > 0;) {
       for (int j = tiles_[t].first; j < tiles_[t].end; ++j) s[at(j)] = factor * std::exp(s[at(j)] - used(t));
       factor *= alpha(t);
@@ -208,11 +208,11 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
       add_times(row_of(from), &weights[at(j - keys.first)], 1, columns, out);
 }
 
-/// The runs' outputs, each over its own sum, merged; `sink` is its weight beside those in `e`.
+/// Merges the outputs of the runs, each divided by its own sum; `sink` is the sink's weight in the units of `e`.
 void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, double sink, Keys keys,
                 double* out, double* slack) {
   const int count = variant.runs.count, length = (head.shape.n_k + count - 1) / count;
-  std::vector<std::pair<Keys, double>> runs;  // with its sum
+  std::vector<std::pair<Keys, double>> runs;  // keys and sum of each run
   double largest = 0, all = 0;
   for (int run = keys.first / length; run <= (keys.end - 1) / length; ++run) {
     const Keys part{std::max(keys.first, run * length), std::min(keys.end, (run + 1) * length)};
@@ -235,7 +235,7 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const st
   }
 }
 
-/// Adds the effect of uncertain scores; `e` are the weights and l their sum.
+/// Adds the effect of uncertain scores to `slack`; `e` are the weights, l their sum.
 void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::vector<double>& e, double l, Keys keys,
                const double* out, double* slack) {
   std::vector<double> square(at(head.shape.d_v));
@@ -254,7 +254,7 @@ void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::v
     slack[c] += noise_bound * std::sqrt(square[at(c)]) + uncertain.of_l * std::abs(out[c]);
 }
 
-/// Adds a step to scores that may round differently after the max is subtracted: to all of them if the max may differ.
+/// Adds a step to scores that may be rounded differently after the max is subtracted; to all scores if the max may differ.
 void follow_the_max(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s, std::vector<double>& steps) {
   const auto top = std::max_element(s.begin() + keys.first, s.begin() + keys.end) - s.begin();
   const bool moves = steps[static_cast<std::size_t>(top)] > 0;
@@ -270,7 +270,7 @@ double sink_weight(const SoftmaxVariant& variant, double m) {
   return variant.differences ? stored_weight(variant, difference) : std::exp(difference);
 }
 
-/// Rounds l and P where they are stored; returns the number that O is divided by.
+/// Rounds l and P if they are stored; returns the divisor of O.
 double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::vector<double>& e, Uncertain& uncertain) {
   if (variant.exponentials) {
     double squares = 0;
@@ -283,7 +283,7 @@ double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::ve
   return 1;
 }
 
-/// Cuts the weights of P.V by their average loss; of_l keeps the uncut ones, if l sums those.
+/// Reduces the weights of P.V by the average loss of truncation; of_l gets the exact weights if l sums those.
 void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::vector<double>& of_l) {
   if (!variant.sums_truncated_P) of_l = e;
   for (int j = keys.first; j < keys.end; ++j) {
@@ -292,7 +292,8 @@ void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::
   }
 }
 
-/// Takes the average loss of a cut O, half a unit, off `out`, and adds the possible error of O before its division to `slack`.
+/// Subtracts the average loss of a truncated O, half a unit, from `out`; adds the possible error of O before its division to
+/// `slack`.
 void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, double* out, double* slack) {
   for (int c = 0; c < head.shape.d_v; ++c) {
     if (slack && variant.undivided) slack[c] += ulp(*variant.undivided, out[c] * l) / l / 2;
@@ -309,7 +310,7 @@ double length_of(const double* x, int count) {
 }
 
 void VariantHead::set_k(const std::vector<double>& k) {
-  constexpr std::size_t block = 8;  // of keys, whose columns are written side by side
+  constexpr std::size_t block = 8;  // keys per block, whose columns are written together
   const auto rows = at(shape.n_k), columns = at(shape.d);
   std::vector<double> by_columns(k.size()), length;
   for (std::size_t first = 0; first < rows; first += block) {

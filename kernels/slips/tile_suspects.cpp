@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// Mistakes of a loop over tiles of keys, for every likely tile.
+/// Mistakes of a loop over tiles of keys, for one tile size at a time.
 class TileSuspects {
  public:
   explicit TileSuspects(SuspectList& list) : list_(list), n_k_(list.shape().n_k) {}
@@ -48,7 +48,7 @@ class TileSuspects {
       v.keys = [right = v.keys, end](int i) { return Keys{std::min(right(i).first, end(i)), end(i)}; };
     });
   }
-  /// Adds mistakes in the tile in which the last visible key lies.
+  /// Adds mistakes in the tile of the last visible key.
   void add_mask() {
     if (list_.problem().mask.kind == Mask::Kind::none) return;
     const auto keys = [offset = diagonal(list_.problem()), n_k = n_k_](int i) { return std::clamp(i + offset, -1, n_k - 1); };
@@ -63,7 +63,7 @@ class TileSuspects {
     list_.add_with(Kind::tail, "the last, partial tile of keys left out" + of_, [&](SoftmaxVariant& v) {
       v.keys = [right = v.keys, last](int i) { return Keys{right(i).first, std::min(right(i).end, last)}; };
     });
-    if (rest > 1)  // of one key: see the last row of K and V
+    if (rest > 1)  // for one key: see the last row of K and V
       list_.add_with(Kind::tail, "the keys of the last, partial tile counted twice" + of_,
                      [&](auto& v) { v.repeated_from = last; });
     if (list_.problem().mask.kind != Mask::Kind::none) return;
@@ -83,7 +83,7 @@ class TileSuspects {
     add_in_tail("rows of V taken from the tile before", [tile](int j) { return j - tile; });
     add_in_tail("rows of V shifted, since the tile was read up to the last row,",
                 [tile, rest](int j) { return j - (tile - rest); });
-    if (last == tail_of_values_) return;  // the same rows as those of a smaller tile
+    if (last == tail_of_values_) return;  // a smaller tile size added the same rows
     tail_of_values_ = last;
     add_in_tail("rows of V zeroed", [](int) { return -1; });
     if (rest < 2) return;
@@ -99,10 +99,10 @@ class TileSuspects {
   SuspectList& list_;
   int n_k_ = 0, tile_ = 0;
   std::string of_;           ///< " (tiles of 64 keys)"
-  int tail_of_values_ = -1;  ///< first key of the last tile whose rows of V are suspected already
+  int tail_of_values_ = -1;  ///< first key of the last tile for which wrong rows of V were added
 };
 
-/// Runs of keys whose outputs are merged with wrong weights.
+/// Adds runs of keys whose outputs are merged with wrong weights.
 void add_runs(SuspectList& list) {
   for (int runs = 2; runs <= 64 && runs < list.shape().n_k; runs *= 2) {
     const auto add = [&](const char* text, double power) {

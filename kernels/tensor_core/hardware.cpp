@@ -30,7 +30,7 @@ std::string takes(const std::string& what, const std::string& name, const std::s
 
 int bytes_of(const Format& format) { return format == e4m3 ? 1 : 2; }
 
-/// The rows `rows` of x, d columns, each element rounded to `format`, as the bytes of codes.
+/// Encodes the rows `rows` of x (d columns), rounded to `format`, as bytes of codes.
 std::vector<std::uint8_t> codes(const std::vector<double>& x, const std::vector<int>& rows, int d, const Format& format,
                                 const StopSign& stop) {
   const std::size_t width = static_cast<std::size_t>(d), bytes = static_cast<std::size_t>(bytes_of(format));
@@ -46,13 +46,13 @@ std::vector<std::uint8_t> codes(const std::vector<double>& x, const std::vector<
   return y;
 }
 
-/// The position of x among the numbers of fp32: adjacent numbers differ by 1, and both zeros are the same.
+/// Position of x in the ordered list of fp32 numbers: adjacent numbers differ by 1; both zeros have the same position.
 std::int64_t position(float x) {
   const auto bits = bit_as<std::int32_t>(x);
   return bits >= 0 ? bits : -static_cast<std::int64_t>(bits & 0x7fffffff);
 }
 
-/// Mean |x - y| in ulps of `format` at |y|, or at 1 % of y's RMS where |y| is smaller; over elements in which both are finite.
+/// Mean |x - y| in ulps of `format` at |y|, or at 1 % of y's RMS if |y| is smaller; over elements finite in both.
 double mean_ulps(const Matrix& x, const Measured& y, const Format& format, const StopSign& stop) {
   double sum = 0;
   std::int64_t count = 0;
@@ -65,7 +65,7 @@ double mean_ulps(const Matrix& x, const Measured& y, const Format& format, const
   return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
 }
 
-/// One sentence that says why there is no kernel for head dimension d; empty: there is one.
+/// One sentence: why there is no kernel for head dimension d; empty if there is one.
 std::string why_no_hardware_dimension(int d) {
   if (std::find(head_dimensions.begin(), head_dimensions.end(), d) != head_dimensions.end()) return {};
   const std::string known = listed(head_dimensions, ", ", [](int x) { return std::to_string(x); });
@@ -85,10 +85,10 @@ std::string hardware_reason(const Problem& problem, const Format& format, const 
     return takes("tiles (block_q x block_k) of " + listed(tiles, ", ", tile_text), "this one", tile_text(tile));
   if (problem.mask.kind != Mask::Kind::none && problem.mask.kind != Mask::Kind::causal)
     return takes("no mask or the causal one", "the mask", std::string(mask_names[problem.mask.kind]));
-  if (mask_view(problem).rows != nullptr) return "The hardware kernel knows no mask tensor.";
-  if (problem.sink) return "The hardware kernel knows no sink logit.";
-  if (problem.softcap != 0) return "The hardware kernel knows no soft-capping.";
-  if (problem.alibi != 0) return "The hardware kernel knows no ALiBi.";
+  if (mask_view(problem).rows != nullptr) return "The hardware kernel supports no mask tensor.";
+  if (problem.sink) return "The hardware kernel supports no sink logit.";
+  if (problem.softcap != 0) return "The hardware kernel supports no soft-capping.";
+  if (problem.alibi != 0) return "The hardware kernel supports no ALiBi.";
   return {};
 }
 

@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// A question with its operands on the GPU.
+/// The operands of a launch on the GPU.
 class OnDevice {
  public:
   OnDevice(const HardwareLaunch& x, const Stream& stream)
@@ -43,14 +43,14 @@ HardwareKernel kernel_of(const HardwareLaunch& x) {
   return x.format == bf16 ? bf16_kernel(x.d, x.tile) : x.format == fp16 ? fp16_kernel(x.d, x.tile) : e4m3_kernel(x.d, x.tile);
 }
 
-/// The kernel for x, allowed the shared memory that it needs.
+/// The kernel for x; the constructor allows it the shared memory that it needs.
 class Kernel {
  public:
   explicit Kernel(const HardwareLaunch& x) : kernel_(kernel_of(x)), heads_(x.heads) {
     int device = 0, limit = 0;
     check(cudaGetDevice(&device));
     check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    if (x.format == e4m3) device_products(product_questions({e4m3}, 1, 1, 0), device);  // throws where the code lacks it
+    if (x.format == e4m3) device_products(product_questions({e4m3}, 1, 1, 0), device);  // throws if the code lacks it
     if (kernel_.shared_bytes > limit)
       throw std::invalid_argument("A tile of " + std::to_string(x.tile.block_q) + " x " + std::to_string(x.tile.block_k) +
                                   " with d = " + std::to_string(x.d) + " takes " + std::to_string(kernel_.shared_bytes) +
@@ -68,7 +68,7 @@ class Kernel {
     check(cudaLaunchKernel(kernel_.function, grid, block, parameters, static_cast<std::size_t>(kernel_.shared_bytes),
                            stream.get()));
   }
-  /// Floats that so many tiles of queries store for the next launch.
+  /// Number of floats that `tiles` tiles of queries store for the next launch.
   std::size_t state_floats(int tiles) const {
     return static_cast<std::size_t>(tiles) * static_cast<std::size_t>(heads_) * static_cast<std::size_t>(kernel_.state_floats);
   }
@@ -80,13 +80,13 @@ class Kernel {
 
 int tile_count(const HardwareLaunch& x) { return (static_cast<int>(x.rows.size()) + x.tile.block_q - 1) / x.tile.block_q; }
 
-/// The work of a tile of queries, in units of about one fma: tensor cores multiply some 16 times as fast.
+/// Work of a tile of queries, in units of about one fma: tensor cores multiply about 16 times as fast.
 WorkEstimate work_of(const HardwareLaunch& x) {
   const std::int64_t key = static_cast<std::int64_t>(x.d) * 2 * x.heads / 16;
   return {key * x.n, key * x.tile.block_k};
 }
 
-/// All tiles of queries, cut into launches; `stop` is checked between them.
+/// Processes all tiles of queries in several launches; checks `stop` between them.
 void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stream& stream, const StopSign& stop,
                    const HardwareCuts& cuts) {
   constexpr int most_tiles = 4096;
@@ -116,7 +116,7 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
   });
 }
 
-/// N(0,1) in every head.
+/// A launch with N(0,1) inputs, the same in every head.
 HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile) {
   const Problem problem{.n = n, .d = d, .mask = {.kind = causal ? Mask::Kind::causal : Mask::Kind::none}};
   std::vector<int> rows(static_cast<std::size_t>(n));
@@ -173,7 +173,7 @@ double hardware_ms(int n, int d, int heads, bool causal, const Format& format, c
     kernel.launch(operands.arguments(x), 0, tile_count(x), stream);
     after.record(stream);
     after.wait();
-    if (i > 0) best = std::min(best, after.since(before));  // the first one warms up
+    if (i > 0) best = std::min(best, after.since(before));  // the first launch warms up
   }
   return best;
 }

@@ -1,6 +1,6 @@
 /// The tensor-core kernel's algorithm for one thread block: FlashAttention-2 (arXiv 2307.08691), Algorithm 1, with the scale
-/// folded into exp2. `Block` and `Warp` load, multiply and store: by a GPU's instructions in hardware.cu, by a model that
-/// checks every index in the tests. A Lanes<X> is one X for every lane: on the GPU just X.
+/// folded into exp2. `Block` and `Warp` load, multiply and store: by GPU instructions in hardware.cu, or by a model in the
+/// tests that checks every index. A Lanes<X> holds one X per lane; on the GPU it is X.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,28 @@
 
 namespace attoscope::mma {
 
-/// Arguments of one launch. Q is count x D of the queries asked for, K and V are n x D, O is count x D; a head follows the
-/// other. Q, K and V are the bytes of their elements' codes.
+/// Arguments of one launch. Q and O are count x D for the requested queries, K and V are n x D; heads are consecutive. Q, K and
+/// V are bytes of their elements' codes.
 struct Arguments {
   const std::uint8_t *q = nullptr, *k = nullptr, *v = nullptr;
-  const int* rows = nullptr;  ///< [count], ascending: a query's row of the sequence
+  const int* rows = nullptr;  ///< [count], ascending: row of the sequence of each query
   float* o = nullptr;
   int count = 0, n = 0;
   int first_tile = 0;          ///< first tile, of block_q queries, of this launch
-  int tiles = 0;               ///< that this launch processes of every head
+  int tiles = 0;               ///< number of tiles per head in this launch
   int of_block = 0, step = 1;  ///< block i processes tile of_block + step * i
   bool causal = false;
   float c = 0;                             ///< scale * log2 e
-  float shift = 0;                         ///< P, and l with it, carries a factor 2^shift
-  int first_keys = 0, end_keys = 1 << 30;  ///< the tiles of keys that this launch processes
-  float* state = nullptr;  ///< O, m and l between two launches: state_floats of every tile of queries, head after head
+  float shift = 0;                         ///< P and l carry a factor 2^shift
+  int first_keys = 0, end_keys = 1 << 30;  ///< range of tiles of keys in this launch
+  float* state = nullptr;                  ///< O, m and l between two launches: state_floats per tile of queries, head by head
 };
 
-/// Numbers that a tile of queries stores for the next launch.
+/// Number of floats that a tile of queries stores for the next launch.
 template <class Shape>
 inline constexpr int state_floats = Shape::threads * Shape::row_tiles * (Shape::D / 2 + 4);
 
-/// The queries of one warp: their O, m and l stay in registers from a launch's first tile of keys to its last.
+/// The queries of one warp: their O, m and l stay in registers during a launch.
 template <class Shape, class Warp>
 class WarpRows {
   template <class X>
@@ -48,7 +48,7 @@ class WarpRows {
 
  public:
   ATTOSCOPE_WARP WarpRows(Warp& warp, const Arguments& x) : warp_(warp), x_(x) {
-    // a multiple of 16, exact in fp32 up to 2^28
+    // a multiple of 16: exact in fp32 up to 2^28
     warp_.put(Shape::query_offset,
               warp_.all(static_cast<float>(warp_.tile(x) * Shape::block_q + warp_.index() * Shape::warp_rows)));
     by_rows_ = warp.each([](int lane) { return Tile::lane(named_by_rows(lane)); }, warp.lane());
@@ -65,7 +65,7 @@ class WarpRows {
     }
   }
 
-  /// Continues from the state that `keep` stored.
+  /// Continues from the state stored by `keep`.
   ATTOSCOPE_WARP void restore(const float* state) {
     each_of_state([&](int slot, F& x) { x = warp_.kept(state, slot * Shape::warps); });
   }
@@ -73,7 +73,7 @@ class WarpRows {
     each_of_state([&](int slot, F& x) { warp_.keep(state, slot * Shape::warps, x); });
   }
 
-  /// Processes the keys from first_key on, which lie in `stage`.
+  /// Processes the tile of keys that starts at first_key and is in `stage`.
   ATTOSCOPE_WARP void take(int first_key, int stage) {
     by_rows_ = warp_.afresh(by_rows_);
     by_keys_ = warp_.afresh(by_keys_);
@@ -94,7 +94,7 @@ class WarpRows {
         const F l = warp_.quad_sum(this->l(i, h));
         const Lanes<int> query = queries(warp_.lane(), first_query, i, h);
         ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
-          // two adjacent columns: of 8-bit elements one of an even and one of an odd fragment
+          // two adjacent columns: for 8-bit elements, one of an even and one of an odd fragment
           constexpr bool apart = element_bytes == 1;
           const int first = apart ? c / 2 * 2 : c, second = apart ? first + 1 : c, e = 2 * h + (apart ? c % 2 : 0);
           const Lanes<int> column =
@@ -136,14 +136,14 @@ class WarpRows {
       l_[i][h] = x;
   }
 
-  /// The warp's first query. It and numbers that follow from it are computed again at each use: registers are short.
+  /// The warp's first query. It and values derived from it are recomputed at each use, to save registers.
   ATTOSCOPE_WARP int first_query() const { return static_cast<int>(warp_.one(warp_.got(Shape::query_offset))); }
-  /// The keys 0 .. end that a query sees; beyond the last query those of the last.
+  /// End of the keys 0 .. end that a query sees; queries beyond the last use the last one's.
   ATTOSCOPE_WARP int end_of(int query) const {
     return end_key(x_.causal, x_.causal ? x_.rows[query < x_.count ? query : x_.count - 1] : 0, x_.n);
   }
 
-  /// The query of row 8 * h of the lane's rows in row tile i; the warp's first is first_query.
+  /// The query of the lane's row 8 * h in row tile i; first_query is the warp's first.
   ATTOSCOPE_WARP Lanes<int> queries(const Lanes<int>& lanes, int first_query, int i, int h) const {
     const int first = first_query + 16 * i;
     return warp_.each([first, h](int lane) { return first + c_cell(lane, 2 * h).row; }, lanes);
@@ -181,7 +181,7 @@ class WarpRows {
     }
   }
 
-  /// Puts -infinity at keys that a query does not see.
+  /// Sets S of keys that a query does not see to -infinity.
   ATTOSCOPE_WARP void hide(int first_key, F (&s)[M][Bc / 8][4]) {
     const int first = first_query();
     const Lanes<int> lanes = warp_.lane_afresh();
@@ -201,7 +201,7 @@ class WarpRows {
     }
   }
 
-  /// Updates m and l, rescales O, and replaces S by P = 2^(S c - m c + shift), for row h of the lane's two in row tile i.
+  /// Updates m and l, rescales O, and replaces S by P = 2^(S c - m c + shift), for row h of the lane's two rows in row tile i.
   ATTOSCOPE_WARP void exponentials(int i, int h, F (&s)[Bc / 8][4]) {
     F m = m_[i][h];
     ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) m = warp_.max(m, warp_.max(s[j][2 * h], s[j][2 * h + 1]));
@@ -226,7 +226,7 @@ class WarpRows {
     }
   }
 
-  /// O += P V: adjacent 8-key pieces of S, in the layout of C, are one piece of P in the layout of A.
+  /// O += P V. Adjacent 8-key pieces of S, in the layout of C, form one piece of P in the layout of A.
   ATTOSCOPE_WARP void accumulate(int stage, const F (&p)[M][Bc / 8][4]) {
     ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Bc * element_bytes / step_bytes; ++step) {
       U a[M][4];
@@ -243,7 +243,7 @@ class WarpRows {
     }
   }
 
-  /// Register r of A, where A is the `step`-th piece of P.
+  /// Register r of A for the `step`-th piece of P.
   ATTOSCOPE_WARP U probabilities(const F (&p)[Bc / 8][4], int step, int r) const {
     const int e = 2 * (r % 2);
     if constexpr (element_bytes == 2) {
@@ -267,7 +267,7 @@ class WarpRows {
 
   /// Adds P V for 32 columns of V and 32 keys.
   ATTOSCOPE_WARP void accumulate_8(const U (&a)[M][4], int v_offset, int step, int n) {
-    U first[4], last[4];  // of the first 16 keys, and of the last
+    U first[4], last[4];  // first 16 keys, last 16 keys
     warp_.template load<true>(address(by_rows_, v_offset, 2 * step, n), first);
     warp_.template load<true>(address(by_rows_, v_offset, 2 * step + 1, n), last);
     ATTOSCOPE_UNROLL(unroll) for (int f = 0; f < 4; ++f) {
@@ -284,13 +284,13 @@ class WarpRows {
   F o_[M][D / 8][4], m_[M][2], l_[M][2];
 };
 
-/// Copies `rows` rows of x, which has `end` of every head, from `first` on to `offset` in shared memory; those from `end` on
+/// Copies `rows` rows of x (`end` rows per head), starting at row `first`, to `offset` in shared memory; rows from `end` on
 /// become 0.
 template <class Shape, int rows, class Block>
 ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint8_t* x, int first, int end, int offset) {
   using Tile = TileLayout<Shape::row_bytes>;
-  const int before = block.head() * end;                                                        // rows of other heads
-  constexpr int step = Shape::threads % Tile::chunks == 0 ? Shape::threads / Tile::chunks : 0;  // rows from copy to copy
+  const int before = block.head() * end;                                                        // rows of earlier heads
+  constexpr int step = Shape::threads % Tile::chunks == 0 ? Shape::threads / Tile::chunks : 0;  // rows between copies
   static_assert(step % 8 == 0, "the swizzle is the same for all of a thread's rows");
   block.each_thread([&](int thread) {
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < Shape::copies(rows); ++i) {
@@ -304,16 +304,16 @@ ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint8_t* x, int first, in
   });
 }
 
-/// Attention of the tile of queries that belongs to `block`, over the launch's keys: O is written with the last of them. While
-/// a tile of keys is processed, the next one is copied. One barrier per tile is enough, since a copy overwrites a tile that was
-/// processed before the latest barrier.
+/// Attention of the block's tile of queries over the launch's keys; writes O after the last key. The next tile of keys is
+/// copied while one is processed. One barrier per tile is enough: a copy overwrites a tile that was processed before the latest
+/// barrier.
 template <class Shape, class Block>
 ATTOSCOPE_WARP void attend(Block& block, const Arguments& x) {
   const int first_query = block.tile() * Shape::block_q;
   const int last_query = first_query + Shape::block_q < x.count ? first_query + Shape::block_q - 1 : x.count - 1;
   const int end = end_key(x.causal, x.rows[last_query], x.n), tiles = (end + Shape::block_k - 1) / Shape::block_k;
   const int first_keys = x.first_keys, end_keys = tiles < x.end_keys ? tiles : x.end_keys;
-  if (first_keys >= end_keys) return;  // earlier launches did everything
+  if (first_keys >= end_keys) return;  // earlier launches did all of it
   const auto state = [&] { return block.template state<Shape>(x); };
   const auto copy_keys = [&](int tile) {
     copy_tile<Shape, Shape::block_k>(block, x.k, tile * Shape::block_k, x.n, Shape::k_offset(tile % Shape::stages));

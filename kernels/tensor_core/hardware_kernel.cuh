@@ -1,4 +1,4 @@
-/// hardware_block.h on a GPU: cp.async, ldmatrix, mma.sync. Only the three .cu files that instantiate it include this.
+/// hardware_block.h on a GPU: cp.async, ldmatrix, mma.sync. Only the three .cu files that instantiate the kernel include this.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace attoscope::mma {
 
-/// True if the target architecture has cp.async, ldmatrix and mma.sync of such elements.
+/// True if the target architecture has cp.async, ldmatrix and mma.sync for these elements.
 constexpr bool has_attention([[maybe_unused]] Factors elements) {
 #if __CUDA_ARCH__ >= 800
   return has_instruction(elements);
@@ -18,16 +18,16 @@ constexpr bool has_attention([[maybe_unused]] Factors elements) {
 #endif
 }
 
-/// x, hidden from the compiler: numbers that follow from it are computed at each use, instead of once before the loop, in
-/// registers that the loop then lacks.
+/// x, hidden from the compiler. Values derived from it are then computed at each use, not once before the loop, where they
+/// would occupy registers that the loop needs.
 __device__ __forceinline__ int afresh(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
-/// The same for threadIdx.x.
+/// threadIdx.x, hidden from the compiler.
 __device__ __forceinline__ int thread_afresh() { return afresh(static_cast<int>(threadIdx.x)) & 1023; }
 
-/// A warp's operations; a Lanes<X> is the X of the calling thread.
+/// A warp's operations; a Lanes<X> is the calling thread's X.
 template <Factors elements>
 class GpuWarp {
  public:
@@ -52,8 +52,8 @@ class GpuWarp {
 
   __device__ __forceinline__ int afresh(int x) const { return mma::afresh(x); }
 
-  /// True. For e4m3 on 9.x and 10.x, whose mma ptxas builds from two products of fp16, the compiler does not see that: it then
-  /// leaves dependent code in place, instead of beginning more products at once than registers allow.
+  /// Always true. For e4m3 on 9.x and 10.x, where ptxas builds mma from two products of fp16, the compiler cannot see that. It
+  /// then keeps dependent code in place, instead of starting more products at once than registers allow.
   __device__ __forceinline__ bool always([[maybe_unused]] const Arguments& x) const {
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
     if constexpr (elements == Factors::e4m3) return afresh(x.n) > 0;
@@ -83,7 +83,7 @@ class GpuWarp {
     mma::multiply_add<elements>(c, a, b);
   }
 
-  /// Both rounded to the inputs' type, to nearest even; `low` in the low half.
+  /// Two numbers rounded to the inputs' type, to nearest even; `low` in the low half.
   __device__ __forceinline__ std::uint32_t packed(float low, float high) const {
     std::uint32_t r;
     if constexpr (elements == Factors::bf16) {
@@ -93,7 +93,7 @@ class GpuWarp {
     }
     return r;
   }
-  /// All four rounded to e4m3, to nearest even, 448 if they are larger; the first in the lowest bits.
+  /// Four numbers rounded to e4m3, to nearest even, larger ones to 448; x0 in the lowest bits.
   __device__ __forceinline__ std::uint32_t packed(float x0, float x1, float x2, float x3) const {
     std::uint32_t r;
     asm("{ .reg .b16 low, high;\n"
@@ -105,7 +105,7 @@ class GpuWarp {
     return r;
   }
 
-  /// 2^x as the GPU approximates it (about 2 ulp, subnormals become 0), as the usual kernels do.
+  /// 2^x by the GPU's approximation (about 2 ulp, subnormals become 0), as in usual kernels.
   __device__ __forceinline__ float exp2(float x) const {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -124,7 +124,7 @@ class GpuWarp {
     return x + __shfl_xor_sync(~0u, x, 2);
   }
 
-  /// The lane's number among those of the whole block at `offset` in shared memory.
+  /// The thread's float in the array of the whole block at `offset` in shared memory.
   __device__ __forceinline__ float got(int offset) const {
     float x;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(own_place(offset)) : "memory");
@@ -134,7 +134,7 @@ class GpuWarp {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(own_place(offset)), "f"(x) : "memory");
   }
 
-  /// One number of every lane; `place` counts numbers of a whole warp, from those of warp 0.
+  /// One float per lane of the state; `place` counts whole warps of floats, starting at warp 0's.
   __device__ __forceinline__ float kept(const float* state, int place) const {
     return state[place * warp_lanes + static_cast<int>(threadIdx.x)];
   }
@@ -142,7 +142,7 @@ class GpuWarp {
     state[place * warp_lanes + static_cast<int>(threadIdx.x)] = x;
   }
 
-  /// Stores O of two adjacent columns.
+  /// Stores two adjacent columns of O.
   template <int D>
   __device__ __forceinline__ void store(const Arguments& x, int query, int column, float first, float second) const {
     if (query >= x.count) return;
@@ -183,7 +183,7 @@ class GpuBlock {
   __device__ __forceinline__ WarpRows<Shape, GpuWarp<elements>> warp_rows(const Arguments& x) {
     return WarpRows<Shape, GpuWarp<elements>>(warp_, x);
   }
-  /// 16 bytes from byte `from` of x to `offset`, zeros where not `inside`; complete after `wait_for_copies` and a barrier.
+  /// Copies 16 bytes from byte `from` of x to `offset`, zeros if not `inside`; complete after `wait_for_copies` and a barrier.
   __device__ __forceinline__ void copy(int, int offset, const std::uint8_t* x, std::int64_t from, bool inside) const {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_ + static_cast<std::uint32_t>(offset)),
                  "l"(__cvta_generic_to_global(x + from)), "r"(inside ? 16 : 0)
@@ -198,7 +198,7 @@ class GpuBlock {
   GpuWarp<elements> warp_;
 };
 
-/// blockIdx.x is the tile of queries, blockIdx.y the head.
+/// Kernel: blockIdx.x selects the tile of queries, blockIdx.y the head.
 template <class Shape, Factors elements>
 __global__ void __launch_bounds__(Shape::threads, Shape::threads <= 128 ? 2 : 1) attention(Arguments x) {
   if constexpr (has_attention(elements)) {

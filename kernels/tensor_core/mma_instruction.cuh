@@ -5,14 +5,14 @@
 
 namespace attoscope::mma {
 
-/// Type of the factors, each with an instruction of its own; fp16_f16 also adds in fp16.
+/// Type of the factors; each has its own instruction. fp16_f16 also adds in fp16.
 enum class Factors { fp16, fp16_f16, bf16, tf32, e4m3, e5m2 };
 
 #if __CUDA_ARCH__ >= 890
 #define ATTOSCOPE_HAS_MMA_OF_8_BITS
 #endif
 
-/// True if the target architecture has it.
+/// True if the target architecture has the instruction.
 constexpr bool has_instruction([[maybe_unused]] Factors f) {
 #if defined(ATTOSCOPE_HAS_MMA_OF_8_BITS)
   return true;
@@ -25,7 +25,7 @@ constexpr bool has_instruction([[maybe_unused]] Factors f) {
 #endif
 }
 
-// C += A B of 32 bytes of factors a row. Other architectures do not compile the instruction, and nothing calls these there.
+// C += A B with 32 bytes of factors per row. Architectures without the instruction do not compile it and never call these.
 #define ATTOSCOPE_MMA(instruction)                                                                       \
   asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                   \
@@ -51,7 +51,7 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const std::uint32_t 
 #endif
 }
 
-/// The same with sums in fp16: two of them in a word.
+/// `multiply_add` with sums in fp16, two per word.
 __device__ __forceinline__ void multiply_add_f16(std::uint32_t (&c)[2], const std::uint32_t (&a)[4],
                                                  const std::uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800

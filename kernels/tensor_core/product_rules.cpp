@@ -18,7 +18,7 @@ bool same_way(TensorCoreRule x, const TensorCoreRule& y) {
   return x == y;
 }
 
-/// The 32 factors of an instruction with places 0 and 1 modulo 4 first, then the others.
+/// Reorders the 32 factors of an instruction: places 0 and 1 modulo 4 first, then the others.
 std::array<float, 32> in_halves(std::span<const float> x) {
   std::array<float, 32> y;
   for (int half = 0; half < 2; ++half) {
@@ -28,7 +28,7 @@ std::array<float, 32> in_halves(std::span<const float> x) {
   return y;
 }
 
-/// Adds the rules of `kind`, each with all GPUs that have it.
+/// Adds the rules of `kind`, each with all GPUs that share it.
 void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as_fp16) {
   for (std::size_t i = 0; i < tensor_core_texts.size(); ++i) {
     const auto gpu = static_cast<TensorCore>(i);
@@ -42,7 +42,7 @@ void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as
   }
 }
 
-/// The rule's sum for each question.
+/// The sum by the rule, for each question.
 std::vector<float> sums_of(const ProductRule& rule, const ProductQuestions& q, const StopSign& stop) {
   std::vector<float> sums(static_cast<std::size_t>(q.count));
   parallel_for(0, q.tiles(), [&](int tile) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float infinite = std::numeric_limits<float>::infinity(), no_number = std::numeric_limits<float>::quiet_NaN();
 
-/// Random numbers that depend on the seed, the kind and the tile alone.
+/// Random numbers that depend only on the seed, the kind, the steps and the tile.
 class TileDice {
  public:
   TileDice(std::uint64_t seed, const ProductKind& kind, int steps, int tile)
@@ -35,7 +35,7 @@ class TileDice {
   std::uint64_t seed_, tile_, stream_ = 0, next_ = 0;
 };
 
-/// A number of f with this exponent as far as f has it, of either sign: any significand, often one of all zeros or all ones.
+/// A number of f with either sign and this exponent, clamped to f's range; often with a significand of all zeros or ones.
 float number_at(TileDice& dice, const Format& f, int exponent) {
   const int lowest = min_exponent(f) - f.mantissa_bits, e = std::clamp(exponent, lowest, max_exponent(f));
   const int ones = (1 << f.mantissa_bits) - 1, kind = dice.between(0, 7);
@@ -45,13 +45,13 @@ float number_at(TileDice& dice, const Format& f, int exponent) {
   return dice.one_in(2) ? -x : x;
 }
 
-/// Infinity of either sign, or NaN; NaN alone if the format has no infinity.
+/// Infinity of either sign, or NaN; always NaN if the format has no infinity.
 float special_number(TileDice& dice, const Format& f) {
   const int kind = f.top_code_nan ? 2 : dice.between(0, 2);
   return kind == 2 ? no_number : kind == 1 ? -infinite : infinite;
 }
 
-/// One tile's matrices.
+/// Generator of one tile's matrices.
 class Tile {
  public:
   Tile(const ProductQuestions& q, std::uint64_t seed, int tile)
@@ -63,7 +63,7 @@ class Tile {
         apart_(dice_.one_in(2) ? 1 : k_ / 2),
         above_(dice_.between(0, k_ - 1)) {}
 
-  /// Numbers of a row of A, or (`right`) of a column of B.
+  /// Fills a row of A, or (`right`) a column of B.
   void fill(std::span<float> x, bool right) {
     for (int i = 0; i < k_; ++i) x[static_cast<std::size_t>(i)] = factor(i);
     if (case_ == ProductCase::cancellation) pair_up(x, right);
@@ -72,7 +72,7 @@ class Tile {
       x[static_cast<std::size_t>(dice_.between(0, k_ - 1))] = special_number(dice_, kind_.factors);
   }
 
-  /// c for these factors.
+  /// Chooses c for these factors.
   float addend(std::span<const float> a, std::span<const float> b) {
     double sum = 0, most = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -111,7 +111,7 @@ class Tile {
     }
   }
 
-  /// Makes every second factor a copy of its partner, in a column of B with the other sign, and now and then one bit off.
+  /// Makes every second factor a copy of its partner, with the other sign in a column of B, and sometimes one bit off.
   void pair_up(std::span<float> x, bool right) {
     for (int i = 0; i < k_; ++i) {
       const int partner = i ^ apart_;
@@ -155,7 +155,7 @@ class Tile {
   const Format sum_;
   TileDice dice_;
   const ProductCase case_;
-  const int k_, apart_, above_;  ///< distance between partners; index of the product that stands above the others
+  const int k_, apart_, above_;  ///< distance between partners; index of the product far above the others
 };
 
 void fill_tile(ProductQuestions& q, std::uint64_t seed, int tile) {
@@ -218,7 +218,7 @@ std::string why_no_products(const ProductKind& kind, int major, int minor) {
 std::uint32_t factor_code(const Format& f, double x) {
   const std::uint32_t top = (1U << f.exponent_bits) - 1, one = 1U << f.mantissa_bits;
   const std::uint32_t sign = std::signbit(x) ? 1U << (f.exponent_bits + f.mantissa_bits) : 0;
-  if (std::isnan(x)) return top * one | (one - 1);  // of e4m3 the only one
+  if (std::isnan(x)) return top * one | (one - 1);  // the only NaN of e4m3
   if (std::isinf(x)) return sign | top * one;
   if (x == 0) return sign;
   const int e = std::max(std::ilogb(x), min_exponent(f));

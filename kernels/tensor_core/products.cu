@@ -1,6 +1,6 @@
-// Sums of products by mma.sync: kernel, launcher, and the function of products.h around them. A warp has one tile, and
-// adds its steps one on top of the other.
-// clang-format off: before the others, which shows that it compiles alone
+// Sums of products by mma.sync: kernel, launcher, and the function of products.h around them. A warp computes one tile and adds
+// its steps one after another.
+// clang-format off: included first, to show that it compiles alone
 #include "kernels/tensor_core/mma_instruction.cuh"
 // clang-format on
 
@@ -19,12 +19,12 @@ using mma::Factors;
 struct ProductPointers {
   const std::uint32_t *a, *b;
   std::uint32_t* c;
-  int* ran;  ///< becomes 1 if the code has the instruction
+  int* ran;  ///< set to 1 if the code has the instruction
   int steps;
 };
 
-/// A lane's part of its warp's tile: rows g and g + 8 of A, column g of B, of each the words t and t + 4 of a step; of C the
-/// columns 2t and 2t + 1 of both rows. The same for every format, since each step takes 32 bytes of a row.
+/// A lane's part of its warp's tile: rows g and g + 8 of A and column g of B, of each the words t and t + 4 of a step; columns
+/// 2t and 2t + 1 of both rows of C. The same for every format, since each step takes 32 bytes of a row.
 class LanePart {
  public:
   __device__ explicit LanePart(const ProductPointers& x)
@@ -72,7 +72,7 @@ __device__ void add_up(const ProductPointers& x) {
   }
 }
 
-/// One warp a block, one tile a warp.
+/// Kernel: one warp per block, one tile per warp.
 template <Factors factors>
 __global__ void __launch_bounds__(32) products(ProductPointers x) {
   if constexpr (mma::has_instruction(factors)) {

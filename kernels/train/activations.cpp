@@ -3,13 +3,13 @@
 namespace attoscope {
 namespace {
 
-/// True if the result of this step is already in D.
+/// True if the result of this step needs no rounding to D.
 template <class T>
 bool leaves_D(const RounderPlan<T>& step, const RounderPlan<T>& to_D) {
   return !to_D.rounds() || (step.rounds() && step.format == to_D.format);
 }
 
-/// Sets the rules of a layer's heads, and the roundings that follow them.
+/// Sets the rules of a layer's heads, and the layer's roundings to D that they require.
 template <class T>
 void choose_rules(Layer<T>& layer, Primitives<T>& on, const ModelShape& shape, const TrainMethod& method, int index) {
   const RounderPlan<T> to_D = plan<T>(to_main, method.format);
@@ -28,7 +28,7 @@ void choose_rules(Layer<T>& layer, Primitives<T>& on, const ModelShape& shape, c
 double bytes_of_training(const ModelShape& shape, int vocabulary, int batch) {
   const ModelSize size(shape, vocabulary, batch);
   const double width = static_cast<double>(size.width), words = static_cast<double>(size.words);
-  const double layer = 18 * width + 4 + 2 * static_cast<double>(size.heads);  // of a token: 10 streams, and 2 of 4 x width
+  const double layer = 18 * width + 4 + 2 * static_cast<double>(size.heads);  // per token: 10 streams, and 2 of 4 x width
   const double rest = 12 * width + 2 * words + 3;                             // after the layers, and the gradients
   const double weights = 5 * static_cast<double>(parameters(shape, vocabulary).size);
   return (static_cast<double>(size.rows) * (shape.layers * layer + rest) + weights) * sizeof(float);

@@ -1,4 +1,4 @@
-/// Activations that a model stores in the forward pass for its backward pass, and the places of its weights in the flat array.
+/// Activations that a model stores in the forward pass for its backward pass, and pointers to its weights in the flat array.
 #pragma once
 
 #include <string>
@@ -26,10 +26,10 @@ struct ModelSize {
         heads(static_cast<std::size_t>(shape.heads)),
         words(static_cast<std::size_t>(vocabulary)) {}
 
-  std::size_t rows, width, heads, words;  ///< tokens of a batch; of the vocabulary
+  std::size_t rows, width, heads, words;  ///< tokens of a batch; words of the vocabulary
 };
 
-/// Bytes of all arrays of a model that trains: activations, gradients, weights in T and D, and the optimiser's.
+/// Bytes of all arrays of a model in training: activations, gradients, weights in T and in D, and the optimiser's moments.
 double bytes_of_training(const ModelShape& shape, int vocabulary, int batch);
 
 /// A norm's weights, its output, and the numbers that its backward pass needs.
@@ -52,11 +52,11 @@ struct Layer {
 
   const ParameterTensor *W_Q, *W_K, *W_V, *W_O, *W_1, *W_2;
   std::vector<HeadRule<T>> rules;  ///< [head]
-  bool gradients_are_in_D = true;  ///< attention leaves gradients in D
+  bool gradients_are_in_D = true;  ///< the gradients of attention are in D already
   Normed<T> norm_1, norm_2;
   DeviceNumbers<T> x, middle;  ///< the residual stream before the layer, and between its halves
   DeviceNumbers<T> q, k, v, o, d_o, m, l;
-  DeviceNumbers<T> o_in_D;  ///< none if o is in D
+  DeviceNumbers<T> o_in_D;  ///< empty if o is in D already
   DeviceNumbers<T> hidden, gelu;
 };
 
@@ -65,7 +65,7 @@ struct Activations {
   Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape,
               const TrainMethod& method);
 
-  /// All of the forward pass by name, in order of the data.
+  /// All arrays of the forward pass with their names, in order of the data.
   std::vector<std::pair<std::string, const DeviceNumbers<T>*>> named() const;
 
   std::vector<Layer<T>> layers;
@@ -74,7 +74,7 @@ struct Activations {
   DeviceNumbers<T> logits, losses;
 };
 
-/// Gradients of the activations, used by one layer after the other.
+/// Gradients of the activations; all layers use the same arrays, one after the other.
 template <class T>
 struct StreamGradients {
   StreamGradients(Primitives<T>& on, const ModelSize& size)
@@ -87,7 +87,7 @@ struct StreamGradients {
         wide(on, 4 * x.size()),
         logits(on, size.rows * size.words) {}
 
-  DeviceNumbers<T> x, x_in_D;  ///< of the residual stream, and as it enters matrix products
+  DeviceNumbers<T> x, x_in_D;  ///< of the residual stream; the same as it enters matrix products
   DeviceNumbers<T> normed;     ///< of a norm's output
   DeviceNumbers<T> q, k, v, wide, logits;
 };

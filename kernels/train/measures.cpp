@@ -30,8 +30,8 @@ std::vector<float> joined(const Parameters& parameters, std::span<const float> x
 /// ||x - y|| / ||y||, from the squares.
 double relative(double difference, double reference) { return difference > 0 ? std::sqrt(difference / reference) : difference; }
 
-/// The largest |f(i)| of first .. end, found by the bits, whose order is that of the numbers; infinity and NaN are larger than
-/// all.
+/// The largest |f(i)| of first .. end, by comparing bits, whose order is that of the magnitudes; infinity and NaN exceed all
+/// numbers.
 template <class F>
 float largest(std::size_t first, std::size_t end, F f) {
   std::int32_t most = 0;
@@ -86,8 +86,8 @@ Symmetric squared(const Symmetric& x) {
   return y;
 }
 
-/// A power of g, normalised to trace 1, so high that almost only its first eigenvector is left. It is found by repeated
-/// squaring, which ends soon even if eigenvalues are equal or nearly equal.
+/// A power of g, scaled to trace 1, so high that almost only its first eigenvector is left. Repeated squaring also ends soon if
+/// eigenvalues are equal or nearly equal.
 Symmetric high_power(Symmetric g) {
   constexpr int most_squarings = 40;
   constexpr double enough = 1 - 1e-7;  // the rest of the trace; its square bounds the error of the Rayleigh quotient
@@ -112,7 +112,7 @@ double rayleigh_quotient(const Symmetric& g, const double* v) {
   return above / below;
 }
 
-/// The row with the largest diagonal element, which has a component along the first eigenvector.
+/// The row with the largest diagonal element: it has a component along the first eigenvector.
 const double* strongest_row(const Symmetric& g) {
   int best = 0;
   for (int i = 1; i < g.d; ++i)

@@ -21,25 +21,25 @@ struct WeightDeviation {
   friend bool operator==(const WeightDeviation&, const WeightDeviation&) = default;
 };
 
-/// Follows the difference x - y of two models, in fp32, from step to step. It starts from 0: if the first weights that it gets
-/// differ, that difference is the first growth.
+/// Follows the difference x - y of two models, in fp32, from step to step. It starts from 0: a difference of the first weights
+/// that it gets is the first growth.
 class DeviationMeter {
  public:
   explicit DeviationMeter(const Parameters& parameters);
-  /// Call it after every step with both models' weights.
+  /// To be called after every step with both models' weights.
   void follow(std::span<const float> x, std::span<const float> y);
-  /// Deviations of the weights last passed to `follow`; [0] over all, [1 + t] of tensor t. `x_before`, `y_before`: before that
-  /// step.
+  /// Deviations of the weights last passed to `follow`; [0] over all tensors, [1 + t] of tensor t. `x_before`, `y_before`: the
+  /// weights before that step.
   std::vector<WeightDeviation> deviations(std::span<const float> x, std::span<const float> y, std::span<const float> x_before,
                                           std::span<const float> y_before) const;
-  /// sum of ||D||^2 of every tensor; with the weights, the complete state of the meter.
+  /// sum of ||D||^2 of every tensor; together with the weights, the complete state of the meter.
   const std::vector<double>& paths() const { return paths_; }
   /// Continues from saved paths and the weights of that step. Throws std::invalid_argument if there is not one path per tensor.
   void restore(std::vector<double> paths, std::span<const float> x, std::span<const float> y);
 
  private:
   struct Piece {
-    std::size_t tensor = 0, first = 0, end = 0;  ///< of the flat array, at most a chunk of the tensor
+    std::size_t tensor = 0, first = 0, end = 0;  ///< range of the flat array, at most a chunk of the tensor
   };
   struct Sums;
   Sums sums(const Piece& piece, const float* x, const float* y, const float* x_before, const float* y_before) const;

@@ -37,7 +37,7 @@ struct Model<T>::Parts {
 
   // --- forward --------------------------------------------------------------------------------------------------------
 
-  /// Casts all weights to D, once per step.
+  /// Casts all weights to D; called once per step.
   void take_weights(const T* w) {
     weights = w;
     matrices = to_D.rounds() ? weights_in_D.get() : w;
@@ -97,7 +97,7 @@ struct Model<T>::Parts {
     normalise_back(y.middle, y.norm_2);
   }
 
-  /// The gradients through Q, K and V are added in this order, in T.
+  /// Adds the gradients through Q, K and V in this order, in T.
   void attend_back(Layer<T>& y, int layer) {
     const T* d_y = stream_gradient_in_D();
     weight_gradient(y.projected(), d_y, *y.W_O);
@@ -137,7 +137,7 @@ struct Model<T>::Parts {
                 .rounding = to_D});
   }
 
-  /// d_x = round(d_y.W^T), or d_x += it.
+  /// d_x = round(d_y.W^T), or d_x += round(d_y.W^T).
   void multiply_back(const T* d_y, const ParameterTensor& w, T* d_x, bool adds = false) {
     on.product({.a = d_y,
                 .a_row = w.cols,
@@ -171,7 +171,7 @@ struct Model<T>::Parts {
                 .rounding = to_D});
   }
 
-  /// Adds the gradient through a norm to the stream's; the gradient of its output is d.normed.
+  /// Adds the gradient through a norm to the stream's; d.normed is the gradient of the norm's output.
   void normalise_back(const Numbers& x, const Normed<T>& n) {
     on.norm_gradient({.forward = norm_of(x, n),
                       .d_y = d.normed.get(),
@@ -241,7 +241,7 @@ struct Model<T>::Parts {
   Activations<T> kept;
   StreamGradients<T> d;
   DeviceArray<T, std::uint16_t> input, target;
-  Numbers weights_in_D;         ///< none if D rounds nothing
+  Numbers weights_in_D;         ///< empty if D rounds nothing
   const T* weights = nullptr;   ///< of the current pass
   const T* matrices = nullptr;  ///< the weights as they enter matrix products
   T* gradient = nullptr;

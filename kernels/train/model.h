@@ -17,15 +17,14 @@ struct CapturedHead {
   std::vector<float> q, k, v;
 };
 
-/// The seed of stochastic rounding in step or layer `index`; each stream of a seed has its own.
+/// The seed of stochastic rounding in step or layer `index`; each stream of a seed gives other seeds.
 std::uint64_t rounding_seed_of(std::uint64_t seed, int index, std::uint64_t stream);
 
-/// A model on a device. Y = X.W of D-rounded X and W, rounded to D; the gradients of both as well, dW after its sum over
-/// tokens.
+/// A model on a device. Y = X.W, with X, W and Y rounded to D; the gradients of X and W as well, dW after its sum over tokens.
 template <class T>
 class Model {
  public:
-  /// `on` must outlive it.
+  /// `on` must outlive the model.
   Model(const ModelShape& shape, int vocabulary, int batch, const TrainMethod& method, Primitives<T>& on);
   ~Model();
 
@@ -36,14 +35,13 @@ class Model {
   /// The gradient of scale * loss of the last `forward`, laid out as the weights (on the device).
   void backward(const T* weights, T scale, T* gradient);
 
-  /// After `backward`: the statistics of the layer's heads; none in double.
+  /// After `backward`: the statistics of the layer's heads; empty in double.
   std::vector<HeadStatistics> statistics(int layer) const;
   /// After `forward`: the inputs of a head of a sequence.
   CapturedHead captured(int layer, int head, int sequence) const;
-  /// After `forward`: place of the first number that is not finite: "layer 1, attention output O"; empty: there is none.
+  /// After `forward`: name of the first array with a nonfinite number: "layer 1, attention output O"; empty: there is none.
   std::string first_nonfinite() const;
-  /// After `forward`: place of the number of largest magnitude, in the same words; numbers that are not finite count as
-  /// largest.
+  /// After `forward`: name of the array with the largest magnitude; nonfinite numbers count as largest.
   std::string largest() const;
 
  private:

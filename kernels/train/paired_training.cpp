@@ -23,7 +23,7 @@ const TrainPlan& checked(const TrainPlan& plan) {
   return plan;
 }
 
-/// The recorded plan with the settings of `plan` that change no number, and so make no fork.
+/// The recorded plan with those settings of `plan` that change no number and therefore make no fork.
 TrainPlan with_details_of(TrainPlan recorded, const TrainPlan& plan) {
   recorded.text = plan.text;
   recorded.measure_every = plan.measure_every;
@@ -73,7 +73,7 @@ void check_fits(const TrainPlan& plan, const TrainRecord& record, const PairedTr
   check_steps(plan, record, state);
 }
 
-/// The entries of `all` up to `step`.
+/// The entries of `all` with steps up to `step`.
 template <class T>
 std::vector<T> until(std::vector<T> all, int step) {
   std::erase_if(all, [&](const T& x) { return x.step > step; });
@@ -85,7 +85,7 @@ std::string no_takeover(const DeviceFailure& failure, const std::runtime_error& 
   return with_full_stop(failure.what()) + " The CPU could not take over: " + why.what();
 }
 
-/// A state of `from` as the start of another run, with that run's own loss scale if `from` had none.
+/// A state of run `from` as the start of run `to`, with the recipe's loss scale if only `to` scales its loss.
 TrainState handed_over(TrainState state, const RunPlan& from, const RunPlan& to, const Recipe& recipe) {
   if (scales_loss(to.method.format) && !scales_loss(from.method.format)) state.loss_scale = recipe.loss_scale;
   return state;
@@ -98,7 +98,7 @@ struct PairedTraining::Parts {
     Trainer trainer;
     std::vector<float> now, before;  ///< weights, and those before the last step
   };
-  /// The reports of all runs on a step that is prepared but not committed; empty for runs that are idle or have stopped.
+  /// The reports of all runs on a step that is prepared but not committed; empty for idle and stopped runs.
   struct Attempt {
     std::vector<std::optional<StepReport>> reports;
     std::vector<std::string> stopped;
@@ -230,7 +230,7 @@ struct PairedTraining::Parts {
     return made;
   }
 
-  /// Commits the steps on the device; if one fails, the weights of the last whole step stay.
+  /// Commits the steps on the device; if a commit fails, the host keeps the weights of the last whole step.
   void commit(const Attempt& attempt) {
     for (const std::size_t i : order) {
       if (!attempt.reports[i]) continue;
@@ -299,7 +299,7 @@ struct PairedTraining::Parts {
   TrainRecord record;
   std::vector<Run> runs;
   std::vector<DeviationMeter> meters;  ///< of each pair
-  std::vector<std::size_t> order;      ///< in which the runs take a step: a run that starts from b's state comes after b
+  std::vector<std::size_t> order;      ///< order in which the runs take a step: a run that starts from b's state comes after b
 };
 
 /// The substitute for a device that fails.
@@ -308,9 +308,9 @@ struct PairedTraining::Spare {
 
   MakePrimitives make;           ///< empty: there is no substitute
   PairedTrainingState state;     ///< of one of the last steps
-  std::unique_ptr<Parts> parts;  ///< the substitute, while it repeats the steps since
+  std::unique_ptr<Parts> parts;  ///< the substitute, while it repeats the steps after `state`
 
-  /// Keeps the newest state if the last is too old; reading it takes as long as the weights of some steps.
+  /// Keeps a newer state if the last one is too old; reading a state takes as long as reading the weights of some steps.
   void keep_up(const Parts& running) {
     if (make && running.record.step - state.step >= most_repeated) state = running.state();
   }
@@ -343,7 +343,7 @@ TrainDevice primitives_on(const std::string& device, int threads) {
   return {on_gpu, cpu, "", gpu_code().sentence(gpus, training_code)};
 }
 
-/// begin(make) gives the parts at their first step.
+/// Sets the parts to begin(make), which are at their first step, with the device or its substitute.
 template <class Begin>
 void PairedTraining::begin(const TrainDevice& device, Begin begin) {
   spare_ = std::make_unique<Spare>();
@@ -382,8 +382,8 @@ PairedTraining::~PairedTraining() = default;
 PairedTraining::PairedTraining(PairedTraining&&) noexcept = default;
 PairedTraining& PairedTraining::operator=(PairedTraining&&) noexcept = default;
 
-/// Runs work() on the device, or once more on the substitute after it has repeated the steps up to the last whole one. That may
-/// take several calls, if one is cancelled.
+/// Returns work() on the device. If it fails, work() on the substitute after it has repeated the steps up to the last whole
+/// one; cancelled calls continue in the next call.
 template <class Work>
 auto PairedTraining::surviving(const Cancelled& cancelled, Work work) const {
   Spare& spare = *spare_;

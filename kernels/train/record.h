@@ -1,5 +1,5 @@
-/// The curves and measures of a plan while it trains, immutable once published; and their numbers by name, once: JSON, CSV and
-/// the window's tables go through these lists.
+/// The curves and measures of a plan while it trains, immutable once published; and the names of their numbers, listed once for
+/// JSON, CSV and the window's tables.
 #pragma once
 
 #include <algorithm>
@@ -35,11 +35,11 @@ struct RunRecord {
   RunPlan run;
   std::vector<StepReport> steps;  ///< every step, without its statistics
   std::vector<RunHealth> health;  ///< every measured step
-  std::string stopped;            ///< one sentence that says why it stopped; empty: it did not
+  std::string stopped;            ///< one sentence that says why the run stopped; empty: it did not
   /// The loss on the held-out text, after the last step; NaN before that, and if nothing is held out.
   double heldout_loss = std::numeric_limits<double>::quiet_NaN();
 };
-/// The number of steps that the loss scale skipped: their gradients overflowed.
+/// The number of skipped steps, whose gradients overflowed.
 inline int skipped_steps(const RunRecord& run) {
   return static_cast<int>(std::ranges::count(run.steps, true, &StepReport::skipped));
 }
@@ -68,8 +68,8 @@ struct TrainRecord {
   TrainPlan plan;
   Parameters parameters;
   std::string device;
-  std::string remark;  ///< one sentence that says why it is not the requested device; empty: it is
-  int step = 0;        ///< steps taken by all runs that continue
+  std::string remark;  ///< one sentence that says why the requested device is not used; empty: it is
+  int step = 0;        ///< steps taken by all runs that have not stopped
   std::vector<RunRecord> runs;
   std::vector<PairRecord> pairs;
   std::vector<Fork> forks;
@@ -78,8 +78,8 @@ struct TrainRecord {
   bool finished() const { return step >= plan.recipe.steps; }
 };
 
-/// The reason why training stopped before its last step, that of a or b; empty: it can continue. If a is bisected, it continues
-/// without a as long as a suspect is left: the suspects that do not diverge show which piece causes the failure.
+/// The reason why a or b stopped the training before its last step; empty: it can continue. With kind bisect it continues
+/// without a while a suspect is left: the suspects that do not diverge show which piece causes the failure.
 inline std::string ended(const TrainRecord& record) {
   const std::vector<RunRecord>& runs = record.runs;
   const auto goes_on = [](const RunRecord& run) { return run.stopped.empty(); };
@@ -98,7 +98,7 @@ inline constexpr std::array<NamedNumber<WeightDeviation, double>, 6> weight_numb
      {"step_size", &WeightDeviation::step_size}}};
 inline constexpr std::size_t shown_weight_numbers = 5;
 
-/// Numbers of a run's step; `skipped` is apart.
+/// Numbers of a run's step, except for `skipped`.
 inline constexpr std::array<NamedNumber<StepReport, double>, 4> step_numbers{{{"loss", &StepReport::loss},
                                                                               {"gradient_norm", &StepReport::gradient_norm},
                                                                               {"rate", &StepReport::rate},

@@ -13,7 +13,7 @@ namespace attoscope {
 namespace {
 
 constexpr double least_loss_scale = 0x1p-24, most_loss_scale = 0x1p40;
-constexpr double loss_factor = 3, loss_margin = 3;  ///< a loss beyond factor * the first + margin is divergence
+constexpr double loss_factor = 3, loss_margin = 3;  ///< a loss above factor * first loss + margin is divergence
 
 /// x^n by squaring, in the same order on every machine.
 double power(double x, int n) {
@@ -29,9 +29,9 @@ std::string number(double x) {
   return text;
 }
 
-/// The stream of attention in a step.
+/// The stream of attention's random bits in a step.
 constexpr std::uint64_t attention_stream = 0x73746570;
-/// The stream of the numbers that its update stores.
+/// The stream of the random bits of an update's stores.
 constexpr std::uint64_t update_stream = 0x75706474;
 
 constexpr const char* not_finite = "the first number that is not finite";
@@ -47,7 +47,7 @@ const ParameterTensor& tensor_at(const Parameters& parameters, std::int64_t i) {
   return parameters.tensors[t];
 }
 
-/// Throws if the CPU's memory cannot hold the run, before it is filled; on a GPU the allocation itself fails.
+/// Throws if the CPU's memory cannot hold the run, before allocating it; on a GPU the allocation itself fails.
 void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& device) {
   const ModelShape& model = plan.model;
   const int vocabulary = static_cast<int>(plan.text.corpus->characters.size());
@@ -61,7 +61,7 @@ void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& 
   throw std::runtime_error(text);
 }
 
-/// Throws unless it is a state of a run of that name with `size` weights.
+/// Throws unless it is a state of run `run` with `size` weights.
 void check(const TrainState& state, std::size_t size, const std::string& run) {
   const auto refuse = [&](const std::string& what, const std::string& expected) {
     throw std::invalid_argument("the state of run " + run + " has " + what + ", expected " + expected);
@@ -122,7 +122,7 @@ struct Trainer::Parts {
     diverge(what + "; " + (place.empty() ? holder(model.largest()) + "the largest number" : holder(place) + not_finite));
   }
 
-  /// Rounds weights and moments to nearest unless an update of this run has stored them already.
+  /// Rounds weights and moments to nearest; values that an update of this run stored do not change.
   void round_stored() {
     const auto round = [&](DeviceArray<float, float>& x, const Rounding& rounding) {
       Rounding nearest = rounding;
@@ -198,7 +198,7 @@ struct Trainer::Parts {
   DeviceArray<float, float> weights, m, v, gradient;
   int step = 0, steps_since_overflow = 0, updates = 0;
   double loss_scale, first_loss = std::numeric_limits<double>::quiet_NaN();
-  std::optional<StepReport> prepared;  ///< the step whose gradient lies in `gradient`
+  std::optional<StepReport> prepared;  ///< the prepared step, whose gradient is in `gradient`
 };
 
 Trainer::Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Primitives<float>> on) {

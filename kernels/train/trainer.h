@@ -16,7 +16,7 @@ struct Diverged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The complete state of a run at the end of a step: a run that is restored from it continues with the same bits.
+/// The complete state of a run at the end of a step: a run restored from it continues with the same bits.
 struct TrainState {
   int step = 0;  ///< steps taken
   double loss_scale = 1;
@@ -40,14 +40,14 @@ struct StepReport {
 
 /// The learning rate of a step (from 1).
 double rate_at(const Recipe& recipe, int step);
-/// True if gradients in this format need a scaled loss: those with fewer exponents than fp32. If the format saturates, overflow
-/// cannot be detected, and the scale never changes.
+/// True if gradients in this format need a scaled loss: formats with fewer exponent bits than fp32. If the format saturates,
+/// overflow cannot be detected, and the scale never changes.
 bool scales_loss(const Format& format);
 
 /// Trains one run of a plan on a device.
 class Trainer {
  public:
-  /// The plan is valid and has its corpus.
+  /// Requires a valid plan with its corpus.
   Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Primitives<float>> on);
   ~Trainer();
   Trainer(Trainer&&) noexcept;
@@ -55,23 +55,23 @@ class Trainer {
   const Parameters& parameters() const;
   std::string device() const;
   int step_count() const;  ///< steps taken
-  /// Computes everything of the next step except its update: loss, gradient and report. The state does not change, also if it
-  /// throws Diverged or DeviceFailure; `restore` and `captured` discard the prepared step.
+  /// Computes everything of the next step except its update: loss, gradient and report. The state does not change, not even if
+  /// it throws Diverged or DeviceFailure; `restore` and `captured` discard the prepared step.
   StepReport prepare(bool with_statistics);
-  /// Updates (or skips) the step that was prepared. Runs that are trained side by side all prepare, then all commit, so that
-  /// nothing has to be undone if one of them stops in between.
+  /// Applies (or skips) the prepared update. Runs that are trained side by side all prepare, then all commit, so that nothing
+  /// has to be undone if one of them stops in between.
   void commit();
   /// Takes the next step: prepare, then commit.
   StepReport step(bool with_statistics);
   /// The weights, on the host.
   std::vector<float> weights() const;
-  /// Copies the weights into `x`, which has as many places.
+  /// Copies the weights into `x`, which has the same size.
   void read_weights(std::span<float> x) const;
   TrainState state() const;
-  /// Throws std::invalid_argument if it is no state of this model.
+  /// Throws std::invalid_argument if `state` is no state of this model.
   void restore(const TrainState& state);
-  /// The loss on the held-out text, under the present weights: the mean over pieces that are evenly spaced in it, at least 64.
-  /// NaN if nothing is held out. The state does not change; discards the prepared step.
+  /// The loss of the present weights on the held-out text: the mean over evenly spaced pieces, at least 64. NaN if nothing is
+  /// held out. The state does not change; discards the prepared step.
   double heldout_loss();
   /// The inputs of a head in the next step's batch; the state does not change.
   CapturedHead captured(int layer, int head, int sequence);

@@ -277,7 +277,7 @@ TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
       {"--backward", "--set", "a.grad.accumulator.dP=h100", "--set", "b.grad.dS=fp64"}, 2,
       "a.grad.accumulator.dP is h100: h100 adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma");
   const std::string at_K =
-      "grad.scale_at is K, which makes S again without soft cap, ALiBi, terms of a mask and scales of Q and K: expected ";
+      "grad.scale_at is K, which recomputes S without soft cap, ALiBi, terms of a mask and scales of Q and K: expected ";
   refused({"--gradient", "grad_triton", "--softcap", "30"}, 2, "a." + at_K + "product or dS");
   refused({"--gradient", "grad_triton", "--alibi", "0.5"}, 2, "a." + at_K);
   refused({"--baseline-gradient", "grad_triton", "--set", "b.scaling.Q=e4m3/head"}, 2, "b." + at_K);

@@ -159,7 +159,7 @@ TEST(Exercise, SaysWhatIsWrongWithABlock) {
   EXPECT_THAT(problem_of(l_blank + "blank: q = l_old\n"), HasSubstr("'q'"));
   EXPECT_THAT(problem_of(l_blank + "blank: o = o_old\n"), HasSubstr("the solution of 'o' is not right: At step 1"));
   EXPECT_THAT(problem_of(l_blank + "mistake: exp(s - m) + exp(m_old - m) * l_old | Swapped.\n"), HasSubstr("is right"));
-  EXPECT_THAT(problem_of(l_blank + "mistake: exp(s - m) + l_old | Again.\n"), HasSubstr("is not told"));
+  EXPECT_THAT(problem_of(l_blank + "mistake: exp(s - m) + l_old | Again.\n"), HasSubstr("does not show its sentence"));
   EXPECT_THAT(problem_of(l_blank + "mistake: l_old\n"), HasSubstr("mistake is 'l_old', expected"));
   EXPECT_THAT(problem_of(l_blank + "mistake: l_new | None.\n"), HasSubstr("'l_new' is no name"));
   EXPECT_THAT(problem_of("question: Q?\nkind: order\nscores: 1 2 3 4 5 6 7 8 9\n"), HasSubstr("3 to 8 numbers"));

@@ -99,7 +99,7 @@ TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   const PanelInput shown = drop(dict);
   ASSERT_TRUE(shown.answer.result && shown.answer.result->backward) << shown.messages.error;
   EXPECT_TRUE(testing::eventually([&] { return explorer_.update(session_), !explorer_.computing(); }));
-  EXPECT_THAT(shown.messages.notice, AllOf(HasSubstr("dQ is that of call.pt, in the place of a's"),
+  EXPECT_THAT(shown.messages.notice, AllOf(HasSubstr("dQ was read from call.pt, instead of a's"),
                                            HasSubstr("dK and dV in the file: sums over the heads that share K and V")));
   judge_gradients();
   const auto found = explorer_.panel_input().side.kernel_gradients;

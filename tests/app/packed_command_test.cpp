@@ -112,7 +112,7 @@ TEST(PackedCommand, TellsOfATableThatIsNotRead) {
   const std::string file = path("packed");
   const Words named{"judge",     "--q", file + ":q",   "--k",    file + ":k", "--v",
                     file + ":v", "--o", file + ":out", "--mask", "causal"};
-  EXPECT_THAT(attoscope(named).out, HasSubstr("may say where sequences lie and is not read where q is named"));
+  EXPECT_THAT(attoscope(named).out, HasSubstr("may say where sequences lie, but is not read if q is named"));
   const Outcome read = attoscope(with(named, {"--cu-seqlens-q", file, "--cu-seqlens-k", file}));
   EXPECT_EQ(read.code, 0) << read.err;
   EXPECT_THAT(read.out, Not(HasSubstr("is not read")));

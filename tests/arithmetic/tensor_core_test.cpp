@@ -180,7 +180,7 @@ TEST(Rule, APairThatDoesNotExistIsASentenceThatSaysWhatWould) {
   EXPECT_EQ(why_no_tensor_core(TensorCore::h100, fp32, SumType::f32),
             "tensor cores multiply no fp32 here, expected fp16, bf16, tf32, e4m3 or e5m2");
   EXPECT_EQ(why_no_tensor_core(TensorCore::h100, bf16, SumType::f16),
-            "h100 adds products of bf16 in f32 alone, expected that, or for f16 products of fp16, e4m3 or e5m2");
+            "h100 adds products of bf16 in f32 alone, expected f32, or for f16 products of fp16, e4m3 or e5m2");
   EXPECT_EQ(why_no_tensor_core(TensorCore::h100, bf16, SumType::f32), "");
   EXPECT_EQ(sentence_of<std::invalid_argument>([] { tensor_core_rule(TensorCore::a2, e5m2, SumType::f32); }),
             why_no_tensor_core(TensorCore::a2, e5m2, SumType::f32));

@@ -224,7 +224,7 @@ TEST(Accumulators, ThatAGpuDoesNotHaveAreRefusedInOneSentence) {
             "a.accumulator.qk is a100: a100 multiplies no e4m3, expected fp16, bf16 or tf32, or for e4m3 ada, l40s, h100, "
             "h200, b200 or rtx50");
   EXPECT_EQ(said([](Experiment& e) { e.a.accumulator.qk = Accumulator::h100_f16; }),
-            "a.accumulator.qk is h100:f16: h100 adds products of bf16 in f32 alone, expected that, or for f16 products of "
+            "a.accumulator.qk is h100:f16: h100 adds products of bf16 in f32 alone, expected f32, or for f16 products of "
             "fp16, e4m3 or e5m2");
   EXPECT_EQ(said([](Experiment& e) { e.a.order = SumOrder::pairwise; }),
             "a.accumulator.qk is h100: h100 adds in its own order, and order is pairwise, expected sequential");

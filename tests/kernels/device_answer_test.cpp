@@ -33,10 +33,10 @@ TEST(DeviceAnswer, NoCodeForItsArchitectureNamesWhatThereIsAndWhatToBuild) {
 
 TEST(DeviceAnswer, ADriverThatIsTooOldIsNamedWithTheOneThatIsNeeded) {
   EXPECT_EQ(why(CudaError::insufficient_driver, {11040, 12040}),
-            "NVIDIA GeForce GTX 1080 (compute capability 6.1) cannot be used: its driver knows CUDA 11.4, and this program "
-            "needs a driver for CUDA 12 or newer.");
+            "NVIDIA GeForce GTX 1080 (compute capability 6.1) cannot be used: its driver supports CUDA 11.4, and this "
+            "program needs a driver for CUDA 12 or newer.");
   EXPECT_EQ(why_no_list(CudaError::insufficient_driver, {11040, 13000}, ""),
-            "This machine's NVIDIA driver knows CUDA 11.4, and this program needs a driver for CUDA 13 or newer.");
+            "This machine's NVIDIA driver supports CUDA 11.4, and this program needs a driver for CUDA 13 or newer.");
   EXPECT_EQ(why_no_list(CudaError::insufficient_driver, {0, 12040}, ""),
             "This machine has no NVIDIA driver; a GPU here needs a driver for CUDA 12 or newer.");
   EXPECT_EQ(why_no_list(CudaError::stub_library, {0, 12040}, ""), why_no_list(CudaError::insufficient_driver, {0, 12040}, ""));
@@ -44,7 +44,7 @@ TEST(DeviceAnswer, ADriverThatIsTooOldIsNamedWithTheOneThatIsNeeded) {
 
 TEST(DeviceAnswer, ARefusedCompilationSaysByWhomAndWhatHelps) {
   EXPECT_EQ(why(CudaError::unsupported_ptx, {12020, 12080}),
-            "NVIDIA GeForce GTX 1080 (compute capability 6.1) needs this program's PTX compiled by its driver, which knows "
+            "NVIDIA GeForce GTX 1080 (compute capability 6.1) needs this program's PTX compiled by its driver, which supports "
             "CUDA 12.2; it needs a driver for CUDA 12.8 or newer, or a build on this machine.");
   EXPECT_THAT(why(CudaError::invalid_ptx), HasSubstr("refused this program's PTX (code for 8.0 and 9.0, PTX of 12.0)"));
   EXPECT_THAT(why(CudaError::jit_compiler_not_found), HasSubstr("libnvidia-ptxjitcompiler) is not installed"));
@@ -56,10 +56,10 @@ TEST(DeviceAnswer, WhateverElseHappensIsToldInTheRuntimesWords) {
             "NVIDIA GeForce GTX 1080 (compute capability 6.1) is busy, or kept for other programs: the runtime's words.");
   EXPECT_EQ(why(static_cast<CudaError>(999)),
             "NVIDIA GeForce GTX 1080 (compute capability 6.1) did not take this program's code (code for 8.0 and 9.0, PTX of "
-            "12.0; its driver knows CUDA 12.8): the runtime's words.");
+            "12.0; its driver supports CUDA 12.8): the runtime's words.");
   EXPECT_EQ(why_no_code(answer(static_cast<CudaError>(999), "GPU 3", 0, 0), {0, 0}, "90"),
-            "GPU 3 did not take this program's code (code for 9.0, PTX of 9.0; its driver does not tell its version): the "
-            "runtime's words.");
+            "GPU 3 did not take this program's code (code for 9.0, PTX of 9.0; its driver does not report its version): "
+            "the runtime's words.");
   EXPECT_EQ(why_no_list(static_cast<CudaError>(999), usual, "unknown error."), "CUDA does not work here: unknown error.");
   EXPECT_EQ(why_no_list(CudaError::no_device, usual, ""), "This machine has no NVIDIA GPU.");
   EXPECT_THAT(why_no_list(CudaError::system_driver_mismatch, usual, ""), HasSubstr("after a restart"));

@@ -291,7 +291,7 @@ TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
   e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
   const Result tensor = compute(e, options);
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(tensor.remark, "The GPU's kernels know no mask tensor: the CPU computes.");
+  EXPECT_EQ(tensor.remark, "The GPU's kernels support no mask tensor: the CPU computes.");
   EXPECT_TRUE(tensor.device.starts_with("cpu")) << tensor.device;
 }
 

@@ -302,7 +302,7 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
   const auto set = [](ScaledTensor t, const char* text) { return [=](Experiment& e) { e.a.scaling[t] = scaling(text); }; };
   EXPECT_EQ(why(set(ScaledTensor::K, "int8/token")), "");
   EXPECT_THAT(why(set(ScaledTensor::K, "int8/token/e8m0")), HasSubstr("expected floor or ceil"));
-  EXPECT_THAT(why(set(ScaledTensor::V, "int8/thread:32")), HasSubstr("of Q and K alone"));
+  EXPECT_THAT(why(set(ScaledTensor::V, "int8/thread:32")), HasSubstr("only Q and K can have"));
   EXPECT_THAT(why(set(ScaledTensor::P, "int8/x127")), HasSubstr("expected a float"));
   EXPECT_THAT(why(set(ScaledTensor::P, "e4m3/token")), HasSubstr("expected xF or block"));
   EXPECT_THAT(why(set(ScaledTensor::P, "e4m3/head")), HasSubstr("has no factor"));

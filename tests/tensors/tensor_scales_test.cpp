@@ -382,7 +382,7 @@ TEST(TensorScales, OfWideTensorsAreLeftAloneAndNamed) {
   EXPECT_THAT(files.inputs(0).k, ElementsAre(1, 2, 3, 4));
   ASSERT_EQ(files.left_out().size(), 1U);
   EXPECT_THAT(files.left_out()[0], AllOf(HasSubstr("tensor 'q_scale' multiplies nothing, as "),
-                                         EndsWith("tensor 'q' is F32 and not of 8 bits, and so do 1 other scales")));
+                                         EndsWith("tensor 'q' is F32 and not of 8 bits; other unused scales: 1")));
   EXPECT_THAT(files.scale_texts(), IsEmpty());
   const double third = scale_number(0);
   const CallFiles named(file + ",k_scale=" + scratch.write("s.safetensors", file_of({scale_of("two", {1})})));

@@ -158,7 +158,7 @@ TEST(BadTorchFile, PicklesThatAreCutOrWrong) {
   EXPECT_THAT(sentence_on(archive(begin)), HasSubstr("ends within a value"));
   EXPECT_THAT(sentence_on(archive(begin + ".")), HasSubstr("takes a value that is not there"));
   EXPECT_THAT(sentence_on(archive(begin + "h\x05.")), HasSubstr("takes the kept value 5, which is not there"));
-  EXPECT_THAT(sentence_on(archive(begin + "t.")), HasSubstr("closes what was not opened"));
+  EXPECT_THAT(sentence_on(archive(begin + "t.")), HasSubstr("closes a mark that was not opened"));
   EXPECT_THAT(sentence_on(archive(begin + "}(" + text("q") + "u.")), HasSubstr("has a key without a value"));
   EXPECT_THAT(sentence_on(archive(begin + "X\xff\xff\xff\xff.")), HasSubstr("ends within a value"));
   EXPECT_THAT(sentence_on(archive("\x80\x09N.")), HasSubstr("is of protocol 9, expected 2 to 5"));

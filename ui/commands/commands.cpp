@@ -26,7 +26,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Synonyms of a view's field, searched like its path; those of an experiment's are in the table of parameters.
+/// Search synonyms of a setting of the view. Synonyms of an experiment's settings are in the table of parameters.
 struct Alias {
   std::string_view path, words;
 };
@@ -45,7 +45,7 @@ std::string_view alias(std::string_view path) {
   return {};
 }
 
-/// Fields that the palette leaves out: another control sets them, or only a file can.
+/// Settings that the palette leaves out: other controls or files set them.
 bool is_internal(const SettingText& s) {
   constexpr std::string_view own[] = {"problem.input.file", "loaded.file",        "loaded.index",
                                       "view.workspace",     "view.hidden_curves", "view.named_figure.policy",
@@ -144,7 +144,7 @@ double word_fitness(const std::string& word, const std::string& text) {
   double best = -1;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const bool begins = at == 0 || !in_word(at - 1), ends = !in_word(at + word.size());
-    if (!begins && word.size() == 1) continue;  // a single letter within a word is no match
+    if (!begins && word.size() == 1) continue;  // a single letter inside a word does not match
     best = std::max(
         best, 40.0 + (begins ? 40 : 0) + (begins && ends ? 20 : 0) - 0.1 * static_cast<double>(std::min<std::size_t>(at, 50)));
   }
@@ -199,7 +199,7 @@ bool can(const PaletteCommand& command, const Frame& target) {
   return state.popups.palette.complaint.empty();
 }
 
-/// The commands that give a field a value.
+/// The commands that set a field to the value in the query.
 std::vector<PaletteCommand> assignments(std::string_view query, const Frame& target) {
   const std::optional<Assignment> asked = assignment(query);
   if (!asked) return {};
@@ -259,11 +259,11 @@ void add_lessons(const LearnInput& learn, std::vector<PaletteCommand>& all) {
   }
 }
 
-/// Asks for a file: by the desktop's dialog, or by the field for a path in the controls.
+/// Opens the desktop's file dialog, or if there is none the field for a path in the controls.
 void ask_file(const Frame& t, FileUse use, PathPrompt Popups::* prompt) {
   t.session.view.workspace = Workspace::explore;
   if (!must_type(use, t.input, t.requests)) return;
-  t.state.popups.forward_steps = false;  // where dO is
+  t.state.popups.forward_steps = false;  // the gradients' steps have dO
   (t.state.popups.*prompt).wanted_for = 3;
 }
 
@@ -277,7 +277,7 @@ void add_your_kernel(const Session& session, std::vector<PaletteCommand>& all) {
   all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors",
                  [](const Frame& t) { ask_file(t, FileUse::tensors, &Popups::file); }});
   if (session.experiment.problem.input.kind == InputKind::tensors)
-    all.push_back({"input: list its tensors", "names, shapes, types, which are taken as Q, K, V and O", [](const Frame& t) {
+    all.push_back({"input: list its tensors", "names, shapes, types, which are used as Q, K, V and O", [](const Frame& t) {
                      t.session.view.workspace = Workspace::explore;
                      t.session.view.show_tensors = true;
                    }});
@@ -286,7 +286,7 @@ void add_your_kernel(const Session& session, std::vector<PaletteCommand>& all) {
       {{LoadedPlace::a, "a"}, {LoadedPlace::b, "b"}, {LoadedPlace::nowhere, "off"}}};
   for (const auto& [place, text] : places) {
     if (place != LoadedPlace::nowhere && session.experiment.backward.on) continue;  // an output has no backward pass
-    all.push_back({std::string("your kernel: ") + text, "in the place of a, of b, or of neither; " + std::string(words),
+    all.push_back({std::string("your kernel: ") + text, "replaces a, b, or neither; " + std::string(words),
                    [place = place](const Frame& t) { t.session.experiment = with_loaded(t.session.experiment, place); }});
   }
 }
@@ -362,7 +362,7 @@ std::vector<PaletteCommand> commands(const Frame& target) {
   for (const Key& key : keys())
     if (key.act != nullptr) all.push_back({std::string(key.what), "", key.act, std::string(key.keys)});
   all.push_back(
-      {"reset layout", "panels as wide and as high as by default", [](const Frame& t) { t.session.view.panels = {}; }});
+      {"reset layout", "panels in their default sizes", [](const Frame& t) { t.session.view.panels = {}; }});
   all.push_back({"UI scale 100 %", "size of text and controls", [](const Frame& t) { t.session.view.ui_scale = 1; }});
   add_questions(all);
   add_workspaces(all);

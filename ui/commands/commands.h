@@ -1,4 +1,4 @@
-/// Everything that can be done, by name: the actions of the keys, every field, every shipped experiment.
+/// All actions by name: keys, settings, shipped experiments.
 #pragma once
 
 #include <functional>
@@ -39,10 +39,10 @@ void draw_panel_focus();
 struct UserQuestion {
   std::string_view name;      ///< its test label
   std::string_view words;     ///< "Which head is worst?"
-  std::string_view answer;    ///< a sentence: where a click leads
-  void (*act)(const Frame&);  ///< goes there
+  std::string_view answer;    ///< a sentence on the result of a click
+  void (*act)(const Frame&);  ///< opens the answer
 };
-/// All of them, the most asked first; the palette finds them as "ask: ...".
+/// All questions, the most frequent first; the palette lists them as "ask: ...".
 std::span<const UserQuestion> questions();
 
 /// The list of questions while it is open.
@@ -54,15 +54,15 @@ struct PaletteCommand {
   std::function<void(const Frame&)> act{};
   std::string keys{};      ///< key of the command, or ""
   std::string complete{};  ///< if not empty, replaces the query instead of calling `act`: the beginning of an assignment
-  double behind = -1;      ///< penalty among equally good matches; negative: it grows with the length of the name
+  double behind = -1;      ///< penalty among equally good matches; negative: grows with the name's length
 };
 
-/// All commands that need no value: keys, workspaces, lessons and their steps, the loaded kernel and its files, presets,
+/// All commands without a typed value: keys, workspaces, lessons and their steps, the loaded kernel and its files, presets,
 /// devices, heads, sessions, pins, plans of sweeps, figures, settings.
 std::vector<PaletteCommand> commands(const Frame& target);
 
 /// Score of `command` for `query`: higher is better, negative is no match. Every word of the query must occur in the name or
-/// the explanation, at least as letters in this order.
+/// the explanation, at least as letters in its order.
 double fitness(std::string_view query, const PaletteCommand& command);
 
 /// Meanings of the query, best first: assignments ("set N to 4096"), then `all` ranked; at most `most`.

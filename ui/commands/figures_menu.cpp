@@ -27,12 +27,12 @@ void edit_figure_policy(FigureSettings& s, float width) {
     ImGui::EndCombo();
   } else {
     explain(
-        "The steps that Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The "
-        "two training figures use no other setting.");
+        "The steps that Flash Attention rounds in these figures; three-pass attention always rounds as base_eager. The two "
+        "training figures use no other setting.");
   }
   ImGui::SameLine(0, px(8));
   toggle("all policies", s.all_policies, width);
-  explain("Draws every policy instead of one: under which rounding a paper's statement holds, and under which it is reversed.");
+  explain("Draws every policy instead of one: shows under which rounding a paper's statement holds or is reversed.");
 }
 
 void edit_figure_settings(FigureSettings& s) {
@@ -57,7 +57,7 @@ void edit_figure_settings(FigureSettings& s) {
   };
   row([&] { edit_figure_policy(s, (half - px(8)) / 2); },
       [&] {
-        sized({"N", 64, most_n, 1, most_figure_n, true}, s.n, "Tokens; where a figure varies N, from 128 to twice this.");
+        sized({"N", 64, most_n, 1, most_figure_n, true}, s.n, "Tokens; figures that vary N go from 128 to twice this.");
       });
   row(
       [&] {
@@ -81,7 +81,7 @@ bool entry(const FigureEntry& e) {
   return pressed;
 }
 
-/// Progress of the figure that is being drawn and a button to stop it; else an empty line.
+/// Progress of the current figure and a button to stop it; else a line of text.
 void draw_figure_progress(const PanelInput& input, Requests& requests) {
   const float height = px(control_height), bar = px(120), thick = px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -101,10 +101,10 @@ void draw_figure_progress(const PanelInput& input, Requests& requests) {
             fitted(Face::label, p.title, px(figures_width - 64) - bar - numbers));
   ImGui::SetCursorScreenPos({at.x + px(figures_width - 56), at.y});
   if (push_button("cancel###cancel figure", false, {px(56), height})) requests.exports.stop_figures = true;
-  explain("Stops this figure and those that wait. Its finished points are kept.");
+  explain("Stops this figure and the queued ones. Its finished points are kept.");
 }
 
-/// "figures", or the progress of one in text of fixed width.
+/// "figures", or the progress of the current figure in text of fixed width.
 std::string button_text(const PanelInput& input) {
   return (input.figures.progress ? fmt::format("fig. {:3.0f} %", 100 * share_of(*input.figures.progress))
                                  : std::string("figures")) +

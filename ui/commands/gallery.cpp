@@ -28,8 +28,8 @@ constexpr float gallery_width = 1120, card_height = 156, picture_side = 3, card_
 constexpr std::array<Choice, 4> kinds{{
     {"all", "Experiments, kernels and policies."},
     {"experiments", "Shipped experiments that each show one effect."},
-    {"kernels", "Whole kernels as they run on GPUs: a click makes one method a of the experiment that is open."},
-    {"policies", "The steps that a rounds: a click changes method a of the experiment that is open."},
+    {"kernels", "Whole kernels as they run on GPUs: a click makes one method a of the current experiment."},
+    {"policies", "The steps that a rounds: a click changes method a of the current experiment."},
 }};
 
 bool fits(const Policy& p) { return policy_name(p.precision, Algorithm::flash2) == p.name; }
@@ -65,7 +65,7 @@ const GalleryPicture* picture_of(const Pictures& pictures, const GalleryEntry& e
   return found == pictures->end() ? nullptr : &*found;
 }
 
-/// Mean errors beside the picture, or the reason why there are none.
+/// Mean errors next to the picture, or the reason why there are none.
 void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture) {
   if (picture == nullptr) return (void)draw_text(at, Face::small, colours().faint, "computing");
   if (!picture->problem.empty())
@@ -82,7 +82,7 @@ void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture) {
   }
 }
 
-/// A sentence in `count` lines, the last one cut short.
+/// A sentence in at most `count` lines, the last one shortened.
 void draw_sentence(ImVec2 at, float width, int count, std::string_view text) {
   const WithFace f(Face::small);
   for (int i = 0; i < count && !text.empty(); ++i, at.y += px(15)) {
@@ -149,7 +149,7 @@ const GalleryEntry* draw_cards(const std::vector<const GalleryEntry*>& shown, co
     if (draw_card(*shown[i], input.side.gallery, size, shades)) chosen = shown[i];
   }
   ImGui::PopStyleVar();
-  if (shown.empty()) label(Face::label, colours().secondary, "Nothing is like this.");
+  if (shown.empty()) label(Face::label, colours().secondary, "Nothing matches.");
   return chosen;
 }
 

@@ -40,7 +40,7 @@ void paste(const Frame& t) {
   t.requests.clipboard.paste_text = text ? text : "";
 }
 void present(const Frame& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
-/// Runs, pauses or resumes the sweep if it is on show; runs the model if that is.
+/// Runs, pauses or resumes the sweep if Sweep is on show; runs the model if Model is.
 void sweep_on(const Frame& t) {
   if (t.session.view.workspace == Workspace::model) t.requests.model.act = next_model_act(t.input.model);
   if (t.session.view.workspace == Workspace::sweep) t.requests.sweep = next_request(t.input.sweep.progress);
@@ -57,8 +57,8 @@ void train_one_step(const Frame& t) {
 void train_anew(const Frame& t) {
   if (t.input.train.record && t.input.train.progress.wrong.empty()) t.requests.train.act = TrainRequest::Act::restart;
 }
-/// Escape closes the topmost of: remarks or keys, presentation, file that is being read or computation, sum of the pinned cell,
-/// pin of the cell.
+/// Escape acts on the first of: remarks, keys, presentation, sweep, model, file being read or computation, sum of the pinned
+/// cell, pin of the cell.
 void escape(const Frame& t) {
   if (shows_remarks(t.input))
     t.requests.remarks_read = true;
@@ -85,7 +85,7 @@ template <SessionRequest::Act act>
 void session_file(const Frame& t) {
   ask_session(act, t.input, t.state, t.requests);
 }
-/// Turns a page, or while presenting goes on by a step of the stepper on screen or by a screen.
+/// Turns a page. While presenting: moves by a step of the stepper on screen, or by a screen.
 template <int by, bool past_steps = false>
 void turn(const Frame& t) {
   const Lessons* const lessons = t.input.learn.lessons.get();
@@ -94,7 +94,7 @@ void turn(const Frame& t) {
   else
     turn_page(t.session.lesson, lessons, by);
 }
-/// Changes between text and view while presenting where they have screens of their own; else goes on. While reading it scrolls,
+/// While presenting: switches between text and view if they have separate screens, else goes on. While reading: scrolls,
 /// unless the space bar presses a control.
 template <int by>
 void space(const Frame& t) {
@@ -122,7 +122,7 @@ template <TileEvent event, int by>
 void to_event(const Frame& t) {
   scrub_to_event(t.session.view, followed(t).recurrence(), event, by);
 }
-/// Steps what is on screen: the strip of Explore, or the stepper of a lesson.
+/// Steps the strip of Explore, or the stepper of a lesson.
 template <int by>
 void step_on_screen(const Frame& t) {
   if (t.session.view.workspace == Workspace::explore)
@@ -217,7 +217,7 @@ constexpr std::array table{
     Key{"Ctrl+Shift+.", "next saturated tile", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Period, to_event<TileEvent::limit, 1>,
         true, KeyScope::explore},
     Key{"J", "play or pause the tiles, or a lesson's stepper", ImGuiKey_J, play_on_screen, false, KeyScope::steps},
-    Key{"Shift+J", "Learn: next speed of what plays", ImGuiMod_Shift | ImGuiKey_J, next_speed, false, KeyScope::learn},
+    Key{"Shift+J", "Learn: next playing speed", ImGuiMod_Shift | ImGuiKey_J, next_speed, false, KeyScope::learn},
     Key{"Page Down", "Learn: next step; presenting also →: the stepper's next step, else the next screen", ImGuiKey_PageDown,
         turn<1>, true, KeyScope::learn},
     Key{"Page Up", "Learn: previous step; presenting also ←, in the same way", ImGuiKey_PageUp, turn<-1>, true,
@@ -272,7 +272,7 @@ constexpr std::array table{
     Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
 };
 
-constexpr int field_key_count = static_cast<int>(Field::a_storage);  // fields that only some results have get no key
+constexpr int field_key_count = static_cast<int>(Field::a_storage);  // fields that only some results have: no key
 
 /// Second keys for actions of the table; not in the help.
 constexpr std::array aliases{
@@ -293,7 +293,7 @@ int modifiers_of(ImGuiKey key) {
     if (is_key(i, key) && events[i].Key.Down) down = i;
   int held = ImGui::GetIO().KeyMods;
   for (const ImGuiKey modifier : {ImGuiMod_Ctrl, ImGuiMod_Shift, ImGuiMod_Alt, ImGuiMod_Super})
-    for (int i = events.Size - 1; i > down && down >= 0; --i)  // undo events after it
+    for (int i = events.Size - 1; i > down && down >= 0; --i)  // undo the events after the key
       if (is_key(i, modifier)) held = events[i].Key.Down ? held & ~modifier : held | modifier;
   return held;
 }
@@ -332,7 +332,7 @@ void help_column(std::size_t from, std::size_t to) {
 
 std::span<const Key> keys() { return table; }
 
-/// True if the key acts on what is on screen.
+/// True if keys of this scope act in the workspace on show.
 bool acts_on(const Session& session, KeyScope scope) {
   switch (scope) {
     case KeyScope::explore:

@@ -1,4 +1,4 @@
-// Sentences over the panels: a new error, and the use of files that are held over the window.
+// Sentences over the panels: a new error, and the use of files held over the window.
 #include <algorithm>
 
 #include "imgui_internal.h"  // order of windows
@@ -10,7 +10,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// A box with a title and text at the top of the window; the mouse goes through it.
+/// A box with a title and text at the top of the window; it takes no mouse input.
 void draw_box(const char* name, Colour edge, std::string_view title, std::string_view text) {
   constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoNav |
                                      ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
@@ -25,7 +25,7 @@ void draw_box(const char* name, Colour edge, std::string_view title, std::string
   ImGui::Begin(name, nullptr, flags);
   if (!title.empty()) label(Face::headline, colours().text, title);
   wrapped(Face::body, colours().text, text, width);
-  ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());  // a panel that gets the focus comes before it
+  ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());  // a panel that gets the focus would cover the box
   ImGui::End();
   ImGui::PopStyleColor(2);
   ImGui::PopStyleVar(2);
@@ -54,7 +54,7 @@ std::string_view taken_as(FileUse use) {
 
 void draw_error(const PanelInput& input, ErrorNote& note) {
   if (note.text != input.messages.error) note = {input.messages.error, ImGui::GetTime()};
-  const double reading_time = 4 + 0.06 * static_cast<double>(note.text.size());  // in which everybody has read it
+  const double reading_time = 4 + 0.06 * static_cast<double>(note.text.size());  // seconds to read the text
   const bool read = ImGui::GetTime() - note.since > reading_time;
   if (note.text.empty() || read || input.exporting || shows_remarks(input) ||
       ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup))
@@ -71,12 +71,12 @@ void draw_drop_target(const PanelInput& input) {
                                           colours().accent, 0, px(4));
   if (const std::optional<FileUse> over = held_over())
     return draw_box("Drop", colours().accent, "Let go to open as " + std::string(taken_as(*over)),
-                    "The field under the file takes it, whatever its name is.");
+                    "The field under the file takes it, whatever the file's name.");
   draw_box(
       "Drop", colours().accent, "Let go to open",
       "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO "
-      "and gradients turn the backward pass on. A session takes the place of this one. A checkpoint opens Model, which also "
-      "takes a text or tokens.");
+      "and gradients turn the backward pass on. A session replaces this one. A checkpoint opens Model, which also takes a "
+      "text or tokens.");
 }
 
 }  // namespace attoscope::ui

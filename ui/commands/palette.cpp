@@ -34,7 +34,7 @@ bool type_query(PaletteState& state) {
   return entered;
 }
 
-/// One line; true if it was clicked.
+/// One line of the list; true if it was clicked.
 bool draw_command(const PaletteCommand& command, int index, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(menu_line_height), pad = px(8);
@@ -51,7 +51,7 @@ bool draw_command(const PaletteCommand& command, int index, bool chosen) {
   return clicked;
 }
 
-/// Runs the command, or puts the beginning of an assignment into the query.
+/// Runs the command, or puts the start of an assignment into the query.
 void run(const PaletteCommand& command, const Frame& target) {
   PaletteState& state = target.state.popups.palette;
   state.complaint.clear();

@@ -1,4 +1,4 @@
-// Questions that the window answers; a click on one leads to the answer.
+// Questions that the window answers; a click on a question opens the answer.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -16,7 +16,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Explore with a panel at the lower right, in front if it is a tab.
+/// Opens Explore with this panel at the lower right, in front of other tabs.
 void show_detail(const Frame& t, Detail detail) {
   t.session.view.workspace = Workspace::explore;
   t.session.view.detail = detail;
@@ -35,7 +35,7 @@ void worst_head(const Frame& t) {
   show_heads(t, judged ? HeadsShow::verdict : HeadsShow::grid);
 }
 
-/// The suspects of a loaded output, or the field that its path is typed into.
+/// Shows the suspects of a loaded output, or opens the field for its path.
 void is_my_kernel_right(const Frame& t) {
   View& view = t.session.view;
   view.workspace = Workspace::explore;
@@ -86,12 +86,12 @@ constexpr std::array all_questions{
         worst_head},
     UserQuestion{
         "my kernel", "Is my kernel right?",
-        "Opens the output of your kernel and says for every head if it is rounded or wrong, and which mistake explains it.",
+        "Opens the output of your kernel and judges every head, rounded or wrong, with the mistake that explains it.",
         is_my_kernel_right},
     UserQuestion{"format", "Which format is enough?",
                  "A sweep over formats, from e4m3 to fp32: the error relative to the output.", which_format},
     UserQuestion{"step", "Which rounding costs most?",
-                 "Each rounding step of a made exact by itself: how much smaller the error would be.", which_step},
+                 "Makes each rounding step of a exact in turn: how much smaller the error would be.", which_step},
     UserQuestion{"order", "Does order matter?",
                  "The traced row under other splits, tiles and orders of keys: the bits that change, and by how much.",
                  does_order_matter},
@@ -99,10 +99,10 @@ constexpr std::array all_questions{
                  "Turns the backward pass on: errors of dQ, dK and dV, and the step that costs each of them most.",
                  what_the_gradient_loses},
     UserQuestion{"kv", "Which heads can keep K and V in fewer bits?",
-                 "The error of every head with K and V in e4m3, int8, int4 and NVFP4, as a KV cache keeps them.",
+                 "The error of every head with K and V in e4m3, int8, int4 and NVFP4, as in a KV cache.",
                  [](const Frame& t) { show_heads(t, HeadsShow::kv_cache); }},
     UserQuestion{"same bits", "Do I get the same bits everywhere?",
-                 "The experiment again with every instruction set, other numbers of threads, and the GPU where there is one.",
+                 "The experiment again with every instruction set, other numbers of threads, and the GPU if there is one.",
                  do_bits_repeat},
     UserQuestion{
         "training", "Does training survive it?",

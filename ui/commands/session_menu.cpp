@@ -19,7 +19,7 @@ constexpr std::string_view packed_ending = ".attoscope.zip";
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
 std::string file_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// One line of the menu: the action at the left, a key or a folder at the right.
+/// A line of the menu: the action at the left, a key or a folder at the right.
 bool menu_row(const char* id, std::string_view text, std::string_view aside, bool possible = true) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(menu_line_height), pad = px(8), width = px(menu_width);
@@ -38,9 +38,9 @@ bool menu_row(const char* id, std::string_view text, std::string_view aside, boo
 void file_rows(const PanelInput& input, UiState& state, Requests& requests) {
   const SessionFiles& files = input.sessions;
   if (menu_row("##new", "new", "Ctrl+N")) ask_session(Act::fresh, input, state, requests);
-  explain("The example that the program starts with, in a new session. Ctrl+Z brings back what was here.");
+  explain("The example that the program starts with, in a new session. Ctrl+Z brings the current session back.");
   if (menu_row("##open", "open …", "Ctrl+O", !files.asking)) ask_session(Act::open, input, state, requests);
-  explain("Opens another session; Ctrl+Z brings the present one back. Dropping the file onto the window does the same.");
+  explain("Opens another session; Ctrl+Z brings the current one back. Dropping the file onto the window does the same.");
   if (menu_row("##save", "save", "Ctrl+S", !files.asking)) ask_session(Act::save, input, state, requests);
   explain(files.file.empty()
               ? "Asks for a name and saves the session there. Unsaved sessions are not lost: the window opens on the last one."
@@ -49,7 +49,7 @@ void file_rows(const PanelInput& input, UiState& state, Requests& requests) {
   explain("Saves the session under another name and continues with that file.");
   if (menu_row("##pack", "save with its tensors …", "", !files.asking)) ask_session(Act::pack, input, state, requests);
   explain(
-      "Writes one file NAME.attoscope.zip with the session and the heads that it uses, which opens on any machine. The session "
+      "Writes one file NAME.attoscope.zip with the session and the heads that it uses. It opens on any machine. The session "
       "continues with its own file.");
 }
 
@@ -69,7 +69,7 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   if (path_field("##path", "folder/name.json", menu.path, input, px(menu_width) - open - save - 2 * gap - 2 * pad, focus))
     ask(menu.entered);
   explain(
-      "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, whichever was asked for last.");
+      "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, as in the last request.");
   ImGui::SameLine(0, gap);
   ImGui::BeginDisabled(menu.path.typed.empty());
   if (push_button("open###open path", menu.entered == Act::open, {open, 0})) ask(Act::open);
@@ -77,8 +77,8 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   ImGui::SameLine(0, gap);
   if (push_button("save as###save path", menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
   explain(
-      "Saves the session at this path; .attoscope.json is added where .json is missing, and .attoscope.zip holds its tensors, "
-      "too. An existing session is kept beside it.");
+      "Saves the session at this path; .attoscope.json is added if .json is missing; .attoscope.zip also holds its tensors. "
+      "An existing session is kept beside the new one.");
   ImGui::EndDisabled();
   ImGui::Dummy({0, px(4)});
   ImGui::Indent(pad);
@@ -104,7 +104,7 @@ void text_rows(Requests& requests) {
   explain("Copies the session to the clipboard as text, for a colleague, an issue or a file.");
   if (menu_row("###copy link", "copy link", "")) requests.clipboard.copy_link = true;
   explain(
-      "Copies a link that opens the session in another window, or in the page of ATTOSCOPE_PAGE; files are only named in it.");
+      "Copies a link that opens the session in another window, or in the page of ATTOSCOPE_PAGE; the link only names files.");
   if (menu_row("###paste", "paste", "Ctrl+V")) {
     const char* text = ImGui::GetClipboardText();
     requests.clipboard.paste = true;
@@ -129,7 +129,7 @@ void menu(const PanelInput& input, UiState& state, Requests& requests) {
   if (chosen || requests.clipboard.copy || requests.clipboard.copy_link || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
 
-/// The session's name, a dot if it is unsaved, and a triangle; the dot moves nothing.
+/// The session's name, a dot if it is unsaved, and a triangle; the layout is the same without the dot.
 void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::floor((min.y + max.y) / 2), left = min.x + px(20), right = max.x - px(16);

@@ -59,7 +59,7 @@ std::string preview_of(const Method& m, float combo) {
 
 void explain_policy(const Method& m) {
   if (!is_emulated(m.algorithm))
-    return explain("This method is not emulated: it rounds in its own places, so no policy applies.");
+    return explain("This method is not emulated: its rounding is fixed, so no policy applies.");
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
   explain(
       "The steps that common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
@@ -83,7 +83,7 @@ KernelGroup group_of(const Method& m) {
   return m.scaling.Q.is_on() || !m.scaling.K.in_operand ? KernelGroup::scaled : KernelGroup::cache;
 }
 
-/// One sentence why a kernel cannot be b with the main format as it is; "": it can.
+/// One sentence why a kernel cannot be b with the current main format; "": it can.
 std::string reason_against_b(const Experiment& with_b) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
     if (std::string why = why_no_accumulator(with_b, with_b.b, product, accumulator_of(with_b.b, product)); !why.empty())

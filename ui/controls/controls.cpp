@@ -27,7 +27,7 @@ void explained_section(const char* title, std::string_view what, std::string_vie
 
 constexpr float heading_button = 19;  ///< height of a switch in the line of a heading
 
-/// Draws a switch at the right end of the line of a heading, the last item; `lift`: so much higher.
+/// Draws a switch at the right end of the line of the last item, a heading; `lift` moves it up (length at scale 1).
 template <class Draw>
 void beside_heading(float width, const Draw& draw, float lift = 0) {
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax(), next = ImGui::GetCursorScreenPos();
@@ -37,7 +37,7 @@ void beside_heading(float width, const Draw& draw, float lift = 0) {
   ImGui::SetCursorScreenPos(next);
 }
 
-/// The rounding steps of both methods; while the backward pass is on, those of one of the passes.
+/// The rounding steps of both methods: of the forward pass, or while the backward pass is on, of the chosen pass.
 void edit_roundings(const Frame& frame) {
   Experiment& e = frame.session.experiment;
   static constexpr std::array<Choice, 2> whose{{{"gradients", "The kernels and rounding steps of the backward pass."},
@@ -50,7 +50,7 @@ void edit_roundings(const Frame& frame) {
   if (e.backward.on && !forward) {
     explained_section(
         "BACKWARD PASS",
-        "a (orange) and b (blue) compute dQ, dK and dV in these ways; each is compared with golden, the same in fp64.",
+        "a (orange) and b (blue) compute dQ, dK and dV in these ways; each is compared with golden, the fp64 result.",
         "dP = dO V^T\ndS = P (dP - delta)\ndQ = scale dS K, dK = scale dS^T Q, dV = P^T dO");
     choose();
     edit_gradients(e, frame.input, frame.state.popups, frame.requests, frame.state.typed_format);
@@ -58,14 +58,14 @@ void edit_roundings(const Frame& frame) {
   }
   explained_section(
       "WHERE ROUNDING HAPPENS",
-      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the same in fp64. A "
-      "preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest in fp32.",
+      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the fp64 result. A "
+      "preset sets where a method rounds: hw rounds where GPU kernels do, P and the output to D, the rest in fp32.",
       "error of a = a - golden");
   choose();
   edit_precision(e, frame.input, frame.state.typed_format);
 }
 
-/// Extra space between lines of a panel of this height: up to 4 px in a high one, -1 px where that lets all lines fit.
+/// Extra space between lines for a panel of this height: up to 4 px in a high panel, -1 px if all lines then fit.
 float spare_spacing(float height) {
   constexpr float lines = 28, all_lines = 930, high = 960;
   if (height >= px(high)) return std::floor(std::min((height - px(high)) / lines, px(4)));
@@ -84,7 +84,7 @@ void draw_controls(const Frame& frame) {
   frame.session.view.show_tensors |= frame.requests.files.list_tensors;
   edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);
   if (e.backward.on) edit_kernel_gradients(frame);
-  explained_section("FORMAT D", "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
+  explained_section("FORMAT D", "D, the main format: Q, K, V and every step marked D below are rounded to it.",
                     "x = (-1)^s 1.f 2^e, nearest, ties to even");
   edit_format("main format", e);
   section("SHAPE");

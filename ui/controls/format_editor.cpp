@@ -30,7 +30,7 @@ void named_buttons(Format& format) {
 /// Boxes of the drawing: all bits, at least 16.
 int columns_of(const Format& f) { return std::max(16, 1 + f.exponent_bits + f.mantissa_bits); }
 
-/// The format after a click on bit `i`: its field then ends there; a click on a field's last bit removes that bit.
+/// The format after a click on bit `i`: the bit's field then ends at i; a click on a field's last bit removes the bit.
 Format clicked(Format f, int i) {
   if (i == 0) return f;
   const int k = i - f.exponent_bits;
@@ -61,7 +61,7 @@ void edit_bits(Format& f) {
   if (pressed && i >= 0) f = clicked(f, i);
 }
 
-/// Result of an overflow; a click takes the next choice.
+/// Result of an overflow; a click sets the next choice.
 void edit_overflow(Format& f, ImVec2 size) {
   constexpr EnumArray<Overflow, const char*> texts{"overflow ∞###overflow", "overflow max###overflow",
                                                    "overflow NaN###overflow"};
@@ -96,7 +96,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const c
   explain(what, fmt::format("{} = {:.9g}", formula, value));
 }
 
-/// Range and resolution in two by two fields, and beside them the result of an overflow.
+/// Range and resolution in two by two fields; to their right the result of an overflow and the top code.
 void edit_limits(Format& f) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x, height = px(control_height), button = px(92), gap = px(8);
@@ -108,7 +108,7 @@ void edit_limits(Format& f) {
   draw_limit("min", smallest_normal(f), {at.x, below}, cell,
              "The smallest normal number: down to it every number has all its significant bits.", "2^(2 - 2^(E-1))");
   draw_limit("sub.", smallest_subnormal(f), {second, below}, cell,
-             "The smallest subnormal number, and the spacing of all below the smallest normal. Half of it and less become 0.",
+             "The smallest subnormal number, and the spacing of all subnormals. Half of it and less become 0.",
              "2^(2 - 2^(E-1) - M)");
   const float right = at.x + room - button;
   ImGui::SetCursorScreenPos({right, at.y});

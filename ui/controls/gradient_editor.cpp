@@ -1,4 +1,4 @@
-// The backward pass: the switch, dO and dL, named kernels, and the rounding of each of its steps, one choice a method.
+// The backward pass: the switch, dO and dL, named kernels, and the rounding of each step for each method.
 #include <fmt/format.h>
 
 #include <array>
@@ -29,12 +29,12 @@ namespace {
 
 // --- gradients that come in -------------------------------------------------------------------------------------------
 
-/// dO, dL, or a gradient that a kernel computed, and what it can be beside a file.
+/// dO, dL, or a gradient computed by a kernel, and its choices other than a file.
 struct Incoming {
   const char* title;
-  const std::string& path;  ///< of its file; empty: none
+  const std::string& path;  ///< path of its file; empty: none
   std::span<const Choice> others;
-  std::size_t chosen;  ///< of `others`; their number: the file
+  std::size_t chosen;  ///< index in `others`; others.size(): the file
   PathPrompt& prompt;
   PathTexts texts;
 };
@@ -45,8 +45,8 @@ constexpr std::array<Choice, 2> d_o_choices{{
 }};
 constexpr std::array<Choice, 1> d_lse_choices{{{"0", "The log-sum-exp has no gradient, as usual."}}};
 
-/// A list with `others`, the file that is loaded, and one that opens another. Returns what is chosen; `types`: a path is to be
-/// typed.
+/// A list of `others`, the loaded file, and entries that open another file. Returns the chosen index; sets `types` if the path
+/// popup must open.
 std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in, Requests& requests, bool& types) {
   const bool has_file = !x.path.empty();
   const std::size_t of_file = x.others.size();
@@ -75,7 +75,7 @@ std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in,
   return chosen;
 }
 
-/// The list, and the popup that asks for a path.
+/// The list, and the popup for a path.
 std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, Requests& requests) {
   const std::string popup = std::string(x.title) + " file";
   bool types = false;
@@ -85,7 +85,7 @@ std::size_t edit_incoming(const Incoming& x, float width, const PanelInput& in, 
   return chosen;
 }
 
-constexpr const char* gradient_path_hint = "FILE.npy or FILE.safetensors, :INDEX for another head than that of Q";
+constexpr const char* gradient_path_hint = "FILE.npy or FILE.safetensors, :INDEX if it is not Q's head";
 
 void edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) / 2);
@@ -96,15 +96,15 @@ void edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& 
                       static_cast<std::size_t>(b.d_o),
                       popups.d_o,
                       {FileUse::d_o, gradient_path_hint, parameter("do").sentence, "n x d_v, rounded by a's input step",
-                       "Reads the file: dO becomes its."}};
+                       "Reads dO from the file."}};
   const Incoming of_lse{
       "dL",
       b.d_lse_file.file,
       d_lse_choices,
       b.d_lse_file.file.empty() ? 0u : 1u,
       popups.d_lse,
-      {FileUse::d_lse, gradient_path_hint, "The gradient of the log-sum-exp of each query, which delta loses.",
-       "delta_i = sum_c dO_ic O_ic - dL_i", "Reads the file: dL becomes its."}};
+      {FileUse::d_lse, gradient_path_hint, "The gradient of the log-sum-exp of each query, subtracted from delta.",
+       "delta_i = sum_c dO_ic O_ic - dL_i", "Reads dL from the file."}};
   const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests));
   ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
   const bool drops = edit_incoming(of_lse, room - gap - left, in, requests) == 0 && of_lse.chosen != 0;
@@ -120,7 +120,7 @@ struct NearestGradient {
   std::string_view name;
   GradPrecision precision;
   int changed = grad_step_count + 1;
-  bool is_whole = false;  ///< everything else is as in the named one, too
+  bool is_whole = false;  ///< everything else equals the named backward pass too
 };
 NearestGradient nearest_gradient(const GradTarget& t) {
   const GradMethod& g = t.gradient();
@@ -165,21 +165,21 @@ void kernel_combo(const GradColumn& c, float width) {
       "##kernel", preview, {c.colour, width}, [&] { choose_kernel(c); },
       [&] {
         if (n.is_whole) return explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
-        explain(fmt::format("No named backward pass is like this one. {} has the nearest roundings.", n.name),
+        explain(fmt::format("No named backward pass equals this one. {} has the nearest roundings.", n.name),
                 n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
       });
 }
 
 // --- steps ------------------------------------------------------------------------------------------------------------
 
-/// Reason why a step has no effect; "": it has one.
+/// Reason why a step has no effect; "": it has an effect.
 std::string idle_reason(const GradTarget& t, GradStep step) {
   if (step == GradStep::scaled_K && t.gradient().scale_at != ScaleAt::K) return "Without effect unless the scale is on K. ";
   const bool again = step == GradStep::lse || step == GradStep::probability;
-  return again && normalises_P(t.method().algorithm) ? "Without effect where P is e/l, as the forward pass has it. " : "";
+  return again && normalises_P(t.method().algorithm) ? "Without effect if P is e/l, as in this forward pass. " : "";
 }
 
-/// One sentence why the step cannot be rounded: tensor cores round their sums by themselves; "": it can.
+/// One sentence why the step cannot be rounded (tensor cores round their sums themselves); "": it can.
 std::string why_not_rounded(const GradTarget& t, GradStep step) {
   if (t.gradient().precision[step] != exact) return "";
   GradMethod tried = t.gradient();
@@ -233,7 +233,7 @@ void edit_pass(Experiment& e, float width, float height) {
   const std::string what =
       std::string(parameter("backward").sentence) + " Key D." + (reason.empty() ? "" : " Not here: " + reason);
   const std::array<Choice, 2> passes{
-      {{"forward", "Computes O alone. The settings of the backward pass are kept. Key D."}, {"backward", what}}};
+      {{"forward", "Computes only O. The settings of the backward pass are kept. Key D."}, {"backward", what}}};
   bool on = e.backward.on;
   if (segmented("pass", passes, on, {.width = width, .height = height, .disabled = reason.empty() ? -1 : 1})) turn_backward(e);
 }
@@ -248,16 +248,16 @@ void edit_kernel_gradients(const Frame& frame) {
   const auto edit = [&](FileUse use, const char* title, std::string& file, PathPrompt& prompt, const char* what) {
     const PathTexts texts{
         use, gradient_path_hint,
-        "A gradient that your own kernel computed, in the place of a's. It is compared with golden and judged.",
+        "A gradient computed by your own kernel, which replaces a's. It is compared with golden and judged.",
         "file - golden", what};
     ImGui::SetCursorScreenPos({left, at.y});
     left += width + gap;
     const Incoming x{title, file, own, file.empty() ? 0u : 1u, prompt, texts};
     if (edit_incoming(x, width, frame.input, frame.requests) == 0) file.clear();
   };
-  edit(FileUse::dq, "dQ", files.dq, popups.dq, "Reads the file: its dQ is shown in the place of a's.");
-  edit(FileUse::dk, "dK", files.dk, popups.dk, "Reads the file: its dK is shown in the place of a's.");
-  edit(FileUse::dv, "dV", files.dv, popups.dv, "Reads the file: its dV is shown in the place of a's.");
+  edit(FileUse::dq, "dQ", files.dq, popups.dq, "Reads dQ from the file, and shows it instead of a's.");
+  edit(FileUse::dk, "dK", files.dk, popups.dk, "Reads dK from the file, and shows it instead of a's.");
+  edit(FileUse::dv, "dV", files.dv, popups.dv, "Reads dV from the file, and shows it instead of a's.");
   ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_header_height + 2)});
   ImGui::Dummy({0, 0});
 }

@@ -1,4 +1,4 @@
-/// A backward pass that is edited.
+/// The backward pass that an editor changes.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ struct GradTarget {
 
   const Method& method() const { return of_b ? e.b : e.a; }
   GradMethod& gradient() const { return of_b ? e.backward.b : e.backward.a; }
-  /// One sentence why it cannot be `chosen`; "": it can, or it is no better now.
+  /// One sentence why `chosen` is impossible; "": it is possible, or the current pass has the same problem.
   std::string why_not(const GradMethod& chosen) const;
 };
 
-/// Accumulators of its products.
+/// Accumulators of the products of the backward pass.
 void edit_gradient_sums(const GradTarget& target, Colour colour, float width);
 /// Storage and scales of dO, P and dS. `typed`: text of a format in the popups of roundings.
 void edit_gradient_scales(const GradTarget& target, Colour colour, float width, std::string& typed);
-/// A button with a popup: tiles, orders and rules, all that is no rounding, sum or storage.
+/// A button with a popup: tiles, orders and rules; all settings except roundings, sums and storage.
 void edit_gradient_options(const GradTarget& target, float width, float height);
 
 }  // namespace attoscope::ui

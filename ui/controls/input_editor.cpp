@@ -24,14 +24,14 @@ constexpr EnumArray<InputKind, Choice> inputs{{
     {"normal", "Q, K, V are independent draws of N(0, 1)."},
     {"uniform", "Independent draws from [0, 1): all scores are positive and close, V has a mean."},
     {"outliers", "N(0, 1) + N(0, 100) with probability 0.001: the mix of the FlashAttention-3 paper."},
-    {"ones", "As normal, and V is all ones: the exact output is 1 everywhere, so each error is one of l and P alone."},
+    {"ones", "As normal, and V is all ones: the exact output is 1 everywhere, so all error comes from l and P."},
     {"constant", "Every element of Q, K, V is the same value: all scores tie."},
-    {"ties", "Scores with planted equal maxima: what rounding P to a few bits does when several keys share the max."},
+    {"ties", "Scores with planted equal maxima: several keys share the max, and rounding P to few bits shows its effect."},
     {"ascending",
      "Keys sorted so that scores rise: the running max moves in every tile, which gives the largest number of rescales."},
     {"descending", "Keys sorted so that scores fall: the first tile holds the max, so there is no rescale."},
     {"shuffled", "The same keys in random order: H_T - 1 rescales a row are expected."},
-    {"biased", "V has a mean, 1 as long as no other is typed: sums that are cut towards zero drift."},
+    {"biased", "V has a mean, 1 unless another is typed: sums rounded towards zero drift."},
     {"tensors", "Q, K, V of one head, read from a file."},
 }};
 
@@ -41,10 +41,10 @@ constexpr std::array<Choice, 4> masks{{
     {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
     {"pad",
      "Causal, without the first `width` keys: a sequence padded on the left. The same number of rows see no key at all: their "
-     "output is 0, or NaN where the options say so."},
+     "output is 0, or NaN if the options say so."},
 }};
 
-/// Makes a head of a file the input; the app reads it, and its length limits N.
+/// Makes a head of a file the input. The app reads it; the head's length limits N.
 void choose_tensors(Problem& problem, const std::string& file, int index) {
   problem = with_input(problem, {.kind = InputKind::tensors,
                                  .value = problem.input.value,
@@ -56,10 +56,10 @@ void choose_tensors(Problem& problem, const std::string& file, int index) {
 
 constexpr PathTexts path_of_tensors{
     FileUse::tensors, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy",
-    "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
-    "dimensions stand. Or several files with commas between, and behind them those of scales.",
+    "The path of a tensor file or of a folder of such files; :1 at the end takes its second head, [n h d] gives the order of "
+    "its dimensions. Or several files separated by commas, files of scales last.",
     "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7",
-    "Reads the file: its Q, K and V become the input, its sizes N and d."};
+    "Reads Q, K, V, N and d from the file."};
 
 void input_combo(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   Input& input = problem.input;
@@ -90,7 +90,7 @@ void input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
     }
     if (from_file) {
       requests.files.list_tensors = ImGui::Selectable("its tensors ...");
-      explain("A list of all tensors of the file: shapes, types, numbers, and which are taken as Q, K, V, O and dO.");
+      explain("A list of all tensors of the file: shapes, types, numbers, and which are used as Q, K, V, O and dO.");
     }
     ask = file_entries(FileUse::tensors, in, requests,
                        "A .safetensors, .pt, .gguf or .npz file with Q, K, V of one or more heads, .npy files, or a folder of "
@@ -103,22 +103,22 @@ void input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
   if (ask) ImGui::OpenPopup("tensor file");
 }
 
-/// The layer that has this head; null: none.
+/// The layer with this head; null: none.
 const LayerEntry* layer_of(const TensorFileInfo& info, int head) {
   const auto found =
       std::ranges::find_if(info.layers, [&](const LayerEntry& x) { return head >= x.first && head < x.first + x.heads; });
   return found == info.layers.end() ? nullptr : &*found;
 }
 
-/// The problem on a head of a layer; all its tokens where those of the head before are used, as sequences have their own
-/// lengths.
+/// The problem on a head of a layer. If it used all tokens of the current head, it uses all of the new one: sequences differ in
+/// length.
 Problem on_head(const Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, int head) {
   const LayerEntry* const now = layer_of(info, problem.input.index);
   const bool whole = now != nullptr && now->shape == shape_of(problem);
   return whole ? with_shape(with_head(problem, head), layer.shape) : fitted(with_head(problem, head), layer.shape);
 }
 
-/// A name without the sequence in it, which has a field of its own.
+/// A name without its sequence, which has its own field.
 std::string without_sequence(const std::string& name, const LayerEntry& layer) {
   const std::string own = "sequence " + std::to_string(layer.sequence);
   const std::size_t at = layer.sequence < 0 ? std::string::npos : name.find(own);
@@ -127,7 +127,7 @@ std::string without_sequence(const std::string& name, const LayerEntry& layer) {
   return name.substr(0, ends && at >= 2 ? at - 2 : at) + (ends ? "" : name.substr(at + own.size() + 2));
 }
 
-/// The heads of one layer, under its name or alone.
+/// Lists the heads of one layer, under its name unless `is_alone`.
 void layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, bool is_alone) {
   const int now = problem.input.index;
   const std::string title = without_sequence(layer.name, layer);
@@ -175,7 +175,7 @@ bool has_sequences(const Problem& problem, const TensorFileInfo& info) {
   return now != nullptr && now->sequence >= 0 && info.layers.size() > 1;
 }
 
-/// The head, and before it the sequence where there are several.
+/// The head; preceded by the sequence if there are several.
 void head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   const LayerEntry* const now = layer_now(problem, info);
   const bool of_sequence = has_sequences(problem, info);
@@ -200,7 +200,7 @@ void head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   }
 }
 
-/// Name at the left of a field that takes the rest of `width`.
+/// Draws the name at the left of a field; the field gets the rest of `width`.
 void name_field(const char* title, float width) {
   const float name_width = text_width(Face::label, title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -217,7 +217,7 @@ void edit_value(Problem& problem, float width) {
   explain(parameter("value").sentence, parameter("value").formula);
 }
 
-/// The parameter of the input kind: a head or a value; else the button that opens a file.
+/// The parameter of the input kind, a head or a value; else a button that opens a file.
 void edit_detail(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
   if (has_value(problem.input.kind)) return edit_value(problem, width);
@@ -232,10 +232,10 @@ void edit_detail(Problem& problem, const PanelInput& in, float width, Requests& 
 
 constexpr PathTexts path_of_missing{
     FileUse::missing, "the file's new path",
-    "The path at which this file lies now. Others that are missing are taken from the same folder, by their names.",
-    "folder/q.npy", "Takes this file in the place of the missing one, and computes again."};
+    "The current path of this file. Other missing files are looked up by name in the same folder.",
+    "folder/q.npy", "Uses this file instead of the missing one, and computes again."};
 
-/// A line below the input, where a file is missing or a tensor has changed since the session was saved.
+/// A line below the input if a file is missing or a tensor has changed since the session was saved.
 void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& requests) {
   const ChoicesInput& c = in.choices;
   const float room = ImGui::GetContentRegionAvail().x, button = px(84), gap = px(8);
@@ -249,7 +249,7 @@ void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& request
     if (push_button("locate ...###locate", true, {button, 0}) && must_type(FileUse::missing, in, requests))
       ImGui::OpenPopup("missing file");
     takes_files(FileUse::missing);
-    explain("Says where the file lies now. The rest of the session stays.");
+    explain("Sets the new path of the file. The rest of the session stays.");
     path_popup("missing file", prompt, in, path_of_missing, requests);
   }
   if (c.changed_text.empty()) return;
@@ -266,10 +266,10 @@ std::uint64_t next_seed(std::uint64_t seed) {
   return next == seed ? next + 1 : next;
 }
 
-/// The seed, with buttons to others; grey where nothing is `drawn`.
+/// The seed, with buttons to other seeds; grey unless numbers are `drawn`.
 void edit_seed(Problem& problem, bool drawn, float width) {
   const float button = px(28), gap = px(4);
-  const std::string none = drawn ? "" : "Nothing is drawn: Q, K and V come from a file, and nothing is rounded at random.";
+  const std::string none = drawn ? "" : "No random numbers: Q, K and V come from a file, and no rounding is stochastic.";
   ImGui::BeginDisabled(!drawn);
   name_field("seed", width - 2 * (button + gap));
   std::uint64_t seed = problem.seed;
@@ -321,7 +321,7 @@ void edit_mask_width(Mask& mask, float width) {
       explain("The number of keys at the start that every query sees.", "keys 0 .. max(i, width - 1)");
       break;
     case Mask::Kind::chunk:
-      explain("The number of keys in a chunk, of which a query sees those up to its own.", "keys i - i mod width .. i");
+      explain("The number of keys in a chunk. A query sees the keys of its chunk up to its own.", "keys i - i mod width .. i");
       break;
     case Mask::Kind::right_padding:
       explain("The number of keys at the end that no query sees.", "keys 0 .. min(i, n_k - width - 1)");
@@ -352,7 +352,7 @@ void edit_mask(Problem& problem) {
 void edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& requests) {
   Problem& problem = e.problem;
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8);
-  const bool has_line = has_sequences(problem, in.choices.tensors);  // sequence and head have a line of their own
+  const bool has_line = has_sequences(problem, in.choices.tensors);  // sequence and head have their own line
   const float left = has_line ? room : std::floor((room - gap) * 0.48f);
   input_combo(problem, in, left, requests);
   if (!has_line) ImGui::SameLine(0, gap);

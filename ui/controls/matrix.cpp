@@ -44,7 +44,7 @@ void matrix_header(const MatrixPlace& place, const char* title, const DrawColumn
 
 void column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<void()>& choose,
                   const std::function<void()>& explain_closed) {
-  // The disabled state ends after the popup, as Dear ImGui requires begin and end in one window.
+  // The disabled state ends after the popup: Dear ImGui requires begin and end in one window.
   ImGui::BeginDisabled(!look.possible);
   ImGui::PushStyleColor(ImGuiCol_Text, look.colour);
   if (look.tall) ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});

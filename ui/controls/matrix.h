@@ -1,4 +1,4 @@
-/// The matrix of the controls: a name at the left of each row, a column of a and one of b at the right.
+/// The matrix of the controls: names of the rows at the left, a column for a and a column for b at the right.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace attoscope::ui {
 
-inline constexpr float matrix_header_height = 22;  ///< of combos and buttons above the cells, at UI scale 1
+inline constexpr float matrix_header_height = 22;  ///< height of combos and buttons above the cells, at UI scale 1
 
 /// Places of the columns, in pixels.
 struct MatrixPlace {
@@ -19,9 +19,9 @@ struct MatrixPlace {
   float width = 0;              ///< of a column
   float names = 0;              ///< of the names at the left
 };
-/// The places in the room at the cursor, with at least this width for the names.
+/// Columns for the available width at the cursor; the names are at least `least_names` wide.
 MatrixPlace matrix_place(float least_names);
-/// The height of each of `rows` rows that fill the panel below the cursor, or that one scrolls to where they do not fit.
+/// Height of each of `rows` rows that fill the panel below the cursor; a fixed height, with scrolling, if they do not fit.
 float matrix_row_height(int rows);
 
 /// Draws the control of a (0) or b (1) at the cursor.
@@ -30,14 +30,14 @@ using DrawColumn = std::function<void(std::size_t column)>;
 /// A line of combos and buttons with its title.
 void matrix_header(const MatrixPlace& place, const char* title, const DrawColumn& draw);
 
-/// A list in a column of such a line.
+/// A combo in a column of a header line.
 struct ColumnCombo {
   Colour colour;  ///< of the closed field
   float width;
   bool possible = true;  ///< it can be opened
-  bool tall = false;     ///< it is as high as the window, if it must be
+  bool tall = false;     ///< the open list may be as high as the window
 };
-/// Draws the closed field with `preview`, cut to fit, and its tooltip by `explain_closed`; `choose` fills the open list.
+/// Draws the closed field with `preview`, shortened to fit. `explain_closed` draws its tooltip, `choose` the open list.
 void column_combo(const char* id, const std::string& preview, const ColumnCombo& look, const std::function<void()>& choose,
                   const std::function<void()>& explain_closed);
 

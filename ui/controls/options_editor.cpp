@@ -1,4 +1,4 @@
-// Options of a method and of the problem, each behind a button that shows the number of changed ones.
+// Options of a method and of the problem, each behind a button that shows how many are changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,25 +23,25 @@ namespace {
 constexpr EnumArray<ExponentialKind, Choice> exponentials{{
     {"natural", "exp(S - m), the difference rounded as the policy says."},
     {"exp2",
-     "2^(S c - m c) with c = scale log2 e folded into one fma over the unscaled S: FlashAttention-2's way. m c is rounded "
+     "2^(S c - m c) with c = scale log2 e in one fma over the unscaled S, as in FlashAttention-2. m c is rounded "
      "once, so the exponent at the max is not exactly 0."},
 }};
 constexpr EnumArray<SumOrder, Choice> orders{{
     {"in order", "One term after the other, in the order of the keys."},
     {"pairwise", "Neighbours first, then pairs of pairs: the error grows with log2 of the number of terms."},
-    {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
+    {"lanes", "`lanes` separate chains, then their sum in order, as in vector units and tensor cores."},
 }};
 
 constexpr EnumArray<GradOrder, Choice> grad_orders{{
     {"ascending", "From the first key tile to the last: a deterministic mode of FlashAttention-3."},
     {"descending", "From the last key tile to the first."},
-    {"shuffled", "In an order that the seed draws for each query tile, as atomic additions may give any."},
-    {"buffers", "Tile t to buffer t mod the number of buffers, and then the buffers: FlashAttention-2's deterministic mode."},
+    {"shuffled", "In a random order for each query tile, from the seed: atomic additions can have any order."},
+    {"buffers", "Tile t into buffer t mod the number of buffers, then the buffers: FlashAttention-2's deterministic mode."},
 }};
 constexpr EnumArray<ScaleAt, Choice> scale_places{{
     {"product", "On the finished dQ and dK (FlashAttention)."},
     {"dS", "On dS before its cast (memory-efficient attention)."},
-    {"K", "With log2 e on K before the scores are made again (the Triton tutorial)."},
+    {"K", "With log2 e on K before the scores are recomputed (the Triton tutorial)."},
 }};
 
 /// True if the popup shows this setting of a method. Other editors show the algorithm, tiles, roundings, sums and scales.
@@ -87,7 +87,7 @@ Settings gradient_options(GradMethod& g) {
   for_each(settings(g), "", [&](const std::string& path, const Setting& s) {
     if (!is_gradient_option(path, s, g)) return;
     shown.push_back(s);
-    shown.back().label = s.label.substr(0, s.label.find(" of gradients"));  // as the popup's title says
+    shown.back().label = s.label.substr(0, s.label.find(" of gradients"));  // the popup's title has the rest
   });
   return shown;
 }
@@ -123,7 +123,7 @@ void edit_gradient_popup(const GradTarget& t) {
   }
   const GradMethod as_usual = with_options_of(g, usual);
   if (if_possible(as_usual != g, [] { return push_button("as it comes###defaults"); })) g = as_usual;
-  explain("Sets every option as the usual backward pass of this forward pass has it. Sums, scales and roundings stay.");
+  explain("Resets every option to the usual backward pass of this forward pass. Sums, scales and roundings stay.");
 }
 
 void edit_sink(Problem& p, const Setting& about) {
@@ -138,7 +138,7 @@ void edit_sink(Problem& p, const Setting& about) {
   explain("The sink's logit, in units of S.");
 }
 
-/// A typed whole number; 0: unset, the number follows another one.
+/// A typed whole number; 0: unset, it follows another setting.
 void edit_count(const Setting& about, int& value) {
   begin_option(std::string(about.label).c_str(), value != 0);
   const WithField f(Face::mono);
@@ -150,11 +150,11 @@ void edit_count(const Setting& about, int& value) {
   if (entered) value = std::clamp(typed, 0, static_cast<int>(about.range.max));
 }
 
-/// The masks that the panel has no room for, whose width stands there, and the keys that a window shows behind the query.
+/// The masks without a button in the panel. Their width is edited in the panel.
 void edit_other_masks(Mask& mask) {
   constexpr std::array<Choice, 3> others{
-      {{"prefix", "Causal, and every query sees the first keys, as many as the width beside the masks says."},
-       {"chunk", "Causal within chunks of so many keys, counted from key 0."},
+      {{"prefix", "Causal, and every query also sees the first keys; their number is the width beside the masks."},
+       {"chunk", "Causal within chunks of that many keys, counted from key 0."},
        {"pad right", "Causal, without the last keys: a sequence padded on the right."}}};
   constexpr int first = static_cast<int>(Mask::Kind::prefix);
   int chosen = static_cast<int>(mask.kind) - first;
@@ -169,7 +169,7 @@ void edit_scores(Problem& p) {
   edit_setting(*find(all, "alibi"), p.alibi != 0);
   label(Face::section, colours().faint, "KEYS AND VALUES");
   edit_count(*find(all, "n_k"), p.n_k);
-  const bool of_file = p.input.kind == InputKind::tensors;  // which sets d_v
+  const bool of_file = p.input.kind == InputKind::tensors;  // the file sets d_v
   if_possible(!of_file, [&] { edit_count(*find(all, "d_v"), p.d_v); });
   label(Face::section, colours().faint, "OTHER MASKS");
   edit_other_masks(p.mask);
@@ -204,8 +204,8 @@ void edit_method_options(Method& m, const Format& main, float width, float heigh
   const int count = options_changed(m, main);
   popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"), "options of a method",
                {width, height},
-               "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is how "
-               "many differ from the default.",
+               "More options of this algorithm: how it computes exp, the order of sums, and others. The number counts those "
+               "that differ from the default.",
                [&] { edit_options(m, main); });
 }
 
@@ -213,16 +213,16 @@ void edit_gradient_options(const GradTarget& t, float width, float height) {
   const int count = gradient_options_changed(t);
   popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
                "options of a backward pass", {width, height},
-               "Tiles of the backward pass, the order in which dQ is added up, what delta is made of, and more. The number is "
-               "how many differ from the usual backward pass of this forward pass.",
+               "Tiles of the backward pass, the order of the sums of dQ, the inputs of delta, and others. The number counts "
+               "those that differ from the usual backward pass of this forward pass.",
                [&] { edit_gradient_popup(t); });
 }
 
 void edit_problem_options(Problem& p, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
   popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
-               "Other changes of the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where "
-               "they are counted apart. The number is how many are on.",
+               "Other changes of the scores: a sink, soft-capping, ALiBi; the number of keys if it is not N, and of columns of "
+               "V if it is not d. The number counts those that are on.",
                [&] { edit_scores(p); });
 }
 

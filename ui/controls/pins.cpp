@@ -24,7 +24,7 @@ namespace {
 
 double or_not_finite(double error) { return std::isfinite(error) ? error : -1; }
 
-/// "fa3_fp8 e4m3 N 1024 causal" of a whole kernel; of other methods algorithm, policy and format: "flash2 hw* bf16 N 96".
+/// "fa3_fp8 e4m3 N 1024 causal" for a whole kernel; else algorithm, policy and format: "flash2 hw* bf16 N 96".
 std::string name_of(const Experiment& e) {
   std::string text(kernel_name(e.a, e.problem, e.format));
   if (text.empty()) {
@@ -40,7 +40,7 @@ std::string name_of(const Experiment& e) {
 /// The last word of a setting's path: "block_k" of a.block_k.
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-/// The pin with the first setting that differs from the pin of that name, if there is one: "flash2 hw bf16 N 96, block_k 32".
+/// If another pin has the name, appends the first setting that differs from it: "flash2 hw bf16 N 96, block_k 32".
 Pin named_among(Pin pin, const std::vector<Pin>& pins) {
   const auto same = std::ranges::find(pins, pin.name, &Pin::name);
   if (same == pins.end()) return pin;
@@ -58,7 +58,7 @@ Experiment without_values(Experiment e) {
 
 constexpr float entry_height = 64, picture_scale = 2;
 
-/// The error in as many digits as fit; with fewer than three there is no room for both words.
+/// The error with `digits` digits; for non-finite errors "NaN, inf", or "NaN" if digits < 3.
 std::string error_text(double error, int digits = 3) {
   return error >= 0 ? scientific(error, digits) : digits < 3 ? "NaN" : "NaN, inf";
 }
@@ -92,7 +92,7 @@ void pin_menu(int i, PinState& state, const Pin& pin, ListRequest& request) {
     return chosen;
   };
   if (item("restore", "Restores the pin's experiment. Ctrl+Z undoes it.")) request.restore = i;
-  if (item("use its a as b", "Method b becomes the pin's method a, so that both are compared with the same golden value."))
+  if (item("use its a as b", "Method b becomes the pin's method a; both are then compared with the same golden value."))
     request.as_b = i;
   if (item("rename", "Renames the pin in place.")) state.renamed = i, state.typed_name = pin.name;
   if (item("copy as text", "Copies the pin to the clipboard as the text of a session.")) request.copy = i;
@@ -161,7 +161,7 @@ void handle(const ListRequest& request, Session& session, PinState& state, Reque
   if (request.remove >= 0 || request.from >= 0) state.renamed = -1;
 }
 
-/// The pins' table in a window of its own; a click on a row restores the pin.
+/// The pins' table in its own window; a click on a row restores the pin.
 void draw_comparison(Session& session, const Frame& frame) {
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({screen->GetCenter().x, screen->Pos.y + px(84)}, ImGuiCond_Always, {0.5f, 0});
@@ -174,7 +174,7 @@ void draw_comparison(Session& session, const Frame& frame) {
   const Table& table = frame.state.pins.table;
   const auto row = [&](std::size_t i) {
     return TableRow{.id = "pin row " + std::to_string(i),
-                    .meaning = session.pins[i].name + ". A click restores it. A click on a heading orders by it.",
+                    .meaning = session.pins[i].name + ". A click restores it. A click on a heading sorts by it.",
                     .formula = "digest of a " + hex16(session.pins[i].digest),
                     .chosen = session.pins[i].experiment == session.experiment};
   };
@@ -197,7 +197,7 @@ void draw_header(Session& session, const PanelInput& input, PinState& state, Req
   explain("Closes the list. Key Shift+K.");
   ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
   if (push_button("keep this###keep", false, {width - px(64 + 88), 0})) keep_pin(session, input, state);
-  explain("Adds the present experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
+  explain("Adds the current experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
   ImGui::SameLine(0, px(8));
   state.compared |=
       if_possible(session.pins.size() >= 2, [] { return push_button("compare …###compare", false, {px(80), 0}); });

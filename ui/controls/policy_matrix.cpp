@@ -1,4 +1,4 @@
-// Rounding of each intermediate, one choice a method.
+// Rounding of each intermediate, one column for each method.
 #include <array>
 #include <functional>
 
@@ -65,7 +65,7 @@ constexpr std::array<FlagRow, 2> flags{{
      "yes: l = sum P     no: l = sum e"},
     {"P·V into O", "accumulate_in_O", &Precision::accumulate_in_O,
      [](Algorithm a) { return is_emulated(a) && a != Algorithm::flash1; },
-     "P.V continues in the rescaled O, as tensor cores do, instead of a fresh accumulator that is rounded (PV) and then added.",
+     "P.V continues in the rescaled O, as tensor cores do, instead of a new accumulator that is rounded (PV) and then added.",
      "yes: O = fma(P, V, alpha O)     no: O = alpha O + round(P V)"},
 }};
 
@@ -78,7 +78,7 @@ void flag_cell(const Column& c, const FlagRow& row, float height) {
   const bool idle = row.flag == &Precision::accumulate_in_O && flushes(c.method) && c.method.flush != flush_of_policy;
   draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour,
             {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on, idle});
-  explain(std::string(row.what) + (idle ? " Without effect while flush says it." : ""),
+  explain(std::string(row.what) + (idle ? " Without effect while flush is set." : ""),
           std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
   ImGui::PopID();
 }

@@ -21,7 +21,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Method that is edited, in its experiment.
+/// The method to edit, and its experiment.
 struct Target {
   const Experiment& e;
   Method& m;
@@ -90,7 +90,7 @@ void edit_popup(const Target& t) {
   edit_storage(fields_of(t));
   edit_transforms(t);
   if (if_possible(t.m.scaling.any(), [] { return push_button("no scales"); })) t.m.scaling = {};
-  explain("Stores nothing with scales and transforms nothing, as the method comes.");
+  explain("Stores nothing with scales and transforms nothing, the default of the method.");
 }
 
 /// Text of the closed field: "off", "QK int8 P e4m3", "K int4 +1" (one transform).
@@ -117,14 +117,14 @@ std::string scalings_text(const Target& t) {
 // --- tensors of the backward pass -------------------------------------------------------------------------------------
 
 constexpr std::array<Choice, 5> usual_P_of_dV{{
-    {"off", "Not scaled: the method's own rounding is all."},
-    {"e4m3/head/x256", "P times 256, which the product is divided by (cuDNN)."},
+    {"off", "Not scaled: only the method's own rounding."},
+    {"e4m3/head/x256", "P times 256; the product is divided by 256 (cuDNN)."},
     {"e4m3/head", "8-bit floats, one scale for a tile."},
     {"int8/head", "8-bit integers, one scale for a tile (SageBwd)."},
     {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 queries of a key share a power of two that is never too small."},
 }};
 
-/// The tensors of a backward pass, which its settings list.
+/// The tensors of a backward pass, from its settings.
 std::vector<StorageField> gradient_fields(const GradTarget& t, std::string& typed) {
   std::vector<StorageField> fields;
   for_each(settings(t.gradient()), "", [&](const std::string& path, const Setting& s) {
@@ -153,8 +153,8 @@ void edit_scales(const Experiment& e, Method& m, Colour colour, float width, std
   column_combo(
       "##scales", emulated ? preview_of(t) : "its own", {shown, width, emulated, true}, [&] { edit_popup(t); },
       [&] {
-        if (!emulated) return explain("This method is not emulated: it stores in its own way.");
-        explain(reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms before."
+        if (!emulated) return explain("This method is not emulated: its storage is fixed.");
+        explain(reason.empty() ? "The formats and scales in which Q, K, V and P are stored, and the transforms applied before."
                                : reason + ".",
                 scalings_text(t));
       });

@@ -18,7 +18,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// A size: its track without a file, the file's own size, and the words for what the file sets.
+/// A size: its track without a file, the file's size, and the tooltip with a file.
 struct Size {
   const char* key;
   int from, to;
@@ -87,7 +87,7 @@ void rows_combo(Problem& problem, float width) {
   ImGui::EndCombo();
 }
 
-/// Square lock of the two tile sizes, which tiles of two sizes end, and a button that exchanges them.
+/// Square lock of the two tile sizes (off if the sizes differ), and a button that exchanges them.
 void square_and_swap(Experiment& e, bool& locked) {
   bool square = locked && has_square_tiles(e.a);
   if (toggle("square", square, px(76))) {
@@ -104,10 +104,10 @@ void square_and_swap(Experiment& e, bool& locked) {
 constexpr int most_elements = 1 << 30;
 constexpr std::array<int, 4> kibibytes{48, 99, 163, 227};
 constexpr std::array<Choice, 4> sizes{{
-    {"48 KB", "The memory that every CUDA block may use without asking."},
-    {"99 KB", "The most a block can have on compute capability 8.6 and 8.9: RTX 30 and 40, L4, L40."},
-    {"163 KB", "The most a block can have on compute capability 8.0: A100."},
-    {"227 KB", "The most a block can have on compute capability 9.0: H100, H200."},
+    {"48 KB", "The memory that every CUDA block may use without opt-in."},
+    {"99 KB", "The maximum of a block on compute capability 8.6 and 8.9: RTX 30 and 40, L4, L40."},
+    {"163 KB", "The maximum of a block on compute capability 8.0: A100."},
+    {"227 KB", "The maximum of a block on compute capability 9.0: H100, H200."},
 }};
 
 /// M in elements, and in KB of D's elements: two views of one number.
@@ -125,7 +125,7 @@ void edit_M(int& elements, const Format& format) {
   double kilo = elements * static_cast<double>(bytes) / 1024;
   if (ImGui::InputDouble("##M KB", &kilo, 0, 0, "%.6g") && std::isfinite(kilo))
     elements = static_cast<int>(std::clamp(std::floor(kilo * 1024 / bytes), 1.0, double{most_elements}));
-  explain("The same in KB of the main format's elements.", fmt::format("KB = M * {} / 1024", bytes));
+  explain("M in KB, for elements of the main format.", fmt::format("KB = M * {} / 1024", bytes));
   ImGui::SameLine();
   label(Face::label, colours().secondary, "KB of " + name(format));
 }
@@ -162,7 +162,7 @@ bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
 /// Entries of the list: auto, each device, and all usable GPUs together if there are several.
 std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
   std::vector<DeviceEntry> all{
-      {"auto", "the GPU that draws, or the first; the processor for fewer than 512 rows, and where there is no GPU", ""}};
+      {"auto", "the GPU that draws, or the first; the CPU for fewer than 512 rows or without a GPU", ""}};
   std::string together;
   int gpus = 0;
   if (devices.empty()) all.push_back({"cpu", "the processor", ""});
@@ -233,7 +233,7 @@ void edit_device(std::string& device, const PanelInput& input, float width) {
   if (!reason.empty()) ImGui::PopStyleColor();
   if (!open)
     return explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes "
-                                    "only their time; the method `hardware` runs on the GPU alone."
+                                    "only their time; the method `hardware` runs only on the GPU."
                                   : reason,
                    input.answer.device.empty() ? "" : "the answer on screen: " + input.answer.device);
   choose(device, choices);
@@ -246,7 +246,7 @@ void edit_shape(Session& session, const PanelInput& input) {
   Experiment& e = session.experiment;
   bool& square = session.view.square_tiles;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
-  for (const Size& size : problem_sizes)  // n_k and d_v where they are set apart
+  for (const Size& size : problem_sizes)  // n_k and d_v only if they are set
     if (e.problem.*size.value != 0) edit_size(e.problem, size);
   edit_tiles(e, square && has_square_tiles(e.a));
   ImGui::PopStyleVar();

@@ -15,16 +15,16 @@ namespace {
 
 // --- usual choices ----------------------------------------------------------------------------------------------------
 
-constexpr Choice stored_off{"off", "Not scaled: the method's own rounding is all."};
+constexpr Choice stored_off{"off", "Not scaled: only the method's own rounding."};
 constexpr std::array<Choice, 13> usual_QK{{
     stored_off,
     {"int8/token", "8-bit integers, one scale for each row."},
     {"int8/thread:32",
-     "8-bit integers, one scale for the rows of which a thread of an int8 mma holds numbers (SageAttention 2)."},
+     "8-bit integers, one scale for the rows held by one thread of an int8 mma (SageAttention 2)."},
     {"int8/head", "8-bit integers, one scale for everything: one outlier makes all steps coarse."},
-    {"e4m3/head", "8-bit floats, one scale for everything, as most FP8 kernels have it."},
+    {"e4m3/head", "8-bit floats, one scale for everything, as in most FP8 kernels."},
     {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 rows (FlashAttention-3's block quantisation)."},
-    {"e4m3/channel", "8-bit floats, one scale for each column, so that a loud channel has its own."},
+    {"e4m3/channel", "8-bit floats, one scale for each column: a channel of large values has its own."},
     {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 numbers along d share a power of two that is never too small."},
     {"e4m3/block:32/e8m0/floor", "MXFP8 by the text of OCP MX 1.0: the power of two is rounded down, so the largest saturate."},
     {"e2m1/block:16/nvfp4", "NVFP4: 4-bit floats, 16 numbers along d share an e4m3 scale over one scale of the head."},
@@ -36,7 +36,7 @@ constexpr std::array<Choice, 11> usual_V{{
     stored_off,
     {"e4m3/head", "8-bit floats, one scale for everything: it multiplies O at the end."},
     {"e4m3/channel", "8-bit floats, one scale for each column: it multiplies O at the end (SageAttention 2)."},
-    {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 keys: it is in the operand."},
+    {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 keys, applied to the operand."},
     {"e4m3/block:32/e8m0/ceil", "MXFP8 as NVIDIA rounds it: 32 keys of a column share a power of two that is never too small."},
     {"e4m3/block:32/e8m0/floor", "MXFP8 by the text of OCP MX 1.0: the power of two is rounded down, so the largest saturate."},
     {"e2m1/block:16/nvfp4", "NVFP4: 4-bit floats, 16 keys of a column share an e4m3 scale over one scale of the head."},
@@ -49,12 +49,12 @@ constexpr std::array<Choice, 8> usual_P{{
     stored_off,
     {"e4m3/x1", "P up to 1 as it is: weights below 2^-10 become 0."},
     {"e4m3/x16", "P times 16 (cuDNN)."},
-    {"e4m3/x256/shift", "P times 256 by way of the exponent; l carries the factor too (FlashAttention-3)."},
+    {"e4m3/x256/shift", "P times 256 through the exponent; l has the factor too (FlashAttention-3)."},
     {"e4m3/x448", "P times 448, the largest number of e4m3; O is divided by it (FlashInfer)."},
     {"e4m3/block:32/e8m0/ceil", "MXFP8: 32 keys of a row share a power of two."},
     {"e2m1/block:16/e4m3/x2688/shift", "NVFP4: P times 2688 = 448 · 6, then 16 keys of a row share an e4m3 scale."},
     {"e2m1/block:16/e4m3/x2688/unrounded/shift",
-     "The same, but divided by the scale before it is rounded (SageAttention 3): a bias."},
+     "As above, but divided by the unrounded scale (SageAttention 3): a bias."},
 }};
 
 // --- possible choices -------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ Scaling tidied(Scaling s, ScaledTensor t) {
   return s;
 }
 
-/// A line of a list, greyed with its reason if it cannot be chosen. True if it changed the storage.
+/// A list entry; greyed, with the reason as tooltip, if impossible. True if it changed the storage.
 bool offer(const StorageField& f, std::string_view text, std::string_view what, const Scaling& chosen, bool is_set) {
   const std::string reason = f.why_not(chosen);
   const bool pressed = if_possible(reason.empty(), [&] { return ImGui::Selectable(std::string(text).c_str(), is_set); });
@@ -87,7 +87,7 @@ bool offer(const StorageField& f, std::string_view text, std::string_view what, 
   return changed;
 }
 
-/// Menu of one tensor's usual storage, and a button that opens its parts; true if that was pressed.
+/// Menu of a tensor's usual storage, and a button that opens its parts. True if the button was pressed.
 bool storage_line(const StorageField& f, bool is_open) {
   const std::string text = scaling_text(f.now), id(f.title);
   const float more = px(58), width = px(option_field_width) - more - px(6);
@@ -109,13 +109,13 @@ bool storage_line(const StorageField& f, bool is_open) {
   const bool toggles = if_possible(f.now.is_on(), [&] {
     return push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)});
   });
-  explain(fmt::format("Element, granularity, scale and rounding of {}, each for itself.", id));
+  explain(fmt::format("Element, granularity, scale and rounding of {}, one by one.", id));
   return toggles;
 }
 
 // --- parts of one tensor's storage ------------------------------------------------------------------------------------
 
-/// A choice: set(s, i) applies the i-th.
+/// A list of choices; set(s, i) applies choice i.
 template <class Set>
 void choose_part(const StorageField& p, const char* title, std::string_view what, std::span<const Choice> choices,
                  std::size_t chosen, bool differs, Set set) {
@@ -146,20 +146,20 @@ constexpr std::array<Choice, named_elements.size()> elements{{
 
 void choose_element(const StorageField& p) {
   const auto at = std::ranges::find(named_elements, p.now.element, &NamedElement::element);
-  choose_part(p, "element", "The format of one number, beside its scale.", elements,
+  choose_part(p, "element", "The format of one number without its scale.", elements,
               static_cast<std::size_t>(at - named_elements.begin()), false,
               [](Scaling& s, std::size_t i) { s.element = named_elements[i].element; });
 }
 
 constexpr EnumArray<Granularity, Choice> granularities{{
     {"head", "One scale for the whole head."},
-    {"rows", "One scale for so many rows."},
+    {"rows", "One scale for a number of rows."},
     {"token", "One scale for each row."},
-    {"thread", "One scale for the rows of which one thread of an int8 mma holds numbers."},
+    {"thread", "One scale for the rows held by one thread of an int8 mma."},
     {"channel", "One scale for each column."},
-    {"columns", "One scale for so many columns of a row."},
-    {"block", "One scale for so many numbers along the contraction: along d for Q and K, along the keys for V and P."},
-    {"tensor", "One scale for all heads of the file's layer, as kernels with one scale a tensor have; with one head: head."},
+    {"columns", "One scale for a number of columns of a row."},
+    {"block", "One scale for a block along the contraction: along d for Q and K, along the keys for V and P."},
+    {"tensor", "One scale for all heads of the file's layer, as in kernels with one scale a tensor; for one head: head."},
 }};
 
 /// Number of rows, columns or elements that share a scale.
@@ -194,22 +194,22 @@ void choose_granularity(const StorageField& p) {
 }
 
 constexpr EnumArray<ScaleFormat, Choice> scale_formats{{
-    {"fp32", "32 bits: as good as exact."},
+    {"fp32", "32 bits: nearly exact."},
     {"e8m0", "8 bits, a power of two: MX."},
     {"e4m3", "8 bits, 3 of them of the significand."},
     {"nvfp4", "e4m3 over one fp32 scale of the head, which brings the scales into e4m3's range: NVFP4."},
 }};
 constexpr EnumArray<ScaleRule, Choice> rules{{
-    {"amax", "The largest magnitude over the largest element: it becomes that."},
+    {"amax", "Largest magnitude / largest element: the largest magnitude becomes the largest element."},
     {"floor", "The power of two below: the largest saturate (OCP MX 1.0)."},
     {"ceil", "The power of two above: nothing saturates (NVIDIA)."},
-    {"fixed", "1 over the factor, whatever the numbers are; of a head alone."},
+    {"fixed", "1 / factor, independent of the numbers; only for granularity head."},
 }};
 constexpr EnumArray<Quotient, Choice> quotients{{
-    {"divided", "x / s, by the scale as it is stored."},
+    {"divided", "x / s with the stored scale s."},
     {"reciprocal", "x * (1 / s): two roundings."},
-    {"ratio", "x * (largest element / largest magnitude): two roundings, and not those of the stored scale."},
-    {"unrounded", "x over the scale before that was rounded to its format: a bias (SageAttention 3)."},
+    {"ratio", "x * (largest element / largest magnitude): two roundings, without the rounding of the stored scale."},
+    {"unrounded", "x / s with the scale s before it is rounded to its format: a bias (SageAttention 3)."},
 }};
 
 void choose_scale(const StorageField& p) {
@@ -223,11 +223,11 @@ void choose_scale(const StorageField& p) {
     choose_part(p, "rule", "The rule for a scale.", rules, static_cast<std::size_t>(s.rule), false,
                 [](Scaling& x, std::size_t i) { x.rule = static_cast<ScaleRule>(i); });
   if (s.rule != ScaleRule::fixed)
-    choose_part(p, "quotient", "The quotient that an element is rounded from.", quotients, static_cast<std::size_t>(s.quotient),
+    choose_part(p, "quotient", "The quotient that is rounded to an element.", quotients, static_cast<std::size_t>(s.quotient),
                 s.quotient != Quotient::divided, [](Scaling& x, std::size_t i) { x.quotient = static_cast<Quotient>(i); });
 }
 
-/// A number of the scale, kept within the range that its text can hold.
+/// A number of the scale, limited to the range of its text form.
 void edit_number(const StorageField& p, const char* name, double Scaling::* number, double off, std::string_view what) {
   Scaling s = p.now;
   begin_option(name, s.*number != off);
@@ -241,7 +241,7 @@ void edit_numbers(const StorageField& p) {
   const Scaling& s = p.now;
   const bool of_P = p.like == ScaledTensor::P;
   if (s.rule == ScaleRule::fixed || (of_P && s.granularity == Granularity::block))
-    edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by it before they are rounded.");
+    edit_number(p, "factor", &Scaling::factor, 1, "The numbers are multiplied by the factor before rounding.");
   if (!of_P && (s.rule == ScaleRule::amax || s.rule == ScaleRule::ceil))
     edit_number(p, "scaled to", &Scaling::most, 0,
                 "The number that the largest magnitude becomes; 0: the largest element. SageAttention 2++ has 2.25 for V.");
@@ -266,14 +266,14 @@ void edit_rounding_parts(const StorageField& p) {
   const Scaling& s = p.now;
   if (s.element.kind == Element::Kind::integer)
     edit_flag(p, "ties", "away from zero", s.tie == Tie::away,
-              "x.5 becomes the integer further from 0, as kernels do by adding 0.5, instead of the even one.",
+              "x.5 becomes the integer further from 0, as in kernels that add 0.5, instead of the even one.",
               [](Scaling& x, bool on) { x.tie = on ? Tie::away : Tie::even; });
   if (p.like == ScaledTensor::P)
     return edit_flag(p, "in the exponent", "shift", s.shifts,
-                     "The factor is added to the exponent, so that e and l carry it too, and O needs no division by it.",
+                     "The factor is added to the exponent: e and l have it too, and O needs no division by it.",
                      [](Scaling& x, bool on) { x.shifts = on; });
   edit_flag(p, "read back", "in the operand", s.in_operand,
-            "Elements are multiplied by their scales before the product, as a cache is, instead of after it.",
+            "Elements are multiplied by their scales before the product, as in a KV cache, instead of after it.",
             [](Scaling& x, bool on) { x.in_operand = on, x.operand = on ? to_main : exact; });
   if (!s.in_operand) return;
   Scaling after = s;

@@ -24,17 +24,17 @@ namespace attoscope::ui {
 
 namespace {
 
-/// The products of a pass: what adds each up, and what may. `why_not`: one sentence without a full stop; "": this accumulator
-/// may add the product up. `rule`: that of tensor cores which may.
+/// The products of a pass and their accumulators. `why_not`: one sentence, without a full stop, why the accumulator is
+/// impossible for the product; "": possible. `rule`: rule of a possible tensor-core accumulator; none: another one.
 struct Sums {
   std::vector<std::string_view> titles;
   std::vector<Accumulator*> now;
   std::function<std::string(std::size_t product, Accumulator)> why_not;
   std::function<std::optional<TensorCoreRule>(std::size_t product, Accumulator)> rule;
-  std::string_view steps;  ///< that round a chain of fma
+  std::string_view steps;  ///< steps that round a chain of fma
 };
 
-/// Products that the list sets: all, or one.
+/// Indices of the products that the list sets: all if target is 0, else product target - 1.
 std::vector<std::size_t> products_of(const Sums& sums, int target) {
   if (target > 0) return {static_cast<std::size_t>(target - 1)};
   std::vector<std::size_t> all(sums.titles.size());
@@ -46,7 +46,7 @@ bool has_accumulator(const Sums& sums, std::span<const std::size_t> products, Ac
   return std::ranges::all_of(products, [&](std::size_t p) { return *sums.now[p] == accumulator; });
 }
 
-/// One sentence why these products cannot have the accumulator, with the product's name if there are two; "": they can.
+/// One sentence why these products cannot have the accumulator, with the product's name if there are several; "": they can.
 std::string reason_against(const Sums& sums, std::span<const std::size_t> products, Accumulator accumulator) {
   for (const std::size_t p : products)
     if (const std::string why = sums.why_not(p, accumulator); !why.empty())
@@ -54,7 +54,7 @@ std::string reason_against(const Sums& sums, std::span<const std::size_t> produc
   return "";
 }
 
-/// Reason why the products cannot be added up as they are.
+/// Reason why the current accumulators are impossible; "": possible.
 std::string reason_against_now(const Sums& sums) {
   std::string text;
   for (const std::size_t p : products_of(sums, 0)) text += reason_against(sums, {&p, 1}, *sums.now[p]);
@@ -70,7 +70,7 @@ std::string rules_text(const Sums& sums, std::span<const std::size_t> products, 
   return text;
 }
 
-/// Weakest evidence of the products' rules, "model, not recorded"; "" if all are recorded.
+/// Weakest evidence among the products' rules, "model, not recorded"; "" if all are recorded.
 std::string evidence_text(const Sums& sums, std::span<const std::size_t> products, Accumulator a) {
   SumEvidence least = SumEvidence::recorded;
   for (const std::size_t p : products)
@@ -80,16 +80,16 @@ std::string evidence_text(const Sums& sums, std::span<const std::size_t> product
   return least == SumEvidence::recorded_to_32 ? "recorded for K up to 32" : "recorded for c = 0";
 }
 
-/// Short description of an accumulator, without the remark that the list shows beside it.
+/// Short description of an accumulator, without the remark after the colon.
 std::string_view meaning_of(Accumulator a) {
-  if (a == Accumulator::fma) return "one chain, rounded as the steps say";
+  if (a == Accumulator::fma) return "one chain, rounded as set by the steps";
   if (a == Accumulator::f64) return "in fp64, rounded to fp32 at the end";
   const std::string_view what = tensor_core_texts[static_cast<std::size_t>(gpu_of(a))].what;
   return what.substr(0, what.find(':'));
 }
 
 std::string explanation(Accumulator a, const Sums& sums) {
-  if (a == Accumulator::fma) return fmt::format("One chain of fma in the working type, rounded as {} say.", sums.steps);
+  if (a == Accumulator::fma) return fmt::format("One chain of fma in the working type, rounded as set by {}.", sums.steps);
   if (a == Accumulator::f64)
     return "A chain of fma in fp64: nearly exact. It is rounded to fp32 at the end of q.k, and in P.V after every 64 keys of a "
            "tile.";
@@ -125,8 +125,8 @@ void accumulator_line(const Sums& sums, Products products, Accumulator a, float 
 }
 
 constexpr std::array<Choice, 3> flush_choices{{
-    {"as the policy", "Never where the policy has P.V continue in O, else after every tile."},
-    {"never", "The sum of P.V is O: what a block cuts off grows with the number of tiles."},
+    {"as the policy", "Never if P.V continues in O under the policy, else after every tile."},
+    {"never", "The sum of P.V is O: the bits that a block cuts off grow with the number of tiles."},
     {"every n tiles", "After every n tiles the sum is added to O in fp32 and starts at 0 again."},
 }};
 
@@ -146,8 +146,8 @@ void edit_flush(Method& m) {
 /// The products that the list sets, as buttons.
 void choose_products(const Sums& sums, int& target, float width) {
   std::vector<std::string> texts;
-  std::vector<Choice> targets{{sums.titles.size() == 2 ? "both" : "all", "The list sets what adds up each product."}};
-  for (const std::string_view title : sums.titles) texts.push_back(fmt::format("The list sets what adds up {}.", title));
+  std::vector<Choice> targets{{sums.titles.size() == 2 ? "both" : "all", "The list sets the accumulators of all products."}};
+  for (const std::string_view title : sums.titles) texts.push_back(fmt::format("The list sets the accumulator of {}.", title));
   for (std::size_t i = 0; i < texts.size(); ++i) targets.push_back({sums.titles[i], texts[i]});
   segmented("sums of", targets, target, width);
 }
@@ -189,7 +189,7 @@ void sums_combo(const Sums& sums, const std::string& preview, std::string_view a
 void edit_sums(const Experiment& e, Method& m, Colour colour, float width) {
   if (!is_emulated(m.algorithm)) {
     if_possible(false, [&] { return begin_combo("##sums", "its own", width); });
-    return explain("This method is not emulated: it adds up in its own way.");
+    return explain("This method is not emulated: its sums are fixed.");
   }
   const auto why_not = [&](std::size_t p, Accumulator a) {
     return why_no_accumulator(e, m, static_cast<AttentionProduct>(p), a);
@@ -227,7 +227,7 @@ void edit_gradient_sums(const GradTarget& t, Colour colour, float width) {
                   rule,
                   "dp_step, dv_step, dk_step and dq_step"};
   sums_combo(sums, preview_of(sums),
-             "Each product of the backward pass is a chain of fma, or is added up as tensor cores do it.", colour, width);
+             "Each product of the backward pass is a chain of fma, or is accumulated as on tensor cores.", colour, width);
 }
 
 }  // namespace attoscope::ui

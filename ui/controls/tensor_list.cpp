@@ -1,4 +1,4 @@
-// All tensors of a file, and those that are taken as Q, K, V, O and dO.
+// All tensors of a file, and those used as Q, K, V, O and dO.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Entries = std::span<const TensorEntry>;
 
 const char* letter_of(CallPartName part) { return call_part_names[part].data(); }
 
-/// The list on show and what is chosen in it.
+/// The list on show and the choices in it.
 struct TensorTree {
   const Frame& frame;
   const TensorList& list;
@@ -28,8 +28,8 @@ struct TensorTree {
   std::string& chosen(CallPartName part) const { return state.chosen[static_cast<std::size_t>(part)]; }
 };
 
-/// The tensor that is taken as a part of the call of `beside`: the chosen one, or of those that are taken by name the one whose
-/// name is most like it; "": none, or several are.
+/// The tensor for `part` of the call that contains `beside`: the chosen tensor, else of the tensors taken as `part` the
+/// one with the longest common name prefix; "": none, or several equally long.
 std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEntry& beside) {
   if (!t.chosen(part).empty()) return t.chosen(part);
   std::string best;
@@ -44,7 +44,7 @@ std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEnt
   return one ? best : "";
 }
 
-/// Takes a tensor as a part; opens the call once Q, K and V are known.
+/// Uses a tensor as a part of the call; requests the call if Q, K and V are known.
 void take_tensor(const TensorTree& t, CallPartName part, const TensorEntry& entry) {
   FileRequests& files = t.frame.requests.files;
   if (part == CallPartName::d_o) {
@@ -64,7 +64,7 @@ void take_tensor(const TensorTree& t, CallPartName part, const TensorEntry& entr
   files.choice_of = t.list.all;
 }
 
-/// Buttons of the parts, lit where the tensor is taken.
+/// Buttons of the parts, lit if the tensor is used as the part.
 void part_buttons(const TensorTree& t, const TensorEntry& e) {
   for (std::size_t i = 0; i < call_part_names.size(); ++i) {
     const auto part = static_cast<CallPartName>(i);
@@ -74,8 +74,8 @@ void part_buttons(const TensorTree& t, const TensorEntry& e) {
                     {px(part == CallPartName::d_o ? 28 : 22), px(18)}))
       take_tensor(t, part, e);
     explain(chosen
-                ? fmt::format("It is taken as {}: {}.", letter_of(part), e.why.empty() ? "chosen" : e.why)
-                : fmt::format("Takes {} as {}. The others stay; the choice is kept for this file.", e.name, letter_of(part)));
+                ? fmt::format("Used as {}: {}.", letter_of(part), e.why.empty() ? "chosen" : e.why)
+                : fmt::format("Uses {} as {}. The others stay; the choice is kept for this file.", e.name, letter_of(part)));
   }
 }
 
@@ -87,7 +87,7 @@ std::string tensor_numbers(const TensorTree& t) {
                      scientific(s->most), signed_scientific(s->mean, 3), scientific(s->rms), s->zeros, s->nonfinite);
 }
 
-/// A tensor; opened, a line with its numbers below it.
+/// A row for a tensor; if it is opened, a line with its numbers below.
 void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
@@ -113,7 +113,7 @@ void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
   ImGui::Unindent();
 }
 
-/// The tensors whose names go on alike up to the next dot, as nodes.
+/// Groups tensors whose names agree up to the next dot into nodes, and draws them.
 void draw_level(const TensorTree& t, Entries entries, std::size_t from, bool open) {
   while (!entries.empty()) {
     const std::string& first = entries.front().name;
@@ -131,7 +131,7 @@ void draw_level(const TensorTree& t, Entries entries, std::size_t from, bool ope
     ImGui::TableNextColumn();
     const auto taken = std::ranges::find_if(t.list.tensors, [](const TensorEntry& e) { return e.taken.has_value(); });
     const bool opens = open || count == t.list.tensors.size() ||
-                       (taken != t.list.tensors.end() && taken->name.starts_with(begin));  // down to the first that is taken
+                       (taken != t.list.tensors.end() && taken->name.starts_with(begin));  // down to the first tensor used
     const int flags = ImGuiTreeNodeFlags_SpanAllColumns | (opens ? ImGuiTreeNodeFlags_DefaultOpen : 0);
     if (!ImGui::TreeNodeEx(fmt::format("{}  ({})###{}", first.substr(from, dot - from), count, begin).c_str(), flags)) continue;
     draw_level(t, within, begin.size(), open);
@@ -141,7 +141,7 @@ void draw_level(const TensorTree& t, Entries entries, std::size_t from, bool ope
 
 void draw_tree(const TensorTree& t) {
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable | ImGuiTableFlags_RowBg;
-  constexpr std::size_t few = 24;  // all of which fit on screen
+  constexpr std::size_t few = 24;  // all fit on screen
   if (!ImGui::BeginTable("tensors", 5, flags, ImGui::GetContentRegionAvail())) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
@@ -154,7 +154,7 @@ void draw_tree(const TensorTree& t) {
   ImGui::EndTable();
 }
 
-/// The tensors that are taken, or those that are missing.
+/// A sentence on the missing parts, on a problem, or on how to choose.
 std::string sentence_of(const TensorTree& t) {
   std::string pending;
   for (const CallPartName part : {CallPartName::q, CallPartName::k, CallPartName::v})
@@ -163,7 +163,7 @@ std::string sentence_of(const TensorTree& t) {
       pending += (pending.empty() ? "" : ", ") + std::string(letter_of(part));
   const bool begun = std::ranges::any_of(t.state.chosen, [](const std::string& spec) { return !spec.empty(); });
   if (!pending.empty() && begun) return "Still missing: " + pending + ".";
-  return t.list.problem.empty() ? "A lit letter: the tensor is taken as that. Click another to take that tensor instead."
+  return t.list.problem.empty() ? "A lit letter: the tensor is used as this part. Click a letter of another tensor to use that."
                                 : t.list.problem;
 }
 
@@ -193,7 +193,7 @@ void draw_tensors(const Frame& frame) {
   const TensorTree tree{frame, *list, state};
   if (list->all != list->file) {
     if (push_button("as named###as named")) frame.requests.files.tensors = frame.requests.files.choice_of = list->all;
-    explain("Takes the tensors by their names again, and forgets the choice for this file.");
+    explain("Chooses the tensors by name again, and forgets the choice for this file.");
   }
   wrapped(Face::small, list->problem.empty() ? colours().secondary : colours().bad, sentence_of(tree),
           ImGui::GetContentRegionAvail().x);

@@ -16,10 +16,10 @@ struct Piece {
   Colour colour;
 };
 
-/// The sentence before its button, in two parts: the comparison, and the first steps. `loaded`: an output is loaded already.
+/// The sentence left of its button, in two parts: the comparison, and the first steps. `loaded`: an output is loaded.
 std::array<std::array<Piece, 4>, 2> sentence(bool loaded) {
   return {{{Piece{"a (orange)", colours().a}, Piece{" against ", colours().text}, Piece{"b (blue)", colours().b},
-            Piece{", both against golden, the same in fp64: ", colours().text}},
+            Piece{", both against golden, the fp64 result: ", colours().text}},
            {Piece{"drag ", colours().text}, Piece{"mantissa", colours().accent},
             Piece{loaded ? ", or begin with" : ", drop your kernel's O, or begin with", colours().text},
             Piece{"", colours().text}}}};
@@ -46,7 +46,7 @@ float draw_part(const std::array<Piece, 4>& part, ImVec2 at, float end) {
   return at.x;
 }
 
-/// True if `asked` is the probe's question, whatever row is traced and whatever digest its files have.
+/// True if `asked` equals the probe's experiment; the traced row and the digest of its files are ignored.
 bool same_question(const Experiment& probe, const Experiment& asked) {
   Experiment x = probe;
   x.problem.traced_row = asked.problem.traced_row;
@@ -130,7 +130,7 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
   const float width = ImGui::GetContentRegionAvail().x, close = px(24), pad = px(8), inner = width - close - 3 * pad;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = line_height(Face::label) + px(4), sentence = wrapped_height(Face::small, probe->sentence, inner);
-  const bool whole = ImGui::GetContentRegionAvail().y > sentence + px(240);  // else the picture gets the room
+  const bool whole = ImGui::GetContentRegionAvail().y > sentence + px(240);  // else the sentence is only in the tooltip
   const float height = (whole ? title + sentence : line_height(Face::label)) + 2 * pad;
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + width, at.y + height}, colours().raised, px(3));

@@ -27,9 +27,9 @@ std::string title_of(const KernelOutput& o) {
   return shown_file(o.file) + (o.index > 0 ? fmt::format(" : {}", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
 }
 
-constexpr PathTexts path_of_output{FileUse::output, "FILE.npy or FILE.safetensors, :INDEX for another head than 0",
+constexpr PathTexts path_of_output{FileUse::output, "FILE.npy or FILE.safetensors, :INDEX if it is not head 0",
                                    "The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
-                                   "O = softmax(scale Q K^T) V", "Reads the file: it is compared with golden."};
+                                   "O = softmax(scale Q K^T) V", "Reads the file, and compares it with golden."};
 
 /// Choice of the output's head, for a file with several.
 void output_head_combo(Experiment& e, const PanelInput& in, float width) {
@@ -40,17 +40,17 @@ void output_head_combo(Experiment& e, const PanelInput& in, float width) {
         e.loaded = with_head(e.loaded, i);
     ImGui::EndCombo();
   } else {
-    explain("The head of your kernel's output that is compared. It follows the head of Q, K, V while both are the same.");
+    explain("The compared head of your kernel's output. It follows the head of Q, K, V while both are equal.");
   }
 }
 
-/// Choice of the file; true if a path will be typed.
+/// Choice of the file; true if the path popup must open.
 bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Requests& requests) {
   const Input& input = e.problem.input;
   const bool none = e.loaded.file.empty(), of_input = input.kind == InputKind::tensors && input.file == in.choices.tensors.file;
   const bool offered = of_input && in.choices.tensors.has_output && input.file != e.loaded.file;
   const std::string preview = !none     ? title_of(e.loaded)
-                              : offered ? "the file holds an O, too ..."
+                              : offered ? "the file also has an O ..."
                                         : "your kernel's output ...";
   bool type_path = false;
   const WithField f(Face::label);
@@ -59,7 +59,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
       if (ImGui::Selectable(("O of " + shown_file(in.choices.tensors.file) + "###offered").c_str()))
         requests.files.open(FileUse::output, in.choices.tensors.file + fmt::format(":{}", input.index),
                             loaded_place(e) == LoadedPlace::b);
-      explain("The file of Q, K, V holds an output, too.");
+      explain("The file of Q, K, V also has an output.");
     }
     type_path =
         file_entries(FileUse::output, in, requests,
@@ -68,14 +68,14 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   } else {
     takes_files(FileUse::output);
     explain(
-        "The output of your own kernel on the same Q, K, V, in the place of a or b. It is compared with golden as it is "
-        "stored.",
+        "The output of your own kernel on the same Q, K, V, instead of a or b. It is compared with golden, without any further "
+        "rounding.",
         none ? "O - golden" : e.loaded.file);
   }
   return type_path;
 }
 
-/// The sentences, and which heads are compared where they differ.
+/// The sentences of the verdict, and the compared heads if they differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
   std::string text;
   for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
@@ -104,11 +104,11 @@ void slip_button(Session& session, const PanelInput& input) {
       view.field = view.second_field =
           input.answer.result->experiment.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
   }
-  explain("A swipe: left of the divider how far your kernel's output is from golden, right of it how far the exact output of " +
-          slip->text + " is. Where this is the slip, both halves are the same picture.");
+  explain("A swipe: errors of your kernel's output left of the divider, errors of the exact output of " +
+          slip->text + " right of it. If your kernel has this slip, both halves are equal.");
 }
 
-/// Shows the tile of rows around an element of the loaded output, and pins it.
+/// Shows the tile of rows with an element of the loaded output, and pins the element.
 void show_element(Session& session, const Result& result, int row, int column) {
   const Experiment& e = result.experiment;
   const bool of_a = e.a.algorithm == Algorithm::loaded;
@@ -172,8 +172,8 @@ void draw_kernel_verdict(const PanelInput& in, float width, float height) {
     ImGui::PopStyleColor();
     ImGui::EndGroup();
     explain(
-        "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the "
-        "verdict of attoscope judge. Where it is wrong, every usual slip is computed, and one is named if it explains the "
+        "Each element has its own tolerance, twice the error of correct kernels in its row on these tensors: the "
+        "verdict of attoscope judge. If it is wrong, every usual slip is computed, and one is named if it explains the "
         "error.",
         hardware_lines(*in.answer.result));
   }
@@ -193,7 +193,7 @@ float first_wrong_button(Session& session, const PanelInput& input) {
   if (found.first_row >= 0) {
     if (push_button("first wrong###first wrong")) show_element(session, result, found.first_row, found.worst_col);
     const std::size_t wrong = found.wrong_rows.size();
-    explain((wrong == 1 ? "The wrong row: no other is further off than rounding explains."
+    explain((wrong == 1 ? "The only wrong row: rounding explains the errors of all others."
                         : fmt::format("The first of {} wrong rows.", wrong)) +
             fmt::format(" A click shows the tile of row {}, and pins the cell with its largest error.", found.first_row));
     ImGui::SameLine(0, px(6));

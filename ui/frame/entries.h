@@ -20,7 +20,7 @@ struct LayerEntry {
   int kv_heads = 0;
   AttentionShape shape;  ///< shape of a head
   std::string scales{};  ///< scales of its tensors: "k per head, v per token"; "": none
-  int sequence = -1;     ///< index among the sequences of a packed or paged call; -1: it is no such call
+  int sequence = -1;     ///< index among the sequences of a packed or paged call; -1: neither packed nor paged
 };
 
 /// Contents of a tensor file, for the head picker.
@@ -44,27 +44,27 @@ struct OutputFileInfo {
 struct FileContent {
   std::string files;                       ///< as typed
   std::vector<std::string> tensors{};      ///< "q: [8, 1024, 64] F16"
-  std::vector<std::string> completions{};  ///< paths that begin so: files of the wanted kind, and folders, with '/' at the end
+  std::vector<std::string> completions{};  ///< paths that complete it: files of the wanted kind, and folders, ending in '/'
 };
 
-/// Parts of a call that a tensor of a file can be taken as.
+/// Parts of a call that a tensor of a file can be used for.
 enum class CallPartName : std::uint8_t { q, k, v, o, d_o };
 inline constexpr EnumArray<CallPartName> call_part_names{"Q", "K", "V", "O", "dO"};
 
 /// A tensor of a file.
 struct TensorEntry {
   std::string name;                     ///< "layers.7.self_attn.q_proj"
-  std::string spec;                     ///< "FILE.safetensors:layers.7.self_attn.q_proj"; of one tensor alone the file
+  std::string spec;                     ///< "FILE.safetensors:layers.7.self_attn.q_proj", or FILE if it holds one tensor
   std::string shape, type;              ///< "[8, 1024, 64]", "F16"
   std::string refusal{};                ///< one sentence why its numbers cannot be read; empty: they can
-  std::optional<CallPartName> taken{};  ///< the part that it is taken as
-  std::string why{};                    ///< the reason; empty: it is not taken
+  std::optional<CallPartName> taken{};  ///< part of the call that uses it
+  std::string why{};                    ///< reason for `taken`; empty: not taken
 };
 /// All tensors of a file.
 struct TensorList {
-  std::string file;                  ///< as it was asked for
-  std::string all;                   ///< the files whose tensors these are
-  std::vector<TensorEntry> tensors;  ///< by name, numbers by value
+  std::string file;                  ///< as requested
+  std::string all;                   ///< the files that hold the tensors
+  std::vector<TensorEntry> tensors;  ///< sorted by name, numbers in names by value
   std::string problem{};             ///< one sentence why no Q, K and V are taken; empty: they are
 };
 
@@ -72,7 +72,7 @@ struct TensorList {
 struct TensorStatistics {
   std::string spec;  ///< `TensorEntry::spec`
   std::uint64_t count = 0, zeros = 0, nonfinite = 0;
-  double least = 0, most = 0, mean = 0, rms = 0;  ///< of the finite ones
+  double least = 0, most = 0, mean = 0, rms = 0;  ///< of the finite elements
 };
 
 /// A device, and the reason if it cannot be used.
@@ -105,25 +105,25 @@ struct RecentSession {
 struct SessionFiles {
   std::string file;                      ///< current file; empty: none yet
   bool unsaved = false;                  ///< the session differs from this file, or from a new session
-  std::string proposed{};                ///< path to propose where the session has no file yet
+  std::string proposed{};                ///< proposed path if the session has no file yet
   std::vector<RecentSession> recent;     ///< newest first
-  std::vector<RecentSession> tensors{};  ///< files of tensors that were opened, newest first
+  std::vector<RecentSession> tensors{};  ///< recently opened tensor files, newest first
   bool has_dialogs = false;              ///< the desktop has a file dialog
   bool asking = false;                   ///< a file dialog is open
 };
 
 /// A shipped experiment that shows one thing.
 struct ProbeEntry {
-  std::string name;      ///< of its file
+  std::string name;      ///< name of its file
   std::string title;     ///< a few words
   std::string sentence;  ///< the thing to look for, and its effect
   Experiment experiment;
 };
 using ProbeEntries = std::shared_ptr<const std::vector<ProbeEntry>>;
 
-/// An experiment whose small picture is asked for.
+/// A request for the small picture of an experiment.
 struct GalleryQuestion {
-  std::string key;  ///< name of the answer
+  std::string key;  ///< identifies the answer
   Experiment experiment;
 
   friend bool operator==(const GalleryQuestion&, const GalleryQuestion&) = default;
@@ -134,7 +134,7 @@ struct GalleryPicture {
   std::string key;
   double a_mean = 0, b_mean = 0;         ///< mean |error| against golden; may be NaN
   std::vector<std::int8_t> thumbnail{};  ///< format of `Pin::thumbnail`
-  std::string problem{};                 ///< one sentence why there is none, or empty
+  std::string problem{};                 ///< one sentence why there is no picture, or empty
 };
 
 }  // namespace attoscope::ui

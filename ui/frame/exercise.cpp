@@ -54,7 +54,7 @@ StepQuestion row_of(const LessonView& view, std::size_t fewest, std::size_t most
 
 // --- the places of blanks, from runs in double with nothing rounded --------------------------------------------------
 
-/// A row that no lesson shows: an expression that fits a lesson's row by chance parts from it here. Two scores are equal.
+/// A row that no lesson shows, to reject expressions that fit a lesson's row by chance. Two scores are equal.
 StepQuestion other_row(Algorithm algorithm) {
   return {.scores = {0.7, -1.2, 2.5, 2.5, -0.3, 3.1, 1.9, 4.4},
           .values = {0.3, -1.1, 0.8, 2.2, -0.4, 1.7, 0.6, -0.9},
@@ -73,20 +73,20 @@ StepQuestion in_double(StepQuestion q, std::size_t first, std::size_t end) {
   return q;
 }
 
-/// The row, then the other one, each with the words that its places begin with.
+/// The row, then `other_row`, each with the prefix of its places.
 std::array<std::pair<StepQuestion, std::string>, 2> both(const StepQuestion& row) {
   const StepQuestion other = other_row(row.algorithm);
   return {{{in_double(row, 0, row.scores.size()), ""}, {in_double(other, 0, other.scores.size()), "another row, "}}};
 }
 
-/// m, l and O once the keys [first, end) of a row are read.
+/// m, l and O after the keys [first, end) of a row.
 RowState state_of(const StepQuestion& row, std::size_t first, std::size_t end) {
   if (first == end) return {-std::numeric_limits<double>::infinity(), 0, {0}};
   const Steps run = steps(in_double(row, first, end));
   return run.steps[run.steps.size() - 2].state;  // before the output is divided
 }
 
-/// Names that an algorithm's lines have given a value, in the order in which they did.
+/// Names that have a value after the lines run so far, in the order of their first assignment.
 struct Known {
   std::vector<std::string> names;
   std::vector<double> values;
@@ -98,7 +98,7 @@ struct Known {
   }
 };
 
-/// The letters of the code: of one key, or of a tile.
+/// Names of S, V and P in the code: for one key, or for a tile.
 struct Letters {
   bool has_tiles, keeps_old_l;
   std::string S() const { return has_tiles ? "S_t" : "S_j"; }
@@ -106,7 +106,7 @@ struct Letters {
   std::string P() const { return has_tiles ? "P" : "P_j"; }
 };
 
-/// Sets the names that a step's line takes, before it runs.
+/// Sets the inputs of a step's line, before it runs.
 void learn_before(Known& known, const Letters& letters, const Steps& row, std::size_t i) {
   const RowStep& step = row.steps[i];
   if (step.keys.end > step.keys.first) {
@@ -119,12 +119,12 @@ void learn_before(Known& known, const Letters& letters, const Steps& row, std::s
   if (step.kind == StepKind::sum && letters.keeps_old_l) known["l'"] = row.steps[i - 1].state.l;
 }
 
-/// Sets the names that it gave a value.
+/// Sets the variables that a step's line assigned.
 void learn_after(Known& known, const Letters& letters, const Steps& row, const RowStep& step) {
   const auto j = static_cast<std::size_t>(std::max(0, step.keys.first));
   if (step.kind == StepKind::tile_max) known["m~"] = row.S[j];
   if (step.kind == StepKind::weights || step.kind == StepKind::normalise) known[letters.P()] = row.P[j];
-  // there is nothing to rescale at the first key, where the run takes no factor and the code has exp(-∞)
+  // at the first key the run does not rescale; the code has the factor exp(-∞) = 0
   if (step.kind == StepKind::alpha) known["α"] = std::isinf(known["m'"]) ? 0 : step.alpha;
   if (step.kind == StepKind::alpha && letters.keeps_old_l) known["β"] = step.share;
   known["m"] = step.state.m;
@@ -132,7 +132,7 @@ void learn_after(Known& known, const Letters& letters, const Steps& row, const R
   known["O"] = step.state.O[0];
 }
 
-/// Adds the executions of the line `kind` of the row's algorithm, one key a tile, for the row and then for another one. Sets
+/// Adds the executions of the line `kind` of the row's algorithm, one key a tile, for the row and then for `other_row`. Sets
 /// the blank's names too.
 void add_code_cases(Blank& blank, StepKind kind, const StepQuestion& row) {
   const Letters letters{row.algorithm != Algorithm::three_pass, row.algorithm == Algorithm::flash1};
@@ -153,8 +153,8 @@ void add_code_cases(Blank& blank, StepKind kind, const StepQuestion& row) {
   }
 }
 
-/// Adds the keys of the row, then of another one: m_old, l_old and o_old become m, l and o, by the score s and the value v. Or
-/// the row split after each of its keys, then another one: (m1, l1, o1) and (m2, l2, o2) are merged into (m, l, o).
+/// Adds cases for the row, then for `other_row`. Without `merges`, one a key: score s and value v update m_old, l_old, o_old to
+/// m, l, o. With `merges`, one a split of the keys: (m1, l1, o1) and (m2, l2, o2) are merged into (m, l, o).
 void add_equation_cases(Blank& blank, StepQuestion row, bool merges) {
   const std::vector<std::string> parts{"m1", "l1", "o1", "m2", "l2", "o2"}, one_key{"s", "v", "m_old", "l_old", "o_old"};
   blank.names = merges ? parts : one_key;
@@ -178,8 +178,8 @@ void add_equation_cases(Blank& blank, StepQuestion row, bool merges) {
   }
 }
 
-/// The numbers of a query's backward pass at a key, in the order in which they are found; the first `given_names` of them are
-/// given, every other is found from those before it.
+/// The numbers of a query's backward pass at a key. The first `given_names` are inputs; each later one is computed from
+/// earlier ones.
 struct BackwardName {
   std::string_view name;
   double (*at)(const BackwardRowQuestion& question, const BackwardRow& row, std::size_t key);
@@ -214,7 +214,7 @@ const BackwardName& backward_target(std::string_view target) {
   return *found;
 }
 
-/// Adds the keys of the row, then of another one, each of a query with numbers of its own.
+/// Adds the keys of the row, then of `other_row`; the two have different q, scale and dO.
 void add_backward_cases(Blank& blank, const StepQuestion& row) {
   const BackwardName& target = backward_target(blank.target);
   for (const BackwardName* n = backward_names.data(); n != &target; ++n) blank.names.emplace_back(n->name);
@@ -254,7 +254,7 @@ std::optional<Statement> statement_of(const std::vector<CodeLine>& code, const s
   return std::nullopt;
 }
 
-/// The algorithm's lines with one key a tile: what is summed over a tile is one number.
+/// The algorithm's lines for one key a tile: without the sums over a tile.
 std::vector<CodeLine> one_key_code(Algorithm algorithm) {
   constexpr std::string_view sum = "Σ ";
   std::vector<CodeLine> code = pseudo_code(algorithm);
@@ -294,14 +294,14 @@ Blank equation_blank(Exercise& x, std::string_view text, std::string_view of) {
   return blank;
 }
 
-/// Throws unless the blank's solution is right and each of its mistakes is found with its sentence.
+/// Throws unless the blank's solution is right, and each mistake is wrong and shows its sentence.
 void check(const Blank& blank) {
   if (const AnswerVerdict v = judge_blank(blank, blank.solution); !v.right)
     throw std::invalid_argument("the solution of " + in_quotes(blank.target) + " is not right: " + v.sentence);
   for (const Mistake& m : blank.mistakes)
     if (const AnswerVerdict v = judge_blank(blank, m.expression); v.right || !v.sentence.ends_with(m.sentence))
       throw std::invalid_argument("mistake " + in_quotes(m.expression) +
-                                  (v.right ? " is right" : " is not told: " + v.sentence));
+                                  (v.right ? " is right" : " does not show its sentence: " + v.sentence));
 }
 
 void take_mistake(Exercise& x, std::string_view text) {

@@ -17,10 +17,10 @@ namespace attoscope::ui {
 struct BlankCase {
   std::string place;           ///< "step 3 (s = 2)"
   std::vector<double> values;  ///< one for each of the blank's names
-  double right = 0;            ///< value in the run
+  double right = 0;            ///< correct value, from the run
 };
 
-/// A common wrong expression, and the sentence that answers it.
+/// A common wrong expression, and the sentence shown for it.
 struct Mistake {
   std::string expression, sentence;
 };
@@ -29,7 +29,7 @@ struct Mistake {
 struct Blank {
   std::string target;
   std::string solution;              ///< a right expression
-  std::string of_right;              ///< subject of the right value: "the recurrence"
+  std::string of_right;              ///< names the source of the right value: "the recurrence"
   std::vector<std::string> names{};  ///< names that may be used
   std::vector<Mistake> mistakes{};
   std::vector<BlankCase> cases{};  ///< in the order of the run
@@ -55,7 +55,7 @@ struct Exercise {
   std::vector<ExerciseLine> lines;  ///< code or equations, with the blanks
   bool is_code = false;             ///< lines of code
   std::vector<Blank> blanks;        ///< in the order of the lines
-  StepQuestion row{};               ///< scores and values; in orders and formats also the lesson's method
+  StepQuestion row{};               ///< scores and values; for kinds order and format also the lesson's method
   std::vector<Format> formats;      ///< the choices
   double tolerance = 0;             ///< an order is right if its error is at least (1 - tolerance) times the largest
 };
@@ -70,10 +70,10 @@ std::string as_sentence(std::string text);
 std::string answer_key(std::size_t blank);
 
 /// Evaluates an expression in every case of a blank. The verdict names the first case that differs from the run, with both
-/// numbers, and the sentence of the mistake with the same values everywhere.
+/// numbers, and adds the sentence of the mistake that has the same value in every case.
 AnswerVerdict judge_blank(const Blank& blank, std::string_view answer);
 
-/// The question for the largest error over all orders of an exercise's keys: one axis with one value, the order.
+/// Asks for the largest error over all orders of an exercise's keys; the answer has one axis with one value, the order.
 LessonQuestion order_question(const Exercise& exercise);
 inline constexpr std::string_view order_measure = "order.largest";
 /// Keys as text, "2 0 1", and back; empty if the text does not name each of `keys` keys once.
@@ -82,8 +82,8 @@ std::vector<int> order_of(std::string_view text, std::size_t keys);
 /// Compares an order's error with the largest.
 AnswerVerdict judge_order(const Exercise& exercise, const OrderedRow& mine, double largest);
 
-/// Runs the row in a format, given by name. A wrong answer names the numbers that it loses, or a format of fewer bits that
-/// loses none.
+/// Runs the row in the format named `answer`. The verdict on a wrong one names the numbers that it loses, or a format of fewer
+/// bits that loses none.
 AnswerVerdict judge_format(const Exercise& exercise, std::string_view answer);
 /// Formats with the fewest bits that lose no number.
 std::vector<Format> least_formats(const Exercise& exercise);
@@ -93,7 +93,7 @@ struct CodeLine {
   std::optional<StepKind> kind{};  ///< its step; none: a line of the loop
   int pass = -1;                   ///< index of the loop over the scores
 };
-/// The code in the algorithm's row, to be changed; empty for algorithms without one.
+/// Copies the algorithm's pseudo-code; empty if the algorithm has none.
 inline std::vector<CodeLine> pseudo_code(Algorithm algorithm) {
   std::vector<CodeLine> lines;
   for (const AlgorithmLine& line : info(algorithm).code) lines.push_back({std::string(line.text), line.kind, line.pass});

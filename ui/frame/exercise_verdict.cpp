@@ -28,7 +28,7 @@ std::string number(double x, int digits) {
   return fmt::format("{:.{}g}", x, digits);
 }
 
-/// "yours gives l = 1.14, the recurrence 1.52", with enough digits to tell them apart.
+/// "yours gives l = 1.14, the recurrence 1.52", with enough digits for the numbers to differ.
 std::string both_numbers(const Blank& blank, double mine, double right) {
   int digits = 4;
   while (digits < 17 && number(mine, digits) == number(right, digits)) ++digits;
@@ -41,7 +41,7 @@ std::vector<double> values_of(const Blank& blank, std::string_view expression) {
   return values;
 }
 
-/// Sentence of the mistake with these values, after a blank; or "".
+/// Sentence of the mistake with these values, preceded by a space; or "".
 std::string detail_of(const Blank& blank, const std::vector<double>& mine) {
   const auto found = std::ranges::find_if(
       blank.mistakes, [&](const Mistake& m) { return std::ranges::equal(values_of(blank, m.expression), mine, same); });
@@ -50,7 +50,7 @@ std::string detail_of(const Blank& blank, const std::vector<double>& mine) {
 
 int bits_of(const Format& f) { return 1 + f.exponent_bits + f.mantissa_bits; }
 
-/// Numbers that a row's run rounds in a format: those beyond the largest number, whatever that gives, and those that become 0.
+/// Rounded numbers of a run in a format: their count, those beyond the largest number of the format, and those that become 0.
 struct LostNumbers {
   int rounded = 0;
   std::vector<RoundedNumber> overflowed, underflowed;

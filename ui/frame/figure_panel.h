@@ -32,7 +32,7 @@ struct FigureAxis {
   bool log = false;
   int base = 10;                          ///< base of a log axis's ticks
   bool whole = false;                     ///< ticks at whole numbers only
-  std::string unit{};                     ///< "B": ticks are 500 kB, 1.5 MB; letters alone
+  std::string unit{};                     ///< "B": ticks are 500 kB, 1.5 MB; letters only
   std::vector<std::string> categories{};  ///< names of x = 0, 1, ...; empty: numbers
   std::optional<double> min{}, max{};
 };
@@ -46,7 +46,7 @@ struct FigureColours {
 
 /// Values at the centres of cells, the first row at the top, pooled to the figure's resolution.
 struct FigureHeat {
-  static constexpr float nothing = -3.0e38f, masked = -3.1e38f;  ///< no cell here; one that the mask hides, which is hatched
+  static constexpr float nothing = -3.0e38f, masked = -3.1e38f;  ///< no cell; a cell that the mask hides, drawn hatched
   int width = 0, height = 0;
   std::vector<float> values;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top
@@ -83,7 +83,7 @@ inline Series series_of(std::string label, Ink ink, Shape shape, std::vector<dou
   return s;
 }
 
-/// The series of that name; null: none.
+/// Finds the series with this label; null: none.
 inline const Series* find_series(const FigurePanel& panel, std::string_view label) {
   for (const Series& s : panel.series)
     if (s.label == label) return &s;

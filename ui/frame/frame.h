@@ -8,8 +8,8 @@
 
 namespace attoscope::ui {
 
-/// A panel shows `input`, edits `session`, keeps in `state` what it needs in the next frame, and asks by `requests`. Colours,
-/// fonts and scale are those of the window: `colours()`, `fonts()`, `px()`.
+/// A panel shows `input`, edits `session`, keeps data for the next frame in `state`, and writes to `requests`. Colours,
+/// fonts and scale of the window: `colours()`, `fonts()`, `px()`.
 struct Frame {
   Session& session;
   const PanelInput& input;

@@ -14,10 +14,10 @@ constexpr std::array<double HeadRow::*, 8> looked_at{&HeadRow::largest_score, &H
                                                      &HeadRow::b_rel,         &HeadRow::a_max,     &HeadRow::b_max,
                                                      &HeadRow::a_rms,         &HeadRow::b_rms};
 constexpr std::size_t causes = 2;
-/// A head stands apart from this many times the others' largest number on.
+/// A head stands apart if its number is at least this many times the usual heads' largest.
 constexpr double least_outlier = 3;
 
-/// The largest number of the usual heads; 0: there is none.
+/// The largest number of the usual heads: all but the top 5 %, at least one; 0: no usual heads.
 double usual_most(const std::vector<HeadRow>& rows, double HeadRow::* measure) {
   std::vector<double> values;
   for (const HeadRow& row : rows)
@@ -34,12 +34,12 @@ std::array<double, looked_at.size()> usual_numbers(const std::vector<HeadRow>& r
   return usual;
 }
 
-/// A number in multiples of the usual heads' largest; 0 if it is not comparable.
+/// A number as a multiple of the usual heads' largest; 0 if either is not positive.
 double multiple(double value, double usual) { return usual > 0 && value > 0 ? value / usual : 0; }
 
 const HeadMeasure& measure_of(double HeadRow::* value) { return *std::ranges::find(head_measures, value, &HeadMeasure::value); }
 
-/// The measure to name of a row that stands apart.
+/// Index of the measure to name for a row that stands apart.
 std::size_t named_measure(const HeadRow& row, const std::array<double, looked_at.size()>& usual) {
   const auto of = [&](std::size_t i) { return multiple(row.*looked_at[i], usual[i]); };
   std::size_t best = of(1) > of(0) ? 1 : 0;
@@ -49,7 +49,7 @@ std::size_t named_measure(const HeadRow& row, const std::array<double, looked_at
   return best;
 }
 
-/// The largest number of the heads that do not stand apart by it.
+/// The largest number of the heads that do not stand apart by this measure.
 double next_of(const std::vector<HeadRow>& rows, double HeadRow::* measure, double usual) {
   double next = 0;
   for (const HeadRow& row : rows)
@@ -79,7 +79,7 @@ std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows) {
     const std::size_t i = named_measure(*row, usual);
     found.push_back({row->head, &measure_of(looked_at[i]), row->*looked_at[i], next_of(rows, looked_at[i], usual[i])});
   }
-  auto others = found.begin();  // behind the first of each measure
+  auto others = found.begin();  // end of the first outliers of each measure
   for (auto it = found.begin(); it != found.end(); ++it)
     if (std::find_if(found.begin(), others, [&](const HeadOutlier& o) { return o.measure == it->measure; }) == others)
       std::rotate(others, it, it + 1), ++others;
@@ -87,7 +87,7 @@ std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows) {
 }
 
 std::string outlier_words(const HeadOutlier& outlier, std::string_view name, const MethodNames& names) {
-  // "largest score" of "The largest score, as the running max of a shows it."
+  // "largest score" of "The largest score, taken from the running max of a."
   std::string brief(outlier.measure->what.substr(0, outlier.measure->what.find_first_of(",.")));
   if (brief.starts_with("The ")) brief.erase(0, 4);
   const auto number = [](double x) { return x >= 999.5 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x); };

@@ -18,7 +18,7 @@
 
 namespace attoscope::ui {
 
-/// One head: its numbers, and its deviation of a as a small picture.
+/// Numbers of one head, and its error of a as a small picture.
 struct HeadRow {
   static constexpr int across = 16, down = 24;
 
@@ -28,12 +28,12 @@ struct HeadRow {
   double b_max = 0, b_rms = 0, b_rel = 0;
   double ratio = 0;                       ///< RMS error of a over that of b
   double rescales = 0;                    ///< rescales of a per row
-  double largest_score = 0;               ///< largest score of the rows with a running max: of a, or of flash2 if a has none
+  double largest_score = 0;               ///< largest running max of its rows, of a, or of flash2 if a has no running max
   double largest_V = 0;                   ///< largest |V|
   double unusual = NAN;                   ///< see `mark_unusual`
   double nonfinite = 0;                   ///< elements of a that are NaN or infinite
   double tolerance = NAN;                 ///< largest error of a loaded output over its tolerance; NaN: none is loaded
-  bool rounded = false;                   ///< a correct kernel can give it
+  bool rounded = false;                   ///< a correct kernel can produce this output
   bool incomparable = false;              ///< no verdict is possible
   int first_row = -1, worst_column = -1;  ///< first wrong row and its worst column; -1: none
   std::array<float, static_cast<std::size_t>(across) * down> picture{};  ///< max |error| of a, rows of Q downwards
@@ -56,15 +56,15 @@ inline constexpr std::array<HeadMeasure, 13> head_measures{{
     {"ratio", "a / b", "RMS error of a over that of b.", &HeadRow::ratio},
     {"rescales", "rescales a row", "Moves of a row's running max in a.", &HeadRow::rescales},
     {"max_score", "largest score",
-     "The largest score, as the running max of a, or of FlashAttention 2 where a has none, shows it.", &HeadRow::largest_score},
+     "The largest score, taken from the running max of a, or of FlashAttention 2 if a has none.", &HeadRow::largest_score},
     {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
     {"tolerance", "error / tolerance", "The largest error of a loaded output over its tolerance: above 1 it is wrong.",
      &HeadRow::tolerance},
-    {"max_value", "largest |V|", "The largest magnitude in V, as a takes it.", &HeadRow::largest_V},
-    {"unusual", "unusual", "The number of a head that is furthest above the other heads', in multiples of their largest.",
+    {"max_value", "largest |V|", "The largest magnitude in V, as a reads it.", &HeadRow::largest_V},
+    {"unusual", "unusual", "A head's most extreme number, as a multiple of the largest number of the other heads.",
      &HeadRow::unusual},
 }};
-/// The measure's title, or its sentence, with the methods' names.
+/// Puts the methods' names into the measure's title or sentence.
 inline std::string named_text(const HeadMeasure& m, std::string_view text, const MethodNames& names) {
   const bool of_method = m.key.starts_with("a.") || m.key.starts_with("b.") || m.key == "ratio";
   return of_method ? with_names(text, names) : std::string(text);
@@ -85,18 +85,18 @@ inline void sort_worst_first(std::vector<HeadRow>& rows, const HeadMeasure& by) 
   std::ranges::sort(rows, [&](const HeadRow& x, const HeadRow& y) { return is_worse(x, y, by); });
 }
 
-/// Sets `unusual` of every row: the largest of its errors, its largest score and its largest |V|, each over the largest one of
-/// all heads but the first twentieth, at least one. NaN if there is no other head.
+/// Sets `unusual` of every row: the maximum of its errors, its largest score and its largest |V|, each divided by the largest
+/// value among all heads but the top 5 % (at least one head). NaN if there is no other head.
 void mark_unusual(std::vector<HeadRow>& rows);
 
 /// A head that stands apart from the other heads of its file, and the number by which it does.
 struct HeadOutlier {
   int head = 0;
   const HeadMeasure* measure = nullptr;
-  double value = 0, next = 0;  ///< of the head, and the largest of the heads that do not stand apart by it
+  double value = 0, next = 0;  ///< the head's number, and the largest number of the heads that do not stand apart
 };
-/// Heads of marked rows that stand apart: the most unusual one by each number, then the others, the most unusual first. The
-/// number is the largest score or |V| if these do: they are a cause, and errors follow; else the most unusual error.
+/// Returns the heads that stand apart, after `mark_unusual`: first the most unusual head of each measure, then the others, each
+/// group by falling `unusual`. The measure is the largest score or |V| if it stands apart (a cause of errors), else an error.
 std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows);
 
 /// "layer 17, head 4: largest score 154, the next has 26"
@@ -107,21 +107,21 @@ struct JudgedHead {
   int head = 0, layer = 0;
   AttentionShape shape;
   double ratio = NAN;         ///< as `HeadJudgement::ratio`
-  bool rounded = false;       ///< a correct kernel can give it
+  bool rounded = false;       ///< a correct kernel can produce this output
   bool incomparable = false;  ///< no verdict is possible
   int first_row = -1;         ///< first wrong row; -1: none
 
   bool wrong() const { return !rounded && !incomparable; }
 };
 
-/// The question for all heads of a file under an experiment, the same whichever of them is open.
+/// Asks for all heads of a file under an experiment; does not depend on the open head.
 struct HeadsOfFile {
   Experiment base;    ///< its input names the file, without the open head
   bool whole = true;  ///< all tokens of each head; else at most the base's n
 
   friend bool operator==(const HeadsOfFile&, const HeadsOfFile&) = default;
 };
-/// Returns the question for the heads of the experiment's file; none if its tensors are not read yet.
+/// Asks for the heads of the experiment's file; none: its tensors are not read yet.
 inline std::optional<HeadsOfFile> heads_of_file(const Experiment& experiment) {
   HeadsOfFile heads{experiment};
   Input& input = heads.base.problem.input;
@@ -146,7 +146,7 @@ struct FoundHeads {
   int all = 0;                                   ///< number of heads asked for
   double seconds_left = -1;                      ///< negative: unknown
 };
-/// The heads of the experiment's file, as far as they are found; empty where `found` answers another question.
+/// Returns the heads of the experiment's file found so far; empty if `found` answers another question.
 template <class Row>
 FoundHeads<Row> found_of(const std::shared_ptr<const FoundHeads<Row>>& found, const Experiment& experiment) {
   const Input& input = experiment.problem.input;
@@ -160,7 +160,7 @@ using JudgedView = FoundHeads<JudgedHead>;
 /// Verdicts on all heads of a loaded output.
 struct HeadVerdicts {
   int all = 0, judged = 0, wrong = 0, incomparable = 0;
-  const JudgedHead* worst = nullptr;  ///< the wrong head that is furthest off; null: none is wrong
+  const JudgedHead* worst = nullptr;  ///< the wrong head with the largest ratio; null: no head is wrong
 
   bool complete() const { return all > 0 && judged == all; }
   bool rounded() const { return complete() && wrong == 0 && incomparable == 0; }

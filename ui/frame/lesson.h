@@ -42,9 +42,9 @@ inline constexpr std::array<LessonViewInfo, 9> lesson_views{{
 static_assert(is_in_order(lesson_views, &LessonViewInfo::kind));
 constexpr const LessonViewInfo& info(LessonViewKind k) { return lesson_views[static_cast<std::size_t>(k)]; }
 constexpr std::string_view name(LessonViewKind k) { return info(k).name; }
-/// True if the view asks the reader something: it stands in the text, and a page shows it as text.
+/// True if the view is a question to the reader; it is part of the text, and pages show it as text.
 constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
-/// True of the keys that are a kind's own.
+/// True if the key belongs to views of this kind, not to the experiment.
 bool is_own_key(LessonViewKind kind, std::string_view key);
 
 /// A live view as written.
@@ -58,8 +58,8 @@ struct LessonView {
   std::string problem;                      ///< one sentence on an error in it, or empty
 };
 
-/// A question of a page: an experiment; with a measure, one number of it; with `vary` ("block_k=16:1024:x2", one or two), that
-/// number at every point of a sweep.
+/// A question of a page: asks for the answer to an experiment; given a measure, for one number of the answer; given `vary`
+/// ("block_k=16:1024:x2", one or two), for that number at every point of a sweep.
 struct LessonQuestion {
   Experiment experiment{};
   std::string measure{};  ///< "ratio.mean_abs", as in `attoscope sweep --measure`; empty: the whole answer
@@ -71,15 +71,15 @@ struct LessonQuestion {
 
 struct LessonAnswer {
   LessonQuestion question;
-  std::shared_ptr<const Result> result{};  ///< without a measure
-  SweepTable table{};                      ///< of the measure; one cell where nothing is varied
+  std::shared_ptr<const Result> result{};  ///< null if the question has a measure
+  SweepTable table{};                      ///< of the measure; one cell if nothing is varied
   std::string problem{};                   ///< one sentence why there is no answer, or empty
 
-  double number() const { return table.cells.empty() ? std::nan("") : table.cells[0].mean; }  ///< of the first cell
+  double number() const { return table.cells.empty() ? std::nan("") : table.cells[0].mean; }  ///< mean of the first cell
 };
 using LessonAnswerPtr = std::shared_ptr<const LessonAnswer>;
 using LessonAnswers = std::vector<LessonAnswerPtr>;
-/// The answer to a question among those that are known; none yet: null.
+/// Finds the answer to a question; null: no answer yet.
 LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& question);
 
 /// A live number of the text: `[written](live:measure?key=value&key=value)`.
@@ -119,12 +119,12 @@ Lesson parse_lesson(std::string name, std::string_view text);
 /// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.
 Experiment lesson_experiment();
 
-/// The parts of a text between these signs, and its words between blanks and commas.
+/// Splits a text at a character, or at blanks and commas.
 std::vector<std::string> split(std::string_view text, char at);
 std::vector<std::string> listed_words(std::string_view text);
 /// The text without blanks at its ends.
 std::string_view trimmed(std::string_view text);
-/// The value of a key as written; empty where it is not.
+/// The value of a key as written; empty: the view does not have the key.
 std::string_view written(const LessonView& view, std::string_view key);
 
 }  // namespace attoscope::ui

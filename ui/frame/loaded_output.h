@@ -15,7 +15,7 @@
 
 namespace attoscope::ui {
 
-/// The experiment reduced to what the verdict on its loaded output depends on: without the other method and the traced row.
+/// The experiment as key of the verdict on its loaded output: without the other method and the traced row.
 inline Experiment verdict_question(Experiment e) {
   e.a = e.b = Method{};
   e.a.algorithm = Algorithm::loaded;
@@ -36,13 +36,13 @@ inline const CallJudgement* shown_verdict(const PanelInput& input) {
   return found != nullptr ? &found->call : nullptr;
 }
 
-/// The gradients of a kernel that are on screen in the place of a's; null: none are.
+/// The kernel's gradients on screen instead of a's; null: none.
 inline const KernelGradientsAnswer* shown_kernel_gradients(const PanelInput& input) {
   const KernelGradientsAnswer* const found = input.side.kernel_gradients.get();
   return found != nullptr && input.answer.result != nullptr && found->answer == input.answer.result ? found : nullptr;
 }
 
-/// Place of a gradient in `KernelGradientsAnswer::rounded`, if a kernel's is on screen; none: it is a's own.
+/// Index of `tensor` in `KernelGradientsAnswer::rounded` if the kernel's is on screen; none: a's own is.
 inline std::optional<std::size_t> place_of_kernels(const KernelGradientsAnswer* found, AnswerTensor tensor) {
   if (found == nullptr) return {};
   const KernelGradients& files = found->question.files;
@@ -58,7 +58,7 @@ inline bool has_several_outputs(const Experiment& e, const ChoicesInput& choices
          choices.output.file == e.loaded.file && choices.output.heads == choices.tensors.heads;
 }
 
-/// Verdicts on the heads of the loaded output of an experiment, as far as known.
+/// Verdicts on the heads of an experiment's loaded output, known so far.
 inline HeadVerdicts shown_verdicts(const Experiment& e, const PanelInput& input) {
   const JudgedView heads = found_of(input.side.judged, verdict_question(e));
   HeadVerdicts found = verdicts_of(heads);
@@ -66,7 +66,7 @@ inline HeadVerdicts shown_verdicts(const Experiment& e, const PanelInput& input)
   return found;
 }
 
-/// The slip that the view compares a loaded output with: the one chosen among the suspects, or the named one; null: none.
+/// The slip that the view compares a loaded output with: the chosen suspect, or the slip named by the verdict; null: none.
 inline const Slip* compared_slip(const View& view, const PanelInput& input) {
   const CallJudgement* const found = shown_verdict(input);
   return found != nullptr ? slip_called(*found, view.slip) : nullptr;
@@ -89,8 +89,8 @@ inline std::shared_ptr<const Result> slip_answer(const View& view, const PanelIn
 /// True if a method runs over tiles of keys with a running max.
 constexpr bool has_recurrence(const Method& m) { return is_emulated(m.algorithm) && has_tiles(m.algorithm); }
 
-/// The question whose a is followed tile by tile beside a loaded output: the other method, or, where that has no recurrence,
-/// FlashAttention 2 as GPUs round it with the same tiles; b is the output.
+/// The experiment whose a is shown tile by tile for a loaded output, which is b. a is the other method, or if that has no
+/// recurrence, FlashAttention 2 with GPU rounding and the same tiles.
 inline Experiment followed_beside(Experiment e) {
   if (e.a.algorithm == Algorithm::loaded) e = exchanged(e);
   if (has_recurrence(e.a)) return e;
@@ -100,15 +100,15 @@ inline Experiment followed_beside(Experiment e) {
   return e;
 }
 
-/// True if what is followed is not a of the answer on screen, since that has no tiles and a or b is a loaded output.
+/// True if the recurrence on screen is not a's: a has no tiles, and a or b is a loaded output.
 inline bool follows_another(const Experiment& e) { return has_loaded(e) && !has_recurrence(e.a); }
 
-/// "a" or "b", or what is followed where neither has a recurrence.
+/// Name of the method shown tile by tile: "a" or "b", or "flash2" if neither has a recurrence.
 inline std::string_view followed_name(const Experiment& e) {
   return has_recurrence(e.a) ? "a" : has_recurrence(e.b) ? "b" : "flash2";
 }
 
-/// The row followed beside the loaded output on screen; null: there is none, or it is not known yet.
+/// The row shown tile by tile for the loaded output on screen; null: no loaded output, or no answer yet.
 inline const FollowedRow* shown_followed(const PanelInput& input) {
   const Result* const result = input.answer.result.get();
   const bool known = result != nullptr && has_loaded(result->experiment) && input.side.followed &&
@@ -116,7 +116,7 @@ inline const FollowedRow* shown_followed(const PanelInput& input) {
   return known ? input.side.followed.get() : nullptr;
 }
 
-/// The answer whose a is followed tile by tile: that on screen, or the one with what is followed beside a loaded output.
+/// The answer whose a is shown tile by tile: the one on screen, or the `followed_beside` of its loaded output.
 inline std::shared_ptr<const Result> recurrence_answer(const PanelInput& input) {
   const FollowedRow* const followed = shown_followed(input);
   return followed != nullptr && follows_another(input.answer.result->experiment) ? followed->answer : input.answer.result;

@@ -24,9 +24,9 @@ struct ModelReading {
   std::string name;               ///< "SmolLM2-135M-Instruct.Q4_1"
   std::string about;              ///< "llama, 30 layers of 9 heads over 3, 134,515,008 weights"
   int layers = 0, heads = 0;      ///< heads of a layer
-  std::vector<int> tokens;        ///< those that are read
-  std::size_t all_tokens = 0;     ///< of the whole text
-  std::vector<std::string> text;  ///< of each of them: its bytes, or "12" where the checkpoint has no byte-level tokens
+  std::vector<int> tokens;        ///< tokens to run
+  std::size_t all_tokens = 0;     ///< number of tokens of the whole text
+  std::vector<std::string> text;  ///< of each token: its bytes, or "12" without byte-level tokens
   std::shared_ptr<const std::vector<std::string>> words;  ///< the vocabulary's texts; null: not known
   std::string wrong;  ///< one sentence why there is no model or no text; empty: both are there
 };
@@ -42,11 +42,11 @@ struct ModelFound {
   std::string conclusion{};  ///< one sentence
   std::string times{};       ///< "exact 3.1 s, a 3.7 s, b 4.0 s"
   Table runs{}, targets{};   ///< the measures of every run; the targets' log-probabilities
-  /// On the plan's `against`: the first tensor that differs, and lines on the comparison; or why there is none.
+  /// Comparison with the plan's `against`: the first tensor that differs, and details; or why there is no comparison.
   std::string against{}, against_lines{}, against_wrong{};
 };
 
-/// The parts of an answer that were made exact one at a time.
+/// Attribution: results with one part of the model made exact at a time.
 struct ModelShares {
   std::shared_ptr<const ModelFound> of;
   ModelPart part{};
@@ -68,7 +68,7 @@ struct ModelProgress {
 };
 
 struct ModelView {
-  std::string checkpoint;                         ///< the plan's, or the one that app/fetch-model brought; empty: there is none
+  std::string checkpoint;                         ///< the plan's, or the one downloaded by app/fetch-model; empty: none
   std::vector<std::string> recent{};              ///< checkpoints, newest first
   std::shared_ptr<const ModelReading> reading{};  ///< the newest; null: none yet
   std::shared_ptr<const ModelFound> found{};      ///< null: none yet
@@ -79,8 +79,8 @@ struct ModelView {
 /// An action on the model.
 struct ModelRequest {
   enum class Act : std::uint8_t { none, run, cancel, attribute, explore } act = Act::none;
-  ModelPart part{};         ///< that attribution makes exact
-  int layer = 0, head = 0;  ///< whose Q, K and V are opened in Explore
+  ModelPart part{};         ///< part that attribution makes exact
+  int layer = 0, head = 0;  ///< head to open in Explore (its Q, K, V)
 
   friend bool operator==(const ModelRequest&, const ModelRequest&) = default;
 };

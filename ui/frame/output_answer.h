@@ -1,4 +1,4 @@
-/// Answers about a loaded output: its verdict, the row followed in its place, a slip's output.
+/// Answers about a loaded output: its verdict, the row shown tile by tile instead of its own, a slip's output.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@
 
 namespace attoscope::ui {
 
-/// The answer whose a is followed, `followed_beside` the output, and where the output's row may end early.
+/// The answer whose a is shown tile by tile (see `followed_beside`), and the tile at which the output's row may end early.
 struct FollowedRow {
   std::shared_ptr<const Result> answer;
   RowPrefix prefix;
 };
 
-/// A slip whose output is asked for.
+/// A request for the output of a slip.
 struct SlipQuestion {
   std::shared_ptr<const Result> answer;  ///< with the loaded output; the app sets it
   Slip slip;
@@ -31,13 +31,13 @@ struct SlipQuestion {
   }
 };
 
-/// The answer with a slip's output in the place of the loaded one.
+/// The answer with a slip's output instead of the loaded output.
 struct SlipOutput {
   std::shared_ptr<const Result> answer;
-  std::string text;  ///< names the slip
+  std::string text;  ///< text of the slip
 };
 
-/// Gradients of somebody's kernel whose answer is asked for.
+/// A request to compare a kernel's gradients.
 struct KernelGradientsQuestion {
   std::shared_ptr<const Result> answer;  ///< with a's own gradients; the app sets it
   KernelGradients files;
@@ -45,29 +45,29 @@ struct KernelGradientsQuestion {
   friend bool operator==(const KernelGradientsQuestion&, const KernelGradientsQuestion&) = default;
 };
 
-/// The answer with these gradients in the place of a's, and their verdict.
+/// The answer with the kernel's gradients instead of a's, and their verdicts.
 struct KernelGradientsAnswer {
   KernelGradientsQuestion question;
   std::shared_ptr<const Result> answer;
-  std::array<std::string, 3> sentences{};        ///< as `attoscope judge` says them; empty: they are not judged yet
+  std::array<std::string, 3> sentences{};        ///< as `attoscope judge` prints them; empty: not judged yet
   std::array<std::optional<bool>, 3> rounded{};  ///< dQ, dK and dV; none: not given, or not judged
-  std::array<bool, 3> sums{};                    ///< those that are sums over the heads of a group: judged, and not on screen
+  std::array<bool, 3> sums{};                    ///< sums over the heads of a group: judged, but not on screen
 };
 
-/// The verdict on the log-sum-exp beside a loaded output.
+/// The verdict on the log-sum-exp stored with a loaded output.
 struct HeadLse {
   LseBase base = LseBase::e;
-  double unit = 1;  ///< numbers of the base to one of base e
+  double unit = 1;  ///< factor from base e to `base`
   LseJudgement judged{};
 };
 
-/// Rounded or wrong: one head, as `attoscope judge --head` says it.
+/// Verdict on one head, rounded or wrong, as `attoscope judge --head` prints it.
 struct HeadVerdict {
   Experiment experiment;  ///< result of `verdict_question`
   CallJudgement call;
   std::shared_ptr<const Matrix> shares;         ///< each element's error over its tolerance; null: nothing to judge
   int furthest_row = -1, furthest_column = -1;  ///< element with the largest share; -1: none
-  std::optional<HeadLse> lse{};                 ///< none: no log-sum-exp lies beside the output; `call` has its sentences
+  std::optional<HeadLse> lse{};                 ///< none: the output has no log-sum-exp; `call` has its sentences
 };
 
 }  // namespace attoscope::ui

@@ -11,7 +11,7 @@ namespace attoscope::ui {
 
 /// The colour of the i-th comparison of a record.
 inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
-  constexpr std::array others{Ink::one, Ink::three, Ink::four, Ink::five, Ink::six};  // the second is a's orange
+  constexpr std::array others{Ink::one, Ink::three, Ink::four, Ink::five, Ink::six};  // Ink::two is a's orange
   if (pair.role == Role::method || pair.role == Role::direct) return Ink::a;
   return pair.role == Role::initialisation ? Ink::golden : others[i % others.size()];
 }
@@ -19,7 +19,7 @@ inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
 /// Short name of a comparison.
 inline std::string pair_label(const PairPlan& pair) { return pair.role == Role::initialisation ? "another seed" : pair.name; }
 
-/// True for the reference and every other format, so that curves on each other stay visible.
+/// True for the reference and every second format: overlapping curves stay visible.
 inline bool is_dashed(const PairPlan& pair, std::size_t i) {
   return pair.role == Role::initialisation || (pair.role == Role::format && i % 2 == 0);
 }

@@ -11,7 +11,7 @@
 namespace attoscope::ui {
 namespace {
 
-/// Takes what the axis can show.
+/// Takes v if the axis can show it.
 void take_drawable(NumberSpan& y, const FigureAxis& axis, double v) {
   if (!axis.log || v > 0) y.take(v);
 }

@@ -20,17 +20,17 @@ struct NumberSpan {
   }
 };
 
-/// The whole x axis: as the panel says, else its points with a margin.
+/// Range of the x axis: the panel's limits, else its points with a margin.
 NumberSpan x_range(const FigurePanel& panel);
-/// The y axis around these series: as the axis says, else from 0 where the least number is small beside the greatest, or
-/// where bars stand on it.
+/// Range of the y axis around these series: the axis's limits, else the numbers with a margin; from 0 if no number is negative
+/// and the least is below 0.4 times the greatest or bars are drawn.
 NumberSpan y_range(const FigureAxis& axis, std::span<const Series* const> shown);
 
 /// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
 std::vector<double> round_ticks(double y0, double y1, double most);
-/// The same; on a logarithmic axis of at least a factor of 8 powers of ten, and within two of them 2 and 5 times these.
+/// Ticks of an axis: `round_ticks`; on a log axis with y1 >= 8 y0, powers of ten, up to y1 = 100 y0 with 2 and 5 times these.
 std::vector<double> axis_ticks(double y0, double y1, bool log, double most);
-/// The shortest text of a tick that tells its number.
+/// The shortest text that identifies a tick's number.
 std::string tick_text(double value);
 
 }  // namespace attoscope::ui

@@ -35,19 +35,19 @@ using PaintImage = std::function<void(ImDrawList* list, const ImVec2& min, const
 /// The answer to the session's experiment, and its progress.
 struct AnswerInput {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
-  bool computing = false;                ///< an answer to `session.experiment` is on its way
-  bool reading = false;                  ///< a file is being read; the numbers below are then about it
+  bool computing = false;                ///< an answer to `session.experiment` is being computed
+  bool reading = false;                  ///< a file is being read; the numbers below are about the file
   double computing_seconds = 0;          ///< elapsed time
   double progress = 0;                   ///< finished share, 0 .. 1
   double seconds_left = -1;              ///< estimate; negative: unknown
   std::string device;                    ///< "cpu avx512, 2 threads"
 };
 
-/// The newest answers to the questions beside it. Each names the question that it answers; null: not known yet.
+/// The newest answers to the side questions. Each names the question that it answers; null: not known yet.
 template <class, class Answer>
 using SideAnswer = std::shared_ptr<const Answer>;
 using SideInput = SideList<SideAnswer>;
-/// True while an answer is on its way.
+/// True while the answer is being computed.
 template <class, class>
 using SideBusy = bool;
 
@@ -59,9 +59,9 @@ struct ChoicesInput {
   std::string example_file;                               ///< path of the shipped example; empty: none
   std::shared_ptr<const std::vector<ProbeEntry>> probes;  ///< null: none
   std::vector<DeviceEntry> devices;                       ///< cpu first
-  std::string missing;       ///< file of the experiment that is not where the session says; empty: all are there
+  std::string missing;       ///< file of the experiment that is not found; empty: all are found
   std::string missing_text;  ///< a sentence on it
-  std::string changed_text;  ///< sentences on tensors that are not those of the session's file; empty: all are
+  std::string changed_text;  ///< sentences on tensors that changed since the session was saved; empty: none
   std::string no_hardware;   ///< one sentence why the method `hardware` cannot be chosen; empty: it can
 };
 
@@ -70,10 +70,10 @@ struct MessagesInput {
   std::string error;                 ///< a failure, or empty
   std::string notice;                ///< a success, or empty
   bool load_failed = false;          ///< `error` is about opening a file: the window keeps its old content
-  std::vector<std::string> remarks;  ///< one sentence for each part of the opened session that was not understood
+  std::vector<std::string> remarks;  ///< one sentence for each part of the opened session that could not be read
 };
 
-/// Number of pictures of a stepper on a page, at equal parts of its steps up to the last.
+/// Number of pictures of a stepper on a page, evenly spaced over its steps up to the last.
 inline constexpr int page_parts = 4;
 
 /// The Learn workspace.
@@ -81,13 +81,13 @@ struct LearnInput {
   std::shared_ptr<const std::vector<Lesson>> lessons;                               ///< null: none
   std::shared_ptr<const std::vector<std::shared_ptr<const LessonAnswer>>> answers;  ///< known answers; null: none yet
   Vary vary;          ///< may be empty: then a lesson's experiment cannot be changed
-  int page_part = 0;  ///< 1 .. `page_parts` on a page without a program, where nothing can be pressed; 0: in the window
+  int page_part = 0;  ///< 1 .. `page_parts` on a static page, without controls; 0: in the window
 };
 
 /// The papers' figures.
 struct FiguresInput {
   std::shared_ptr<const std::vector<FigureEntry>> entries;  ///< null: none
-  std::optional<FigureProgress> progress;                   ///< of the figure that is being drawn
+  std::optional<FigureProgress> progress;                   ///< of the figure in progress
 };
 
 /// Input of the panels in a frame.

@@ -23,7 +23,7 @@
 
 namespace attoscope::ui {
 
-/// The place that a file is asked for.
+/// Use of a file that the panels request.
 enum class FileUse : std::uint8_t {
   session,
   pack,
@@ -43,7 +43,7 @@ enum class FileUse : std::uint8_t {
 /// An action on session files.
 struct SessionRequest {
   enum class Act : std::uint8_t { fresh, open, save, save_as, pack } act = Act::save;
-  std::string file{};  ///< empty: ask by a file dialog
+  std::string file{};  ///< empty: open a file dialog
 };
 
 /// A part of the window to be saved as a picture, and its numbers.
@@ -53,13 +53,13 @@ struct ExportRequest {
   std::string csv{};                     ///< numbers; empty: the picture alone
   Plot plot = Plot::window;              ///< plot to draw if a figure is wanted instead of pixels
   bool npy = false;                      ///< save the whole field on show as .npy instead
-  std::shared_ptr<const Session> of{};   ///< the session whose plot it is; null: the window's
+  std::shared_ptr<const Session> of{};   ///< session to plot; null: the window's
   float taller = 0;                      ///< added to the window's height for the picture, to include content below its edge
 };
 
 template <class Question, class>
 using SideAsked = std::optional<Question>;
-/// Questions beside the main answer that are asked in this frame.
+/// Side questions of this frame.
 struct SideRequests : SideList<SideAsked> {
   bool stop_heads = false;  ///< stop the heads in progress; finished ones stay
 };
@@ -68,21 +68,21 @@ struct SideRequests : SideList<SideAsked> {
 struct FileRequests {
   std::string tensors;                  ///< spec of a tensor file to load, or empty
   std::string kernel;                   ///< spec of a kernel's output to load, or empty
-  bool kernel_as_b = false;             ///< in the place of b instead of a
+  bool kernel_as_b = false;             ///< replaces b instead of a
   std::string gradient;                 ///< spec of a dO to load, or empty
-  bool gradient_is_of_lse = false;      ///< of a dL instead
+  bool gradient_is_of_lse = false;      ///< `gradient` is a dL instead
   KernelGradients gradients;            ///< specs of gradients of a kernel to load, or empty
   std::string captured_run;             ///< file that the Model workspace compares with, or empty
-  std::string located;                  ///< spec of the file that `ChoicesInput::missing` is now, or empty
+  std::string located;                  ///< new spec of the file `ChoicesInput::missing`, or empty
   bool list_tensors = false;            ///< show the list of the input's tensors
-  std::string choice_of;                ///< file whose choice among its tensors is `tensors`, to be remembered; or empty
-  std::string look;                     ///< a spec that is being typed, to list its contents and how it may go on
-  FileUse look_for = FileUse::tensors;  ///< its place
-  std::optional<FileUse> ask;           ///< ask for a file of this place by the desktop's dialog
+  std::string choice_of;                ///< file for which to remember `tensors` as the choice among its tensors; or empty
+  std::string look;                     ///< a spec being typed, to list its contents and completions
+  FileUse look_for = FileUse::tensors;  ///< use of `look`
+  std::optional<FileUse> ask;           ///< open the desktop's file dialog for this use
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< update `SessionFiles::recent`
 
-  /// Requests the file that was chosen for a place (not a session, pack, checkpoint or model); an output becomes b if `as_b`.
+  /// Requests the file chosen for `use` (not a session, pack, checkpoint or model); an output becomes b if `as_b`.
   void open(FileUse use, const std::string& spec, bool as_b) {
     kernel_as_b = as_b;
     gradient_is_of_lse = use == FileUse::d_lse;
@@ -106,7 +106,7 @@ struct ClipboardRequests {
   bool paste_pins = false;      ///< append the pins of the clipboard's session
 };
 
-/// Pictures and figures to be made.
+/// Pictures and figures to save.
 struct ExportRequests {
   std::optional<ExportRequest> plot;
   std::string figure;         ///< name of a figure of the papers, drawn by the view's settings; or empty
@@ -124,13 +124,13 @@ struct Requests {
   std::optional<SweepPlace> open_point;  ///< point of `PanelInput::sweep` to open in Explore
   TrainRequest train{};
   ModelRequest model{};
-  bool list_lessons = false;                  ///< `LearnInput::lessons`, although Learn is not on show
-  std::vector<LessonQuestion> lesson;         ///< all that the page on screen wants to know: `LearnInput::answers`
-  std::optional<LessonQuestion> open_number;  ///< a lesson's number whose setting is to be looked at, in Explore or Train
-  bool cancel = false;                        ///< stop what is being computed
-  bool remarks_read = false;                  ///< `MessagesInput::remarks` may go
-  std::string error;                          ///< reason why something that was asked for could not be done, for the status bar
-  bool animate = false;                       ///< something on screen changes by itself: draw on
+  bool list_lessons = false;                  ///< fill `LearnInput::lessons` although Learn is not on show
+  std::vector<LessonQuestion> lesson;         ///< all questions of the page on screen: `LearnInput::answers`
+  std::optional<LessonQuestion> open_number;  ///< a lesson's number to open in Explore or Train
+  bool cancel = false;                        ///< stop the computation
+  bool remarks_read = false;                  ///< clear `MessagesInput::remarks`
+  std::string error;                          ///< reason why a request failed, for the status bar
+  bool animate = false;                       ///< something on screen moves by itself: draw the next frame too
   bool quit = false;
 };
 

@@ -1,4 +1,4 @@
-/// The questions that panels ask beside the main answer, in one list: their requests, answers and threads follow from it.
+/// Side questions, which panels ask besides the experiment, in one list: requests, answers and threads are generated from it.
 #pragma once
 
 #include <string>
@@ -41,7 +41,7 @@ struct SlipQuestion;
 struct TensorList;
 struct TensorStatistics;
 
-/// For each question a Part of its type and its answer's. A new question is a member here, a line below, and a function in
+/// One Part<Question, Answer> for each side question. To add one: a member here, a line in `for_each_side`, and a function in
 /// app/explore/side_answers.cpp.
 template <template <class Question, class Answer> class Part>
 struct SideList {
@@ -58,17 +58,17 @@ struct SideList {
   Part<KernelGradientsQuestion, KernelGradientsAnswer> kernel_gradients;
   Part<std::string, TensorList> tensors;                  ///< of a file
   Part<std::string, TensorStatistics> tensor_statistics;  ///< of a `TensorEntry::spec`
-  Part<std::string, GpuCheck> gpu_check;                  ///< of the session's device, for any experiment
-  Part<Experiment, HeadVerdict> verdict;                  ///< of a `verdict_question`, once its answer is complete
+  Part<std::string, GpuCheck> gpu_check;                  ///< of the session's device; independent of the experiment
+  Part<Experiment, HeadVerdict> verdict;                  ///< of a `verdict_question`, after its answer is complete
   Part<SlipQuestion, SlipOutput> slip_output;
   Part<Experiment, FollowedRow> followed;                                   ///< of a `followed_beside`
-  Part<HeadsOfFile, FoundHeads<HeadRow>> heads;                             ///< as far as they are found, as the next three
+  Part<HeadsOfFile, FoundHeads<HeadRow>> heads;                             ///< heads found so far; also in kv and judged
   Part<HeadsOfFile, FoundHeads<KvRow>> kv;                                  ///< of a `kv_question`
   Part<HeadsOfFile, FoundHeads<JudgedHead>> judged;                         ///< of a `verdict_question`
   Part<std::vector<GalleryQuestion>, std::vector<GalleryPicture>> gallery;  ///< in any order
 };
 
-/// Calls f for every question, with its parts of these lists.
+/// Calls f once for each question, with its part of every list.
 template <class F, class... Lists>
 void for_each_side(F f, Lists&&... lists) {
   f(lists.why...);

@@ -51,7 +51,7 @@ struct SweepTable {
   std::string quantity;                          ///< "mean |error|"
   std::string of;                                ///< "a", "b", "a_minus_b", "ratio"; empty: independent of the methods
   bool has_rival = false;                        ///< cells hold the same quantity of b
-  std::array<std::string, 2> methods{"a", "b"};  ///< "flash2 hw", "three-pass base_eager"; without what is varied
+  std::array<std::string, 2> methods{"a", "b"};  ///< "flash2 hw", "three-pass base_eager"; varied settings left out
   int seeds = 1;
   std::string repeats;           ///< "3 seeds", "9 heads"
   std::vector<SweepCell> cells;  ///< all combinations of the axes' values, the last axis fastest
@@ -71,10 +71,10 @@ struct SweepProgress {
   std::array<std::string, 2> wrong_values;  ///< one sentence on an error in each parameter's values; empty: valid
   std::string wrong;                        ///< one sentence on an error in the plan
   std::string repeats;                      ///< "3 seeds", "9 heads", of the plan
-  int count = 1;                            ///< of them
+  int count = 1;                            ///< number of repeats
   std::string no_seeds;  ///< one sentence why seeds change nothing and each combination has one answer; or empty
-  std::array<std::vector<std::string>, 2> values;  ///< values that the plan's texts stand for
-  std::string remark;                              ///< one sentence on what could not be saved
+  std::array<std::vector<std::string>, 2> values;  ///< values parsed from the plan's texts
+  std::string remark;                              ///< one sentence on a result that could not be saved
 };
 
 /// Everything that the Sweep workspace shows.

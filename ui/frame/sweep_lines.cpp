@@ -8,7 +8,7 @@
 namespace attoscope::ui {
 namespace {
 
-/// The first parameter's values in ascending order; names keep theirs.
+/// Indices of the first parameter's values in ascending order; names keep their order.
 std::vector<std::size_t> ascending_values(const SweepTable& t) {
   std::vector<std::size_t> order(t.axes[0].names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -16,7 +16,7 @@ std::vector<std::size_t> ascending_values(const SweepTable& t) {
   return order;
 }
 
-/// A line's name: the second parameter's value, with its name where it is a number; else the method.
+/// A line's name: the second parameter's value, after the parameter's title if it is a number; without one the method.
 std::string line_name(const SweepTable& t, std::size_t second) {
   if (t.axes.size() < 2) return t.has_rival ? t.methods[0] : "";
   const SweepValues& axis = t.axes[1];
@@ -51,7 +51,7 @@ Series rival_line(const SweepTable& t) {
   return line;
 }
 
-/// True if all finite numbers are above 0, and there is one.
+/// True if there are finite numbers and all are above 0.
 template <class... Lists>
 bool all_positive(const Lists&... lists) {
   bool any = false, all = true;

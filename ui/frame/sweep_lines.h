@@ -15,15 +15,15 @@ inline constexpr std::size_t most_lines = 64;
 /// The look of a sweep's lines.
 struct SweepAxes {
   SeedSpread spread = SeedSpread::std;
-  bool log_x = true, log_y = true;  ///< where all values are above 0
+  bool log_x = true, log_y = true;  ///< used if all values are above 0
 
   friend bool operator==(const SweepAxes&, const SweepAxes&) = default;
 };
 
-/// Means along the first parameter, a line for each value of the second; then those of b, if known.
+/// Means along the first parameter, a line for each value of the second; then the means of b, if known.
 struct SweepLines {
   FigurePanel panel;
-  std::vector<std::vector<SweepPlace>> places;  ///< of the points of the panel's lines, but those of b
+  std::vector<std::vector<SweepPlace>> places;  ///< of the points of the panel's lines, except b's
   std::size_t left_out = 0;                     ///< number of lines beyond `most_lines`; those shown are spread evenly
 };
 SweepLines sweep_lines(const SweepTable& table, const SweepAxes& axes);
@@ -33,10 +33,10 @@ FigurePanel sweep_heat_panel(const SweepTable& table);
 
 /// True if the first parameter's values are names, drawn as marks.
 bool has_categories(const SweepTable& table);
-/// The measure with the methods' names: "mean |error|, flash2 hw"; without one where both are drawn.
+/// The measure with the method's name: "mean |error|, flash2 hw"; without the name if both methods are drawn.
 std::string measure_title(const SweepTable& table);
 
-/// Ends of the error bar of a mean. The smallest seed replaces a lower end that is not above 0 if the mean is.
+/// Ends of the error bar of a mean. A lower end <= 0 of a positive mean is replaced by the smallest seed's value.
 struct SpreadEnds {
   double low, high;
 };

@@ -31,7 +31,7 @@ struct TrainProgress {
   std::string forkable;         ///< one sentence why the plan cannot continue from the record's states; empty: it can
   std::vector<int> kept;        ///< ascending steps with kept states, to resume, fork or inspect
   std::string wrong;            ///< one sentence on an error in the plan; empty: valid
-  std::string remark;           ///< one sentence on what failed
+  std::string remark;           ///< one sentence on a failure
   std::string text;             ///< "the chronicle, 400,315 characters, 65 different"
   int vocabulary = 0;           ///< 0: no text was read
   std::string left_over;        ///< checkpoint of the previous window's training, to be opened; empty: none
@@ -60,7 +60,7 @@ struct TrainRequest {
   };
   Act act = Act::none;
   int step = -1, run = 0, layer = 0, head = 0, sequence = 0;
-  std::string file{};  ///< for save and open; empty: ask by a file dialog
+  std::string file{};  ///< for save and open; empty: open a file dialog
 
   friend bool operator==(const TrainRequest&, const TrainRequest&) = default;
 };

@@ -53,7 +53,7 @@ void draw_steps(LessonState& state, const LessonPlace& open, float width) {
 /// Height of the bar under the page, in pixels.
 float bar_of(const Session& session) { return px(is_presenting(session) ? presented_bar_height : bar_height); }
 
-/// The bar under the page: back, the steps, next; present, and `figure`, which keeps `page`.
+/// The bar under the page: back, the steps, next; present, and `figure`, which exports `page`.
 void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& learn, const PanelInput& input,
                    Requests& requests, const ExportRequest& page) {
   LessonState& state = session.lesson;
@@ -94,16 +94,15 @@ void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& 
   if (button("as it was###restore", 88, "Undoes everything you changed in this lesson's views."))
     std::erase_if(state.views, [&](const LessonViewEdits& v) { return v.lesson == open.lesson->name; });
   if (button("figure###figure", 64,
-             "Saves the whole step as a PNG in the pictures folder, with what is scrolled out of view; a line at the bottom "
-             "says where. "
-             "A plot's own save button makes a vector figure of it."))
+             "Saves the whole step, also its parts out of view, as a PNG in the pictures folder; a line at the bottom says "
+             "where. A plot's own save button makes a vector figure of it."))
     requests.exports.plot = page;
   const char* const present = state.presenting ? "leave###present" : "present###present";
   if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves."))
     state.presenting = !state.presenting;
 }
 
-/// While presenting there is no status bar: a new sentence of it stands above the step bar for some seconds.
+/// Draws a new sentence of the status bar above the step bar for some seconds: presenting hides the status bar.
 void tell_while_presenting(const Frame& frame, LearnState& learn, ImVec2 below, float width) {
   constexpr double seconds = 8;
   const MessagesInput& m = frame.input.messages;
@@ -117,10 +116,10 @@ void tell_while_presenting(const Frame& frame, LearnState& learn, ImVec2 below, 
   ImDrawList* list = ImGui::GetForegroundDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().raised, px(4));
   draw_text(list, {at.x + px(12), at.y + px(8)}, Face::label, m.error.empty() ? colours().good : colours().bad, text);
-  frame.requests.animate = true;  // until it goes
+  frame.requests.animate = true;  // until it disappears
 }
 
-/// The state of the open lesson; drops that of another lesson, or of lessons that were loaded again.
+/// The state of the open lesson; resets it for another lesson and for reloaded lessons.
 LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lessons, const std::string& name) {
   if (!all.learn) all.learn = std::make_shared<LearnState>();
   LearnState& state = *all.learn;
@@ -135,7 +134,8 @@ LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lesson
   return state;
 }
 
-/// Draws over a presented lesson a light at the mouse while L is held, or black. After a key the mouse is away until it moves.
+/// Draws over a presented lesson a light at the mouse while L is held, or a black screen. Hides the mouse from a key press
+/// until it moves.
 void draw_over_presentation(LearnState& learn) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.MouseDelta.x != 0 || io.MouseDelta.y != 0) learn.hides_mouse = false;
@@ -175,7 +175,7 @@ void draw_lesson(const Frame& frame, const ImVec2& size) {
       draw_page(frame.session, open, frame.input, learn, frame.requests, {size.x - left, page_height});
   if (on_page) return;
   if (!learn.stepping.found) learn.stepping.view = -1;
-  learn.stepping.by = 0;  // keys ask for one frame
+  learn.stepping.by = 0;  // a key's request lasts one frame
   learn.stepping.toggles = learn.stepping.restarts = false;
   const int scrolls = std::exchange(learn.scrolls, 0);
   if (scrolls != 0 && !std::exchange(learn.scrolls_on, false))
@@ -208,9 +208,9 @@ void draw_learn(const Frame& frame) {
   ImGui::End();
   if (is_presenting(frame.session) && frame.state.learn) draw_over_presentation(*frame.state.learn);
   for (const ImGuiKey key : {ImGuiKey_PageUp, ImGuiKey_PageDown}) {
-    ImGui::SetKeyOwner(key, ImGui::GetID("pages"));  // they turn pages, and move no focus
+    ImGui::SetKeyOwner(key, ImGui::GetID("pages"));  // they turn pages and do not move the focus
     if (is_presenting(frame.session) && ImGui::IsKeyPressed(key))
-      ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // until the mouse moves: at rest it reads nothing out over a picture
+      ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};  // no read-out of a picture until the mouse moves
   }
   if (is_presenting(frame.session) && !ImGui::IsMousePosValid()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);
 }

@@ -73,7 +73,7 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
   return all;
 }
 
-/// True if the next item belongs on the same screen: a formula or a list follows, or what a line in bold is the title of.
+/// True if the next item belongs on the same screen: this one is the title, ends with a colon, or is a heading in bold.
 bool leads_on(const ScreenItem& item) {
   return item.block == nullptr || item.paragraph.ends_with(":\n") || item.paragraph.ends_with("**\n");
 }
@@ -130,7 +130,7 @@ void see_step(LessonState& state, const LessonPlace& place) {
 bool is_presenting(const Session& session) { return session.view.workspace == Workspace::learn && session.lesson.presenting; }
 
 double shown_scale(const Session& session, double width, double height) {
-  constexpr double least_width = 560;  // at 100 %: in less, controls lie on each other
+  constexpr double least_width = 560;  // at 100 %: in less, controls overlap
   const double scale = std::min(session.view.ui_scale, std::max(1.0, width / least_width));
   return scale * (is_presenting(session) ? presenting_scale(width, height) : 1);
 }

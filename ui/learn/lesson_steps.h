@@ -23,7 +23,7 @@ void turn_to_end(LessonState& state, const Lessons* lessons, bool last);
 
 /// The number of steps of the lesson that were on screen.
 int steps_seen(const LessonState& state, const Lesson& lesson);
-/// Notes that the step is on screen.
+/// Records that the step was on screen.
 void see_step(LessonState& state, const LessonPlace& place);
 
 /// The value with as many digits as `written` has, in its notation, with its sign and unit: "1.62e-3", "+0.25", "3.0×", "12 %",

@@ -21,13 +21,13 @@ namespace attoscope::ui {
 namespace {
 
 constexpr float reading_size = 16;     ///< em of the text at UI scale 1
-constexpr float formula_size = 0.92f;  ///< of a line of text: their letters are then as high as those of the text
+constexpr float formula_size = 0.92f;  ///< of a line of text: letters of formulas are as high as the text's
 constexpr std::string_view number_tag = "num";
 
-/// A formula within Markdown: `$...$`, or `$$...$$` where it is displayed.
+/// A formula within Markdown: `$...$`, or `$$...$$` if it is displayed.
 struct FormulaPlace {
-  std::size_t begin = 0, end = 0;  ///< with its signs
-  std::string formula;             ///< without them
+  std::size_t begin = 0, end = 0;  ///< with its dollar signs
+  std::string formula;             ///< without dollar signs
   bool displayed = false;
 };
 
@@ -39,7 +39,7 @@ RichMd::AssetBytes bytes_of(const ImFont* font, int index) {
   return std::vector<std::uint8_t>(data, data + source.FontDataSize);
 }
 
-/// The program's fonts under the names that imgui_rich_md asks for; the fonts of formulas lie in the program.
+/// The program's fonts under the names that imgui_rich_md requests; fonts of formulas are embedded in the program.
 RichMd::AssetBytes font_asset(const std::string& path) {
   const Fonts f = fonts();
   if (path == "signs") return bytes_of(f.sans, 1);
@@ -50,7 +50,7 @@ RichMd::AssetBytes font_asset(const std::string& path) {
   return RichMd::ReadAssetDefault(path);
 }
 
-/// Loads the fonts of formulas once. False where they are missing.
+/// Loads the fonts of formulas once. False if they are missing.
 bool can_draw_formulas() {
   if (RichMd::Latex::IsInitialized()) return true;
   const auto metrics = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.clm1"),
@@ -85,7 +85,7 @@ std::vector<std::uint8_t> with_even_width(const RichMd::Latex::RenderedFormula& 
   return pixels;
 }
 
-/// A formula as a picture, or MicroTeX's objection to it.
+/// A formula as a picture, or MicroTeX's error.
 std::optional<RichMd::LatexBitmap> formula_picture(const std::string& formula, float size, ImU32 colour, bool displayed) {
   RichMd::LatexBitmap picture;
   try {
@@ -105,11 +105,11 @@ std::optional<RichMd::LatexBitmap> formula_picture(const std::string& formula, f
   return picture;
 }
 
-/// MicroTeX's objection to a formula; empty: it can be drawn, and is `width` pixels wide.
+/// MicroTeX's error for a formula; empty: it can be drawn, and is `width` pixels wide.
 std::string complaint_about(const FormulaPlace& f, float& width) {
   width = 0;
   for (const std::string_view refused : {"\\def", "\\newcommand", "\\renewcommand", "\\newenvironment", "\\renewenvironment"})
-    if (f.formula.find(refused) != std::string::npos) return std::string(refused) + " is not for lessons";
+    if (f.formula.find(refused) != std::string::npos) return std::string(refused) + " is not allowed in lessons";
   const auto picture = formula_picture(f.formula, px(reading_size * sans_line), IM_COL32_WHITE, f.displayed);
   if (!picture) return "its fonts are missing";
   width = static_cast<float>(picture->width);
@@ -118,7 +118,7 @@ std::string complaint_about(const FormulaPlace& f, float& width) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The place after the code span that begins at `at`; where the span never ends, after its backticks.
+/// The place after the code span that begins at `at`; if the span never ends, the place after its backticks.
 std::size_t behind_code(std::string_view text, std::size_t at) {
   const std::size_t length = std::min(text.find_first_not_of('`', at), text.size()) - at;
   for (std::size_t next = text.find('`', at + length); next != std::string_view::npos;) {
@@ -161,7 +161,7 @@ void begin_in_line(float width) {
   ImGui::SameLine(0, 0);
 }
 
-/// Before a formula in the line: `<line40/>`, for one of 40 pixels with what is glued to it.
+/// Tag before an inline formula: `<line40/>` if the formula and the word attached to it are 40 pixels wide.
 constexpr std::string_view line_tag = "line";
 
 std::vector<FormulaPlace> formulas_of(std::string_view text) {
@@ -206,7 +206,7 @@ struct MarkdownText::Renderer {
   }
   Renderer(Renderer&&) = delete;
 
-  /// True if the tag is a live number's, or a formula's that begins or goes on a line.
+  /// Handles a tag; true if it is a live number's or an inline formula's.
   bool take(std::string_view tag, bool opening) const {
     if (const std::optional<int> wide = behind(line_tag, tag)) {
       if (opening) begin_in_line(static_cast<float>(*wide));

@@ -40,7 +40,7 @@ void draw_problem(Page& page, const std::string& sentence) {
                                             colours().bad);
 }
 
-/// The colour of a measure: that of its method, golden or rescales, else that of text.
+/// The colour of a measure: of its method, golden or rescales, else of text.
 Colour colour_of(const std::string& measure) {
   if (measure.starts_with("a.")) return colours().a;
   if (measure.starts_with("b.")) return colours().b;
@@ -97,7 +97,8 @@ void draw_text_block(Page& page, const LessonBlock& block, const std::string& ma
   }
 }
 
-/// The experiment of a view with the reader's changes, made again when they changed; `problem` says which of them cannot be.
+/// The experiment of a view with the reader's changes, rebuilt when they changed. `state.problem`: the error of the first
+/// invalid change.
 const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& edits, const PanelInput& input,
                                 LessonViewState& state) {
   if (state.experiment && state.changes == edits.changes) return *state.experiment;
@@ -131,7 +132,7 @@ static_assert(is_in_order(drawn_views, &DrawnView::kind));
 auto find_edits(LessonState& lesson, const std::string& name, int view) {
   return std::ranges::find_if(lesson.views, [&](const LessonViewEdits& s) { return s.lesson == name && s.view == view; });
 }
-/// Saves the changes; removes the entry where there are none.
+/// Saves the changes; removes the entry if there are none.
 void keep_edits(LessonState& lesson, LessonViewEdits edits) {
   const auto found = find_edits(lesson, edits.lesson, edits.view);
   if (found != lesson.views.end() && edits.changes.empty())
@@ -142,9 +143,9 @@ void keep_edits(LessonState& lesson, LessonViewEdits edits) {
     lesson.views.push_back(std::move(edits));
 }
 
-constexpr float question_scale = 1.07f;  ///< of presented questions, whose text is then as large as that of the page
+constexpr float question_scale = 1.07f;  ///< of presented questions: their text is as large as the page's
 
-/// Draws a view; `room`: the height that a presented one has, in pixels.
+/// Draws a view; `room`: the height of a presented view, in pixels.
 void draw_view_block(Page& page, const LessonView& view, float room) {
   if (!view.problem.empty()) return draw_problem(page, view.problem);
   LessonViewState& state = page.state.views[view.index];
@@ -176,7 +177,7 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
   keep_edits(page.session.lesson, std::move(edits));
   if (room <= 0) return;
-  ImGui::Dummy({0, 0});  // a view may end with a place that it set
+  ImGui::Dummy({0, 0});  // a view may end by setting the cursor
   fit(state.fit, ImGui::GetCurrentWindow()->DC.CursorMaxPos.y - top);
 }
 
@@ -195,8 +196,8 @@ bool is_in_side_column(const LessonBlock& block) {
   return !block.view.empty() && !is_question(block.view.front().kind) && block.view.front().problem.empty();
 }
 
-/// True if no displayed formula has to shrink by more than a fifth in a column of this width, and no table stands in a narrow
-/// one.
+/// True if no displayed formula has to shrink by more than a fifth in a column of this width, and no table is in a narrow
+/// column.
 bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) {
   constexpr float table = 440;
   return std::ranges::all_of(blocks, [&](const LessonBlock& block) {
@@ -219,7 +220,7 @@ void draw_title(const Page& page) {
   ImGui::Dummy({0, 0});
 }
 
-/// A column of the page that scrolls by itself, with its margins. Returns how much of it does not fit.
+/// Draws a column of the page that scrolls by itself, with its margins. Returns the height in pixels that does not fit.
 template <class Draw>
 float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw, float above = top_margin) {
   float& scrolled = page.state.scrolled[static_cast<std::size_t>(column)];
@@ -230,7 +231,7 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   if (page.state.was_kept)
     ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(above)});
-  // a scroll bar would change the width to which a presented view is fitted, and a picture of a page has none
+  // a scroll bar would change the width to which a presented view is fitted, and pictures of pages have no bar
   const bool has_bar = !page.input.exporting && !is_presenting(page.session);
   const ImGuiWindowFlags bar = has_bar ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar;
   const char* const name = column == PageColumn::text ? "text" : "views";
@@ -239,7 +240,7 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   const float beyond = ImGui::GetScrollMaxY();
   const bool ends = page.state.scrolls > 0 ? ImGui::GetScrollY() >= beyond : ImGui::GetScrollY() <= 0;
   if (page.state.scrolls != 0 && !ends) {
-    constexpr float part = 0.85f;  // of what is seen
+    constexpr float part = 0.85f;  // of the visible height
     ImGui::SetScrollY(ImGui::GetScrollY() + static_cast<float>(page.state.scrolls) * part * size.y);
     page.state.scrolls_on = true;
   }
@@ -254,7 +255,7 @@ constexpr float presented_margin = 10;    ///< above and below
 constexpr float beside_presented = 768;   ///< width of a view beside a presented text
 constexpr float presented_beside = 1200;  ///< least page width, at scale 1, for a view beside a presented text
 
-/// Draws an item; returns the height that it took.
+/// Draws an item; returns its height.
 float draw_item(Page& page, ScreenItem& item, float room) {
   const float top = ImGui::GetCursorPosY();
   if (item.block == nullptr) {
@@ -275,15 +276,15 @@ float draw_item(Page& page, ScreenItem& item, float room) {
   return ImGui::GetCursorPosY() - top;
 }
 
-/// A table is far too high in its first frames, until its columns have found their widths.
+/// True for a table. A table is far too high in its first frames, until its columns have found their widths.
 bool is_table(const ScreenItem& item) { return item.paragraph.starts_with('|'); }
-/// The height that a table of one line a row has.
+/// Height of a table with one line per row.
 float rows_height(const ScreenItem& item) {
   constexpr float row = 30;
   return px(row) * static_cast<float>(std::ranges::count(item.paragraph, '\n'));
 }
 
-/// Measures the items out of sight that were never drawn.
+/// Measures, out of sight, the items that were never drawn.
 void measure(Page& page, PresentedStep& step, float height) {
   const ImVec2 at = ImGui::GetCursorPos();
   const auto is_unknown = [](const ScreenItem& item) { return item.height < 0; };
@@ -312,7 +313,7 @@ PresentedStep& presented(Page& page, bool is_split, float width) {
   return p;
 }
 
-/// The items of the screen that is shown.
+/// Draws the items of the shown screen.
 void draw_items(Page& page, bool is_split, float height) {
   PresentedStep& p = presented(page, is_split, ImGui::GetContentRegionAvail().x);
   measure(page, p, height);
@@ -331,7 +332,7 @@ void draw_items(Page& page, bool is_split, float height) {
   }
 }
 
-/// A presented step: its text screen by screen, beside its views or before them.
+/// Draws a presented step: its text screen by screen, beside its views or before them.
 float draw_presented(Page& page, ImVec2 size) {
   const std::vector<LessonBlock>& blocks = step_of(page.place).blocks;
   const bool is_split = size.x >= px(presented_beside) && std::ranges::any_of(blocks, is_in_side_column);

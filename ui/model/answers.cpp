@@ -21,7 +21,7 @@ namespace {
 
 constexpr float title_height = 22;
 
-/// The title of a part, and room for the rest of it.
+/// Draws the title of a part; returns the box below the title.
 Box titled(const Box& box, const std::string& title) {
   draw_text(box.min, Face::label, colours().text, fitted(Face::label, title, box.max.x - box.min.x));
   return {{box.min.x, box.min.y + px(title_height)}, box.max};
@@ -38,7 +38,7 @@ void offer_table(const ModelScene& s, const char* name, const Box& box, const Ta
   offer_export({Plot::window, name, box.min, box.max, [&table] { return csv_text(table); }}, s.session.view, s.requests);
 }
 
-/// A run's row has the colour of its method.
+/// Colour of a run's row: its method's; none for yardsticks.
 std::optional<Colour> mark_of(std::size_t row) {
   constexpr std::array<Ink, 3> inks{Ink::golden, Ink::a, Ink::b};
   return row < inks.size() ? std::optional(ink_colour(inks[row])) : std::nullopt;
@@ -61,7 +61,7 @@ std::string likeliest_text(const ModelFound& f, std::size_t run, std::size_t pos
   return text;
 }
 
-/// The lines about token `place`, which has a past.
+/// The lines about token `place`, which is not the first.
 std::string token_lines(const ModelFound& f, std::size_t place) {
   constexpr std::array<const char*, 3> names{"exact", "a    ", "b    "};
   std::string text;
@@ -74,7 +74,7 @@ std::string token_lines(const ModelFound& f, std::size_t place) {
   return text;
 }
 
-/// One token in the flow of the text; a line break ends the line behind it.
+/// A token in the flow of the text; after a token with a line break a new line starts.
 struct FlowedToken {
   std::size_t place;
   ImVec2 at;
@@ -103,7 +103,7 @@ std::vector<FlowedToken> flowed(const ModelReading& r, float width, float line) 
 /// Draws a token; true if it was clicked.
 bool draw_token(const ModelFound& f, const FlowedToken& token, ImVec2 at, float line, double largest, bool chosen) {
   ImGui::SetCursorScreenPos(at);
-  ImGui::PushItemFlag(ImGuiItemFlags_NoTabStop, token.place > 0);  // arrows lead on from the first
+  ImGui::PushItemFlag(ImGuiItemFlags_NoTabStop, token.place > 0);  // arrow keys reach the others from the first
   const bool clicked =
       ImGui::InvisibleButton(fmt::format("##token {}", token.place).c_str(), {token.width, line}, ImGuiButtonFlags_EnableNav);
   ImGui::PopItemFlag();
@@ -114,7 +114,7 @@ bool draw_token(const ModelFound& f, const FlowedToken& token, ImVec2 at, float 
                         scientific(moved)),
             token_lines(f, token.place));
   else
-    explain("The first token has no past, so nothing is predicted here.");
+    explain("The first token follows no other, so nothing is predicted here.");
   const float share = largest > 0 ? static_cast<float>(std::sqrt(moved / largest)) : 0;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (share > 0) list->AddRectFilled(at, {at.x + token.width, at.y + line}, mixed(colours().panel, colours().a, 0.55f * share));
@@ -148,7 +148,7 @@ TensorFileInfo heads_of(const ModelReading& r) {
   return info;
 }
 
-/// The share of each head's part; a layer's stands in all of its heads. NaN: not known.
+/// The share of each head; a layer's share is given to all its heads. NaN: not known.
 std::vector<double> shares_by_head(const ModelShares* shares, const ModelReading& r) {
   std::vector<double> all(static_cast<std::size_t>(r.layers * r.heads), NAN);
   if (shares == nullptr) return all;
@@ -187,9 +187,9 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
 
 void draw_share_buttons(const ModelScene& s, float width) {
   constexpr std::array<const char*, 3> labels{"layers###by layer", "heads###by head", "steps###by step"};
-  constexpr std::array<const char*, 3> meanings{"Makes one layer's attention of a exact at a time, in all of its heads.",
-                                                "Makes one head of a exact at a time.",
-                                                "Makes one rounding step of a, or around it, exact at a time, in all layers."};
+  constexpr std::array<const char*, 3> meanings{"Makes a exact in one layer at a time, in all heads.",
+                                                "Makes a exact in one head at a time.",
+                                                "Makes one rounding step of or around a exact at a time, in all layers."};
   const ModelProgress& p = s.model().progress;
   const float each = std::floor((width - px(12)) / 3);
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -277,11 +277,11 @@ void draw_model_text(const ModelScene& s, const Box& box) {
   if (s.found() == nullptr) {
     ImGui::SetCursorScreenPos(box.min);
     return wrapped(Face::label, colours().faint,
-                   "The text appears here after a run, each token in the colour of how far a moves its log-probability.",
+                   "The text appears here after a run. The colour of a token shows how far a moves its log-probability.",
                    box.max.x - box.min.x);
   }
   const Box rest =
-      titled(box, fmt::format("the text; its strongest colour is {} nats", scientific(s.found()->answer->a.dlogp_max_abs)));
+      titled(box, fmt::format("the text; the strongest colour is {} nats", scientific(s.found()->answer->a.dlogp_max_abs)));
   in_child("flow", rest, [&] { draw_flow(s, *s.found()); });
   offer_table(s, "tokens in their text", box, s.found()->targets);
 }

@@ -30,7 +30,7 @@ ModelLayout layout_of_model() {
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 
-/// "About 8 min" of seconds; empty: unknown.
+/// "about 8 min"; empty: unknown.
 std::string about_seconds(double seconds) {
   if (seconds < 0) return "";
   if (seconds < 90) return fmt::format("about {:.0f} s", std::max(1.0, seconds));
@@ -45,7 +45,7 @@ void draw_run_buttons(const ModelScene& s) {
     s.ask({.act = next});
   const std::string time = about_seconds(p.expected[0]);
   explain("Runs the exact model, the model under a and under b, and the yardsticks over the text" +
-          (time.empty() ? "." : ": " + time + ".") + " Pressed again, it begins anew with the settings as they are. Key R.");
+          (time.empty() ? "." : ": " + time + ".") + " Pressed again, it restarts with the current settings. Key R.");
   ImGui::SameLine(0, px(8));
   if (if_possible(p.runs || p.attributes || p.opens,
                   [] { return push_button("cancel###cancel model", false, {px(model_button_width), 0}); }))
@@ -53,7 +53,7 @@ void draw_run_buttons(const ModelScene& s) {
   explain("Stops; the answer on show stays. Key Esc.");
 }
 
-/// A bar, and the work under way.
+/// A progress bar, and a text on the current work.
 void draw_model_progress(const ModelScene& s, ImVec2 at, float width) {
   const ModelProgress& p = s.model().progress;
   if (!p.runs && !p.attributes && !p.opens) return;
@@ -90,11 +90,11 @@ ModelWords words_of(const ModelScene& s) {
                    fmt::format("{}, {} tokens; a: {}, b: {}; around them: {}{}.", f.reading->name, f.reading->tokens.size(),
                                f.a_name, f.b_name, f.reading->asked.around,
                                f.reading->asked.only.empty() ? "" : "; only in " + f.reading->asked.only)};
-  if (m.progress.stale) words.sentence = "The settings have changed since; run answers them. " + words.sentence;
+  if (m.progress.stale) words.sentence = "The settings have changed since; run computes them. " + words.sentence;
   return words;
 }
 
-/// The comparison with a captured run, its lines as a tooltip.
+/// The comparison with a captured run; details as a tooltip.
 void draw_against(const ModelScene& s) {
   if (!s.found() || s.found()->reading->asked.against.empty()) return;
   const ModelFound& f = *s.found();
@@ -107,7 +107,7 @@ void draw_against(const ModelScene& s) {
   ImGui::Dummy({0, px(8)});
 }
 
-/// Lower panels scroll.
+/// Tables and plots of the answer; panels too low for them scroll.
 void draw_answers(const ModelScene& s, Box box) {
   if (!s.found()) return;
   const float width = box.max.x - box.min.x, gap = px(12), part = px(190);

@@ -11,11 +11,11 @@
 
 namespace attoscope::ui {
 
-/// Typed texts, and places under the mouse.
+/// Typed texts, and the chosen token.
 struct ModelPanelState {
   std::string typed_checkpoint, typed_file, typed_text, typed_only, typed_against;
-  std::optional<std::size_t> chosen;  ///< place of the token that a click chose
-  bool shows_numbers = false;         ///< numbers in place of the plan, in a narrow window
+  std::optional<std::size_t> chosen;  ///< index of the clicked token
+  bool shows_numbers = false;         ///< narrow window: tokens instead of the plan
   std::shared_ptr<const ModelFound> seen{};
 };
 
@@ -34,21 +34,21 @@ struct ModelScene {
 
 /// Checkpoint, text, methods, surroundings.
 void draw_model_plan(const ModelScene& scene);
-/// The measures of all runs, as high as the table is.
+/// Table of the measures of all runs.
 void draw_model_runs(const ModelScene& scene, const Box& box);
 /// The difference from the exact model after each layer.
 void draw_model_growth(const ModelScene& scene, const Box& box);
-/// Shares of layers, heads or steps, or all heads before they are asked for; a click opens a head's Q, K and V.
+/// Shares of layers, heads or steps; before an attribution the grid of heads. A click opens a head's Q, K and V.
 void draw_model_shares(const ModelScene& scene, const Box& box);
 /// The text, coloured by |difference of log p| of a.
 void draw_model_text(const ModelScene& scene, const Box& box);
-/// The targets, those that move most first.
+/// Table of the targets, the most moved first.
 void draw_model_targets(const ModelScene& scene, const Box& box);
 
-/// Next action of the run button; none while there is no model or no text.
+/// Action of the run button; none without a model or a text.
 ModelRequest::Act next_model_act(const ModelView& model);
 
-/// Everything between the bars.
+/// Draws the Model workspace between the bars.
 void draw_model(const Frame& frame);
 
 }  // namespace attoscope::ui

@@ -24,22 +24,22 @@ namespace attoscope::ui {
 namespace {
 
 constexpr EnumArray<ModelText, Choice> model_texts{{
-    {"chronicle", "The text that trainings learn: the chronicle of an invented country."},
+    {"chronicle", "The training text of Train: the chronicle of an invented country."},
     {"licence", "The licence of this program, ordinary English."},
-    {"own", "A text that is typed below."},
+    {"own", "A text typed below."},
     {"file",
-     "A UTF-8 text, cut by the checkpoint's own tokenizer, or tokens in a file of tensors (.npy, .safetensors, .pt): whole "
+     "A UTF-8 text, split by the checkpoint's own tokenizer, or tokens in a tensor file (.npy, .safetensors, .pt): whole "
      "numbers [n]."},
 }};
 constexpr std::array<Choice, around_preset_names.size()> presets{{
-    {"exact", "Everything around attention in double, rounded nowhere: what moves comes from attention alone."},
+    {"exact", "Everything around attention in double, without rounding: all differences come from attention."},
     {"fp32", "Every operation in fp32."},
-    {"hf_bf16", "As the modules of Hugging Face do in bf16, operation by operation."},
-    {"fused", "As a fused engine does: norm, rotary embedding and gated MLP round once, at their end."},
+    {"hf_bf16", "As the modules of Hugging Face in bf16, operation by operation."},
+    {"fused", "As in a fused engine: norm, rotary embedding and gated MLP round once, at their end."},
 }};
 constexpr std::array<std::string_view, 6> step_formats{"exact", "fp32", "bf16", "fp16", "tf32", "e4m3"};
 
-/// A text of one line, taken on Enter or when the field loses the focus.
+/// A text of one line, stored in `path` on Enter or when the field loses the focus.
 void path_line(const char* id, const char* hint, std::string& typed, std::string& path, float width) {
   const WithField f(Face::mono);
   if (!ImGui::IsAnyItemActive()) typed = path;
@@ -54,10 +54,10 @@ void edit_checkpoint(const ModelScene& s, float width) {
             width - button - gap);
   explain(
       "A folder with config.json and .safetensors, or a .gguf, of the layouts Llama, Mistral, Qwen2 and Qwen3. Empty: the "
-      "SmolLM2-135M that app/fetch-model brings. A checkpoint can be dropped on the window.");
+      "SmolLM2-135M that app/fetch-model downloads. A checkpoint can be dropped on the window.");
   ImGui::SameLine(0, gap);
   if (push_button("open …###open checkpoint", false, {button, 0})) ImGui::OpenPopup("checkpoints");
-  explain("The desktop's dialog for a .gguf or a config.json, and the checkpoints that were run before.");
+  explain("The desktop's dialog for a .gguf or a config.json, and the checkpoints of earlier runs.");
   if (begin_panel_popup("checkpoints")) {
     if (if_possible(s.input.sessions.has_dialogs, [] { return ImGui::Selectable("by the desktop's dialog …###dialog"); }))
       s.requests.files.ask = FileUse::model;
@@ -83,16 +83,16 @@ void edit_text(const ModelScene& s, float width) {
     if (!ImGui::IsAnyItemActive()) s.state.typed_text = plan.typed;
     ImGui::InputTextMultiline("##own text", &s.state.typed_text, {width, px(96)}, ImGuiInputTextFlags_WordWrap);
     if (ImGui::IsItemDeactivatedAfterEdit()) plan.typed = s.state.typed_text;
-    explain("Any text; the checkpoint's own tokenizer cuts it, and nothing is put in front.");
+    explain("Any text; the checkpoint's own tokenizer splits it, and adds no token in front.");
   }
   slider({.name = "tokens", .from = 16, .to = 1024, .least = 0, .most = most_model_tokens, .powers = true}, plan.limit);
-  explain("So many tokens from the text's beginning; 0 is all of them. The time grows with them.");
+  explain("The number of tokens, from the start of the text; 0: all. The time grows with it.");
   if (s.model().reading && s.model().reading->all_tokens > 0)
     label(Face::mono_small, colours().faint,
           fmt::format("{} of {} tokens", s.model().reading->tokens.size(), s.model().reading->all_tokens));
 }
 
-/// Algorithm, policy and options of a and b, which are those of Explore.
+/// Algorithm, policy and options of a and b, shared with Explore.
 void edit_methods(const ModelScene& s, float width) {
   Experiment& e = s.session.experiment;
   const float gap = px(6), column = std::floor((width - gap) / 2);
@@ -116,20 +116,20 @@ void edit_methods(const ModelScene& s, float width) {
   ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
   edit_format("main format", e);
   label(Face::label, colours().secondary, "only in layer, or layer:head");
-  path_line("##only", "every layer; 7 or 7:4: there alone", s.state.typed_only, s.plan().only, width);
-  explain("A layer, or a layer and its head, counted from 0: a and b work there alone, and golden attention elsewhere.");
+  path_line("##only", "every layer; 7 or 7:4: only there", s.state.typed_only, s.plan().only, width);
+  explain("A layer, or a layer and its head, counted from 0: a and b run only there, and golden attention elsewhere.");
   if (push_button("edit in Explore###edit methods", false, {width, 0})) s.session.view.workspace = Workspace::explore;
-  explain("a, b and the main format are those of Explore, where every rounding step, sum and scale of them can be changed.");
+  explain("a, b and the main format are shared with Explore, where every rounding step, sum and scale can be changed.");
 }
 
-/// The preset's name, and what follows it: ",norm=fp16".
+/// Splits into the preset's name and the changes after it: ",norm=fp16".
 std::pair<std::string, std::string> parts_of_around(const std::string& text) {
   const std::size_t comma = std::min(text.find(','), text.size());
   return {text.substr(0, comma), text.substr(comma)};
 }
 
-/// One line of the popup: a name, and a list of its texts, in place of which `text_with` gives the whole text or throws.
-/// A text that throws is shown with its sentence and cannot be chosen. True if `text` changed.
+/// A line of the popup: a name and a list of values. `text_with` returns the whole text with a value, or throws: the value is
+/// then greyed, with the reason as tooltip. True if `text` changed.
 bool edit_around_line(std::string_view name, std::string_view meaning, const std::string& now, const std::string& usual,
                       std::span<const std::string_view> offered, const std::function<std::string(std::string_view)>& text_with,
                       std::string& text) {
@@ -197,8 +197,8 @@ void edit_surroundings(const ModelScene& s, float width) {
                   {width, 0}))
     ImGui::OpenPopup("around attention");
   explain(
-      "The format of each step around attention in a and b, and how projections and the loss are added. The number is how many "
-      "differ from the preset.",
+      "The format of each step around attention in a and b, and how projections and the loss are summed. The number counts "
+      "those that differ from the preset.",
       text);
   if (begin_panel_popup("around attention")) {
     edit_around_lines(preset, around, text);
@@ -206,8 +206,8 @@ void edit_surroundings(const ModelScene& s, float width) {
   }
   toggle("yardsticks", s.plan().yardsticks);
   explain(
-      "Two more runs: everything in bf16 as Hugging Face does, against exact, and the same with another order of sums, "
-      "against it. Without them a run takes three fifths of the time.");
+      "Two more runs: everything in bf16 as in Hugging Face, compared with exact, and the same with another order of sums, "
+      "compared with the first. Without them a run takes three fifths of the time.");
 }
 
 void edit_against(const ModelScene& s, float width) {
@@ -215,8 +215,8 @@ void edit_against(const ModelScene& s, float width) {
   path_line("##against", "captured.safetensors; empty: none", s.state.typed_against, s.plan().against, width - button - gap);
   takes_files(FileUse::captured_run);
   explain(
-      "Activations by layer, or log-probabilities, of the same tokens in another program, as attoscope.capture(..., "
-      "everything=True) keeps them. The next run names the first tensor that differs by more than its tolerance, and why. A "
+      "Activations by layer, or log-probabilities, of the same tokens in another program, saved by attoscope.capture(..., "
+      "everything=True). The next run names the first tensor that differs by more than its tolerance, and why. A "
       "file can be dropped here.");
   ImGui::SameLine(0, gap);
   if (if_possible(s.input.sessions.has_dialogs, [&] { return push_button("open …###open captured run", false, {button, 0}); }))

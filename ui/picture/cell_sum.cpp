@@ -18,10 +18,10 @@ namespace attoscope::ui {
 
 namespace {
 
-/// A sentence in lines as wide as the window.
+/// Draws a sentence, wrapped at the window's width.
 void say(Colour colour, const std::string& text) { wrapped(Face::label, colour, text, ImGui::GetContentRegionAvail().x); }
 
-/// Choice of method and product; a method whose sums are unknown is replaced by the other.
+/// Controls for method and product. Replaces a method with an unknown order of sums by the other one.
 void choose(CellSumState& s, const Experiment& e) {
   const MethodNames names = method_names(e);
   const float half = (ImGui::GetContentRegionAvail().x - px(16)) / 2;
@@ -49,11 +49,11 @@ std::string subject(const ProductSum& s) {
   const std::string tile =
       fmt::format("P of row {} times column {} of V, in tile {}, the last in which it sees a key", q.row, q.column, s.tile);
   if (s.start == 0) return tile + ". The sum starts at 0.";
-  return fmt::format("{}. The sum starts at {}, with {} {} before in it.", tile, s.start, s.tiles_in_sum - 1,
+  return fmt::format("{}. The sum starts at {}, which includes {} earlier {}.", tile, s.start, s.tiles_in_sum - 1,
                      s.tiles_in_sum == 2 ? "tile" : "tiles");
 }
 
-/// Use of the last block's result.
+/// Sentence about the last block's result and its use.
 std::string outcome(const ProductSum& s) {
   const std::string last = s.rule ? "The last block" : "The last step";
   const std::string off = s.exact == s.result
@@ -75,7 +75,7 @@ int pages(const ProductSum& s) {
                 : (static_cast<int>(s.chain.parts.size()) + page_of_steps - 1) / page_of_steps;
 }
 
-/// Index of the shown one among them.
+/// Index of the block or page on show.
 int shown_block(const CellSumState& state, const ProductSum& s) {
   const int last = pages(s) - 1;
   return state.block < 0 ? last : std::min(state.block, last);
@@ -98,7 +98,7 @@ void choose_block(CellSumState& state, const ProductSum& s, const std::string& p
 }
 
 std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) {
-  if (block.count == 0) return fmt::format("Every product is 0, so that {} stays.", block.result);
+  if (block.count == 0) return fmt::format("Every product is 0: the sum stays {}.", block.result);
   if (!std::isfinite(block.result)) return fmt::format("The result is {}.", block.result);
   const std::string cut = table.lost == 0
                               ? std::string("Nothing is cut off")
@@ -109,8 +109,7 @@ std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) 
 /// Sentence of a block's first half.
 std::string half_sentence(const TensorCoreBlock& block) {
   return fmt::format(
-      "The first half of a block, products 0 and 1 of every four, from 0; its result, from which the second half starts, is "
-      "{}.",
+      "The first half of a block, products 0 and 1 of every four, starts from 0. The second half starts from its result, {}.",
       block.result);
 }
 
@@ -128,7 +127,7 @@ void draw_block(CellSumState& state, const ProductSum& s) {
   draw_sum_table(block, table, width);
 }
 
-/// A page of the chain: its steps that lose bits, and its runs of those that lose none.
+/// Draws a page of the chain: the steps that lose bits, and runs of steps that lose none.
 void draw_chain(CellSumState& state, const ProductSum& s) {
   const bool pv = s.question.product == AttentionProduct::pv;
   const std::span<const ChainPart> all(s.chain.parts);

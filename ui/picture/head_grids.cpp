@@ -20,7 +20,7 @@ namespace {
 /// Height of a grid's legend, at UI scale 1.
 constexpr float grid_legend_height = 40;
 constexpr float least_cell = 9, least_height = 6, widest_cell = 280, highest_cell = 160;
-/// Ratios above have the same colour.
+/// Larger ratios have the colour of this one.
 constexpr double most_ratio = 100;
 
 /// Colour of an error over its tolerance: blue up to 1, linearly; orange to red above, logarithmically.
@@ -151,7 +151,7 @@ int draw_layers(const HeadGrid& grid, ImVec2 at) {
   return clicked;
 }
 
-/// A bar of the colours that `shade` gives at shares of its length.
+/// Draws a bar; `shade` returns its colour at a share of its length, 0 .. 1.
 template <class Shade>
 void draw_shades(ImVec2 at, ImVec2 size, const Shade& shade) {
   constexpr int steps = 40;
@@ -206,7 +206,7 @@ int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 
 
 namespace {
 
-/// Width from which the table stands beside the grid.
+/// Least width for the table to be beside the grid; otherwise it is below.
 constexpr float least_beside = 480;
 
 /// Colour at a place of a measure's range, 0 .. 1.
@@ -240,7 +240,7 @@ void draw_measure_legend(ImVec2 at, float width, const PositiveRange& all, const
             fitted(Face::small, title, width - bar - px(12)));
 }
 
-/// The grid and its legend in this room.
+/// Draws the grid and its legend in this room; returns the clicked head, -1: none.
 int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int open, ImVec2 size) {
   const HeadMeasure& measure = head_measures[heads.outputs.sort];
   PositiveRange all;
@@ -267,7 +267,7 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
   return clicked;
 }
 
-/// The table; sets the head under the mouse.
+/// Draws the table; sets the head under the mouse; returns the clicked head, -1: none.
 int draw_measure_table(HeadsState& heads, const TensorFileInfo& info, int open) {
   const Table table = shown_heads_table(heads, info);
   const auto row = [&](std::size_t i) {

@@ -25,7 +25,7 @@ constexpr float card_width = 176, card_height = 138, small_width = 64, small_hei
 /// Reason why no heads can be shown; empty: they can.
 std::string why_no_heads(const Session& session, const PanelInput& input) {
   const Input& asked = session.experiment.problem.input;
-  if (asked.kind != InputKind::tensors) return "Inputs that are drawn have one head: open or drop a file with many.";
+  if (asked.kind != InputKind::tensors) return "Drawn inputs have one head: open or drop a file with many.";
   if (input.choices.tensors.file != asked.file) return "looking into the file";
   return "";
 }
@@ -74,7 +74,7 @@ void measure_outputs(HeadsState& m) {
   m.outliers = head_outliers(*m.outputs.found);
 }
 
-/// Factor of a picture's errors, so that the end of its colours is 1.
+/// Factor for a picture's errors: the end of its colours is 1.
 float picture_factor(const HeadRow& row, const HeadsState& m, HeadsRange range) {
   const float own = range == HeadsRange::relative ? relative_factor(row) : 1;
   const float most = range == HeadsRange::relative ? m.largest_relative
@@ -94,7 +94,7 @@ void show_switch(Session& session, const PanelInput& input) {
       {"grid", "Layers by heads in the colours of a number, the table of all numbers, and the heads that stand apart."},
       {"pictures", "The errors of a in every head as small pictures with numbers, the worst first."},
       {"KV cache",
-       "The error of every head where its K and V are kept in fewer bits and all else is in bf16: which heads must not be "
+       "The error of every head with its K and V stored in fewer bits and all else in bf16: which heads must not be "
        "quantised. The table of attoscope kv."},
       {"verdict",
        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
@@ -123,8 +123,8 @@ void sort_combo(std::size_t& sort, const MethodNames& names) {
     ImGui::EndCombo();
   } else {
     explain(
-        "The number that orders and colours the heads, the largest first; those with NaN or infinite elements stand before "
-        "all. unusual: the heads that stand apart from the others by any number.");
+        "The number that orders and colours the heads, the largest first; those with NaN or infinite elements before all "
+        "others. unusual: the heads that stand apart from the others by any number.");
   }
 }
 
@@ -151,7 +151,8 @@ void layer_combo(HeadsState& m, const TensorFileInfo& info) {
 /// Range of the colours of the small pictures.
 void range_combo(HeadsRange& range) {
   static constexpr EnumArray<HeadsRange, Choice> ranges{
-      {{"relative range", "Errors over the RMS of the head's own exact output: heads compare, whatever the size of their V."},
+      {{"relative range",
+        "Errors over the RMS of the head's own exact output: heads are comparable, whatever the size of their V."},
        {"own ranges", "Each picture has its own range: shapes show, sizes do not."},
        {"one range", "Errors as they are, one range for all: a head with a large V makes the others dark."}}};
   beside_if_fits(px(116));
@@ -252,7 +253,7 @@ void open_head(Session& session, int head, const AttentionShape& shape) {
   if (!same_sizes) look_at_all(session.view);
 }
 
-/// The same for a head of a grid; -1: none.
+/// Opens a head of a grid; -1: none.
 void open_head(Session& session, const TensorFileInfo& info, int head) {
   for (const LayerEntry& layer : info.layers)
     if (head >= layer.first && head < layer.first + layer.heads) open_head(session, head, layer.shape);
@@ -280,7 +281,7 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
   if (clicked != nullptr) open_head(session, clicked->head, clicked->shape);
 }
 
-/// A line for each of the heads that stand furthest apart; a click opens it.
+/// Draws a line for each of the most unusual heads; a click opens the head.
 void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsState& m, bool all) {
   constexpr std::size_t most = 3;
   const float width = ImGui::GetContentRegionAvail().x;
@@ -306,7 +307,7 @@ void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsStat
   ImGui::Dummy({0, px(4)});
 }
 
-/// The heads under a and b: the grid and its table, or small pictures.
+/// Draws the heads under a and b: the grid and its table, or small pictures.
 void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool grid, Requests& requests) {
   const HeadsView heads = found_of(input.side.heads, session.experiment);
   const TensorFileInfo& info = input.choices.tensors;
@@ -325,7 +326,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
   ImGui::EndChild();
 }
 
-/// The share of its cell that the bar of an error fills.
+/// Share of a table cell that an error's bar fills.
 float share_of(const PositiveRange& all, double error) {
   if (std::isnan(error) || std::isinf(error)) return 1;
   if (!(error > 0)) return 0;
@@ -343,7 +344,7 @@ const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, 
     const int head = heads.kv.shown[i]->head;
     return TableRow{
         .id = "kv head " + std::to_string(head),
-        .meaning = head == open ? "It is open: a click shows it, Ctrl+Z comes back." : "A click opens it, Ctrl+Z comes back.",
+        .meaning = head == open ? "Open now: a click shows it, Ctrl+Z comes back." : "A click opens it, Ctrl+Z comes back.",
         .formula = "RMS error over the RMS of the exact output\nbar: from the least to the largest of the table, logarithmic",
         .chosen = head == open};
   };

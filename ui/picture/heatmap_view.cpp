@@ -103,7 +103,7 @@ bool shows_pairs(const View& view, const Experiment& e) {
 
 namespace {
 
-/// A window's values as if they were an answer's output.
+/// Result whose output is the values of a window.
 std::shared_ptr<const Result> answer_of(const GradientWindow& window, PairTensor pair) {
   const ScoreQuestion& q = window.question;
   const PairValues& values = window[pair];
@@ -152,7 +152,8 @@ std::string cell_words(const ShownTensor& shown, int row, int col) {
 
 namespace {
 
-/// Places a window on the axes of rows and keys; a key that its row does not see is 0 in the picture, and later hidden.
+/// Places a window on the axes of rows and keys. Sets the values of keys that their row does not see to 0; the image hides them
+/// later.
 void place_window(HeatState& state, const GradientWindow& window) {
   const ScoreQuestion& q = window.question;
   const Problem& p = q.experiment.problem;
@@ -230,7 +231,7 @@ bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int he
 
 namespace {
 
-/// True if one of the rows sees one of the keys, where the mask tensor has gaps.
+/// True if one of the rows sees one of the keys, for a mask tensor with gaps.
 bool sees_any(const Problem& p, const MaskView& mask, Keys rows, Keys keys) {
   for (int row = rows.first; row < rows.end; ++row) {
     const Keys seen = visible_keys(p.mask, row + diagonal(p), key_count(p));

@@ -32,21 +32,22 @@ CellRect panned(const CellRect& rect, double by_rows, double by_cols, int rows, 
 /// `rect` as stored in the view: all zero for the whole matrix.
 CellRect stored(const CellRect& rect, int rows, int cols);
 
-/// The tensor on show of an answer, the view's where it has a backward pass, else O; without numbers while there is no answer.
-/// `seen` keeps it.
+/// The tensor of an answer that the view shows: view.tensor if the answer has a backward pass, else O. Without an answer it has
+/// no numbers. Cached in `seen`.
 const ShownTensor& shown_answer(SeenTensor& seen, const std::shared_ptr<const Result>& answer, const View& view);
-/// Shows another tensor; where its rows are queries instead of keys, or the other way round, all of it and no pinned cell.
+/// Shows another tensor. If its rows are keys and the last one's were queries, or the reverse, resets the zoom and unpins the
+/// cell.
 void choose_tensor(View& view, AnswerTensor tensor);
 /// True if the picture shows P, dP or dS of the backward pass.
 bool shows_pairs(const View& view, const Experiment& experiment);
-/// The pairs of a window that the view shows; without numbers while it is null. `seen` keeps them.
+/// P, dP or dS of a window, as `pair` selects; without numbers while the window is null. Cached in `seen`.
 const ShownTensor& shown_pairs(SeenPairs& seen, const std::shared_ptr<const GradientWindow>& window, PairShow pair);
 
-/// "dK of flash - golden"; of O the title alone.
+/// "dK of flash - golden"; for O only the title.
 std::string of_tensor(const ShownTensor& shown, const std::string& title);
-/// "dK: signed error"; of O the text alone.
+/// "dK: signed error"; for O only the text.
 std::string about_tensor(const ShownTensor& shown, const std::string& text, std::string_view between = ": ");
-/// A field in a sentence, of the tensor on show.
+/// Words for a field of the tensor on show, for a sentence.
 std::string field_words(const ShownTensor& shown, Field field);
 /// "row 3, dim 7", "dK: key 3, dim 7", "dS: row 3, key 7".
 std::string cell_words(const ShownTensor& shown, int row, int col);
@@ -54,11 +55,11 @@ std::string cell_words(const ShownTensor& shown, int row, int col);
 /// Updates the values of the field; true if they changed.
 bool refresh_values(HeatState& state, const ShownTensor& shown, Field field);
 bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field);
-/// Updates maxima of rows and of all, NaN and infinity flags, and invalidates the image.
+/// Updates the maxima of each row and of the picture, and the flags of NaN and infinity; invalidates the image.
 void measure(CellPicture& picture);
 /// Updates the image of `rect` at width x height pixels; true if it changed.
 bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int height);
-/// Makes pixels `masked` below which no row sees a key. A column of the picture is `keys_per_col` keys.
+/// Sets a pixel to `masked` if no row under it sees a key under it. A column of the picture is `keys_per_col` keys.
 void hide_unseen(CellPicture& picture, const Problem& problem, int keys_per_col, bool reversed);
 
 /// Index of row `row` of Q in the result's matrices, or -1.
@@ -80,7 +81,7 @@ double colour_range(const UiState& state, const View& view);
 double second_colour_range(const UiState& state, const View& view);
 /// The largest finite |value| on the colour bar on show.
 double largest_shown(const UiState& state, const View& view);
-/// Keeps the ranges of this frame, to be held in the next.
+/// Stores the ranges of this frame; the next frame may hold them.
 void note_ranges(UiState& state, const View& view);
 /// Pins the range on show, or unpins it.
 void toggle_pinned_range(const UiState& state, View& view);
@@ -89,14 +90,14 @@ void fit_range(UiState& state, View& view);
 /// Colour mapping of a picture.
 Colouring colouring(bool diverging, double range, const View& view);
 
-/// True if two fields have the same unit, so that one range serves both.
+/// True if two fields have the same unit and can share a range.
 bool same_unit(Field x, Field y);
 
 /// The experiment without the traced row and the number of rows, which do not change scores.
 Experiment scored(Experiment experiment);
 
-/// Question for the scores of `rect` (rows and keys) with a margin, or, if that is too large, of the part around `row`. Returns
-/// `last` if it still covers them.
+/// Question for the scores of `rect` (rows and keys) with a margin; if that is too large, without it; if `rect` is too large,
+/// for its part around `row`. Returns `last` if it still covers them.
 ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect, int row, const ScoreQuestion* last);
 
 /// True if the window covers `rect`.
@@ -104,7 +105,7 @@ bool holds(const ScoreQuestion& window, const CellRect& rect);
 /// The part of `rect` that is not computed; "": none.
 std::string window_remark(const ScoreQuestion& window, const CellRect& rect);
 
-/// Makes the values of a window 0 where the row does not see the key.
+/// Sets the values of a window to 0 at keys that their row does not see.
 void clear_unseen(std::vector<float>& values, const ScoreQuestion& question);
 
 /// Updates the values.
@@ -120,15 +121,15 @@ bool same_counts(const Experiment& x, const Experiment& y);
 void refresh_map(RescaleState& state, const std::shared_ptr<const Result>& result,
                  const std::shared_ptr<const Clipping>& clipping, RescaleShow show);
 
-/// pin_width x pin_height pixels from the top, in the format of `Pin::thumbnail`: each the colour-map position of the largest
-/// |value| below it, with the heat map's default colours.
+/// pin_width x pin_height pixels from the top, in the format of `Pin::thumbnail`: the colour-map position of the largest
+/// |value| under each pixel, with the heat map's default colours.
 std::vector<std::int8_t> thumbnail_of(const Result& result);
 
 /// Colours of the pixel values -128 .. 127.
 using ThumbnailShades = std::array<Colour, 256>;
 ThumbnailShades thumbnail_shades();
 
-/// Draws the picture, each pixel `side` at UI scale 1; an empty field without pixels.
+/// Draws a thumbnail whose pixels have the size `side` at UI scale 1; an empty field if there are no pixels.
 void draw_thumbnail(ImVec2 at, float side, std::span<const std::int8_t> pixels, const ThumbnailShades& shades);
 
 }  // namespace attoscope::ui

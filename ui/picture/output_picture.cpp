@@ -41,7 +41,7 @@ struct Output {
 
 bool compares(const View& view) { return view.comparison != Comparison::none; }
 
-/// Field changes per second, in pairs.
+/// Periods of the flicker per second; each period shows both fields.
 constexpr double flickers = 1.5;
 
 /// True while flicker shows the second field; with reduced motion the fields change by key B alone.
@@ -140,7 +140,7 @@ Cell cell_at(const HeatState& state, const Point& at) {
   return {matrix_row_at(state, at.row), matrix_col_at(state, at.col)};
 }
 
-/// Pins the cell beside the pinned one, or the first of the traced row, as an arrow key asks.
+/// Pins the pinned cell's neighbour in the direction of an arrow key; without a pinned cell, the first cell of the traced row.
 void step_cell(Output& o, const GridPlace& way) {
   HeatState& state = o.all.heat;
   const View& view = o.session.view;
@@ -220,7 +220,7 @@ std::string second_words(const Output& o) {
   const Experiment& e = o.all.heat.result->experiment;
   const Field field = o.session.view.second_field;
   if (!compares_with_slip(o.session.view, o.input)) return of_tensor(o.all.heat, field_title(field, method_names(e)));
-  if (!slip_answer(o.session.view, o.input)) return "what the slip gives is being computed";
+  if (!slip_answer(o.session.view, o.input)) return "the output with the slip is being computed";
   return field_title(field, names_with_slip(e)) + ": " + compared_slip(o.session.view, o.input)->text;
 }
 
@@ -254,7 +254,7 @@ void draw_tiles(const HeatState& heat, const Places& p, const CellRect& rect) {
   if (heat.window) draw_col_lines(p, rect, std::min(heat.across, gradient.block_k), 0);
 }
 
-/// The traced query, or the traced key where the rows are keys.
+/// The traced query, or the traced key if the rows are keys.
 int marked_row(const Output& o) {
   const HeatState& heat = o.all.heat;
   if (heat.keys_down) return followed_key(o.session.view, o.session.experiment.problem);
@@ -280,14 +280,15 @@ void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
 
 // --- curves, marks, read-outs -----------------------------------------------------------------------------------------
 
-/// The traced query and key, or what of the window is nearest to them.
+/// Cell of the traced query and key, or the window's nearest one.
 Cell traced_cell(const Output& o) {
   const Problem& p = o.session.experiment.problem;
   const HeatState& heat = o.all.heat;
   return {matrix_row_at(heat, traced_row(p)), matrix_col_at(heat, followed_key(o.session.view, p))};
 }
 
-/// Cell whose row and column are drawn: under the mouse, pinned or traced, or the worst of a.
+/// Cell whose row and column are drawn: under the mouse; else the traced cell of a window, or the pinned cell, or a's worst
+/// cell.
 Cell profiled(const Output& o, const Cell& under) {
   if (under.row >= 0) return under;
   const Result& r = *o.all.heat.result;
@@ -298,8 +299,8 @@ Cell profiled(const Output& o, const Cell& under) {
   return {std::clamp(r.a_error.worst_row, 0, r.a.rows - 1), std::clamp(r.a_error.worst_col, 0, r.a.cols - 1)};
 }
 
-/// Row and column through a cell as curves below and beside each pane, on its colour scale: side by side the field's own, else
-/// those of a and b.
+/// Draws the row and the column of a cell as curves below and beside each pane, on its colour scale: the field's own curve if
+/// panes are side by side, else the curves of a and b.
 void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
   const Experiment& e = heat.result->experiment;
@@ -358,7 +359,7 @@ void draw_element_mark(const Output& o, const Pane& pane, int row, int column, c
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddCircle(at, radius, colours().panel, 0, px(4));
   list->AddCircle(at, radius, colours().text, 0, px(2));
-  if (compares(o.session.view)) return;  // the names of the fields are there
+  if (compares(o.session.view)) return;  // the fields' names are drawn there
   const float width = text_width(Face::small, name), high = line_height(Face::small);
   const bool left = at.x + radius + width + px(12) > pane.p.max.x && at.x - radius - width - px(10) > ImGui::GetWindowPos().x;
   const ImVec2 from{left ? at.x - radius - width - px(10) : at.x + radius + px(2),
@@ -405,7 +406,7 @@ void await_cell(const Output& o) {
   draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines);
 }
 
-/// True if the cell is of a key that its row does not see.
+/// True if the cell's row does not see the cell's key.
 bool is_masked(const HeatState& state, const Cell& cell) {
   if (!state.window) return false;
   return !sees_key(state.result->experiment.problem, state.result->rows[static_cast<std::size_t>(cell.row)],
@@ -440,7 +441,7 @@ std::optional<Box> read_cell(const Output& o, const Cell& under) {
                        {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
 }
 
-/// Names of the axes; of a tensor other than O its name and field.
+/// Names of the axes; for a tensor other than O, after its name and field.
 std::string axis_caption(const Output& o) {
   const HeatState& heat = o.all.heat;
   const std::string axes = heat.window ? "key" : heat.keys_down ? "head dimension, keys down" : "head dimension";
@@ -448,7 +449,7 @@ std::string axis_caption(const Output& o) {
   return of_tensor(heat, field_title(heat.field, method_names(heat.result->experiment))) + ": " + axes;
 }
 
-/// A button beside a pinned cell that shows its sum, left of it or, where the read-out is, beside that.
+/// Draws a button that shows the sum of the pinned cell: left of the cell, or next to the read-out if that is there.
 void offer_sum(const Output& o, const std::optional<Box>& read_out) {
   View& view = o.session.view;
   const double row = view.cell_row + 0.5, col = view.cell_col + 0.5;

@@ -20,7 +20,7 @@ struct Box {
 /// The window without the bars at its top and bottom.
 Box between_bars();
 
-/// The legend's field of masked places.
+/// Draws the legend's field for masked pixels.
 void draw_hatch(const Box& box, const Colouring& colouring);
 
 void draw_colour_bar(const Box& box, const Colouring& colouring, const CellPicture& state);
@@ -85,7 +85,7 @@ void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, 
 void draw_consumed(const Places& p, const CellRect& rect, double from, double to);
 /// The largest |value| of each row as a curve beside the picture.
 void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& picture, double largest, Colour colour);
-/// A sentence in the place of the picture.
+/// Draws a sentence instead of the picture.
 void draw_instead(const Places& p, const std::string& sentence);
 
 /// A line of a note.

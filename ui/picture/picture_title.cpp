@@ -16,7 +16,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// "flash2 in bf16"; an output that was loaded has no format of ours.
+/// "flash2 in bf16"; a loaded output has no format of ours.
 std::string method_in_format(const Experiment& e, bool of_b) {
   const MethodNames names = method_names(e);
   const Method& m = of_b ? e.b : e.a;
@@ -24,7 +24,7 @@ std::string method_in_format(const Experiment& e, bool of_b) {
   return m.algorithm == Algorithm::loaded ? method : method + " in " + name(e.format);
 }
 
-/// "error of dQ of flash2 in bf16"; `of`: "" of the output, else "dQ of ".
+/// "error of dQ of flash2 in bf16"; `of`: "" for the output, else "dQ of ".
 std::string field_in_words(Field field, const Experiment& e, const std::string& of) {
   using enum Field;
   const auto method = [&](bool of_b) { return of + method_in_format(e, of_b); };

@@ -15,9 +15,9 @@
 
 namespace attoscope::ui {
 
-/// A field of the tensor on show by rows and head dimension, alone or against a second one.
+/// Draws a field of the tensor on show by rows and head dimension, alone or compared with a second field.
 void draw_output(const Frame& frame, const Box& room);
-/// The same for P, dP or dS of the backward pass by rows and keys; requests the visible window.
+/// Draws P, dP or dS of the backward pass by rows and keys; requests the visible window.
 void draw_pairs(const Frame& frame, const Box& room);
 /// Moves of a's m, or P outside its format, by rows and tiles.
 void draw_rescale_map(const Frame& frame, const Box& room);
@@ -34,15 +34,15 @@ struct PictureSubject {
   const ShownTensor& shown;
   const TensorFileInfo& info;
 };
-/// Title of such a picture: "Error of flash2 in bf16: layer 7, head 7 of smollm2_135m, 1024 tokens"; of two fields, "Error of
+/// Title of a picture: "Error of flash2 in bf16: layer 7, head 7 of smollm2_135m, 1024 tokens"; with a second field, "Error of
 /// flash2 in bf16, beside ...".
 std::string picture_title(const PictureSubject& subject, Field field, const std::optional<Field>& second = {});
 /// Title of the picture on show.
 std::string picture_title(const Frame& frame);
-/// The same as a line of the layout.
+/// Draws the title as a line of the layout.
 void draw_picture_title(const Frame& frame);
 
-/// One item of a list; tests find it by its name in session files. True if one was chosen.
+/// Combo that sets `value`; tests find an item by its name in session files. True if an item was chosen.
 template <class E>
 bool choice_combo(const char* label, std::span<const Choice> choices, std::span<const std::string_view> names, float width,
                   E& value) {
@@ -83,10 +83,10 @@ Box draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, I
 /// True if the output is on show and has a pinned cell.
 bool has_cell_sum(const View& view);
 
-/// A window with the sum, while the view shows it and a cell is pinned; requests the sum if it is unknown.
+/// Draws the window of the sum if the view shows it and a cell is pinned; requests a missing sum.
 void draw_cell_sum(const Frame& frame);
 
-/// The least and the largest positive number of some that are finite; both 0: there is none.
+/// Least and largest of the positive finite numbers taken; both 0: none.
 struct PositiveRange {
   double least = 0, most = 0;
   void take(double x) {
@@ -98,23 +98,23 @@ struct PositiveRange {
 
 /// A head's cell in a grid of layers by heads.
 struct GridCell {
-  bool known = false;  ///< else an empty frame
+  bool known = false;  ///< false: an empty frame
   Colour fill = 0;
-  std::string number{};               ///< drawn where it fits
+  std::string number{};               ///< drawn if it fits
   std::string sentence{}, formula{};  ///< of its tooltip
 };
-/// Content of such a grid.
+/// Content of a grid of heads.
 struct HeadGridLook {
   std::function<GridCell(int head)> cell;
-  int open = -1, lit = -1;  ///< heads with a frame: that of the session, and one that is pointed at
+  int open = -1, lit = -1;  ///< heads with a frame: the session's, and the one under the mouse
 };
 /// Draws the grid in this room; returns the clicked head, -1: none.
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size);
 /// "layer 7, head 7"
 std::string head_name(const TensorFileInfo& info, int head);
 
-/// Layers by heads in the colours of the measure that orders the heads, the table of all measures beside it; returns the
-/// clicked head, -1: none.
+/// Draws layers by heads in the colours of the measure that orders the heads, and the table of all measures beside the grid;
+/// returns the clicked head, -1: none.
 int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open);
 /// The rows on show, in their order, with every measure.
 Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info);
@@ -128,7 +128,7 @@ std::string verdict_grid_csv(const JudgedView& heads, const TensorFileInfo& info
 /// The rows on show, worst first, as `attoscope kv` writes them.
 Table shown_kv_table(const HeadsState& heads, const TensorFileInfo& info);
 
-/// Cell and field through which curves are drawn.
+/// Field of the curves, and the cell through which they run.
 struct ProfilePlace {
   Field field = Field::a_error;
   int row = -1, col = -1;

@@ -23,7 +23,7 @@ std::string decimal(double x) {
 /// "-0x1.1e1a0d3aap+1".
 std::string hex_float(double x) { return std::isfinite(x) ? fmt::format("{:a}", x) : scientific(x); }
 
-/// Error of a cell, and the same in ulps.
+/// Error of a cell as text, also in ulps.
 struct CellError {
   std::string by, ulps;
 };

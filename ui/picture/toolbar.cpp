@@ -49,8 +49,8 @@ void kind_switch(View& view, float width) {
        "The running max m of a by rows and tiles: where it moved and alpha = exp(m_old - m_new) rescaled l and O, and where P "
        "saturated or underflowed. Key M: the next picture."},
       {"scores",
-       "S = scale * q.k, P = exp(S - m) / l and how far P is from the true softmax weight, for rows and keys; made on demand. "
-       "Key M: the next picture."},
+       "S = scale * q.k, P = exp(S - m) / l and how far P is from the true softmax weight, for rows and keys; computed on "
+       "demand. Key M: the next picture."},
       {"heads",
        "Every head of the input's file: how far a is off as a small picture, and its numbers, worst first. A click opens a "
        "head. Key M: the next picture."}};
@@ -66,7 +66,7 @@ std::string field_key(Field field) {
 /// Parameters of a field combo.
 struct FieldChoice {
   const MethodNames& names;
-  MethodNames brief;  ///< short names, if those do not fit
+  MethodNames brief;  ///< short names, for a narrow combo
   const ShownTensor& shown;
   bool keys;    ///< each field has a key
   float width;  ///< in pixels
@@ -110,7 +110,7 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
   return chosen;
 }
 
-/// Field that the first one is compared with: of the answer, or of the named slip's output.
+/// Combo of the second field: a field of the answer, or of the named slip's output.
 void second_field_combo(View& view, const PanelInput& input, const FieldChoice& from) {
   const Slip* const slip = compared_slip(view, input);
   const bool of_slip = compares_with_slip(view, input);
@@ -119,7 +119,7 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const MethodNames brief{loaded_a ? "slip" : "a", of_slip && !loaded_a ? "slip" : "b", "b"};
   const bool chosen =
       field_combo("##second field",
-                  of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "Compared with: ",
+                  of_slip ? "The exact output of " + slip->text + " instead of the loaded one: " : "Compared with: ",
                   view.second_field, {names, brief, from.shown, false, from.width});
   if (chosen) view.second_slip = false;
 }
@@ -128,7 +128,7 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
 void tensor_combo(View& view) {
   static constexpr EnumArray<AnswerTensor, Choice> choices{
       Choice{"O", "The output of the forward pass, by queries."},
-      Choice{"dO", "The gradient of O, which comes into the backward pass: golden, a and b take the same numbers."},
+      Choice{"dO", "The gradient of O, an input of the backward pass: golden, a and b take the same numbers."},
       Choice{"dQ", "The gradient of Q, by queries. A click follows a query."},
       Choice{"dK", "The gradient of K: its rows are keys. A click follows a key."},
       Choice{"dV", "The gradient of V: its rows are keys. A click follows a key."}};
@@ -141,25 +141,25 @@ void comparison_combo(View& view) {
       Choice{"one picture", "A single field. Key V: the next way to compare."},
       Choice{
           "side by side",
-          "A second field beside the first, with the same zoom, cells and, where both are of a kind, the same range. Key V."},
+          "A second field beside the first, with the same zoom and cells, and one range if both have the same unit. Key V."},
       Choice{"swipe", "The second field is right of a divider that you drag. Key V."},
       Choice{"flicker",
-             "The two fields alternate three times a second, so that changes stand out; with reduced motion (key H) by key B. "
-             "Key V."}};
+             "The two fields alternate three times a second: changes stand out. With reduced motion (key H), key B alternates "
+             "them. Key V."}};
   choice_combo("##comparison", choices, comparison_names, comparison_width, view.comparison);
 }
 
 void rescale_combo(View& view) {
   static constexpr EnumArray<RescaleShow, Choice> choices{
-      Choice{"moved", "Purple where the running max m of a row moved at a tile, so that l and O were multiplied by alpha < 1."},
+      Choice{"moved", "Purple: the running max m of a row moved at a tile, and l and O were multiplied by alpha < 1."},
       Choice{"by how much", "m_new - m_old: how far the running max moved; alpha = exp(-that)."},
       Choice{"saturated",
-             "The number of P of the row and tile that were beyond the largest number of P's format; counted on demand."},
+             "The number of P of the row and tile above the largest number of P's format; counted on demand."},
       Choice{"underflowed", "The number of e > 0 of the row and tile that became P = 0 in P's format; counted on demand."}};
   choice_combo("##rescale", choices, rescale_names, score_width, view.rescale_show);
 }
 
-/// The forward pass's S and P, and with a backward pass its P, dP and dS.
+/// Combo of S and P of the forward pass and, with a backward pass, of its P, dP and dS.
 void score_combo(View& view, bool backward) {
   static constexpr std::size_t forward = score_names.size();
   static constexpr std::array<std::string_view, forward + pair_show_names.size() - 1> names{"S",          "P",  "P_error",
@@ -169,7 +169,7 @@ void score_combo(View& view, bool backward) {
       Choice{"S", "The scores S = scale * q.k as a rounds them, before the max is subtracted."},
       Choice{"P", "The factor of V in the end: a's rounded P times all later alphas, over its final row sum l."},
       Choice{"P − true weight", "P of a minus the softmax weight exp(S - m) / l of the golden arithmetic."},
-      Choice{"backward: P", "P that the backward pass makes again from S and L = m + ln l."},
+      Choice{"backward: P", "P that the backward pass recomputes from S and L = m + ln l."},
       Choice{"backward: dP", "dP_ij = sum over c of dO_ic V_jc, the gradient of the weights."},
       Choice{"backward: dS", "dS = P (dP - delta), the gradient of the scores."}};
   const bool pairs = backward && view.pair_show != PairShow::none;
@@ -236,7 +236,7 @@ void profiles_toggle(View& view) {
                                                 "colour bar's scale: golden, a and b, or the field of both methods. Key X.");
 }
 
-/// Controls of the kind of picture: its field, and the second one of a comparison.
+/// Controls of the picture's content: its field, the comparison, and the second field.
 void content_controls(Session& session, const PanelInput& input, const FieldChoice& fields) {
   View& view = session.view;
   const bool backward = session.experiment.backward.on, scores = view.picture == PictureKind::scores;
@@ -306,7 +306,7 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   }
   flow(px(whole_width));
   whole_button(view);
-  // The last line has one height, whatever stands on it.
+  // The last line's height does not depend on its items.
   ImGui::SetCursorScreenPos({left, ImGui::GetItemRectMin().y + px(control_height) + ImGui::GetStyle().ItemSpacing.y});
 }
 
@@ -323,7 +323,7 @@ void draw_range_lock(View& view, const UiState& state, const Places& p, const Co
   if (hot) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + side, at.y + side}, colours().raised, px(3));
   draw_padlock({middle, at.y + side / 2}, pinned, pinned ? colours().accent : hot ? colours().text : colours().faint);
   explain(
-      "Fixes the range of the colours, so that pictures can be compared while the numbers change. Each kind of picture has its "
+      "Fixes the range of the colours: pictures stay comparable while the numbers change. Each kind of picture has its "
       "own. Key P; Shift+P fits it to the values as they are now.\nWhile a slider moves, the range stays in any case, and a "
       "mark beside the bar points at the largest |value|.");
 }

@@ -16,17 +16,17 @@
 namespace attoscope::ui {
 namespace {
 
-/// A plotted number of a tile of a query, and of a key; no function: the plot has none.
+/// A plotted number of a query's tile, and of a key's tile; null: the plot does not have it.
 struct TileValue {
   const char* name = "";  ///< in the legend, before the method's name; "": the method's name alone
   double (*of_query)(const QueryTile&) = nullptr;
   double (*of_key)(const KeyTile&) = nullptr;
 };
 
-/// The share of the exact dS that are not 0 and become 0, of the pairs that are seen.
+/// Share of the seen pairs whose dS is not 0 before rounding and 0 after it.
 double lost_share(int lost, int seen) { return seen > 0 ? static_cast<double>(lost) / seen : 0; }
 
-/// A plot: its title of a query and of a key, and its curves, those after the first dashed.
+/// A plot: its titles for a query and for a key, and its curves; all but the first are dashed.
 struct GradientPlotInfo {
   GradientPlot plot;
   const char *of_query, *of_key;
@@ -69,7 +69,7 @@ int tile_of(const GradientSteps& steps, bool of_key, std::size_t i) {
   return of_key ? steps.of_key[i].tile : steps.of_query[i].tile;
 }
 
-/// A curve of a method; without values where it has no backward pass.
+/// A curve of a method; empty if the method has no backward pass.
 Series curve_of(const TileValue& value, const GradientSteps& steps, bool of_key, const GradientAxis& axis) {
   Series s;
   const std::size_t count = count_of(steps, of_key), all = axis.tiles.size();
@@ -137,21 +137,21 @@ WorkedStep gradient_step(const GradientTrace& t, bool of_key, int i) {
   return step;
 }
 
-/// Title of a plot, and what it shows; of a query and of a key.
+/// Texts of a plot, for a query or for a key.
 struct GradientPlotWords {
   const char *title, *what, *formula;
 };
 constexpr std::array<std::array<GradientPlotWords, 2>, gradient_plots.size()> plot_words{{
-    {{{"Largest P", "The largest P of the tile's keys, made again from S and L.", "P_ij = exp(S_ij - L_i)"},
-      {"Largest P", "The largest P of the tile's queries, made again from S and L.", "P_ij = exp(S_ij - L_i)"}}},
+    {{{"Largest P", "The largest P of the tile's keys, recomputed from S and L.", "P_ij = exp(S_ij - L_i)"},
+      {"Largest P", "The largest P of the tile's queries, recomputed from S and L.", "P_ij = exp(S_ij - L_i)"}}},
     {{{"Largest |dS|, |dP − δ|", "The largest |dS| of the tile, and, dashed, the largest |dP − δ|.",
        "dP_ij = sum_c dO_ic V_jc\ndS_ij = P_ij (dP_ij - delta_i)"},
       {"Largest |dS|", "The largest |dS| of the tile's queries.", "dS_ij = P_ij (dP_ij - delta_i)"}}},
-    {{{"dS lost to 0", "The share of the tile's dS that the rounding makes 0, although they are not 0 before it.",
+    {{{"dS lost to 0", "The share of the tile's dS that are not 0 before rounding and 0 after it.",
        "#(round(dS_ij) = 0, dS_ij != 0) / #(keys that the query sees)"},
-      {"dS lost to 0", "The share of the tile's dS that the rounding makes 0, although they are not 0 before it.",
+      {"dS lost to 0", "The share of the tile's dS that are not 0 before rounding and 0 after it.",
        "#(round(dS_ij) = 0, dS_ij != 0) / #(queries that see the key)"}}},
-    {{{"Added to dQ, |dQ|", "The norm of what the tile adds to dQ, and, dashed, the norm of dQ so far.",
+    {{{"Added to dQ, |dQ|", "The norm of the tile's addend to dQ, and, dashed, the norm of dQ so far.",
        "|x| = sqrt(sum_c x_c^2)\nx = sum_j dS_ij K_j over the tile"},
       {"|dK|, |dV| so far", "The norm of dK after each tile, and, dashed, of dV.",
        "dK_j = scale sum_i dS_ij Q_i\ndV_j = sum_i P_ij dO_i"}}},
@@ -213,7 +213,7 @@ void draw_gradient_plots(const Frame& frame, const StripSteps& steps, ImVec2 at,
   ImGui::EndTooltip();
 }
 
-/// A sentence in the middle of the room.
+/// Draws a sentence in the middle of the room.
 void say_in(ImVec2 at, ImVec2 size, const std::string& text) {
   draw_text({at.x + size.x / 2, at.y + size.y / 2 - px(16)}, Face::label, colours().secondary,
             fitted(Face::label, text, size.x), 0.5f);
@@ -364,8 +364,8 @@ void draw_pass_switch(Session& session, const PanelInput& input) {
     take_room(there, {std::max(1.0f, used), line_height(Face::mono_small)});
     if (!view.follows_key)
       explain(
-          "δ is what the backward pass of softmax subtracts from dP: the mean of dP under the weights P. Beside each method's "
-          "is golden's.",
+          "The backward pass of softmax subtracts δ from dP: the mean of dP under the weights P. First each method's δ, then "
+          "golden's.",
           "delta_i = sum_c dO_ic O_ic - dL_i");
     else
       explain("The queries that see the key, over all its query tiles.");

@@ -27,12 +27,12 @@ std::string parting_words(const CallJudgement& call, const Result& followed, con
     return fmt::format("Row {} is rounded", row) +
            (call.worst_row().found.first_row < 0
                 ? "."
-                : fmt::format("; the first wrong one is {}.", call.worst_row().found.first_row));
+                : fmt::format("; the first wrong row is {}.", call.worst_row().found.first_row));
   if (parting.by == Parting::By::keys)
-    return fmt::format("Row {} parts in tile {}: it holds key {}, the first wrong one.", row, parting.tile, parting.key);
+    return fmt::format("Row {} parts in tile {}: it holds key {}, the first wrong key.", row, parting.tile, parting.key);
   if (parting.by == Parting::By::prefix)
-    return fmt::format("Row {} parts in tile {}: O is what the tiles before it give.", row, parting.tile);
-  return fmt::format("Row {} is wrong; its O alone does not tell in which tile.", row);
+    return fmt::format("Row {} parts in tile {}: O is the result of the tiles before it.", row, parting.tile);
+  return fmt::format("Row {} is wrong; its O alone does not show in which tile.", row);
 }
 
 /// A sentence instead of the plots, and below it the numbers of a single tile or of three passes.
@@ -47,7 +47,7 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
     draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width);
 }
 
-/// The rows of a loaded output at the right, whose place is kept while the verdict is missing; returns what is left of the
+/// Draws the rows of a loaded output at the right; their place is kept while the verdict is missing. Returns the remaining
 /// room.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
@@ -63,8 +63,8 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   return {left, room.y};
 }
 
-/// Whose recurrence it is, and where the output's row parts from it, over the first plots' top: what stands below does not
-/// move.
+/// Draws over the top of the first plots the name of the followed method, and the tile in which the output's row parts from it.
+/// Nothing below moves.
 void draw_followed_name(const PanelInput& input, const Result& shown, const Parting& parting, ImVec2 at, float width) {
   const CallJudgement* const call = shown_verdict(input);
   const std::string_view name = followed_name(input.answer.result->experiment);
@@ -84,7 +84,7 @@ void draw_followed_name(const PanelInput& input, const Result& shown, const Part
   ImGui::PopStyleVar();
   take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
-          ", which your kernel is meant to be: a loaded output has none. " + words);
+          ", which your kernel should compute: a loaded output has no recurrence. " + words);
 }
 
 constexpr double least_tiles = 1;

@@ -26,10 +26,10 @@ void refresh_strip(StripState& state, const std::shared_ptr<const Result>& resul
 /// Fits the axes to these tiles.
 void show_axes(StripState& state, TileRange tiles);
 
-/// [k]: rows of the rescale map in which m moved k times.
+/// [k]: number of rows of the rescale map in which m moved k times.
 std::vector<double> rows_by_moves(const Result& result);
 
-/// The steps of a strip on its tile axis, ascending: the tiles of the traced row, or those that a gradient adds.
+/// The steps of a strip on its tile axis, ascending: the tiles of the traced row, or the tiles that a gradient adds.
 class StripSteps {
  public:
   StripSteps(const Result& result);
@@ -39,7 +39,7 @@ class StripSteps {
   int count() const { return count_; }
   int place(int i) const;                           ///< of step i
   TileRange all() const { return all_; }            ///< all tiles, from edge to edge
-  const Result* recurrence() const { return of_; }  ///< the answer whose traced row it is; null: a gradient's
+  const Result* recurrence() const { return of_; }  ///< the answer of the traced row; null: a gradient's steps
 
  private:
   const Result* of_ = nullptr;
@@ -54,7 +54,7 @@ void scrub(View& view, const StripSteps& steps, int by);
 /// Moves the scrubber to the step nearest to a place.
 void scrub_to(View& view, const StripSteps& steps, double place);
 
-/// Starts at the scrubbed tile (at the first if it is the last), or stops.
+/// Starts at the scrubbed tile (at the first tile if the scrubbed one is the last), or stops.
 void play_or_pause(Playback& playback, View& view, const StripSteps& steps, double now);
 /// Takes the steps that are due, one every quarter of a second, up to the last one. True while it plays.
 bool advance(Playback& playback, View& view, const StripSteps& steps, double now);
@@ -67,7 +67,7 @@ struct FormulaPiece {
   enum class Tone { text, quiet, moved, golden, bad } tone = Tone::text;
   std::string text;
 };
-/// Updates by a tile, with numbers, the most important first: of m and alpha, and of l and O; or of the gradients.
+/// A tile's updates with numbers, the most important first: `max` of m and alpha, `sums` of l and O; or of the gradients.
 struct WorkedStep {
   std::vector<FormulaPiece> max, sums;
   std::string error;  ///< "so far 2.8e-4"
@@ -83,21 +83,21 @@ std::span<const StripPlot> strip_plots(const View& view);
 /// tiles, and a double click shows all.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
                            bool zooms = false);
-/// Height of the scrubber: the worked step is beside its buttons, or under them in a narrow one.
+/// Height of the scrubber: the worked step is beside its buttons; in a narrow scrubber, under them.
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
 void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, bool zooms = false);
-/// Says what a step does, at a place, in a width and on so many lines.
+/// Draws a step in words at a place, in a width and on at most `lines` lines.
 using SayStep = std::function<void(ImVec2 at, float width, int lines)>;
-/// The same of any steps; `tile`: the scrubbed one's, of 0 to `last`.
+/// Draws the scrubber of any steps; `tile`: the scrubbed tile, 0 to `last`.
 void draw_scrubber(View& view, Playback& playback, const StripSteps& steps, int tile, int last, const SayStep& say, ImVec2 at,
                    ImVec2 size, bool zooms = false);
-/// A step on at most `lines` lines; `what`: its tooltip.
+/// Draws a step on at most `lines` lines; `what`: its tooltip.
 void draw_worked(const WorkedStep& step, std::string_view what, ImVec2 at, float width, int lines);
-/// The worked step of a tile.
+/// Draws the worked step of a tile.
 void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines = 2);
 
-/// The bottom panel; returns the width of its plots together.
+/// Draws the bottom panel; returns the total width of its plots.
 float draw_recurrence(const Frame& frame);
 
 /// Range of all tiles of an answer, from edge to edge.
@@ -133,38 +133,38 @@ struct KernelRows {
   double low = 1e-2, high = 10;        ///< ends of the axis
   std::vector<double> row{}, share{};  ///< middle of each tile, and its largest error over its tolerance; infinite for NaN
   std::vector<double> bad{};           ///< middles of tiles with a wrong row
-  std::vector<int> first_bad{};        ///< first wrong row of each of these
+  std::vector<int> first_bad{};        ///< first wrong row of each tile in `bad`
 };
 
 /// Updates the tiles; false without a loaded output on screen or a verdict on it.
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input);
 
-/// The largest error of each tile of rows over its tolerance, the tolerance, and the tiles with wrong rows; what lies beyond
-/// the axis stands at its end.
+/// The largest error of each tile of rows over its tolerance, the tolerance, and the tiles with wrong rows; values beyond the
+/// axis are drawn at its end.
 FigurePanel kernel_rows_panel(const KernelRows& rows);
-/// A line for each row: its largest error over its tolerance, and 1 where it is wrong.
+/// CSV with a line for each row: its largest error over its tolerance, and 1 if the row is wrong.
 std::string kernel_rows_csv(const HeadJudgement& found);
 
-/// The plot in a rectangle; a click traces the row under it, or the first wrong one of a marked tile.
+/// Draws the plot in a rectangle; a click traces the row under the mouse, or the first wrong row of a marked tile.
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 
 /// True if the strip shows the backward pass.
 bool follows_gradients(const Session& session);
-/// The key whose query tiles are followed: the view's, or else the one at which the traced query stands.
+/// The key whose query tiles are followed: the view's, else the key on the traced query's diagonal, else 0.
 int followed_key(const View& view, const Problem& problem);
 /// The question whose answer the strip shows.
 GradientTraceQuestion gradient_question(const Session& session);
 
-/// The plots over tiles. P: largest P. dS: largest |dS|, of a query also |dP - delta|. lost: share of dS that is rounded to 0.
-/// sums: norms of what the tile adds to dQ and of dQ, or of dK and dV so far. error: of dQ, or of dK and dV so far.
+/// The plots over tiles. P: largest P. dS: largest |dS|; for a query also |dP - delta|. lost: share of dS that rounds to 0.
+/// sums: norms of the tile's addend to dQ and of dQ so far, or of dK and dV so far. error: of dQ, or of dK and dV so far.
 enum class GradientPlot : std::uint8_t { P, dS, lost, sums, error };
 inline constexpr EnumArray<GradientPlot, GradientPlot> gradient_plots{GradientPlot::P, GradientPlot::dS, GradientPlot::lost,
                                                                       GradientPlot::sums, GradientPlot::error};
-/// The strip's plot that an export names; none: it is one of the forward pass.
+/// The strip's plot that an export names; empty: a plot of the forward pass.
 std::optional<GradientPlot> gradient_plot_of(Plot plot);
 
-/// The tile axis: the tiles that a adds (b, where a has no backward pass), in their order. Tiles that are added one after the
-/// other by their index stand at it, others at their place in the order.
+/// The tile axis: the tiles in the order in which a adds them (b, if a has no backward pass). If their indices are consecutive
+/// in this order, a tile's place is its index, else its position in the order.
 struct GradientAxis {
   std::vector<int> tiles;
   int first = 0;         ///< place of the first one
@@ -172,13 +172,13 @@ struct GradientAxis {
 };
 GradientAxis gradient_axis(const GradientTrace& trace, bool of_key);
 
-/// One plot over the tiles, with the curves of a and b. Tiles of b that are more or fewer share a's axis evenly.
+/// One plot over the tiles, with the curves of a and b. If b has more or fewer tiles, they are spread evenly over a's axis.
 FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& trace, bool of_key);
 
 /// The reason why there is nothing to show, in a sentence; empty: there is something.
 std::string why_no_gradients(const GradientTrace& trace, bool of_key);
 
-/// "δ of query 3: a -1.2346e-3, b -1.2345e-3, golden -1.2345e-3"; of a key, who sees it.
+/// "δ of query 3: a -1.2346e-3, b -1.2345e-3, golden -1.2345e-3"; for a key, the number of queries that see it.
 std::string gradient_line(const GradientTrace& trace, bool of_key);
 /// All numbers of a and b at step i, for a tooltip.
 std::string gradient_note(const GradientTrace& trace, bool of_key, int i);
@@ -189,7 +189,7 @@ struct GradientStrip {
   bool of_key = false;
   GradientAxis axis;
   std::vector<FigurePanel> panels;                            ///< of `gradient_plots`
-  std::vector<std::string> names;                             ///< of the tiles that stand at their place in the order
+  std::vector<std::string> names;                             ///< of the tiles, if placed by their position in the order
   std::array<std::uint64_t, gradient_plots.size()> hidden{};  ///< bit i: series i of a panel is not drawn
 };
 
@@ -199,7 +199,7 @@ StripSteps strip_steps(const Session& session, const PanelInput& input);
 /// The switch between forward pass, query and key at the top of the strip, and its height; 0 without a backward pass.
 float pass_switch_height(const Session& session);
 void draw_pass_switch(Session& session, const PanelInput& input);
-/// The backward pass in the room that is left; asks for what it does not know. Returns the width of its plots together.
+/// Draws the backward pass in the rest of the panel; requests it if it is not known. Returns the total width of its plots.
 float draw_gradient_strip(const Frame& frame);
 
 }  // namespace attoscope::ui

@@ -57,7 +57,7 @@ void draw_behind(const Strip& s, bool names_runs) {
   shade_range(s.scrubbed - 0.5, s.scrubbed + 0.5, faded(colours().accent, 0.22f));
 }
 
-/// The rows by their moves of m, over a part of the plot in [from, to].
+/// Draws the histogram of rows by their moves of m over a part of the plot in [from, to].
 void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
   const ImVec2 low{from.x + 0.42f * (to.x - from.x), from.y + px(4)},
       size{to.x - low.x, std::min(0.7f * (to.y - from.y), px(104))};
@@ -116,8 +116,8 @@ void draw_max(Strip& s, ImVec2 size) {
                "The running max of all rows: 50 % and 90 % of them lie in the bands.", "quantiles 5, 25, 75, 95 % of m"},
               {Mark::diamond, Curve::ties, "ties", "ties", colours().text,
                "Tiles in which a further key has exactly the score of the max in use.", "S_ij = m, beyond the first such j"}},
-             m.run_begins.empty() ? "The running max of the traced row, tile by tile, among those of all rows."
-                                  : "The running max of the traced row, tile by tile, among those of all rows. A dashed line: "
+             m.run_begins.empty() ? "The running max of the traced row, tile by tile, and bands of all rows."
+                                  : "The running max of the traced row, tile by tile, and bands of all rows. A dashed line: "
                                     "the next run of split_kv begins there, with m, l and O of its own.",
              "m_new = max(m, max_j S_ij)"});
 }
@@ -134,14 +134,14 @@ void draw_rescales(Strip& s, ImVec2 size) {
              words,
              colours().moved,
              {{Mark::bar, Curve::rescales, "moved", "moved", colours().moved,
-               "In how many rows the running max moved at this tile, so that l and O were rescaled.", "count of m_new > m"},
+               "The number of rows whose running max moved at this tile: their l and O were rescaled.", "count of m_new > m"},
               {Mark::line, Curve::expected, "expected", "1/t", colours().text, "The expectation for scores in random order.",
                "P(move at tile t) = 1/t"},
               {Mark::bar, Curve::row_moves, "per row", "per row", colours().moved,
-               "Rows by the number of their moves, beside what scores in random order would give on average (dashed).",
+               "Rows by the number of their moves; dashed: the expected mean for scores in random order.",
                "H_T - 1 = 1/2 + 1/3 + ... + 1/T a row"}},
-             fmt::format("The running max of a row moved {:.2f} times on average, over {} tiles. For scores in random order it "
-                         "would be H_T − 1: at tile t the largest score so far is new with probability 1/t.",
+             fmt::format("The running max of a row moved {:.2f} times on average, over {} tiles. For scores in random order "
+                         "it is H_T − 1: at tile t the largest score so far is new with probability 1/t.",
                          r.effective_mean, r.tiles),
              formula.c_str()});
 }
@@ -229,7 +229,7 @@ void take_tiles(KernelRows& rows, const HeadJudgement& found) {
   }
 }
 
-/// Traces the row at `at`, or the first wrong one of its tile.
+/// Traces the row at `at`, or the first wrong row of its tile.
 void choose_row(Session& session, const KernelRows& rows, double at) {
   const int n = session.experiment.problem.n;
   int row = std::clamp(static_cast<int>(at), 0, n - 1);

@@ -107,7 +107,7 @@ struct StepButton {
   TransportIcon icon = TransportIcon::next;
   std::optional<TileEvent> event{};
 };
-constexpr std::size_t plain_steps = 4;  ///< number of them that step by tiles; the play button is in their middle
+constexpr std::size_t plain_steps = 4;  ///< the first ones step by tiles; the play button is in their middle
 constexpr std::array<StepButton, 8> steps{{
     {"###first tile", -max_n, "To the row's first tile. Key Shift+, (comma).", TransportIcon::first},
     {"###previous tile", -1, "One tile back. Key , (comma).", TransportIcon::previous},
@@ -170,7 +170,7 @@ constexpr float slider_height = 16, beside = control_height + slider_height, und
 /// Lines of the worked step under the buttons.
 int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
-/// All buttons in a row; `events`: including those that go to events.
+/// All buttons in a row; `events`: with the buttons that go to events.
 void draw_buttons(View& view, Playback& playback, const StripSteps& tiles, bool events, bool zooms) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
@@ -187,8 +187,8 @@ void draw_slider(View& view, const StripSteps& tiles, ImVec2 at, ImVec2 size) {
   ImGui::SetCursorScreenPos(at);
   if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, shown, size)) scrub(view, tiles, shown - index);
   explain(tiles.recurrence() != nullptr
-              ? "The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0."
-              : "The tile whose step is written out beside it and shaded in the plots, in the order in which they are added.");
+              ? "The tile whose step is written out beside the slider and shaded in the plots. Tiles are counted from key 0."
+              : "The tile whose step is written out beside the slider and shaded in the plots, in the order of addition.");
 }
 
 }  // namespace
@@ -240,7 +240,7 @@ void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, int 
   ImGui::SetCursorScreenPos({at.x, y});
   draw_buttons(view, playback, tiles, tiles.recurrence() != nullptr && size.x > px(two_lines_width), zooms);
   float x = ImGui::GetCursorScreenPos().x + px(8);
-  const std::string words = fmt::format("tile {:{}} (0 to {})", tile, std::to_string(last).size(), last);  // as wide for each
+  const std::string words = fmt::format("tile {:{}} (0 to {})", tile, std::to_string(last).size(), last);  // fixed width
   x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, words) + px(8);
   if (stacked) {
     draw_slider(view, tiles, {x, y}, {std::clamp(at.x + size.x - x, px(12), px(320)), px(control_height)});

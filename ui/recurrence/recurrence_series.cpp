@@ -89,7 +89,7 @@ void take_rescales(StripState& m, const Rescales& r) {
     for (const auto& quantiles : r.max_quantiles) m.rows.quantiles[q].push_back(static_cast<double>(quantiles[q]));
 }
 
-/// Begins of split_kv's runs but the first, half a tile before their first tiles.
+/// Places where the runs of split_kv after the first begin: half a tile before their first tile.
 std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
   std::vector<double> begins;
   if (e.a.algorithm != Algorithm::split_kv || tiles <= 1) return begins;
@@ -100,7 +100,7 @@ std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
 
 bool shows(unsigned hidden, Curve c) { return (hidden & bit(c)) == 0; }
 
-/// Fits the axis of errors to the shown curves in these tiles; a plot without shown curves to all of them.
+/// Fits the axis of errors to the shown curves in these tiles; if none is shown, to all.
 void fit_errors(StripState& m, TileRange tiles) {
   const bool a = shows(m.hidden, Curve::error), b = shows(m.hidden, Curve::b_error) && m.b_error > 0, any = a || b;
   const std::span<const double> of_a = any && !a ? std::span<const double>() : shown_part(m.row.error_tile, m.row.error, tiles);

@@ -6,13 +6,12 @@ namespace attoscope::ui {
 
 namespace {
 
-/// The session without its pins, which may be many.
+/// The session without its pins: they may be many, and moments share them.
 Session without_pins(const Session& s) {
   return {s.experiment, s.view, s.kernel_gradients, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.model, s.origin};
 }
 
-/// The view, with what only moves or dresses the picture as in another: the window's look, and where the pictures are zoomed
-/// to.
+/// `view` with the window's look and the zooms of `other`, which undo does not count as changes.
 View looked_at_as(View view, const View& other) {
   take_look(view, other);
   view.zoom = other.zoom;
@@ -53,7 +52,7 @@ void History::observe(const Session& session, bool busy) {
   if (values_.empty()) return keep(session);
   if (busy) return;
   if (same(session, values_[at_]))
-    values_[at_].session.view = session.view;  // to return to where it was looked at last
+    values_[at_].session.view = session.view;  // undo restores the latest zoom of this entry
   else
     keep(session);
 }

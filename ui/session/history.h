@@ -13,11 +13,11 @@ class History {
  public:
   static constexpr std::size_t most = 200;
 
-  /// Records the session if it changed. Records nothing while `busy` (a mouse button is down, a text is typed), so that a drag
-  /// is one entry. Theme, scale, sizes of panels and zooms are no changes: undo keeps the first three, and restores a zoom with
-  /// the session that it was made in.
+  /// Records the session if it changed. Records nothing while `busy` (a mouse button is down, a text is typed): a drag is
+  /// one entry. Theme, scale, panel sizes and zooms are not changes: undo keeps the first three, and restores the last zoom of
+  /// each entry.
   void observe(const Session& session, bool busy);
-  /// Takes `after` in the place of `before`, if that was recorded last: a change that nobody made.
+  /// Replaces the current entry by `after` if it equals `before`: for changes that the user did not make.
   void settle(const Session& before, const Session& after);
   /// Restores the session before, or after, this one. False if there is none.
   bool undo(Session& session);
@@ -26,7 +26,7 @@ class History {
   bool can_redo(const Session& session) const;
 
  private:
-  /// A session with shared pins, as most changes leave them alone.
+  /// A session with shared pins: most changes do not affect pins.
   struct Moment {
     Session session;  ///< without its pins
     std::shared_ptr<const std::vector<Pin>> pins;

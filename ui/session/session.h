@@ -14,9 +14,9 @@
 
 namespace attoscope::ui {
 
-/// A part of the window that can be saved. `window` is a picture alone; `strip` is all plots of the strip at the bottom, of
-/// which running_max, rescales and row_sum are the recurrence's, the last three the backward pass's, and the others of what the
-/// view follows. `lesson` is a plot that only lessons have: its kind and keys are the first view of the session's lesson.
+/// A part of the window that can be saved. window: only a picture. strip: all plots of the strip at the bottom; running_max,
+/// rescales and row_sum belong to the recurrence, largest_dS, lost_dS and gradient_sums to the backward pass, largest_P and
+/// error to either. lesson: a plot that only lessons have, given by the first view of the session's lesson.
 enum class Plot : std::uint8_t {
   window,
   heat_map,
@@ -44,7 +44,7 @@ inline constexpr EnumArray<Plot> plot_names{
     "window",  "heat_map",    "strip",   "running_max",     "rescales",   "row_sum",       "largest_P",
     "error",   "largest_dS",  "lost_dS", "gradient_sums",   "ulps",       "scatter",       "why",
     "traffic", "kernel_rows", "sweep",   "train_deviation", "train_runs", "train_weights", "lesson"};
-/// True if the plot shows a training instead of an experiment's answer.
+/// True if the plot shows a training, not an experiment's answer.
 constexpr bool is_of_training(Plot p) { return p >= Plot::train_deviation && p <= Plot::train_weights; }
 
 /// True if the plot's x axis is the tiles of the strip.
@@ -62,7 +62,7 @@ struct FigureChoice {
   std::string font = "Inter";
   int font_size = 0;         ///< points; 0: 8 in print, 18 on a slide
   bool zip = false;          ///< one file instead of a folder
-  bool shown_tiles = false;  ///< recurrence: the tiles that the window shows instead of all
+  bool shown_tiles = false;  ///< recurrence: only the tiles that the window shows
 
   friend bool operator==(const FigureChoice&, const FigureChoice&) = default;
 };
@@ -106,13 +106,13 @@ constexpr std::string_view name(SweepOver over) { return sweep_over_names[over];
 struct SweepPlan {
   VariedParameter first{"block_k", "16:1024:x2"}, second{};
   int seeds = 3;
-  SweepOver over = SweepOver::seed;  ///< in place of seeds, where Q, K and V come from a file
+  SweepOver over = SweepOver::seed;  ///< instead of seeds if Q, K and V come from a file
   int window = 256;                  ///< tokens
   std::string measure = "mean_abs";
   SweepSubject subject = SweepSubject::a;
   SweepRelation relation = SweepRelation::absolute;
   SeedSpread spread = SeedSpread::std;
-  bool log_x = true, log_y = true;  ///< if all values are above 0
+  bool log_x = true, log_y = true;  ///< used if all values are above 0
   bool heat_map = false;            ///< for two parameters, instead of lines
 
   friend bool operator==(const SweepPlan&, const SweepPlan&) = default;
@@ -141,7 +141,7 @@ struct TrainLook {
   WeightPicture picture = WeightPicture::over_steps;
   bool relative = false;  ///< divided by the reference band's measure at the same step
   bool log_y = true, log_runs = false;
-  std::uint64_t hidden = 0, hidden_runs = 0;  ///< bit i hides comparison i, run i; those from 64 on are always shown
+  std::uint64_t hidden = 0, hidden_runs = 0;  ///< bit i hides comparison i, run i; from 64 on always shown
   int pair = 0;                               ///< index of the pair in the weight picture
   int tensor = -1;                            ///< -1: all; else an index of Parameters::tensors
   bool worst = true;                          ///< measures of heads: the head with the largest value; else `layer` and `head`
@@ -152,20 +152,20 @@ struct TrainLook {
   friend bool operator==(const TrainLook&, const TrainLook&) = default;
 };
 
-/// The text that a language model reads. chronicle: the one that trainings learn; licence: that of this program; typed: the
-/// plan's own; file: of a file, also tokens in a file of tensors.
+/// The text that a language model reads. chronicle: the training text. licence: this program's licence. typed: entered by the
+/// user. file: a text file, or tokens in a tensor file.
 enum class ModelText : std::uint8_t { chronicle, licence, typed, file };
 inline constexpr EnumArray<ModelText> model_text_names{"chronicle", "licence", "typed", "file"};
 
 /// A run of a language model under the experiment's a and b.
 struct ModelPlan {
-  std::string checkpoint;  ///< a folder or a .gguf; empty: the one that app/fetch-model brings
+  std::string checkpoint;  ///< a folder or a .gguf; empty: the one downloaded by app/fetch-model
   ModelText text = ModelText::chronicle;
   std::string typed, file;
   int limit = 128;               ///< tokens; 0: all
-  std::string around = "exact";  ///< as of `attoscope model --around`
-  std::string only{};            ///< as of `attoscope model --only`
-  std::string against{};         ///< a file of somebody's run that is compared with this one; empty: none
+  std::string around = "exact";  ///< as in `attoscope model --around`
+  std::string only{};            ///< as in `attoscope model --only`
+  std::string against{};         ///< a captured run to compare with; empty: none
   bool yardsticks = true;
 
   friend bool operator==(const ModelPlan&, const ModelPlan&) = default;
@@ -206,13 +206,13 @@ inline constexpr EnumArray<Comparison> comparison_names{"none", "side_by_side", 
 enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
 inline constexpr EnumArray<RescaleShow> rescale_names{"moved", "amount", "saturated", "underflowed"};
 
-/// grid: layers by heads in the colours of a measure, and a table. outputs: a card a head, of a. kv_cache: a row a head, errors
-/// with K and V in fewer bits. verdict: layers by heads, the error of a loaded output over its tolerance.
+/// grid: layers by heads in the colours of a measure, and a table. outputs: a picture of a for each head. kv_cache: a row for
+/// each head, errors with K and V in fewer bits. verdict: layers by heads, error of a loaded output over its tolerance.
 enum class HeadsShow : std::uint8_t { grid, outputs, kv_cache, verdict };
 inline constexpr EnumArray<HeadsShow> heads_show_names{"grid", "outputs", "kv_cache", "verdict"};
 
 /// Range of the colours of the heads' small pictures. relative: errors over the RMS of the head's exact output, one range for
-/// all. own: each picture its own. shared: errors as they are, one range for all.
+/// all. own: one range for each picture. shared: absolute errors, one range for all.
 enum class HeadsRange : std::uint8_t { relative, own, shared };
 inline constexpr EnumArray<HeadsRange> heads_range_names{"relative", "own", "shared"};
 
@@ -227,8 +227,8 @@ inline constexpr EnumArray<PairShow> pair_show_names{"none", "P", "dP", "dS"};
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
 inline constexpr EnumArray<Detail> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
 
-/// runs: runs that must have the same bits. schedules: a with other splits of the keys, which may differ. orders: dQ of a with
-/// its key tiles added in other orders.
+/// runs: runs that must have the same bits. schedules: a with other splits of the keys, whose bits may differ. orders: dQ of a
+/// with its key tiles added in other orders.
 enum class BitsShow : std::uint8_t { runs, schedules, orders };
 inline constexpr EnumArray<BitsShow> bits_show_names{"runs", "schedules", "orders"};
 
@@ -272,7 +272,7 @@ struct TileRange {
   friend bool operator==(const TileRange&, const TileRange&) = default;
 };
 
-/// View of an answer, which changes no number: of the matrices, of the recurrence and the numbers at the right, and the window.
+/// Display settings, which change no number: of the matrices, of the recurrence and the numbers at the right, of the window.
 struct View {
   PictureKind picture = PictureKind::output;
   Field field = Field::a_error;
@@ -283,10 +283,10 @@ struct View {
   CellRect zoom{};                   ///< visible part, in rows of Q; all zero: everything
   int cell_row = -1, cell_col = -1;  ///< pinned cell, row of Q; -1: none
   Comparison comparison = Comparison::none;
-  Field second_field = Field::b_error;  ///< field that `comparison` shows beside `field`
-  bool second_slip = false;             ///< ... of the output of the slip that a loaded output is compared with, if there is
-                                        ///< one
-  std::string slip{};                   ///< text of the chosen slip; "": the named one
+  Field second_field = Field::b_error;  ///< second field of `comparison`
+  bool second_slip = false;             ///< the second field shows the output of the slip that a loaded output is compared
+                                        ///< with, if there is a slip
+  std::string slip{};                   ///< text of the chosen slip; "": the slip named by the verdict
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
@@ -300,9 +300,9 @@ struct View {
 
   int traced_key = -1;                      ///< key whose dK and dV the strip follows; -1: the traced row's own, or key 0
   bool follows_key = false;                 ///< the strip of the backward pass shows the key instead of the query
-  bool follows_forward = false;             ///< the strip shows the forward pass although there is a backward pass
-  int scrubbed_tile = -1;                   ///< tile under the scrubber of the strip; -1: the last. For tiles that are
-                                            ///< added out of order their place in the order
+  bool follows_forward = false;             ///< the strip shows the forward pass although the backward pass is on
+  int scrubbed_tile = -1;                   ///< tile under the scrubber of the strip; -1: the last. If tiles are added out of
+                                            ///< order, the index in that order
   TileRange tiles{};                        ///< of the strip's plots
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   Detail detail = Detail::ulps;
@@ -326,7 +326,7 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
-/// Gives a view the look of another one's window, which is the person's: undo, a new session and a pasted one keep it.
+/// Copies the window's look from `of`: a setting of the user, kept by undo, by a new session and by a pasted one.
 inline void take_look(View& view, const View& of) {
   view.theme = of.theme;
   view.ui_scale = of.ui_scale;
@@ -391,9 +391,9 @@ struct LessonState {
 };
 inline constexpr int max_lesson_steps = 1000, max_lesson_views = 1000, max_lesson_changes = 200;
 
-/// Gradients that somebody's kernel computed, in the place of a's while the backward pass is on.
+/// Gradients computed by a user's kernel; they replace a's while the backward pass is on.
 struct KernelGradients {
-  std::string dq, dk, dv;  ///< FILE.npy or FILE.safetensors, :HEAD for another head than that of Q; empty: a's own
+  std::string dq, dk, dv;  ///< FILE.npy or FILE.safetensors, with :HEAD if it is not Q's head; empty: a's own
 
   bool any() const { return !dq.empty() || !dk.empty() || !dv.empty(); }
   friend bool operator==(const KernelGradients&, const KernelGradients&) = default;
@@ -410,7 +410,7 @@ struct Session {
   TrainPlan train = default_train_plan();
   TrainLook train_look{};
   ModelPlan model{};
-  int origin = 0;  ///< id of the file or new session in this window that it came from; undone, but not saved
+  int origin = 0;  ///< id of its file or new session in this window; part of undo, not saved
 
   friend bool operator==(const Session&, const Session&) = default;
 };

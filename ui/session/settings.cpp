@@ -10,7 +10,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Values to offer: all of a choice, or common ones.
+/// Values to offer: all values of a choice, or common ones.
 std::vector<std::string> choices_of(const Setting& s) {
   if (std::holds_alternative<bool*>(s.value)) return {"true", "false"};
   if (const auto* const x = std::get_if<NamedValue>(&s.value)) return {x->names.begin(), x->names.end()};
@@ -22,7 +22,7 @@ std::vector<std::string> choices_of(const Setting& s) {
   return names;
 }
 
-/// The settings that a user sets by text, with the paths of the palette.
+/// The settings that a user sets by text in the palette.
 Settings typed_settings(Session& session) {
   Settings all = settings(session.experiment);
   for (Setting& s : settings(session))

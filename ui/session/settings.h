@@ -17,10 +17,10 @@ Settings settings(FigureSettings& figure);
 struct SettingText {
   std::string path;                    ///< "a.block_k", "view.theme", "train.recipe.rate"
   std::string text;                    ///< "64"
-  std::vector<std::string> choices{};  ///< values to offer: all of a choice, or common ones
+  std::vector<std::string> choices{};  ///< values to offer: all values of a choice, or common ones
   std::string expected{};              ///< "a whole number from 1 to 64"; empty: `choices` lists all
 };
-/// The settings of the experiment and of the view, and in the Train and the Model workspace theirs.
+/// The settings of the experiment and the view; in the Train and Model workspaces also the workspace's settings.
 std::vector<SettingText> setting_texts(const Session& session);
 
 /// Parses `value` into the setting at `path`. Returns "", or one sentence on failure; the session is then unchanged.

@@ -1,5 +1,5 @@
 // The tables of the panel Statistics: every measure of a and b, the parts of storage and arithmetic, the log-sum-exp; all
-// tensors of a backward pass, and delta, from which dS is made.
+// tensors of a backward pass, and delta, an input of dS.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,13 +92,12 @@ struct ErrorPart {
 };
 constexpr std::array<ErrorPart, 2> error_parts{{
     {&ErrorParts::storage, "storage",
-     "The effect of storage alone: golden on the numbers that stored Q, K and V stand for, against golden. Element by element, "
+     "The effect of storage alone: golden on the numbers that stored Q, K and V represent, against golden. Element by element, "
      "storage and arithmetic add up to the error; their means and maxima need not.",
      "golden of the stored - golden"},
     {&ErrorParts::arithmetic, "arithmetic",
-     "The effect of the arithmetic on top: the output against golden on the numbers that stored Q, K and V stand for. Element "
-     "by "
-     "element, storage and arithmetic add up to the error; their means and maxima need not.",
+     "The effect of the arithmetic on top: the output against golden on the numbers that stored Q, K and V represent. Element "
+     "by element, storage and arithmetic add up to the error; their means and maxima need not.",
      "output - golden of the stored"},
 }};
 /// True for measures with a line for each part.
@@ -126,8 +125,8 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
           std::string(part.formula) + (both ? "\na / b = " + times(a / b) : "\n–: this method stores nothing with scales"));
 }
 
-/// The rows of the log-sum-exp: L of a and b, in the base that each stores, less golden's, natural; of a loaded output what its
-/// verdict found.
+/// A row of the log-sum-exp: error of the L that a method stores, in its base, against golden's natural L; for a loaded output,
+/// the error in its verdict.
 struct LseRow {
   const char *label, *what;
   double LseError::* value;
@@ -138,7 +137,7 @@ constexpr std::array<LseRow, 2> lse_lines{{
     {"L rms", "The root mean square error of the stored log-sum-exp.", &LseError::rms},
 }};
 
-/// The error of a method's L; NaN where it is not known.
+/// Error of a method's L; NaN if unknown.
 double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* verdict) {
   const std::vector<double>& lse = of_a ? r.a_lse : r.b_lse;
   const Method& m = of_a ? r.experiment.a : r.experiment.b;
@@ -208,14 +207,14 @@ void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
   const int query = pointed_place({left, line.at.y}, bar, count, 1).value_or(GridPlace{}).column;
   const auto at = static_cast<std::size_t>(query);
   if (clicked) problem.traced_row = query;
-  explain(fmt::format("The log-sum-exp of your kernel less the right one, query by query, over its tolerance, which is shaded. "
-                      "L of query {} is {} its tolerance off{}. A click traces the query.",
-                      query, std::isfinite(l.shares[at]) ? times(l.shares[at]) : "infinitely often",
-                      std::isfinite(l.errors[at]) ? ", by " + signed_scientific(l.errors[at] / lse.unit, 2) : ""),
+  explain(fmt::format("The error of your kernel's log-sum-exp over its tolerance, query by query; the tolerance is shaded. "
+                      "L of query {} is off by {} its tolerance{}. A click traces the query.",
+                      query, std::isfinite(l.shares[at]) ? times(l.shares[at]) : "infinitely many times",
+                      std::isfinite(l.errors[at]) ? ", " + signed_scientific(l.errors[at] / lse.unit, 2) : ""),
           "base " + std::string(name(lse.base)) + (l.as.empty() ? "" : ", if " + l.as));
 }
 
-/// Minimal heights of the panel below the table, and below the rows of the log-sum-exp, to which one else scrolls.
+/// Least heights of the panel below the table, and below the rows of the log-sum-exp; with less room the table scrolls.
 constexpr float least_detail = 116, least_below_lse = 300;
 
 /// Errors of a tensor in both methods.
@@ -224,7 +223,7 @@ struct TensorErrors {
   const Deviation &a, &b;
 };
 
-/// The tensors that have errors; dO is given.
+/// The tensors with errors; dO is an input.
 std::array<TensorErrors, 4> errors_of(const Result& r) {
   const GradientDeviations &a = r.backward->a_error, &b = r.backward->b_error;
   return {{{AnswerTensor::O, r.a_error, r.b_error},
@@ -233,7 +232,7 @@ std::array<TensorErrors, 4> errors_of(const Result& r) {
            {AnswerTensor::dV, a.dv, b.dv}}};
 }
 
-/// A measure that the table shows of both methods.
+/// A measure that the table shows for both methods.
 struct ShownMeasure {
   const char *key, *title, *meaning;
   double Deviation::* value;
@@ -244,7 +243,7 @@ constexpr std::array<ShownMeasure, 3> shown_measures{{
     {"rel_rms", "rel.", "RMS error of {} over the RMS of golden.", &Deviation::rel_rms},
 }};
 
-/// Name of the rule by which a method takes delta.
+/// Rule by which a method computes delta.
 const char* delta_rule(const GradMethod& method) { return method.precision.delta_from == DeltaFrom::output ? "dO.O" : "P.dP"; }
 
 void draw_delta(const Result& r) {
@@ -258,7 +257,7 @@ void draw_delta(const Result& r) {
                ImGui::GetContentRegionAvail().x));
   explain(
       "The signed mean of delta - golden's delta over all queries that see a key. dO.O and P.dP are the same sum in exact "
-      "arithmetic; the first is made of the rounded O.",
+      "arithmetic; the first uses the rounded O.",
       fmt::format("largest: {} and {}\nRMS: {} and {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
                   scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
   const bool of_output = asked.a.precision.delta_from == DeltaFrom::output;
@@ -287,7 +286,7 @@ void draw_kernel_gradients(const KernelGradientsAnswer& found) {
   wrapped(Face::small, wrong ? colours().bad : colours().secondary,
           text.empty() ? "Your kernel's gradients: rounded or wrong? They are being judged." : text,
           ImGui::GetContentRegionAvail().x);
-  explain("Each element is held to its own tolerance, as attoscope judge --dq, --dk and --dv hold it.");
+  explain("Each element has its own tolerance, as in attoscope judge --dq, --dk and --dv.");
   ImGui::Dummy({0, px(4)});
 }
 
@@ -312,8 +311,8 @@ void draw_deviations(const Frame& frame) {
   draw_text({header.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
   explain(
       about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
-                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the answer "
-                               "that both are held to: the same attention of the same rounded inputs, computed in fp64 or "
+                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the "
+                               "reference of both: the same attention of the same rounded inputs, computed in fp64 or "
                                "better."),
       tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
   const auto in_parts = [&](const DeviationMeasure& row) { return (r.a_parts || r.b_parts) && has_lines_of_parts(row); };

@@ -24,7 +24,7 @@ std::string counted_parts(const std::vector<TrafficPart>& parts) {
   return text + fmt::format("{:24} {:>8}", "all", bytes_text(total_bytes(parts)));
 }
 
-/// Elements in the letters of the papers: short ones for as many keys as queries, d_v = d and no mask.
+/// Numbers of elements in the papers' symbols: the short formula for n_k = N, d_v = d and no mask, and the general one.
 struct BackwardFormula {
   const char *square, *any;
 };
@@ -59,7 +59,7 @@ void machine_combo(Machine& machine, float width) {
     ImGui::EndCombo();
   } else {
     explain(
-        "Whose roofline is drawn. Peak and bandwidth are from the manufacturer's data sheet, not measured: fp16 inputs, fp32 "
+        "Machine of the roofline. Peak and bandwidth are from the manufacturer's data sheet, not measured: fp16 inputs, fp32 "
         "accumulation, no sparsity.",
         numbers(static_cast<std::size_t>(machine)));
   }
@@ -145,11 +145,11 @@ std::vector<TrafficOf> backward_traffic_of_all(const Experiment& e) {
           "dS are N x N in HBM, masked or not."),
       backward_of(
           "FA-1 back", t.flash1, of_flash1, square,
-          "FlashAttention (arXiv 2205.14135, Algorithm 4): K and V outside, P is made again from S, l and m. Q, O, dO and "
+          "FlashAttention (arXiv 2205.14135, Algorithm 4): K and V outside, P is recomputed from S, l and m. Q, O, dO and "
           "dQ are read and dQ is written for every tile of keys."),
       backward_of("FA-2 back", t.flash2, of_flash2, square,
-                  "FlashAttention-2 (arXiv 2307.08691, Algorithm 2): delta comes first, so that the loop reads no O. K and V "
-                  "outside, P is made again from S and L; dQ is added to its sum in HBM for every tile of keys. Large block_k "
+                  "FlashAttention-2 (arXiv 2307.08691, Algorithm 2): delta is computed first: the loop reads no O. K and V "
+                  "outside, P is recomputed from S and L; dQ is added to its sum in HBM for every tile of keys. Large block_k "
                   "helps.")};
   const std::string buffers = e.backward.a.order == GradOrder::buffers && e.backward.a.buffers > 1
                                   ? fmt::format(" + {}Nd for the buffers", e.backward.a.buffers - 1)

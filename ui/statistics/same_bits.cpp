@@ -1,4 +1,4 @@
-// Comparison of the bits of runs: those that must be the same, a under other schedules, dQ in other orders.
+// Comparison of the bits of runs: runs that must agree, a under other schedules, dQ in other orders.
 #include "kernels/questions/same_bits.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace attoscope::ui {
 namespace {
 
-/// The question of the orders: it depends neither on a's own order nor on b.
+/// The question for dQ in other orders; it depends neither on a's own order nor on b.
 Experiment spread_question(Experiment e) {
   const GradMethod usual;
   e.backward.a.order = usual.order, e.backward.a.order_seed = usual.order_seed, e.backward.a.buffers = usual.buffers;
@@ -28,7 +28,7 @@ Experiment spread_question(Experiment e) {
   return e;
 }
 
-/// A sentence on the elements that move from run to run.
+/// Sentence about the elements of dQ that differ between runs.
 std::string spread_words(const OrderSpread& s) {
   if (s.moved == 0) return fmt::format("In these {} orders no element of dQ moves.", s.shuffled.size());
   const double share = 100 * static_cast<double>(s.moved) / static_cast<double>(std::max<std::int64_t>(1, s.elements));
@@ -57,7 +57,7 @@ void draw_spread(Session& session, const OrderSpread& spread) {
     const bool is_a = a == with_order(a, run);
     return TableRow{.id = "order " + std::to_string(i),
                     .meaning = run.what + (i == 0 ? ": the others are compared with it." : ".") +
-                               (is_a ? " It is a's." : " A click makes it a's order; Ctrl+Z comes back."),
+                               (is_a ? " It is a's order." : " A click makes it a's order; Ctrl+Z comes back."),
                     .formula = fmt::format("{} of {} numbers of dQ move, at most {} ulp of {}\nmean |dQ - golden| {}\n{}",
                                            run.moved, spread.elements, compact(run.max_ulp), name(spread.experiment.format),
                                            scientific(run.mean_abs_error), hex16(run.digest)),
@@ -117,7 +117,7 @@ void draw_methods(const SameBits& bits, float width) {
           "bits of a and b at the same place;\nS, m, P, l, O of one row, tile by tile");
 }
 
-/// A real kernel compared with its second run and its emulation; nothing without one.
+/// Draws a real kernel against its second run and its emulation; nothing if neither a nor b is one.
 void draw_hardware(const PanelInput& input, float width) {
   const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
   if (words.runs.empty()) return;
@@ -140,7 +140,7 @@ void draw_gpu_button(const Session& session, const PanelInput& input, float widt
   explain(
       why.empty()
           ? "Does the GPU add as is written? Computes some experiments on it and on the CPU, and 100,000 sums of products of "
-            "every format on its tensor cores, which are compared with the rule of every GPU that has one here."
+            "every format on its tensor cores; compares these with the recorded rules of all GPUs."
           : why,
       "attoscope check-gpu --json FILE");
 }
@@ -180,7 +180,7 @@ void draw_checked_runs(const Session& session, const PanelInput& input, Requests
   ImGui::BeginDisabled(input.answering.same_bits || input.answer.computing);
   if (push_button("check###check bits", false, {button, px(21)})) requests.side.same_bits = session.experiment;
   ImGui::EndDisabled();
-  explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
+  explain("Computes the experiment in every way that this machine offers; takes about fifteen times as long as one run.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
   draw_hardware(input, width);
   draw_gpu_check(input, width);
@@ -193,12 +193,12 @@ void draw_checked_runs(const Session& session, const PanelInput& input, Requests
         input.answering.same_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }
 
-/// The orders are those of a backward pass; without one the runs are shown.
+/// The runs that the panel shows: without a backward pass no orders.
 BitsShow shown_bits(const Session& s) {
   return s.view.bits_show == BitsShow::orders && !s.experiment.backward.on ? BitsShow::runs : s.view.bits_show;
 }
 
-/// Choice between runs, schedules and, of a backward pass, orders, with room for the save button.
+/// Switch between runs, schedules and, with a backward pass, orders; leaves room for the save button.
 void show_switch(Session& session) {
   static constexpr EnumArray<BitsShow, Choice> shows{{
       {"runs", "Instruction sets, threads, block_q and devices, which must not change a bit; and a against b."},
@@ -259,7 +259,7 @@ void draw_schedules(Session& session, const PanelInput& input, Requests& request
   if (!input.answer.computing && !ImGui::IsAnyMouseDown()) requests.side.invariance = asked;
 }
 
-/// Runs of dQ; requests them if unknown, and a click on a line makes its order a's.
+/// Draws the runs of dQ; requests missing ones. A click on a line makes its order a's.
 void draw_orders(Session& session, const PanelInput& input, Requests& requests) {
   ImGui::Dummy({0, px(4)});
   if (!is_emulated(session.experiment.a.algorithm))

@@ -28,7 +28,7 @@ int bins_together(const Format& f) {
   return std::min(UlpHistogram::per_ulp, 1 << std::max(0, f.mantissa_bits - finest));
 }
 
-/// Shares of drawn bins of `together` histogram bins, centred on possible errors.
+/// Shares of the elements in drawn bins of `together` histogram bins each, centred on possible errors.
 Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together) {
   const double total = static_cast<double>(std::accumulate(h.counts.begin(), h.counts.end(), std::int64_t{0}));
   Series s = series_of(std::move(label), ink, Shape::steps);
@@ -43,13 +43,13 @@ Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together
   return s;
 }
 
-/// Cells of the grid, which keeps one point each: about two pixels wide, and few enough for every frame.
+/// Size of the grid of cells; each cell keeps one point, is about two pixels wide, and there are few enough for every frame.
 constexpr int columns = 128, lines = 78;
 
 /// An approximation of log2 that is linear between powers of two: monotonic and fast.
 double about_log2(double x) { return static_cast<double>(bit_as<std::int64_t>(x)) * 0x1p-52 - 1023; }
 
-/// Range of a logarithmic axis in units of about_log2, divided into cells.
+/// Range of a logarithmic axis, divided into cells; low and high are about_log2.
 struct Span {
   double low = -10, high = 0;
   int cells = 1;
@@ -61,7 +61,7 @@ struct Span {
   }
 };
 
-/// The largest number, and the number of samples in each octave.
+/// Largest of the numbers taken, and the number of samples in each octave.
 class Octaves {
  public:
   void sample(double x) { ++counts_[static_cast<std::size_t>(bit_as<std::uint64_t>(x) >> 52)]; }
@@ -117,7 +117,7 @@ void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octav
   for (const double e : most_e) errors.take(e);
 }
 
-/// Element with the largest error of each cell.
+/// The element with the largest error in each cell.
 class WorstOfCells {
  public:
   void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors,
@@ -287,7 +287,7 @@ void draw_histogram(const ShownTensor& shown) {
   if (!begin_plot({"##ulps", *p.x.min, *p.x.max, *p.y.min, *p.y.max, p.y.log, x_ticks, y_ticks, {}, y_labels},
                   {room.x, height}))
     return;
-  for (const Series& s : p.series)  // clamped, as a logarithm has no 0
+  for (const Series& s : p.series)  // clamped: the axis is logarithmic and has no 0
     draw_clamped_steps(s.ink == Ink::a ? "##a" : "##b", s, least_share / 2, 1,
                        stroke(s.ink == Ink::a ? colours().a : colours().b), s.x[1] - s.x[0]);
   end_plot();

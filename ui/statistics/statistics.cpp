@@ -33,7 +33,7 @@ Verdict verdict_of(const KernelGradientsAnswer& found, std::size_t place) {
   return {Verdict::Tone::bad, tensor + " is wrong", found.sentences[0]};
 }
 
-/// The verdict on the tensor on show; dO is given, so that there is none.
+/// The verdict on the tensor on show; dO is an input and has none.
 Verdict verdict_of(const Frame& frame) {
   const ShownTensor& shown = on_show(frame);
   if (shown.name == name(AnswerTensor::dO))
@@ -88,7 +88,7 @@ void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const Pan
       "max |a - golden| <= 2 max |b - golden|" + hardware_lines(result));
 }
 
-/// Headline for a hidden panel: of a loaded output, or of two methods.
+/// Headline for a hidden panel, for a loaded output or for two methods.
 struct Headline {
   std::string words, more;
   Colour colour, more_colour;
@@ -111,8 +111,8 @@ Headline headline_of(const Frame& frame) {
   return {words, found->sentences[0], colour, kernel_tone(*found, input)};
 }
 
-/// Scale of the two error bars: b's error is at 1 of `reach`, so that the lines at 2 b and 5 b stay in place unless a is far
-/// above them.
+/// Scale of the two error bars: b's error is at 1 of `reach`. The lines at 2 b and 5 b stay in place unless a is far above
+/// them.
 struct Bars {
   static constexpr double reach = 5.4;
   float left, width;
@@ -195,7 +195,7 @@ void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& 
   ImGui::SetCursorScreenPos(next);
 }
 
-/// A loaded output: its verdict, and ways from it to the picture.
+/// Draws a loaded output's verdict, and buttons that show its errors in the picture.
 void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState& heads, float height, Requests& requests) {
   if (has_several_outputs(session.experiment, input.choices))
     draw_heads_headline(session, input, heads, requests);
@@ -209,7 +209,7 @@ void draw_answer_of_output(Session& session, const PanelInput& input, HeadsState
   draw_bits_badge(session.view, input, session.experiment, {ways.at.x + taken, ways.at.y + px(4)}, ways.width - taken);
 }
 
-/// The answer above the table. Its height depends on the panel alone, so that the table does not move with outputs or verdicts.
+/// Draws the answer above the table. Its height depends on the panel alone: the table does not move with outputs or verdicts.
 void draw_answer(const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool high = ImGui::GetContentRegionAvail().y >= px(590);
@@ -259,7 +259,8 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
                frame.requests);
 }
 
-/// The panel below the table, and the buttons that choose it. A high panel has both plots of the tensor, the chosen one first.
+/// Draws the panel below the table, and the buttons that choose it. A high panel has both plots of the tensor, the chosen one
+/// first.
 void draw_lower(const Frame& frame) {
   static constexpr EnumArray<Detail, Choice> choices{{
       {"ulps", "The frequency of each signed error, in ulps of the main format."},

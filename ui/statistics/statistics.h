@@ -35,7 +35,7 @@ struct TrafficOf {
   const char* name = "";  ///< "FA-2"
   double bytes = 0;       ///< between HBM and the chip
   double flops = 0;       ///< useful operations
-  double intensity = 0;   ///< useful operations a byte
+  double intensity = 0;   ///< useful operations per byte
   Ink ink = Ink::golden;  ///< a's or b's if they use the algorithm
   std::string formula{};  ///< elements moved: "2Nd + N + Tr·2Nd"
   std::string counted{};  ///< the formula with numbers, in bytes
@@ -46,7 +46,7 @@ using TrafficOfAll = std::array<TrafficOf, 3>;
 /// Algorithm 0, FlashAttention-1 and -2 for the result's problem with a's tiles.
 TrafficOfAll traffic_of_all(const Result& result);
 
-/// The same for an experiment without a result.
+/// Traffic of the three algorithms for an experiment without a result.
 TrafficOfAll traffic_of_all(const Experiment& experiment);
 
 /// The backward pass of the same three algorithms with the tiles of `backward.a`; none without a backward pass.
@@ -63,7 +63,7 @@ Colour traffic_colour(const TrafficOf& of);
 /// Smallest time of `of` on a machine, in seconds.
 double least_seconds(const TrafficOf& of, const DataSheet& machine);
 
-/// Choice of the machine, and its roofline with the algorithms; in a low panel as text.
+/// Draws the choice of the machine, and its roofline with the algorithms; in a low panel as text.
 void draw_roofline(View& view, std::span<const TrafficOf> all);
 
 /// The steps of an experiment's loop, kept between frames.
@@ -74,7 +74,7 @@ struct LoopPicture {
   bool too_many = false;
 };
 
-/// Updates the steps: FlashAttention-1's for its algorithm, else FlashAttention-2's.
+/// Updates the steps: FlashAttention-1's loop if a is flash1, else FlashAttention-2's.
 void refresh_loop(LoopPicture& picture, const Experiment& experiment);
 
 /// The loop up to step `at`: the order in which tiles of S are on chip, and the bytes moved by then.
@@ -85,7 +85,8 @@ std::string loop_sentence(const LoopPicture& picture, int at);
 /// Draws step `at` into a rectangle; takes no room in the layout.
 void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 size);
 
-/// Buttons and a track for the step. True if the step changed. The caller keeps `playing`, and takes the steps of it.
+/// Draws buttons and a track for the step; true if the step changed. The caller stores `playing`, and advances the step while
+/// it is true.
 bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, float width);
 
 /// The right panel.
@@ -93,29 +94,30 @@ void draw_statistics(const Frame& frame);
 
 /// The tensor of the answer that the panel shows.
 const ShownTensor& on_show(const Frame& frame);
-/// A line of the panel, in which text is placed freely; of the whole width where none is given.
+/// A line of the panel, for text at any place of it; the whole width if none is given.
 struct PanelLine {
   ImVec2 at;
   float width;
 };
 PanelLine panel_line(float height, float width);
 PanelLine panel_line(float height);
-/// The errors of both methods in numbers, with the rows of the log-sum-exp and its picture, where there is room.
+/// Draws the errors of both methods in numbers, and the rows of the log-sum-exp and its picture if there is room.
 void draw_deviations(const Frame& frame);
 
-/// The panel's headline in one line, for when the panel is hidden by another. True if it was clicked.
+/// Draws the panel's headline in one line while another panel hides the panel. True if it was clicked.
 bool draw_headline(const Frame& frame);
 
-/// Errors of O and of the gradients, a line each, as files and people read them.
+/// Table of the errors of O and of the gradients, a line for each tensor.
 Table tensor_table(const Result& result);
-/// The same, drawn, and delta's and the sink's errors; a click on a line shows its tensor. The answer has a backward pass.
+/// Draws the errors of O and of the gradients, and delta's and the sink's; a click on a line shows its tensor. The answer has a
+/// backward pass.
 void draw_gradients(const Frame& frame);
 
 /// True if *why* explains b: the picture shows b, its error, or the tolerance of b's loaded output; else it explains a.
 bool explains_b(const Session& session);
 /// The session's experiment with the method that *why* explains as its a.
 Experiment explained_experiment(const Session& session);
-/// The same field of b or of a; the method's error if there is none.
+/// The same field of b, or of a if `b` is false; the method's error if it has no such field.
 Field field_of_method(Field field, bool b);
 
 /// Cost of each rounding step of the explained method, as bars; requests it if unknown. A click on a bar makes the step exact.
@@ -135,14 +137,15 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
 /// Short lines: numbers of O that differ between a and b, the largest difference, and the tile from which a row differs.
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& experiment);
 
-/// Runs that must have the same bits, a compared with b, and a button that starts them; or a under other schedules.
+/// Draws the runs that must have the same bits, a against b, and a button that starts them; or a under other schedules, or dQ
+/// in other orders.
 void draw_same_bits(Session& session, const PanelInput& input, Requests& requests);
 
-/// The backward pass with the order of a run.
+/// The method with the order of a run.
 GradMethod with_order(GradMethod method, const OrderRun& run);
 
-/// Updates the points, by at most `elements` elements a call; true while elements remain, and the earlier answer's points stay.
-/// The first answer is finished in one call.
+/// Processes at most `elements` elements of the answer into points; true while elements remain. Until then the earlier answer's
+/// points stay. The first answer is finished in one call.
 bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result,
                      std::size_t elements = std::numeric_limits<std::size_t>::max());
 
@@ -152,7 +155,7 @@ void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& reque
 /// Histogram of the signed errors of a and b in ulps; fills the rest of the panel.
 void draw_histogram(const ShownTensor& shown);
 
-/// A slip, and the share of the RMS error that it leaves; NaN: its output is not known.
+/// A slip, and the share of the RMS error that is left if the slip is the reference; NaN: its output is not known.
 struct SlipShare {
   const Slip* slip = nullptr;
   double left = 1;
@@ -165,7 +168,7 @@ std::vector<SlipShare> suspects_of(const CallJudgement& call);
 /// The suspects as CSV.
 std::string suspects_csv(const CallJudgement& call);
 
-/// Values on screen: visible rows and columns of the field, the rescale map or the scores.
+/// CSV of the values on screen: visible rows and columns of the field, the rescale map or the scores.
 std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat);
 
 /// The traced row, tile by tile, and the number of moves of m over all rows.
@@ -174,23 +177,23 @@ std::string recurrence_csv(const Result& result);
 /// The tiles of the followed query, or of the followed key, as a and then as b adds them.
 std::string gradients_csv(const GradientTrace& trace, bool of_key);
 
-/// Data of the panel at the lower right, of the tensor on show: histogram, errors over |O|, attribution (of all gradients where
-/// one is on show), digests, schedules, orders or traffic. Empty if not computed.
+/// CSV of the panel at the lower right for the tensor on show: histogram, errors over |O|, attribution (of all gradients if a
+/// gradient is on show), digests, schedules, orders or traffic. Empty if not computed.
 std::string detail_csv(const View& view, const PanelInput& input, const ShownTensor& shown);
 
 /// Histogram of signed errors: shares of the bins, each at its middle.
 FigurePanel ulps_panel(const Result& result);
 
-/// True if an element has a finite error above 0, so that there is a point to draw.
+/// True if there is a point to draw: an element with a finite error above 0.
 bool has_points(const ScatterPoints& scatter);
 
-/// The gradient whose error *why* attributes: the tensor on show; none: it is O.
+/// The gradient whose error *why* attributes: the tensor on show; empty if *why* attributes O.
 std::optional<AnswerTensor> attributed_gradient(AnswerTensor shown, const Experiment& experiment);
-/// The shares by their relief of this tensor, largest first; and their numbers of it.
+/// The shares, sorted by their relief of this tensor, largest first; and their names and errors for this tensor.
 std::vector<GradShare> sorted_shares(const GradAttribution& attribution, AnswerTensor tensor);
 std::vector<NamedShare> named_shares(const std::vector<GradShare>& shares, AnswerTensor tensor);
 
-/// Change of the mean error in percent if each step were exact; `total`: the mean error as it is. `of_b`: they are b's.
+/// Change of the mean error in percent if each step were exact; `total`: the present mean error. `of_b`: the steps are b's.
 FigurePanel why_panel(double total, const std::vector<NamedShare>& shares, bool of_b);
 
 /// Bytes between HBM and the chip, one bar for each algorithm.

@@ -22,7 +22,7 @@ enum class Room { low, middle, tall };
 
 constexpr float name_width = 76, ratio_width = 52;
 
-/// Bytes of an algorithm, their ratio to those of the first one, and a bar to scale, in a rectangle.
+/// Draws in a rectangle the bytes of an algorithm, their ratio to the first algorithm's, and a bar to scale.
 void draw_bytes(const TrafficOf& t, double largest, double first, ImVec2 at, ImVec2 size, Room room) {
   const float bar = px(room == Room::low ? 3 : 5), y = at.y + size.y - bar - px(3), right = at.x + size.x;
   ImGui::SetCursorScreenPos(at);
@@ -36,7 +36,7 @@ void draw_bytes(const TrafficOf& t, double largest, double first, ImVec2 at, ImV
   explain(t.what, t.counted);
 }
 
-/// Lines of all three algorithms: the forward pass with its formula, or both passes side by side.
+/// Draws the lines of all three algorithms: the forward pass with its formula, or both passes side by side.
 void draw_bars(const TrafficOfAll& all, std::span<const TrafficOf> backward, Room room) {
   double most = 0;
   for (const TrafficOf& t : all) most = std::max(most, t.bytes);
@@ -79,7 +79,7 @@ void draw_caption(const Result& r, bool& shows_loop) {
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
 }
 
-/// Step of the loop at the traced row's block and the scrubbed tile, or the last before it.
+/// Step of the loop at the traced row's block and the scrubbed tile, or the last step before it.
 int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) {
   const int block = r.trace.row / tile_rows(r.experiment.a, r.experiment.problem.n), index = scrubbed(r, view);
   const int tile = index < 0 ? 0 : r.trace.tiles[static_cast<std::size_t>(index)].tile;
@@ -196,10 +196,10 @@ void draw_on_chip(const Experiment& e, int M, Room room) {
       chip_table(c, e));
 }
 
-/// Operands of the byte counts: sizes, bytes of a number in the main format, rows that are read.
+/// Operands of the byte counts: sizes, bytes per number in the main format, rows that are read.
 struct Counted {
   double n, n_k, d, d_v, size;
-  double Q, K, V;  ///< bytes of a number as stored
+  double Q, K, V;  ///< bytes per number as stored
   double query_rows, key_rows;
 };
 
@@ -214,7 +214,7 @@ Counted counted(const Experiment& e, const Traffic& t) {
   return c;
 }
 
-/// Formulas and sums for n_k or d_v of their own.
+/// Formulas and sums for n_k != N or d_v != d.
 void count_apart(TrafficOfAll& all, const Counted& c) {
   all[0].formula = "(N+n_k)(d+d_v) + 4N·n_k";
   all[0].counted = fmt::format(
@@ -236,9 +236,9 @@ void count_apart(TrafficOfAll& all, const Counted& c) {
       c.n, c.d, c.d_v, c.key_rows, c.size);
 }
 
-/// Sums for Q, K or V stored with scales: average bytes of a number, scales included.
+/// Sums for Q, K or V stored with scales: average bytes per number, scales included.
 void count_with_scales(TrafficOfAll& all, const std::string& stored, const Counted& c) {
-  const std::string with = fmt::format("\n{} B a number as stored, scales included; all else {:.0f} B\n", stored, c.size);
+  const std::string with = fmt::format("\n{} B per number as stored, scales included; all else {:.0f} B\n", stored, c.size);
   const std::string query = fmt::format("{:.0f} * {:.4g}", c.d, c.Q),
                     key = fmt::format("({:.0f} * {:.4g} + {:.0f} * {:.4g})", c.d, c.K, c.d_v, c.V);
   all[0].counted =
@@ -275,7 +275,7 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t) {
         .counted = fmt::format("K, V once; per tile Q, O, l, m in, then O, l, m out\n(2 * {:.0f} * {:.0f} + {:.0f} * (3 * "
                                "{:.0f} + 4)) * {:.0f} B = ",
                                n, d, query_rows, d, size),
-        .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside, so that Q, O, l and m are read and written "
+        .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside: Q, O, l and m are read and written "
                 "for every tile of keys. Large block_k helps. By its Theorem 2 the order is N² d² / M."},
        {.name = "FA-2",
         .bytes = t.flash2,

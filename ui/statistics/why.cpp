@@ -53,7 +53,7 @@ Experiment made_exact(Experiment e, const GradSource& source) {
   return e;
 }
 
-/// The shares as a table with bars; `meaning` of each: its tooltip. Returns the clicked one.
+/// Draws the shares as a table with bars; `meaning` returns a share's tooltip. Returns the clicked one.
 std::optional<std::size_t> draw_shares(const StepError& total, const std::vector<NamedShare>& shares, Colour colour,
                                        const std::function<std::string(std::size_t)>& meaning) {
   const Table table = shares_table(total, shares);
@@ -88,7 +88,7 @@ void draw_steps(Session& session, const Attribution& all) {
     m = made_exact(m, all.steps[*clicked].source);
 }
 
-/// The same of a gradient.
+/// Draws the steps for a gradient.
 void draw_gradient_steps(Session& session, const GradAttribution& all, AnswerTensor tensor) {
   const std::string method = explained_name(session);
   if (all.shares.empty()) return draw_no_steps(method);
@@ -105,7 +105,7 @@ void draw_gradient_steps(Session& session, const GradAttribution& all, AnswerTen
   }
 }
 
-/// "leaves 3 %"; "explains it" without an output of the slip.
+/// "leaves 3 %"; "explains it" if the slip has no output.
 std::string left_words(const SlipShare& s) {
   if (std::isnan(s.left)) return "explains it";
   const double percent = 100 * s.left;
@@ -123,7 +123,7 @@ void swipe_against(View& view, const Slip& slip, const Experiment& e, bool on) {
   if (on) view.field = view.second_field = e.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
 }
 
-/// A slip: its sentence, and the share that it leaves as a bar and in percent.
+/// Draws a slip: its sentence, and the share of the error that it leaves, as a bar and in percent.
 void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s, const char* id, float width) {
   const float right = px(84), pad = px(8), inner = width - right - 2 * pad;
   const std::string words = s.slip->text + (s.named ? " (named)" : "");
@@ -136,8 +136,8 @@ void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s,
   ImGui::EndDisabled();
   const bool hovered = ImGui::IsItemHovered();
   explain(
-      known ? "The exact output with this mistake leaves so much of the error's root mean square. A click swipes your output "
-              "against it: where this is the mistake, both halves are the same picture."
+      known ? "The part of the error's root mean square that is left if the exact output has this mistake. A click swipes your "
+              "output against it: if this is the mistake, both halves are the same picture."
             : "Its output cannot be computed, so there is nothing to swipe against.",
       fmt::format("RMS(O - with the mistake) / RMS(O - golden){}", std::isnan(s.left) ? "" : fmt::format(" = {:.3g}", s.left)));
   ImDrawList* const list = ImGui::GetWindowDrawList();
@@ -158,8 +158,8 @@ void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s,
   if (clicked) swipe_against(session.view, *s.slip, input.answer.result->experiment, !on);
 }
 
-/// The suspects with their shares, filling the rest of the panel; a click swipes the output against one. For a rounded output a
-/// sentence.
+/// Draws the suspects with their shares, filling the rest of the panel; a click swipes the output against a suspect's. For a
+/// rounded output, draws a sentence.
 void draw_suspects(Session& session, const PanelInput& input) {
   const float width = ImGui::GetContentRegionAvail().x;
   const CallJudgement* const call = shown_verdict(input);
@@ -184,7 +184,7 @@ void draw_suspects(Session& session, const PanelInput& input) {
   ImGui::EndChild();
 }
 
-/// The method whose error is explained: a choice also shows its error in the picture.
+/// Switch for the method whose error is explained; the picture then shows this method's error, too.
 void choose_explained(Session& session) {
   const MethodNames names = method_names(session.experiment);
   const std::array<Choice, 2> methods{{{names.a, "The error of method a, which the picture shows, too."},
@@ -228,8 +228,8 @@ void draw_why(Session& session, const PanelInput& input, Requests& requests) {
   const Experiment asked = explained_experiment(session);
   if (asked.a.algorithm == Algorithm::loaded) {
     explain(
-        "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click swipes against "
-        "one.",
+        "Usual mistakes, each computed exactly, and the part of your output's error that it leaves. A click on a mistake "
+        "swipes against it.",
         "RMS(O - with the mistake) / RMS(O - golden)");
     draw_text({at.x, at.y + px(7)}, Face::label, colours().text, "Mistakes, and the error that each leaves");
     return draw_suspects(session, input);

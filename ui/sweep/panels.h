@@ -35,7 +35,7 @@ std::string mean_text(const SweepExtremes& extremes, double number, int more = 0
 /// Data of all pictures, updated once for a table.
 struct SweepDrawing : SweepLines {
   std::shared_ptr<const SweepTable> table;
-  SweepAxes axes;  ///< wanted by the plan
+  SweepAxes axes;  ///< as the plan wants them
   SweepExtremes extremes;
   std::array<std::string, 2> longest;  ///< longest name of a value of each parameter
 };
@@ -72,7 +72,7 @@ std::string fixed_text(const Experiment& experiment, const SweepPlan& plan);
 enum class ValueForm { list, linear, doubling };
 ValueForm form_of(std::string_view values);
 
-/// The same first and last value in another notation; a list holds all of `values`. For a range the values must be numbers.
+/// Values in another notation: a list of all, or a range from the first to the last. For a range the values must be numbers.
 std::string in_form(ValueForm form, const std::vector<std::string>& values);
 
 /// A list without one of its values.
@@ -120,18 +120,18 @@ struct ReadyPlan {
 
 /// All ready-made plans.
 std::span<const ReadyPlan> ready_plans();
-/// The plan, with the spread of the current one.
+/// The plan of `ready`, with the spread of the current plan.
 SweepPlan plan_of(const ReadyPlan& ready, const SweepPlan& before);
 
-/// The picture of the plan, in the rest of the panel.
+/// Draws the picture of the plan in the rest of the panel.
 void draw_sweep_picture(const SweepScene& scene);
-/// Its lines in a box.
+/// Draws the plan's lines in a box.
 void draw_sweep_lines(const SweepScene& scene, const Box& box);
 
 /// Next action of the run button; none without a valid plan.
 SweepRequest next_request(const SweepProgress& progress);
 
-/// Everything between the bars.
+/// Draws the workspace between the bars.
 void draw_sweep(const Frame& frame);
 
 }  // namespace attoscope::ui

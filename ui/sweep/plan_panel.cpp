@@ -50,13 +50,13 @@ constexpr EnumArray<ValueForm, Choice> forms{{
     {"×2", "FIRST:LAST:x2, each twice the previous one; x1.5 and others can be typed."},
 }};
 constexpr EnumArray<SweepSubject, Choice> subjects{{
-    {"a", "The error of method a, from golden; b is drawn beside it where one parameter is varied."},
+    {"a", "The error of method a, from golden; b is drawn, too, if one parameter is varied."},
     {"b", "The error of method b, from golden."},
-    {"a − b", "The difference of the two outputs, a - b, whatever golden is."},
+    {"a − b", "The difference of the two outputs, a - b, independent of golden."},
 }};
 constexpr EnumArray<SweepRelation, Choice> relations{{
     {"absolute", "The value itself, in the output's unit or in ulps."},
-    {"/ golden", "Divided by the RMS of the golden output, so that inputs and N can be compared."},
+    {"/ golden", "Divided by the RMS of the golden output: inputs and N can be compared."},
     {"a / b", "The error of a over the error of b: below 1, a has the smaller one."},
 }};
 constexpr EnumArray<SeedSpread, Choice> spreads{{
@@ -64,7 +64,7 @@ constexpr EnumArray<SeedSpread, Choice> spreads{{
     {"min–max", "Bars reach from the least to the largest seed."},
 }};
 constexpr EnumArray<SweepOver, Choice> repeats{{
-    {"seeds", "Every combination is computed with several seeds, where something is drawn."},
+    {"seeds", "Every combination is computed with several seeds, if something is drawn at random."},
     {"heads", "Every head of the file."},
     {"layers", "The head at this place of every layer."},
     {"windows", "Windows of this many tokens, of every head of the file."},
@@ -79,7 +79,7 @@ void complain(const std::string& sentence, float width) {
   wrapped(Face::small, colours().bad, sentence, width);
 }
 
-/// The values as text, taken on Enter or when the field loses the focus.
+/// Field for the values as text; an edit applies on Enter or when the field loses the focus.
 void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
   std::string &typed = s.state.typed[index], &from = s.state.typed_from[index];
   if (from != varied.values) typed = from = varied.values;
@@ -136,7 +136,8 @@ bool fits(const SweepParameter& p, const std::string& search) {
          std::string::npos;
 }
 
-/// The parameter that Enter takes: that of the typed key, else the first whose key begins so, else the first that fits.
+/// The parameter that Enter takes: the one with the typed key, else the first whose key begins with it, else the first that
+/// fits.
 const SweepParameter* best_fit(const std::vector<SweepParameter>& all, const std::string& search) {
   const std::string typed = in_small_letters(search);
   const SweepParameter* best = nullptr;
@@ -181,7 +182,7 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
   const WithField f(Face::mono);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {std::numeric_limits<float>::max(), px(520)});
   if (!begin_combo(name, varied.key.empty() ? "none" : varied.key, width)) {
-    explain(may_be_none ? "A second parameter: every value of the first is computed with every value of it."
+    explain(may_be_none ? "A second parameter: every value of the first is computed with every value of this one."
                         : "The parameter that is varied; everything else of the experiment stays as it is.");
     return false;
   }
@@ -234,7 +235,7 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
   ImGui::PopID();
 }
 
-/// "7 × 6 values, 3 seeds: 126 points"; of one answer for each combination "7 × 6 values: 42 points".
+/// "7 × 6 values, 3 seeds: 126 points"; with one answer for each combination "7 × 6 values: 42 points".
 std::string count_text(const SweepProgress& p) {
   if (p.values[0].empty()) return "";
   std::string text = std::to_string(p.values[0].size());
@@ -299,10 +300,10 @@ void edit_drawing(const SweepScene& s, float width) {
   ImGui::BeginDisabled(!has_numbers(s));
   if (toggle("log x", log_x, half)) plan.log_x = log_x;
   ImGui::EndDisabled();
-  explain("A logarithmic axis of the first parameter, where its values are numbers above 0.");
+  explain("A logarithmic axis of the first parameter, if its values are numbers above 0.");
   ImGui::SameLine(0, px(8));
   toggle("log y", plan.log_y, half);
-  explain("A logarithmic axis, or colour map, of what is measured, where all of it is above 0.");
+  explain("A logarithmic axis, or colour map, of the measure, if all its values are above 0.");
   ImGui::BeginDisabled(plan.second.key.empty());
   segmented("shape", shapes, plan.heat_map, width);
   ImGui::EndDisabled();
@@ -335,8 +336,8 @@ void edit_repeats(const SweepScene& s, float width) {
   ImGui::BeginDisabled(!none.empty());
   slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.plan().seeds);
   ImGui::EndDisabled();
-  explain(none.empty() ? "Every combination is computed with this many seeds, the experiment's own first: what is drawn is "
-                         "their mean and spread."
+  explain(none.empty() ? "Every combination is computed with this many seeds, the experiment's own first: the picture "
+                         "shows their mean and spread."
                        : none);
   if (none.empty()) return;
   wrapped(Face::small, colours().secondary, none, width);

@@ -124,7 +124,7 @@ SweepExtremes extremes(const SweepTable& t) {
     e.below_one += c.mean < 1;
     ++e.known;
   }
-  if (e.largest_size > 0 && least_size >= 0.01 && e.largest_size < 1e4)  // so many that the largest has four digits
+  if (e.largest_size > 0 && least_size >= 0.01 && e.largest_size < 1e4)  // the largest mean has four digits
     e.decimals = std::clamp(3 - static_cast<int>(std::floor(std::log10(e.largest_size))), 0, 3);
   return e;
 }

@@ -72,7 +72,7 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
                         p.state == State::done ? colours().good : colours().accent, thick / 2);
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("progress", {bar, px(control_height)});
-  explain("Finished points, of all in the plan. The time left is estimated from the points computed since the start.");
+  explain("Finished points of the plan. The time left is estimated from the points computed since the start.");
   const float text_y = at.y + (px(control_height) - line_height(Face::mono_small)) / 2, text_x = at.x + bar + gap;
   const bool fits = said <= width - bar - gap;
   const std::string text = fits ? all : fitted(Face::mono_small, fmt::format("{} of {}", p.done, p.points), width - bar - gap);
@@ -84,14 +84,14 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
 
 TableCell number_cell(const SweepCell& cell, double number) { return cell.count > 0 ? TableCell(number) : TableCell(); }
 
-/// The means and their spread; a column of errors where there are some.
+/// Table of the means and their spread; with a column of errors if there are any.
 Table rows_table(const SweepTable& t) {
   Table table;
   for (const SweepValues& axis : t.axes) table.columns.push_back({.key = axis.key, .meaning = axis.title + "."});
   table.columns.push_back(
       {.key = "mean", .title = t.has_rival ? t.methods[0] : "", .digits = 4, .meaning = "Mean over the seeds."});
   if (t.has_rival)
-    table.columns.push_back({.key = "rival", .title = t.methods[1], .digits = 4, .meaning = "The same of the other method."});
+    table.columns.push_back({.key = "rival", .title = t.methods[1], .digits = 4, .meaning = "Mean of the other method."});
   table.columns.push_back({.key = "std", .digits = 3, .meaning = "Standard deviation over the seeds."});
   table.columns.push_back({.key = "min", .digits = 4, .meaning = "The least of the seeds.", .minor = true});
   table.columns.push_back({.key = "max", .digits = 4, .meaning = "The largest of the seeds.", .minor = true});

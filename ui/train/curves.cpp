@@ -1,4 +1,4 @@
-// The two plots over steps, comparisons and the runs themselves, and the branches that were left.
+// The two plots over steps, comparisons and the runs themselves, and abandoned branches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void beside(const char* text, bool& on, bool possible, const std::string& what) 
   explain(what);
 }
 
-/// A text at the right of a plot's title: as many of its parts, which commas and semicolons end, as there is room for.
+/// Draws a text at the right of a plot's title: as many of its parts, up to a comma or semicolon, as fit.
 void draw_aside(const Box& box, const std::string& text) {
   const float left = ImGui::GetItemRectMax().x + px(12), room = box.max.x - left;
   std::string shown = text;
@@ -137,7 +137,7 @@ struct StepPlot {
   FigurePanel& panel;
   const FigurePanel TrainDrawing::* of_branch;
   std::uint64_t& hidden;
-  bool log = false;                 ///< wanted
+  bool log = false;                 ///< wanted; linear if no number is above 0
   std::span<const double> marks{};  ///< steps that are marked at the bottom
   std::string nothing{};            ///< the reason for a missing curve
 };
@@ -174,7 +174,7 @@ void draw_marks(const TrainScene& s, std::span<const double> marks) {
   }
 }
 
-/// The number of a curve at a step, with that of all seeds.
+/// The number of a curve at a step, and its range over all seeds.
 struct CurveRead {
   double value = nan;
   std::string band{};
@@ -187,7 +187,7 @@ CurveRead read_curve(const Series& s, int step, std::size_t i) {
   return {s.y[k], s.low.empty() ? "" : value_text(s.low[k], 3) + " to " + value_text(s.high[k], 3), i};
 }
 
-/// The note at a step: all shown curves, the largest number first; forks and what stopped there.
+/// The note at a step: all shown curves, the largest number first; forks, and runs that stopped there.
 std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int step) {
   constexpr std::size_t most_noted = 12;
   std::vector<CurveRead> read;
@@ -232,8 +232,8 @@ void list_all(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float widt
   ImGui::EndPopup();
 }
 
-/// Names of the curves that fit in two lines, and a list of all where these are many; a click hides or shows one. Returns the
-/// height.
+/// Draws the names of the curves in at most two lines and, if there are many, a list of all; a click hides or shows a curve.
+/// Returns the height.
 float draw_legend_of(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, float width) {
   constexpr std::size_t most_named = 7;
   constexpr int most_lines = 2;

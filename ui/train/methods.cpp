@@ -171,7 +171,7 @@ void edit_main_format(const MethodColumn& c) {
   ImGui::PopStyleColor();
   if (!open)
     return explain(
-        "The main format D: of what enters and leaves every matrix product, and of the steps that round to D. "
+        "The main format D: of the inputs and outputs of every matrix product, and of the steps that round to D. "
         "Accumulators are fp32.",
         fmt::format("eps = {:g}, max = {:g}", epsilon(c.method.format), largest(c.method.format)));
   for (const NamedFormat& named : named_formats) {
@@ -187,13 +187,13 @@ void edit_main_format(const MethodColumn& c) {
   ImGui::EndCombo();
 }
 
-/// The rounding of what an update stores.
+/// Edits the rounding of numbers that an update stores.
 void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, Rounding& rounding, const char* what) {
   edit_rounding(rounding, {name, c.colour, c.left, c.width, px(method_field_height), "fp32", Rounding{}, false, what},
                 c.method.format, s.state.typed_format);
 }
 
-/// A change of the forward pass; the backward pass follows while it is the usual one.
+/// Changes the forward pass; updates the backward pass if it is the usual one.
 template <class Edit>
 void edit_forward(TrainMethod& method, Edit edit) {
   const bool usual = method.gradient == usual_grad_policy(method.method).precision;
@@ -201,7 +201,7 @@ void edit_forward(TrainMethod& method, Edit edit) {
   if (usual) method.gradient = usual_grad_policy(method.method).precision;
 }
 
-/// a and b of Explore as methods of the training; the backward pass is the usual one of each.
+/// Sets the training's methods to a and b of Explore, each with its usual backward pass.
 void take_from_explore(TrainPlan& plan, const Experiment& e) {
   for (const auto& [to, from] : {std::pair{&plan.a, &e.a}, std::pair{&plan.b, &e.b}}) {
     to->format = e.format;
@@ -225,7 +225,7 @@ void exchange_buttons(const TrainScene& s, float width) {
   explain("Gives these methods and a's main format to Explore, where each step of the forward pass can be changed.");
 }
 
-/// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
+/// Draws rows with these names from the cursor down; `edit(row, column)` draws the cell of a column.
 void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
   ImVec2 at = ImGui::GetCursorScreenPos();
@@ -245,7 +245,7 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
   ImGui::SetCursorScreenPos(at);
 }
 
-/// Backward policy, the sum in delta and, unfolded, a row a step.
+/// Backward policy, the sum in delta and, unfolded, a row for each step.
 void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   constexpr std::array rows{"backward", "delta from"};
@@ -255,12 +255,12 @@ void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& colum
   if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false,
                   {width, px(method_field_height)}))
     open = !open;
-  explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
+  explain("The steps of the backward pass, one by one, like those of the forward pass in Explore's matrix.");
   ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(control_height) + px(2)});
   if (open) edit_steps(s, columns);
 }
 
-/// One cell a head. A click makes its attention exact; a second click restores the method's rounding.
+/// One cell for each head. A click makes its attention exact; a second click restores the method's rounding.
 void edit_exact_heads(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int layers = s.plan().model.layers;
@@ -285,7 +285,7 @@ void edit_train_methods(const TrainScene& s, float width) {
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
   for (const MethodColumn& c : columns)
     draw_text({c.left, heading}, Face::small, c.colour, fitted(Face::small, named(s.plan(), c.id), c.width));
-  PanelInput input;  // with it and with `experiment` the lists of Explore refuse choices that cannot be trained
+  PanelInput input;  // with `input` and `experiment`, Explore's lists refuse choices that cannot be trained
   input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
   Experiment experiment;
   constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};

@@ -16,10 +16,10 @@
 
 namespace attoscope::ui {
 
-/// The part of an earlier record that is no longer in the present one.
+/// The part of an earlier record that the present record abandoned.
 struct TrainBranch {
   std::shared_ptr<const TrainRecord> record;
-  int from = 0;       ///< it left the present one after this step
+  int from = 0;       ///< the last step that both records share
   bool fork = false;  ///< true: a fork under another plan; false: a return to a kept step
   TrainDrawing drawing{};
 };
@@ -33,7 +33,7 @@ struct TrainBranches {
   std::vector<TrainBranch> left;
 };
 
-/// Updates the branches for a new record. True if it is that of another training.
+/// Updates the branches for a new record. True if the record is another training's.
 bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& now);
 
 struct TrainPanelState {
@@ -46,7 +46,7 @@ struct TrainPanelState {
   double picture_x0 = 0, picture_x1 = 0;
   std::optional<int> pointed, pointing;  ///< the step under the mouse in the frame before, and in this one
   double zoom0 = 0, zoom1 = 0;           ///< the steps that are shown; both 0: all
-  bool shows_numbers = false;            ///< numbers in place of the plan, in a narrow window
+  bool shows_numbers = false;            ///< numbers instead of the plan, in a narrow window
   bool shows_gradient = false;           ///< the steps of the backward pass
   std::string typed_format, typed_text, typed_checkpoint;
 };
@@ -66,7 +66,7 @@ struct TrainScene {
 
 /// The plan: models, methods, recipe and text.
 void draw_train_plan(const TrainScene& scene);
-/// The rows of both methods: format, algorithm, options, policies, the steps of the backward pass, exact heads.
+/// Draws the rows of both methods: format, algorithm, options, policies, the steps of the backward pass, exact heads.
 void edit_train_methods(const TrainScene& scene, float width);
 /// The part of the plan that `TrainProgress::wrong` is about.
 enum class PlanPart { kind, methods, model, recipe, text };
@@ -88,7 +88,7 @@ void draw_train_runs(const TrainScene& scene, const Box& box);
 /// |dW| of a tensor as a picture.
 void draw_train_picture(const TrainScene& scene, const Box& box);
 
-/// The parts of the numbers: suspects, tensors and heads at the picked step.
+/// The parts of the panel of numbers, at the picked step: seeds, suspects, replay, tensors, heads, and the way to Explore.
 void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);
 void draw_train_replay(const TrainScene& scene);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr EnumArray<TrainKind, Choice> kinds{{
     {"pair", "Two models that differ only in their attention."},
-    {"bands", "The same beside other differences, another seed and other formats, which give a − b a scale."},
+    {"bands", "The same, and as a scale for a − b other differences: another seed and other formats."},
     {"bisect", "a with one piece at a time made exact: without which piece does the deviation, or the failure, go away?"},
     {"replay", "a's step from b's state at every measured step: the direct effect of the method, without feedback."},
 }};
@@ -75,7 +75,7 @@ void edit_model(const TrainScene& s, float width) {
   complain(s, PlanPart::model, width);
 }
 
-/// An option behind `more`; `step`: of its buttons, 0 for none.
+/// An option of the popup `more`; `step`: the step of its buttons, 0: no buttons.
 struct MoreOption {
   std::string_view path;
   double step = 0;
@@ -109,7 +109,7 @@ void more_button(const TrainScene& s, float width) {
   const auto count = std::ranges::count_if(optimiser_options, is_changed) + std::ranges::count_if(other_options, is_changed);
   if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
-  explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number is how many differ from the default.");
+  explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number counts changed options.");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
   if (ImGui::BeginPopup("more of the recipe")) {
     label(Face::section, colours().faint, "OPTIMISER");
@@ -134,8 +134,8 @@ void edit_recipe(const TrainScene& s, float width) {
   explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
   slider({"seeds", 1, 10, 1, max_train_seeds}, s.look().seeds);
   explain(
-      "So many trainings, one after the other, whose seeds of weights and batches count up from those of the plan. The curves "
-      "are of the first, and their bands reach from the least to the greatest of all.");
+      "The number of trainings, one after the other; their seeds of weights and batches count up from the plan's. The curves "
+      "are of the first training, and their bands reach from the least to the greatest of all.");
   ImGui::PopStyleVar();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "rate");

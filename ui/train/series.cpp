@@ -32,7 +32,7 @@ constexpr EnumArray<TrainMeasure, MeasureText> measure_texts{{
      "cos(x - x before, y - y before)"},
     {"directionality", "",
      "The common direction of the steps by which the models drift apart: 1 for random directions, the square root of the "
-     "number of steps for a single one.",
+     "number of steps for a single direction.",
      "||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step"},
     {"loss difference", "nats", "Loss of the first model minus that of the second on the same batch.", "loss(x) - loss(y)"},
 }};
@@ -59,7 +59,7 @@ std::size_t count_of(const RunRecord& run, RunMeasure measure) {
   return is_of_heads(measure) ? run.health.size() : run.steps.size();
 }
 
-/// Adds what `number` gives for the record at a step, with the least and the greatest of all seeds.
+/// Adds `number` of the record at a step, with its least and greatest over all seeds.
 template <class Number>
 void add_of_seeds(Series& curve, const TrainDrawing& d, int step, Number number) {
   const double y = number(*d.record);
@@ -74,7 +74,7 @@ void add_of_seeds(Series& curve, const TrainDrawing& d, int step, Number number)
   curve.low.push_back(least), curve.high.push_back(greatest);
 }
 
-/// True if the curves drawn from `d.record` need only the points that `to` has beyond it.
+/// True if `to` only adds points to the curves drawn from `d.record`.
 bool continues(const TrainDrawing& d, const TrainRecord& to) {
   const TrainRecord& from = *d.record;
   if (&from == &to) return true;
@@ -95,14 +95,15 @@ bool same_curves(const TrainLook& x, const TrainLook& y) {
          (!is_of_heads(x.of_runs) || same_head);
 }
 
-/// The last of `all`, whose steps ascend, at or before a step.
+/// The last element of `all`, in ascending steps, at or before a step; negative step: the last of all; null: none.
 template <class T>
 const T* newest_at(const std::vector<T>& all, int step) {
   const auto beyond = step < 0 ? all.end() : std::ranges::upper_bound(all, step, {}, &T::step);
   return beyond == all.begin() ? nullptr : &*(beyond - 1);
 }
 
-/// The shown measure of a comparison at a step, divided by that of `reference` unless it is -1; NaN if it was not measured.
+/// The shown measure of a comparison at a step, divided by the measure of `reference` unless it is -1; NaN if it was not
+/// measured.
 double shown_measure(const TrainRecord& r, std::size_t pair, int step, const TrainLook& look, int reference) {
   const PairPoint* const point = point_at(r.pairs[pair], step);
   if (point == nullptr || point->step != step) return nan;
@@ -183,14 +184,14 @@ void begin_curves(TrainDrawing& d, const TrainRecord& r, const TrainLook& look) 
   for (std::size_t i = 0; i < r.pairs.size(); ++i)
     add(d.pairs, pair_label(r.pairs[i].pair), pair_ink(r.pairs[i].pair, i), is_dashed(r.pairs[i].pair, i));
   if (!r.pairs.empty() && r.pairs[0].pair.role == Role::direct && is_size(look.measure)) add(d.pairs, "added up", Ink::a, true);
-  constexpr std::array others{Ink::three, Ink::four, Ink::six, Ink::golden};  // the others look like a's and b's
+  constexpr std::array others{Ink::three, Ink::four, Ink::six, Ink::golden};  // the remaining inks look like a's and b's
   for (std::size_t i = 0; i < r.runs.size(); ++i)
     add(d.runs, r.runs[i].run.name, i == 0 ? Ink::a : i == 1 ? Ink::b : others[(i - 2) % others.size()], i > 1);
   d.taken_points.resize(r.pairs.size());
   d.taken_steps.resize(r.runs.size());
 }
 
-/// Axes and shapes: curves of few points show each of them.
+/// Sets axes and shapes: curves of few points show each point.
 void set_axes(TrainDrawing& d) {
   constexpr std::size_t few_points = 24;
   d.pairs.y = number_axis(pair_title(d));
@@ -218,7 +219,7 @@ FigurePanel figure_of(const FigurePanel& all, std::uint64_t hidden, bool log, do
   return p;
 }
 
-/// The largest finite number of the map as its range.
+/// Sets the map's range to its largest finite number.
 void fit_range(FigureHeat& h) {
   double largest = 0;
   for (const float v : h.values)
@@ -226,7 +227,7 @@ void fit_range(FigureHeat& h) {
   if (largest > 0) h.range = largest;
 }
 
-/// NaN wins, then the larger.
+/// NaN if one is NaN; else the larger.
 float worse(float x, float y) {
   return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y);
 }

@@ -18,10 +18,10 @@
 
 namespace attoscope::ui {
 
-/// A number that there is not, and a gap in a curve.
+/// A missing number, and a gap in a curve.
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// A measure of a pair at a point: of tensor `tensor`, or over all where that is -1 or unknown.
+/// A measure of a pair at a point, of tensor `tensor`; over all tensors if that is -1 or unknown.
 double measure_of(const PairPoint& point, TrainMeasure measure, int tensor);
 /// The title of a measure, its unit, its explanation and its formula.
 struct MeasureText {
@@ -29,20 +29,20 @@ struct MeasureText {
 };
 const MeasureText& text_of(TrainMeasure measure);
 const MeasureText& text_of(RunMeasure measure);
-/// True if a measure may be divided by that of a reference band, and lie on a logarithmic axis.
+/// True if a measure can be divided by a reference band's measure, and can be on a logarithmic axis.
 bool is_size(TrainMeasure measure);
 /// True if a number belongs to single heads.
 bool is_of_heads(RunMeasure measure);
 /// A number of one head.
 double measure_of(const HeadHealth& head, RunMeasure measure);
-/// A number of a run's heads: of one of them (an index), or of the one where it is largest in size (-1).
+/// A number of head `head` of a run; -1: of the head whose number has the largest magnitude.
 double measure_of(const RunHealth& health, RunMeasure measure, int head);
 
 /// The comparison that relative curves are divided by: another initialisation, else the format band with the largest newest
 /// measure; -1: there is none.
 int reference_of(const TrainRecord& record, TrainMeasure measure, int tensor);
 
-/// The newest point at or before a step; a negative step: the newest of all. Null where there is none.
+/// The newest point at or before a step; a negative step: the newest of all. Null: none.
 const PairPoint* point_at(const PairRecord& pair, int step);
 const RunHealth* health_at(const RunRecord& run, int step);
 const StepReport* step_at(const RunRecord& run, int step);
@@ -50,15 +50,15 @@ const StepReport* step_at(const RunRecord& run, int step);
 /// The curves of a record, made once for a record and a look; they grow with the record.
 struct TrainDrawing {
   std::shared_ptr<const TrainRecord> record;
-  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< further ones, as many as the look asks for
+  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< of further seeds, as many as the look shows
   TrainLook look{};
-  FigurePanel pairs, runs;                             ///< all curves; replay: behind the pairs the direct effects, added up
+  FigurePanel pairs, runs;                             ///< all curves; replay: the last of `pairs` adds up the direct effects
   std::vector<double> skipped;                         ///< steps that some run left out
-  int reference = -1;                                  ///< as `reference_of` says, while measures are relative
+  int reference = -1;                                  ///< `reference_of` if measures are relative, else -1
   std::vector<std::size_t> taken_points, taken_steps;  ///< numbers of points and steps in the curves
   double last = 1;                                     ///< the end of the axis of steps
 };
-/// True if anything changed.
+/// Updates the drawing; true if it changed.
 bool refresh(TrainDrawing& drawing, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look,
              std::vector<std::shared_ptr<const TrainRecord>> seeds = {});
 
@@ -79,45 +79,45 @@ struct WeightCells {
 };
 WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const StepSpan& steps, int every);
 
-/// The same as a figure, of the pair and the tensor of `look`.
+/// Figure of `weight_cells` for the pair and the tensor of `look`.
 FigurePanel weights_panel(const TrainRecord& record, const TrainLook& look);
 
-/// The tensor of `look` element by element, as a figure; without a heat map where `gap` is of another, or null.
+/// Figure of the elements of the tensor of `look`; without a heat map if `gap` is null or of another tensor or pair.
 FigurePanel matrix_panel(const TrainRecord& record, const TrainLook& look, const WeightGap* gap);
 
-/// The figure of the comparisons that `look` does not hide; it may differ from the drawing's own in that and in its axes.
+/// Figure of the comparisons that `look` does not hide. `look` may hide other curves and have other axes than the drawing.
 FigurePanel deviation_panel(const TrainDrawing& drawing, const TrainLook& look);
-/// The same of a number of each run.
+/// Figure of a number of each run that `look` does not hide.
 FigurePanel run_panel(const TrainDrawing& drawing, const TrainLook& look);
 
 // --- words and tables; all numbers are taken from the record ------------------------------------------------------------
 
-/// The answer in one sentence, and what it means.
+/// The answer in one sentence, and its meaning.
 struct TrainWords {
   std::string headline, sentence;
   bool bad = false;  ///< something failed
 };
 TrainWords train_words(const TrainView& train);
 
-/// A text with the names of the plan's methods in place of the words a and b: "flash2 − three-pass" of "a - b", "flash2 in
-/// fp16"; methods with one name are told apart by formats or the backward pass.
+/// Replaces the words a and b in a text by the names of the plan's methods: "flash2 − three-pass" for "a - b", "flash2 in
+/// fp16". Equal names are completed by formats or the backward pass.
 std::string named(const TrainPlan& plan, std::string_view text);
 
-/// A sentence about a run that stopped with its method's name: "The run of flash2 diverged at step 3" of "Run a diverged at
-/// step 3".
+/// Replaces the run by its method's name in a sentence about its stop: "The run of flash2 diverged at step 3" for "Run a
+/// diverged at step 3".
 std::string with_run_named(const TrainPlan& plan, std::string_view sentence);
 
-/// A suspect's measure as a share of that of a - b at a step; NaN: not known.
+/// A suspect's measure over a - b's measure at a step; NaN: not known.
 struct RankedSuspect {
   std::size_t pair = 0;
   double share = 0;
   bool lives = true;  ///< its run did not stop
 };
-/// The suspects of a bisection by the deviation that is left without them, the least first.
+/// The suspects of a bisection, in ascending order of the deviation that is left if the suspect is exact.
 std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
 
-/// "held-out loss flash2 0.672, three-pass 0.675; skipped steps flash2 0, three-pass 3": of every run; "" where there is
-/// neither yet.
+/// "held-out loss flash2 0.672, three-pass 0.675; skipped steps flash2 0, three-pass 3": of every run; "" if neither is known
+/// yet.
 std::string runs_text(const TrainRecord& record);
 
 /// The cells of the table of seeds: the skipped steps of a and b, their losses on held-out text.
@@ -128,19 +128,19 @@ std::string progress_words(const TrainProgress& progress);
 /// One sentence on what a kind of training compares.
 std::string_view kind_words(TrainKind kind);
 
-/// A number of a handy size as it is, "1.904"; others with an exponent, "3.05e-4".
+/// A number from 0.01 to 9999 without an exponent, "1.904"; others with an exponent, "3.05e-4".
 std::string value_text(double x, int digits);
 
 /// "0 W_Q" of "layer 0 W_Q": a tensor's short name.
 std::string short_name(const ParameterTensor& tensor);
 
-/// The numbers of the plots, the picture and the tables.
+/// CSV of the plots, the picture and the tables.
 std::string deviation_csv(const TrainRecord& record);
 std::string runs_csv(const TrainRecord& record);
 /// The last numbers of each run of each seed.
 std::string seeds_csv(const TrainDrawing& drawing);
 std::string tensors_csv(const TrainRecord& record, int pair, int step);
-/// The heads of every run at a step; at all measured steps.
+/// CSV of the heads of every run: at a step, and at all measured steps.
 std::string heads_csv(const TrainRecord& record, int step);
 std::string health_csv(const TrainRecord& record);
 

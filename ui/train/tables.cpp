@@ -1,5 +1,5 @@
-// Tables at the picked step: seeds, what is left without each suspect, tensors, heads. Replay: the direct effect beside what
-// adds up.
+// Tables at the picked step: seeds, the deviation left without each suspect, tensors, heads. Replay: the direct effect of a
+// step, and added up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr float row_height = 18;
 
-/// A table under its title, `height` high with it; the button that saves it as a picture also saves `csv`. Returns the row
-/// that was clicked.
+/// Draws a table under its title, `height` high in all; the button that saves its picture also saves `csv`. Returns the clicked
+/// row.
 std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, const std::string& title, float height,
                                        const Table& table, const TableLook& look, const std::function<std::string()>& csv) {
   constexpr float title_height = 20;
@@ -87,7 +87,7 @@ constexpr std::array<HeadColumn, 6> head_columns{{
      }},
 }};
 
-/// The numbers of a for every head, then those of b.
+/// Two rows for every head: the numbers of a, and of b.
 Table heads_table(const TrainRecord& r, int step) {
   Table table;
   table.columns = {{.key = "head", .meaning = "Layer and head."}, {.key = "of", .meaning = "The model, by its method."}};
@@ -161,7 +161,7 @@ void draw_train_suspects(const TrainScene& s, float height) {
                {.key = "left", .title = "what is left", .digits = 3, .meaning = what}},
               {}};
   if (a_stopped)
-    table.columns.push_back({.key = "goes on", .meaning = named(r.plan, "True where this run trains on after a stopped.")});
+    table.columns.push_back({.key = "goes on", .meaning = named(r.plan, "yes: this run goes on after a stopped.")});
   for (const RankedSuspect& x : ranked) {
     const std::string& name = r.pairs[x.pair].pair.name;
     auto& row = table.rows.emplace_back(1, name.substr(0, name.rfind(" exact")));

@@ -49,7 +49,7 @@ void run_buttons(const TrainScene& s, float unit) {
   request_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
   request_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty() && !p.stale, {.act = Act::restart},
                  std::string("Starts again from the first step, with the plan at the left. Key Shift+R.") +
-                     (p.stale ? " Under a plan that changed the button at the left does." : ""));
+                     (p.stale ? " If the plan changed, use the button at the left." : ""));
 }
 
 /// The kept step at or before the picked one, else the newest; -1: nothing is kept.
@@ -109,7 +109,7 @@ void checkpoint_popup(const TrainScene& s) {
 void checkpoint_button(const TrainScene& s, float unit) {
   if (push_button("checkpoint###checkpoint", !s.progress().left_over.empty() && s.record() == nullptr, {unit * 92, 0}))
     ImGui::OpenPopup("checkpoints");
-  explain("Saves what is trained to a file, or opens one." +
+  explain("Saves the training to a file, or opens one." +
           (s.progress().left_over.empty() ? std::string() : " The previous window left an unsaved training."));
   ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
   if (ImGui::BeginPopup("checkpoints")) {
@@ -185,7 +185,7 @@ void draw_header(const TrainScene& s) {
   const float top = ImGui::GetItemRectMax().y + px(8);
   ImGui::SetCursorScreenPos({at.x, top});
   const bool one_line = width >= px(520);
-  const float unit = std::min(px(1), (width - px(3 * 8)) / (84 + 48 + 64 + 92));  // of the buttons' widths
+  const float unit = std::min(px(1), (width - px(3 * 8)) / (84 + 48 + 64 + 92));  // scale of the buttons' widths
   run_buttons(s, unit);
   if (one_line) kept_buttons(s, unit);
   checkpoint_button(s, unit);
@@ -195,7 +195,7 @@ void draw_header(const TrainScene& s) {
   take_room({at.x, below + px(18 + 6)}, {0, 0});
 }
 
-/// The invitation where nothing was trained.
+/// Draws the invitation while there is no training.
 void draw_invitation(const TrainScene& s, const Box& box) {
   const float middle = (box.min.x + box.max.x) / 2, top = (box.min.y + box.max.y) / 2 - px(40),
               width = std::min(px(460), box.max.x - box.min.x - px(24));
@@ -261,7 +261,7 @@ void draw_numbers(const TrainScene& s) {
   }
   const TrainRecord& r = *s.record();
   const float gap = px(12);
-  float room = ImGui::GetContentRegionAvail().y - px(56) - gap;  // the button stands below
+  float room = ImGui::GetContentRegionAvail().y - px(56) - gap;  // the button is below
   const auto height_of = [](std::size_t rows) { return px(44 + 21 * static_cast<float>(rows)); };
   const auto draw = [&](void (*table)(const TrainScene&, float), float height) {
     const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -26,7 +26,7 @@ std::string ratio_text(double x) {
   return fmt::format("{:.{}f}", x, x < 0.1 ? 3 : x < 10 ? 2 : 0);
 }
 
-/// "0.02× another seed, 0.30× fp16 − fp32": a - b beside the bands at a point.
+/// "0.02× another seed, 0.30× fp16 − fp32": a - b over each band at a point.
 std::string bands_text(const TrainRecord& r, const PairPoint& point, double size) {
   std::string text;
   int count = 0;
@@ -40,7 +40,7 @@ std::string bands_text(const TrainRecord& r, const PairPoint& point, double size
   return text;
 }
 
-/// "a − exact is 0.95× a − b, b − exact 0.90×"; "" where no exact attention was trained.
+/// "a − exact is 0.95× a − b, b − exact 0.90×"; "" if no exact attention was trained.
 std::string exact_text(const TrainRecord& r, const PairPoint& point, double size) {
   std::string text;
   for (const PairRecord& pair : r.pairs) {
@@ -55,7 +55,7 @@ std::string exact_text(const TrainRecord& r, const PairPoint& point, double size
 /// A sentence on the common direction of the steps by which the two models drift apart.
 std::string drift_text(const TrainPlan& plan, const PairPoint& point, const WeightDeviation& d) {
   const double random = 1, straight = std::sqrt(static_cast<double>(point.step));
-  std::string text = fmt::format("directionality {}, where random steps give {:.0f} and steps in one direction {}",
+  std::string text = fmt::format("directionality {} (random steps: {:.0f}, steps in one direction: {})",
                                  ratio_text(d.directionality), random, ratio_text(straight));
   if (std::isfinite(point.loss_difference))
     text = named(plan, "Loss a − b ") + signed_scientific(point.loss_difference, 2) + "; " + text;
@@ -67,7 +67,7 @@ std::string drift_text(const TrainPlan& plan, const PairPoint& point, const Weig
 std::string bisect_text(const TrainRecord& r) {
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, concluded_from, -1, -1);
   if (ranked.empty() || !std::isfinite(ranked.front().share)) return "The pieces are measured with the next steps.";
-  std::string text = "Left of it";
+  std::string text = "Deviation left";
   for (std::size_t i = 0; i < std::min<std::size_t>(2, ranked.size()); ++i)
     text += (i == 0 ? ": " : ", ") + ratio_text(ranked[i].share) + " with " + r.pairs[ranked[i].pair].pair.name;
   if (ranked.size() > 2) text += fmt::format(", more with the other {}", ranked.size() - 2);
@@ -144,10 +144,10 @@ TrainWords train_words(const TrainView& train) {
             false};
   }
   const TrainRecord& r = *train.record;
-  const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1);  // every band was measured at it, too
+  const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1);  // every band has this point, too
   if (std::string sentence = with_run_named(r.plan, ended(r)); !sentence.empty()) {
     if (!p.kept.empty())
-      sentence += fmt::format(" Everything until then is kept; the last state is that of step {}.", p.kept.back());
+      sentence += fmt::format(" All steps until then are kept; the last kept state is of step {}.", p.kept.back());
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
   if (point == nullptr || point->deviations.empty())
@@ -208,8 +208,8 @@ std::string progress_words(const TrainProgress& p) {
 std::string_view kind_words(TrainKind kind) {
   constexpr EnumArray<TrainKind> words{
       "Two models with the same text, first weights and batches; only attention differs (arXiv 2405.02803, figure 7).",
-      "The same, beside other differences: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
-      "The same, and a again with one piece at a time made exact: which rounding causes the difference?",
+      "The same, and other differences as a scale: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
+      "The same, and copies of a, each with one piece made exact: which rounding causes the difference?",
       "b is trained; at every measured step a takes the same step from b's state: the direct effect, without feedback."};
   return words[kind];
 }

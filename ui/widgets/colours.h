@@ -10,14 +10,14 @@ namespace attoscope::ui {
 
 /// Entries of a colour table: the map from its low to its high end, then marker colours outside the map.
 namespace entry {
-inline constexpr int map_size = 1023;  ///< odd, so that 0 has an entry of its own
+inline constexpr int map_size = 1023;  ///< odd: 0 has its own entry
 inline constexpr int nan = map_size, plus_infinity = nan + 1, minus_infinity = nan + 2, nothing = nan + 3, hatch = nan + 4,
                      count = nan + 5;
 }  // namespace entry
 
 using ColourTable = std::array<Colour, entry::count>;
 
-/// Colours of a map with its markers; depends on `diverging` and `theme` alone.
+/// Colours of a map with its markers; depends only on `diverging` and `theme`.
 ColourTable colour_table(bool diverging, Theme theme);
 
 /// Inputs of the shader. Entry of a value: round(centre + reach * clamp(s(value) * factor, -1, 1)), s(v) = asinh(v / knee) or

@@ -50,7 +50,7 @@ void seed_field(const char* id, std::uint64_t& value) {
   ImGui::InputScalar(id, ImGuiDataType_U64, &value, &one);
 }
 
-/// A rounding as text, taken on Enter; one that cannot be read changes nothing.
+/// A rounding as text, set on Enter; invalid text changes nothing.
 void rounding_field(const char* id, Rounding& value) {
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(px(option_field_width));
@@ -62,7 +62,7 @@ void rounding_field(const char* id, Rounding& value) {
   }
 }
 
-/// A value of an enumeration as buttons where they fit and all are possible, else as a list.
+/// A value of an enumeration: buttons if they fit and all values are possible, else a list.
 void named_field(const Setting& s, const NamedValue& value, const SettingLook& look) {
   std::vector<Choice> choices(look.choices.begin(), look.choices.end());
   if (choices.empty())

@@ -12,14 +12,14 @@
 namespace attoscope::ui {
 namespace {
 
-/// The limit on the points of all curves together, which bounds the time of a frame.
+/// Limit on the points of all curves together; bounds the time of a frame.
 constexpr double most_points = 12000;
-/// Curves of more points have no marks, and a band in place of error bars.
+/// Curves with more points have no marks, and a band instead of error bars.
 constexpr std::size_t most_marks = 60;
-/// More curves are drawn without their spread.
+/// If there are more curves, they are drawn without their spread.
 constexpr std::size_t most_spreads = 16;
 
-/// Marks that stay apart without colours, in the order of the inks.
+/// Marks that are distinguishable without colours, in the order of the inks.
 struct InkMark {
   ImPlotMarker shape;
   bool filled;
@@ -45,26 +45,26 @@ ImPlotSpec mark_spec(Ink ink, Colour colour, float radius) {
   return spec;
 }
 
-/// b is wide, to be seen under a curve that runs along it.
+/// b is wide: it stays visible under a curve that overlaps it.
 float weight_of(const Series& s) { return s.ink == Ink::b && !s.dashed ? 3.2f : s.ink == Ink::golden ? 1.3f : 1.8f; }
 
 bool is_line(const Series& s) { return s.shape == Shape::line || s.shape == Shape::line_and_marks; }
 
-/// A curve of a panel as it is drawn.
+/// A decimated curve of a panel, with its colour and index.
 struct DrawnCurve {
   Series series;
   Colour colour;
   std::size_t place;
 };
 
-/// Bands and bars behind, marks in front; of lines that of b first and the panel's first one last.
+/// Drawing order: bands and bars behind, marks in front; among lines b first, then from the panel's last line to its first.
 auto rank_of(const DrawnCurve& c) {
   constexpr EnumArray<Shape, int> layers{3, 4, 3, 2, 1, 0, 4};  // of the shapes
   const int layer = layers[c.series.shape], place = static_cast<int>(c.place);
   return std::tuple(layer, c.series.ink != Ink::b, layer == 3 ? -place : place);
 }
 
-/// A line of dashes whose pattern goes on from piece to piece.
+/// A dashed line whose pattern continues from segment to segment.
 void draw_dashes(const Series& s, Colour colour, float weight) {
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float dash = px(5), period = px(9);
@@ -107,7 +107,7 @@ void draw_line(const Series& s, Colour colour, double spacing) {
   if (!s.dashed || marked) ImPlot::PlotLine("##line", s.x.data(), s.y.data(), static_cast<int>(s.x.size()), spec);
 }
 
-/// Steps; on a logarithmic axis what lies beyond it, or is no number, is drawn at its edge.
+/// Steps; on a logarithmic axis values outside the limits and non-finite values are drawn at the edge.
 void draw_levels(const Series& s, Colour colour, bool log) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   if (log)
@@ -142,7 +142,7 @@ void draw_curve(const DrawnCurve& c, bool log, bool sideways) {
   }
 }
 
-/// The curves that are not hidden, decimated to the part of the axis that is shown.
+/// The curves that are not hidden, decimated to the visible part of the axis.
 std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, const NumberSpan& x, double pixels) {
   std::vector<DrawnCurve> curves;
   const std::size_t count = p.series.size() + look.pale.size();
@@ -163,12 +163,12 @@ std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, c
   return curves;
 }
 
-/// Ticks of the x axis with their names, no two of which touch.
+/// Ticks of the x axis and their names, without overlaps.
 struct NamedTicks {
   std::vector<double> at;
   std::vector<const char*> names;
 };
-/// Width of the names of ticks beside each other, with room between them.
+/// Total width of the names of ticks, with gaps.
 float names_width(const std::vector<double>& at) {
   float sum = 0;
   for (const double t : at) sum += text_width(Face::mono_small, tick_text(t)) + px(8);
@@ -226,7 +226,7 @@ PanelMouse mouse_of() {
           .to = {at.x + size.x, at.y + size.y}};
 }
 
-/// Takes the part of the axis that the mouse chose; 0 to 0 stands for all of it.
+/// Stores the part of the axis that the mouse chose; 0 to 0: the whole axis.
 void take_range(const PanelRange& range, const NumberSpan& all, const NumberSpan& before, NumberSpan now) {
   const double near = 1e-9 * (all.high - all.low);
   if (ImPlot::IsPlotHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) now = all;
@@ -235,7 +235,7 @@ void take_range(const PanelRange& range, const NumberSpan& all, const NumberSpan
   *range.from = whole ? 0 : now.low, *range.to = whole ? 0 : now.high;
 }
 
-/// The part of the axis that is shown.
+/// The visible part of the axis.
 NumberSpan shown_part(const PanelRange& range, const NumberSpan& all) {
   if (range.from == nullptr || !(*range.from < *range.to)) return all;
   const NumberSpan part{std::max(all.low, *range.from), std::min(all.high, *range.to)};

@@ -15,11 +15,11 @@
 namespace attoscope::ui {
 namespace {
 
-constexpr const char* held_files = "files";  ///< payload: the place of the field under them
+constexpr const char* held_files = "files";  ///< payload: the use of the field under the files
 
 constexpr std::size_t most_suggestions = 8;
 
-/// The longest text that all of these begin with; "" of none.
+/// The longest common prefix; "" for no texts.
 std::string common_beginning(const std::vector<std::string>& all) {
   if (all.empty()) return "";
   const auto [least, most] = std::ranges::minmax(all);
@@ -34,7 +34,7 @@ int complete(ImGuiInputTextCallbackData* data) {
   return 0;
 }
 
-/// A line that can be clicked: a file's name at the left, the end of its folder's at the right.
+/// A clickable line: a file's name at the left, its folder (shortened) at the right.
 bool suggestion(const std::string& path, const std::string& reason, int index, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22);
@@ -79,7 +79,7 @@ bool file_entries(FileUse use, const PanelInput& input, Requests& requests, std:
   explain(what);
   if (!input.sessions.has_dialogs) return types;
   types |= ImGui::Selectable("a recent file, or a typed path ...");
-  explain("Files that were open before, and a field for a path, with the head or the order of dimensions behind it.");
+  explain("Recently opened files, and a field for a path, which may end in the head or the order of dimensions.");
   return types;
 }
 

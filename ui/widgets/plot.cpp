@@ -41,7 +41,7 @@ void set_axes(const PlotFrame& frame) {
   ImPlot::SetupAxisLinks(x, frame.from, frame.to);
 }
 
-/// The names of the categories, as many as stand apart.
+/// Names of the categories, thinned out until they do not overlap.
 void set_categories(std::span<const std::string> names, float height) {
   const auto every = static_cast<std::size_t>(
       std::max(1.0f, std::ceil(static_cast<float>(names.size()) * (line_height(Face::mono_small) + px(1)) / height)));
@@ -84,7 +84,7 @@ void draw_mark(CurveMark mark, ImVec2 c, float width, float dash, Colour colour)
   }
 }
 
-/// Largest width of a name with which all entries fit in a line. Longer names are shortened, or only their marks shown.
+/// Largest width of a name at which all entries fit in a line. Longer names are shortened or left out (only the mark shown).
 struct Names {
   float widest;
   bool shortened;
@@ -106,7 +106,7 @@ constexpr float legend_line = 16;
 
 using LegendLine = std::span<const LegendName>;
 
-/// The names line by line, as many on each as fit whole; the last line has the rest.
+/// Breaks the names into at most `most` lines, each with as many whole names as fit; the last line has the rest.
 std::vector<LegendLine> legend_lines(float width, LegendLine entries, int most) {
   std::vector<LegendLine> lines;
   while (static_cast<int>(lines.size()) + 1 < most) {

@@ -38,8 +38,8 @@ void draw_progress(const PanelInput& input, float height, Requests& requests) {
       fmt::format("{:3.0f} % ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
   if (push_button("cancel###cancel", false, {px(56), height - px(4)})) requests.cancel = true;
-  explain(input.answer.reading ? "Stops reading and keeps the present tensors. Key Esc."
-                               : "Stops this computation and keeps the present picture. Key Esc.");
+  explain(input.answer.reading ? "Stops reading and keeps the current tensors. Key Esc."
+                               : "Stops this computation and keeps the current picture. Key Esc.");
 }
 
 bool is_first_answer(const Result& result) {
@@ -86,7 +86,7 @@ void judging_button(const HeadVerdicts& found, const Experiment& e, HeadsState& 
     heads.unjudged = stopped ? "" : e.loaded.file;
     requests.side.stop_heads = !stopped;
   }
-  explain(stopped ? "Judges the heads that are missing." : "Stops; the heads that were judged stay.");
+  explain(stopped ? "Judges the remaining heads." : "Stops, and keeps the verdicts so far.");
 }
 
 }  // namespace attoscope::ui

@@ -26,7 +26,7 @@ void draw_bar(ImVec2 at, float width, float thick, double share);
 /// `progress_width`.
 void draw_progress(const PanelInput& input, float height, Requests& requests);
 
-/// True if the result is a first answer, with fewer rows than its question asks for.
+/// True if the result is a preview with fewer rows than requested.
 bool is_first_answer(const Result& result);
 
 /// True if the answer on screen has been outdated for more than 0.1 s.
@@ -37,7 +37,7 @@ void dim_if_stale(const PanelInput& input);
 
 /// "4 of 8 heads wrong", "All 8 heads rounded", "12 of 270 heads judged, 2 wrong".
 std::string heads_words(const HeadVerdicts& heads);
-/// Colour of `heads_words`: once all are judged, green if all are rounded, else that of errors; before, that of text.
+/// Colour of `heads_words`: `good` if all heads are judged and rounded, `bad` if all are judged and one is wrong, else `text`.
 Colour heads_tone(const HeadVerdicts& heads);
 
 /// True if judging of this output was stopped.

@@ -81,7 +81,7 @@ void choose_rounding(Rounding& r, const Format& main, std::string& typed) {
 
 /// Arrow that opens a cell's popup, drawn while the cell is hovered. True if the mouse is over the arrow.
 bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
-  if (!ImGui::IsItemHovered() || ImGui::GetIO().NavVisible) return false;  // with the keyboard, the key Menu opens it
+  if (!ImGui::IsItemHovered() || ImGui::GetIO().NavVisible) return false;  // keyboard users open the popup with the key Menu
   const float x = to.x - px(9), y = (from.y + to.y) / 2, size = px(3.5f);
   ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, y - size / 2}, {x + size, y - size / 2}, {x, y + size}, ink);
   return ImGui::GetMousePos().x > to.x - px(18);

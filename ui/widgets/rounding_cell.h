@@ -17,7 +17,7 @@ struct CellLook {
   Rounding::Kind kind;
   std::string text;
   bool differs;       ///< differs from the preset
-  bool idle = false;  ///< has no effect at present
+  bool idle = false;  ///< has no effect with the current settings
 };
 /// Filled: rounded to D; outlined: rounded to another format; grey: exact. A dot: differs from the preset.
 void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look);
@@ -28,17 +28,17 @@ struct RoundingCell {
   Colour colour;
   float left, width, height;
   std::string_view preset{};        ///< name of the nearest preset
-  std::optional<Rounding> usual{};  ///< its rounding of this step
+  std::optional<Rounding> usual{};  ///< the preset's rounding of this step
   bool idle = false;
-  std::string what{};  ///< begin of the tooltip
+  std::string what{};  ///< first part of the tooltip
 };
 void edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, std::string& typed);
 
 /// "exact", "bf16", "~fp16" (stochastic).
 std::string rounding_text(const Rounding& rounding, const Format& main);
 
-/// One box a bit in `size`, which has `columns` places; places beyond the format's bits are outlined. `digits` are written into
-/// the boxes if they fit; `hovered` is highlighted.
+/// A row of `columns` boxes, one for each bit; boxes beyond the format's bits are outlined. `digits` are written into the boxes
+/// if they fit; `hovered` is highlighted.
 struct BitBoxes {
   int columns;
   std::string_view digits{};
@@ -47,8 +47,8 @@ struct BitBoxes {
 };
 void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size);
 
-/// Index of the box under the mouse, or with the keyboard's focus, in a row of `columns` boxes at `at`, the last item; -1:
-/// none.
+/// Index of the box under the mouse or with the keyboard's focus, in a row of `columns` boxes at `at` (the last item); -1: no
+/// box.
 int hovered_bit(int columns, ImVec2 at, ImVec2 size);
 
 }  // namespace attoscope::ui

@@ -19,7 +19,7 @@ constexpr EnumArray<ExportAs, Choice> formats{{
      "deficiencies."},
     {"SVG", "The same figure for web pages and for editing."},
     {"PNG", "The same figure at 300 dots an inch."},
-    {"TikZ", "The same figure as a .tex that a LaTeX document inputs, in its own fonts, with gnuplot's style files for it."},
+    {"TikZ", "The same figure as a .tex for \\input in a LaTeX document, in the document's fonts, with gnuplot's style files."},
 }};
 constexpr std::array<Choice, 3> widths{{
     {"one column", "85 mm wide: one column of a two-column page."},
@@ -32,7 +32,7 @@ constexpr std::array<Choice, 2> bundles{{
     {".zip", "One .zip with the figure, its data (.csv), its gnuplot script (.gp) and the .json that makes it again."},
 }};
 
-/// The name of a row of the menu; the cursor then stands where its choice begins, which is returned.
+/// Draws the name of a menu row and moves the cursor to the start of its choice. Returns that position.
 ImVec2 row_name(const char* name, bool possible) {
   constexpr float name_width = 56;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -62,7 +62,7 @@ constexpr std::array<Choice, 2> ranges{{
     {"shown", "The tiles that the window shows."},
 }};
 
-/// Font and size of a figure's letters. TikZ has the document's.
+/// Font and size of a figure's letters; TikZ uses the document's.
 void choose_letters(FigureChoice& c, bool possible) {
   const ImVec2 at = row_name("font", possible);
   ImGui::BeginDisabled(!possible);
@@ -73,7 +73,7 @@ void choose_letters(FigureChoice& c, bool possible) {
         if (ImGui::Selectable(font, c.font == font)) c.font = font;
       ImGui::EndCombo();
     } else {
-      explain("The letters of figures in PDF, SVG and PNG; kept for the next ones. A font that is not installed is replaced.");
+      explain("The font of figures in PDF, SVG and PNG; kept for the next figures. A font that is not installed is replaced.");
     }
   }
   ImGui::SetCursorScreenPos({at.x + px(140 + 8), at.y});
@@ -116,8 +116,8 @@ void draw_menu(const Exportable& plot, View& view, Requests& requests) {
     ImGui::CloseCurrentPopup();
   }
   explain(
-      "Saves it in the pictures folder, or where the program was started if there is none; a line at the bottom of the window "
-      "says where.");
+      "Saves it in the pictures folder, or if there is none where the program was started; a line at the bottom of the window "
+      "shows the path.");
   if (plot.has_field) {
     ImGui::SameLine(0, px(8));
     if (push_button("whole field as .npy###npy", false, {px(width - 104), px(control_height)})) {

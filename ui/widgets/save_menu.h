@@ -17,8 +17,8 @@ struct Exportable {
   ImVec2 min, max;                   ///< screen rectangle
   std::function<std::string()> csv;  ///< its numbers, created on demand
   bool low = false;                  ///< the button is at the bottom
-  bool has_field = false;            ///< the plot shows a whole field, which can be saved too
-  std::function<Session()> of{};     ///< the session whose plot it is; empty: the window's
+  bool has_field = false;            ///< the whole field of the plot can be saved too
+  std::function<Session()> of{};     ///< session to plot; empty: the window's
 };
 
 /// The button while the mouse is over the plot, and its menu while open. Choices are kept in the view; `save` becomes a

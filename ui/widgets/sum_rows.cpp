@@ -48,13 +48,13 @@ SumRow row_of_sum(const TensorCoreRule& rule, const TensorCoreBlock& block) {
   return row;
 }
 
-/// Power of the last digit that the format keeps of a number.
+/// Power of two of the last digit of x that the format keeps.
 int last_kept(float x, const Format& f) {
   const int exponent = x == 0 ? min_exponent(f) : std::ilogb(std::fabs(x));
   return std::max(exponent, min_exponent(f)) - f.mantissa_bits;
 }
 
-/// An exact number, of which digits below 2^kept_from are lost.
+/// An exact number; its digits below 2^kept_from are lost.
 SumRow row_of_exact(std::string label, double x, int kept_from) {
   int exponent = 0;
   const double fraction = std::isfinite(x) ? std::frexp(std::fabs(x), &exponent) : 0;
@@ -78,7 +78,7 @@ void add_step(SumTable& table, const ChainPart& step, const Format& format, cons
   table.lost += step.lost;
 }
 
-/// Sets the columns that the rows need, at most `columns` from the top.
+/// Sets the range of columns that the rows need, at most `columns` from the top.
 void set_columns(SumTable& table, int columns) {
   bool any = false;
   for (const SumRow& row : table.rows) {
@@ -115,7 +115,7 @@ void draw_row(const SumRow& row, const SumTable& table, const Grid& grid, ImVec2
     draw_text({grid.x(table.bottom - 1), at.y}, Face::mono, colours().bad, "…");
 }
 
-/// "2^3" over the first column, and "2^-22" over the last kept one.
+/// "2^3" over the column of the block's exponent, and "2^-22" over the last kept column.
 void draw_header(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y) {
   const auto power = [&](int p, Colour colour) {
     if (p <= table.top && p >= table.bottom)
@@ -199,7 +199,7 @@ void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float w
   ImGui::InvisibleButton("block", {width, y - at.y});
   explain(
       "Each product, and c, in binary, under the largest exponent of the block. Bits right of the dashed line are cut off "
-      "before the sum; then bits of the sum that the result has no room for.",
+      "before the sum; after it, the bits of the sum that do not fit in the result.",
       "aligned = trunc(significand * 2^(F - (e - exponent)))");
 }
 
@@ -224,8 +224,8 @@ void draw_chain_table(const SumTable& table, float width) {
   }
   ImGui::InvisibleButton("chain", {width, y - at.y});
   explain(
-      "Each product in binary. The sum has no room for the red digits: the step rounds them away, and its loss is at the "
-      "right. Steps that lose nothing stand together in one line.",
+      "Each product in binary. The red digits do not fit in the sum: the step rounds them away, and the loss is at the "
+      "right. Consecutive steps that lose nothing share one line.",
       "lost = sum + a * b - round(fma(a, b, sum))");
 }
 

@@ -19,7 +19,7 @@ struct SumRow {
   std::uint64_t magnitude = 0;
   int unit = 0;
   int kept_from = 0;   ///< digits below 2^kept_from are lost
-  std::string note{};  ///< in place of digits
+  std::string note{};  ///< text instead of digits, or the loss
 
   /// '0' or '1' in the column of 2^power; ' ' above the first 1 and below the last digit.
   char digit(int power) const;
@@ -28,7 +28,7 @@ struct SumRow {
   int last() const;
 };
 
-/// Rows of a block: terms (with c, if it is aligned with them), sum, then c if it is added later, result.
+/// Rows of a block: terms (with c if c is aligned with them), sum, c if it is added after the sum, result.
 struct SumTable {
   std::vector<SumRow> rows;
   int top = 0, bottom = 0;  ///< powers of the first and last column
@@ -37,7 +37,7 @@ struct SumTable {
   bool more = false;        ///< digits continue beyond the last column
 };
 
-/// Names of a block's factors, and the place of its first product.
+/// Names of a block's factors, index of its first product, and step of the index.
 struct SumPlaces {
   std::string_view a = "a", b = "b";
   int first = 0, step = 1;
@@ -46,18 +46,18 @@ struct SumPlaces {
 /// The table of a block; at most `columns` columns.
 SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns);
 
-/// The table of some parts of a chain: a row for each step that loses bits, with the sum before it where that loses some, and a
+/// The table of parts of a chain: a row for each step that loses bits, preceded by the sum so far if that loses bits too, and a
 /// note for each run of exact steps; at most `columns` columns.
 SumTable chain_table(std::span<const ChainPart> parts, const Format& format, const SumPlaces& places, int columns);
 
-/// Number of columns of bits that fit beside the labels; of a chain also beside its losses.
+/// Number of columns of bits that fit next to the labels, for a chain also next to the losses.
 int sum_columns(float width);
 int chain_columns(float width);
 
-/// Draws the rows, one line each, `width` wide; digits that are cut off are right of a dashed line, in the colour of errors.
+/// Draws the rows, one line each, `width` wide; lost digits are right of a dashed line, in the colour of errors.
 void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width);
 
-/// Draws the rows of a chain the same way; each has its own lost digits.
+/// Draws the rows of a chain, one line each, `width` wide; each row has its own lost digits.
 void draw_chain_table(const SumTable& table, float width);
 
 }  // namespace attoscope::ui

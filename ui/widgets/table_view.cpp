@@ -15,7 +15,7 @@ namespace {
 
 constexpr float bar_height = 3, most_bar_height = 14, cell_padding = 3, row_padding = 2;
 
-/// The places of the columns for people.
+/// Indices of the columns to show (not only for files).
 std::vector<std::size_t> shown_columns(const Table& table) {
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
@@ -23,7 +23,7 @@ std::vector<std::size_t> shown_columns(const Table& table) {
   return shown;
 }
 
-/// Words by the alphabet; what is no number stands behind all numbers.
+/// Compares words alphabetically, and numbers by value; NaN and missing numbers come last.
 bool is_less(const TableCell& x, const TableCell& y) {
   const auto number = [](const TableCell& cell) {
     if (const auto* const count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
@@ -34,7 +34,7 @@ bool is_less(const TableCell& x, const TableCell& y) {
   return a != nullptr && b != nullptr ? *a < *b : number(x) < number(y);
 }
 
-/// The rows in the order that the headings ask for.
+/// The rows in the order chosen by clicks on the headings.
 std::vector<std::size_t> order_of(const Table& table, const std::vector<std::size_t>& columns) {
   std::vector<std::size_t> order(table.rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -51,7 +51,7 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
 
 using TitleLines = std::array<std::string, 2>;
 
-/// The title in one line, the second, or in two as narrow as possible, with what stands between bars in one of them.
+/// The title in the second line, or split into two lines as narrow as possible; text between bars is not split.
 TitleLines lines_of(const std::string& title, bool two_lines) {
   TitleLines best{"", title};
   const auto width = [](const TitleLines& l) { return std::max(text_width(Face::small, l[0]), text_width(Face::small, l[1])); };
@@ -62,9 +62,9 @@ TitleLines lines_of(const std::string& title, bool two_lines) {
   return best;
 }
 
-/// The widths of the columns by their titles and first rows, with an even share of what `room` they leave; where all fit
-/// if words in the first that is not minor get less, these do; else they get 0.6 of it at most. `marked`: a dot stands in it.
-/// Sets `two_lines` if titles in one line need more than the room.
+/// Widths of the columns from their titles and first 64 rows; columns share the spare room evenly. If the room is too small, a
+/// first non-minor column of words shrinks to fit, to 100 px or more; else it gets at most 0.6 of the room. `marked`: the first
+/// non-minor column holds a dot. Sets `two_lines` if titles in one line need more than the room.
 std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room,
                              bool& two_lines) {
   constexpr std::size_t looked_at = 64;
@@ -93,7 +93,7 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
   return widths;
 }
 
-/// The heading of a column; of numbers it ends where they end, before the arrow of its order.
+/// The heading of a column; for numbers it is right-aligned with them, left of the sort arrow.
 void draw_heading(const ColumnHeading& heading, bool words, bool two_lines, int column) {
   ImVec2 at = ImGui::GetCursorScreenPos();
   const bool sorted = (ImGui::TableGetColumnFlags(column) & ImGuiTableColumnFlags_IsSorted) != 0;
@@ -108,11 +108,11 @@ void draw_heading(const ColumnHeading& heading, bool words, bool two_lines, int 
   if (!heading.meaning.empty()) explain(heading.meaning);
 }
 
-/// The headings; `anew`: the columns have these widths, else those that they were dragged to.
+/// The headings; `anew`: sets these widths, else the columns keep the widths to which they were dragged.
 void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
                    bool two_lines, bool anew) {
   ImGuiTable* const drawn = ImGui::GetCurrentTable();
-  if (anew) drawn->RefScale = 0;  // else a change of the font's size would scale the new widths, too
+  if (anew) drawn->RefScale = 0;  // else a change of the font size would scale the new widths too
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnHeading& heading = table.columns[columns[i]];
     const bool words = has_words(table, columns[i]);
@@ -133,7 +133,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
   ImGui::PopStyleColor();
 }
 
-/// At the foot of the cell that the cursor is in, `height` high.
+/// Draws a bar at the bottom of the current cell, which is `height` high.
 void draw_bar(float share, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, top = at.y + line_height(Face::mono_small) + px(3),
@@ -186,7 +186,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   return clicked;
 }
 
-/// Height of the rows in `room` pixels: rows with bars are as high as the room allows, others lie closer in a low room.
+/// Height of a row, for `room` pixels: rows with bars use the available height, others are closer in a low panel.
 float row_height(std::size_t rows, bool bars, float room) {
   const float least = line_height(Face::mono_small) + px(bars ? bar_height + 4 : room < px(160) ? 2 : 5);
   const float even = room / static_cast<float>(rows + 1) - 2 * px(row_padding);

@@ -10,24 +10,24 @@
 
 namespace attoscope::ui {
 
-/// A row beside its cells.
+/// Properties of a row besides its cells.
 struct TableRow {
   std::string id;                ///< its test label: "##id"
-  std::string meaning{};         ///< of its tooltip
-  std::string formula{};         ///< the same
+  std::string meaning{};         ///< sentence of its tooltip
+  std::string formula{};         ///< formula of its tooltip
   bool chosen = false;           ///< drawn as selected
-  std::optional<Colour> mark{};  ///< of a dot in front of it
+  std::optional<Colour> mark{};  ///< colour of a dot in front of it; none: no dot
 };
 
 struct TableLook {
   std::function<TableRow(std::size_t row)> row;
-  /// The share of a cell that a bar below its text fills; negative: there is no bar.
+  /// The share of the cell's width that the bar below its text fills; negative: no bar.
   std::function<float(std::size_t row, std::size_t column)> bar{};
   std::optional<std::size_t>* hovered = nullptr;  ///< set to the row under the mouse
 };
 
-/// Draws the columns for people in what room there is. A click on a heading sorts by its column. Returns the row that was
-/// clicked, by its place in the table.
+/// Draws the visible columns in the available room. A click on a heading sorts by its column. Returns the index in the table of
+/// the clicked row.
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look);
 
 }  // namespace attoscope::ui

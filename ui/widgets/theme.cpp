@@ -55,7 +55,7 @@ constexpr Palette contrast{.theme = Theme::high_contrast,
                            .good = rgb(0x3fe0a8),
                            .accent = rgb(0xd2e2ff)};
 
-/// Ascender to descender in ems: ImGui's sizes are of the whole line, ours of the em.
+/// Ascender to descender in ems: ImGui's sizes are of the whole line, the program's of the em.
 constexpr float jetbrains_line = 1.32f, dejavu_line = 1.1641f;
 
 ImFontConfig font_config(float line) {
@@ -66,10 +66,10 @@ ImFontConfig font_config(float line) {
   return config;
 }
 
-/// True for letters and signs that some font of the machine may have: from Greek on, without private and unassigned ones.
+/// True for characters that some font of the machine may have: from Greek on, except private-use codes and noncharacters.
 bool is_findable(ImWchar c) { return c >= 0x370 && (c < 0xe000 || c > 0xf8ff) && c != 0xfffd && (c & 0xfffe) != 0xfffe; }
 
-/// Stands behind the fonts of the atlas: notes a character that none of them has, and has none itself.
+/// Font loader after all fonts of the atlas: has no glyphs, and records each character that no font has.
 int note_missing(ImFontAtlas* atlas, ImFontConfig*, ImWchar character) {
   if (atlas->UserData != nullptr && is_findable(character)) static_cast<MissingCharacters*>(atlas->UserData)->insert(character);
   return 0;
@@ -86,7 +86,7 @@ const ImFontLoader& note_loader() {
   return loader;
 }
 
-/// A face, with mathematical signs from another.
+/// Adds a font, with mathematical signs from the file `math`.
 ImFont* add_font(const std::string& file, float line, const std::string& math) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   ImFontConfig config = font_config(line);
@@ -103,7 +103,7 @@ ImFont* add_font(const std::string& file, float line, const std::string& math) {
   last.MergeMode = true;
   last.FontLoader = &note_loader();
   atlas.AddFont(&last);
-  constexpr ImWchar box = 0x25a1;  // for a character that no font of the machine has
+  constexpr ImWchar box = 0x25a1;  // drawn for characters that no font of the machine has
   if (font->IsGlyphInFont(box)) font->FallbackChar = box;
   return font;
 }
@@ -181,7 +181,7 @@ void style_plots(const Palette& p, float scale) {
   s.PlotDefaultSize = {240 * scale, 160 * scale};
   s.PlotMinSize = {48 * scale, 32 * scale};
   s.PlotBorderSize = 0;
-  s.MinorAlpha = 0.6f;  // ImPlot counts custom ticks as minor ones
+  s.MinorAlpha = 0.6f;  // ImPlot treats custom ticks as minor ticks
   s.MajorTickLen = s.MinorTickLen = {0, 0};
   s.PlotPadding = {0, 0};
   s.LabelPadding = {6 * scale, 4 * scale};
@@ -200,7 +200,7 @@ void style_plots(const Palette& p, float scale) {
   c[ImPlotCol_Selection] = c[ImPlotCol_Crosshairs] = vec(p.accent);
 }
 
-/// True if the context already has the theme and scale; ImGui's style is the only memory of that.
+/// True if the context's style already has the theme and scale; they are stored nowhere else.
 bool is_applied(const Palette& p, float scale) {
   const ImGuiStyle& s = ImGui::GetStyle();
   return s.FontScaleMain == scale && ImGui::ColorConvertFloat4ToU32(s.Colors[ImGuiCol_WindowBg]) == p.panel &&

@@ -14,7 +14,7 @@ namespace attoscope::ui {
 /// 0xRRGGBB in ImGui's packing.
 constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
 
-/// A colour as styles hold it, with its alpha multiplied.
+/// A colour in the form of ImGui's styles, with its alpha multiplied.
 ImVec4 vec(Colour c, float alpha = 1);
 
 /// Colours of a theme by their role.
@@ -26,7 +26,7 @@ struct Palette {
 };
 const Palette& palette(Theme theme);
 
-/// Colours of the current ImGui context: the innermost `WithColours`, or else the theme that `apply_theme` set; before, dark.
+/// Colours of the current ImGui context: the innermost `WithColours`, else the theme set by `apply_theme`, else dark.
 const Palette& colours();
 
 /// Replaces the colours of the current context within a scope.
@@ -57,12 +57,12 @@ Fonts load_fonts(const FontFiles& files);
 /// Fonts of the current context, set by `load_fonts`; null (the current font) before.
 Fonts fonts();
 
-/// Characters that were to be drawn and that no font has: the loaded fonts add to it where the atlas's UserData points to one.
+/// Characters drawn although no font has them; the loaded fonts add to the set at the atlas's UserData, if not null.
 using MissingCharacters = std::set<unsigned>;
-/// Adds a face (`index`: of several in the file) behind all fonts of the current context. Call it between frames.
+/// Adds face `index` of the file as a fallback of all fonts of the current context. Call it between frames.
 void add_fallback_font(const std::string& file, int index);
 
-/// Line height of the sans face in ems; ImGui's sizes are of a line, ours of the em.
+/// Line height of the sans face in ems; ImGui's sizes are of a line, the program's of the em.
 inline constexpr float sans_line = 1.2102f;
 
 /// Sizes in pixels at UI scale 1.
@@ -71,7 +71,7 @@ inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono 
 }
 
 /// Sets ImGui's and ImPlot's style for the theme and scale if they changed. ImGuiStyle::FontScaleMain becomes the product of
-/// both scales, by which all lengths are multiplied.
+/// both scales and multiplies all lengths.
 void apply_theme(Theme theme, double ui_scale, double dpi_scale = 1);
 
 }  // namespace attoscope::ui

@@ -18,7 +18,7 @@ struct FaceText {
   float size;
 };
 
-float least_type = 0;  ///< size in pixels at scale 1 that no face is below
+float least_type = 0;  ///< least size of all faces, in pixels at scale 1
 
 FaceText usual_face(Face face) {
   const Fonts& f = fonts();
@@ -195,8 +195,8 @@ void wrapped(Face face, Colour colour, std::string_view text, float width) {
 
 namespace {
 
-/// The greatest height that an answer's words have had in this window at this `width` since it appeared. The items below
-/// then keep their places while a run's numbers change.
+/// Largest `height` of an answer's words at this `width` since the window appeared: the items below keep their places while
+/// a run's numbers change.
 float kept_height(float width, float height) {
   ImGuiStorage& kept = *ImGui::GetStateStorage();
   const ImGuiID of_width = ImGui::GetID("width of words"), of_height = ImGui::GetID("height of words");
@@ -290,7 +290,7 @@ std::optional<GridPlace> pointed_place(ImVec2 at, ImVec2 cell, int columns, int 
 void explain(std::string_view what, std::string_view formula) {
   if (!shows_tooltips) return;
   if (ImGui::IsAnyMouseDown()) return;  // a tooltip would cover the dragged item
-  // While a text is typed, a tooltip that only the keyboard asks for would cover its suggestions and its refusal.
+  // While a text is typed, a tooltip opened by keyboard focus would cover the suggestions and the error.
   const ImGuiHoveredFlags asked_by = ImGui::IsItemActive() ? ImGuiHoveredFlags_NoNavOverride : ImGuiHoveredFlags_None;
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | asked_by) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
@@ -444,7 +444,7 @@ bool begin_combo(const char* text, const std::string& preview, float width) {
   ImGui::SetNextItemWidth(width);
   if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
   ImGuiContext& g = *ImGui::GetCurrentContext();
-  IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // combos alone do not report labels
+  IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // ImGui's combos do not report labels
   return false;
 }
 

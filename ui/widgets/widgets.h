@@ -36,12 +36,12 @@ float text_width(Face face, std::string_view text);
 
 /// Draws text at a place of a draw list; `align` 0, 0.5, 1: `at` is its left edge, middle, right edge. Returns its width.
 float draw_text(ImDrawList* list, ImVec2 at, Face face, Colour colour, std::string_view text, float align = 0);
-/// The same in the current window. Takes no room in the layout.
+/// Draws text in the current window. Takes no room in the layout.
 float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, float align = 0);
 /// The text, shortened with "…" to fit `width`.
 std::string fitted(Face face, std::string_view text, float width);
 
-/// Takes a room in the layout that was drawn into at places of the caller's own.
+/// Reserves room in the layout for what the caller drew at its own positions.
 void take_room(ImVec2 from, ImVec2 size);
 
 /// Text in the layout.
@@ -68,8 +68,8 @@ class WithWidth {
 void wrapped(Face face, std::string_view text, float width);
 void wrapped(Face face, Colour colour, std::string_view text, float width);
 
-/// An answer's headline and its sentence above the rest of a panel, with both in a tooltip; in a low panel a line each.
-/// Keeps its greatest height.
+/// Draws an answer's headline and sentence at the top of a panel, with both in a tooltip; in a low panel one line each. Its
+/// height never shrinks.
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence);
 
 /// Height of a text in lines of at most `width`.
@@ -78,7 +78,7 @@ float wrapped_height(Face face, std::string_view text, float width);
 /// A list item with a title and a sentence; true if it was clicked. Its label is "##" and `name`.
 bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width);
 
-/// Tooltip of the last item: its effect, and a formula in mono.
+/// Tooltip of the last item: a sentence, and a formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
 
 /// A place of a grid, counted from its top left corner.
@@ -87,11 +87,11 @@ struct GridPlace {
 
   friend bool operator==(const GridPlace&, const GridPlace&) = default;
 };
-/// The arrow key that is pressed while the last item has the keyboard's focus, which then stays there; {}: none.
+/// Direction of the arrow key pressed while the last item has the keyboard's focus; the focus stays. {}: no arrow key.
 std::optional<GridPlace> taken_arrow();
-/// The place of a grid in the last item to which arrow keys came while the item has the keyboard's focus; {}: it has not.
+/// The grid place in the last item, moved by arrow keys while the item has the keyboard's focus; {}: no focus.
 std::optional<GridPlace> keyed_place(int columns, int rows);
-/// The same, or else the place under the mouse in a grid at `at`; {}: none.
+/// `keyed_place`, or else the place under the mouse in a grid at `at`; {}: none.
 std::optional<GridPlace> pointed_place(ImVec2 at, ImVec2 cell, int columns, int rows);
 
 /// Shows no tooltips within a scope.
@@ -105,7 +105,7 @@ class WithoutTooltips {
   bool before_;
 };
 
-/// Makes faces that are smaller than `size`, in pixels at scale 1, as large within a scope.
+/// Raises faces smaller than `size` (pixels at scale 1) to `size` within a scope.
 class WithLeastType {
  public:
   explicit WithLeastType(float size);
@@ -127,10 +127,10 @@ class WithScale {
   float before_;
 };
 
-/// Number of buttons, tracks, menus and fields drawn so far; a page without a program must have none.
+/// Number of buttons, tracks, menus and fields drawn so far; static pages must have none.
 int controls_drawn();
 
-/// Draws a control by `draw`, greyed and without effect unless it is `possible`. Returns what `draw` does.
+/// Calls `draw`, which draws a control; the control is disabled unless `possible`. Returns the result of `draw`.
 template <class Draw>
 auto if_possible(bool possible, const Draw& draw) {
   struct End {
@@ -145,14 +145,14 @@ auto if_possible(bool possible, const Draw& draw) {
 struct Choice {
   std::string_view label, what;
 };
-/// Size of a row of buttons, in pixels, and the one that cannot be pressed, or -1. width 0: the available width.
+/// Size of a row of buttons, in pixels, and index of the disabled button, or -1. width 0: the available width.
 struct SegmentedLook {
-  float width = 0, height = 0;  ///< height 0: that of controls
+  float width = 0, height = 0;  ///< height 0: `control_height`
   int disabled = -1;
 };
-/// A row of buttons of which one (or none, -1) is pressed; `width` 0: the available width.
+/// A row of buttons; button `chosen` is pressed, none if -1. True if the choice changed.
 bool segmented(const char* id, std::span<const Choice> choices, int& chosen, const SegmentedLook& look);
-/// The same of an enumeration whose values are the choices, or of false and true.
+/// A row of buttons for the values of an enumeration, or for false and true.
 template <class E>
   requires std::is_enum_v<E> || std::same_as<E, bool>
 bool segmented(const char* id, std::span<const Choice> choices, E& value, const SegmentedLook& look) {
@@ -181,7 +181,7 @@ struct Slider {
   bool powers = false;  ///< the track is logarithmic and snaps to powers of two and to its end
 };
 bool slider(const Slider& spec, int& value);
-/// The track alone, `size` large.
+/// Only the track of a slider, `size` large.
 bool track(const Slider& spec, int& value, ImVec2 size);
 
 /// Sets height and face of combos and text fields within a scope.
@@ -202,7 +202,7 @@ bool begin_panel_popup(const char* id, ImGuiWindowFlags flags = 0);
 bool begin_combo(const char* label, const std::string& preview, float width);
 
 /// A small button in the upper (or lower) right corner of [min, max], visible while the mouse is over the rectangle or its
-/// panel has the keyboard's focus. True if it was clicked: request the rectangle and its numbers by `Requests::exports::plot`.
+/// panel has the keyboard's focus. True if it was clicked: the caller then sets `Requests::exports::plot`.
 bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low = false);
 
 /// A dashed horizontal or vertical line.
@@ -212,9 +212,9 @@ enum class TransportIcon { first, previous, play, pause, next, last };
 
 /// A small button with an icon, highlighted while `on`.
 bool transport_button(const char* id, TransportIcon icon, bool on);
-/// A button to the next (or previous) place with this mark.
+/// A button to the next (or previous) marked place; shows a dot in the colour `mark`.
 bool mark_button(const char* id, bool forward, Colour mark);
-/// Width of such a button, in pixels.
+/// Width of a transport button, in pixels.
 float transport_width();
 
 }  // namespace attoscope::ui

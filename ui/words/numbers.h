@@ -20,12 +20,12 @@ std::string signed_scientific(double x, int digits = 3);
 /// The sign, exponent and mantissa of x in f as '0' and '1'.
 struct BitText {
   std::string sign, exponent, mantissa;
-  bool exact = true;  ///< x is a number of f; else the bits are of the nearest one
+  bool exact = true;  ///< x is a number of f; else the bits are of the nearest number
 };
 BitText bits_of(const Format& f, double x);
 /// The number of f with these bits; the inverse of `bits_of`.
 double number_of(const Format& f, const BitText& bits);
-/// The next number of f above or below x, itself a number of f; beyond the largest the result of an overflow. NaN stays NaN.
+/// The next number of f above or below x, a number of f; beyond the largest number, the result of an overflow. NaN stays NaN.
 double neighbour(const Format& f, double x, bool above);
 
 /// "0.0999755859375": the shortest text that identifies the double x.

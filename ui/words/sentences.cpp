@@ -40,8 +40,8 @@ std::string short_times(double ratio) {
   return fmt::format("{:.{}f}×", ratio, ratio < 0.995 ? 2 : ratio < 9.95 ? 1 : 0);
 }
 
-/// Sentence for the largest error beside the line at twice b's. Only a loaded output can be wrong; the error of an emulated
-/// method is all rounding, so that there is nothing to explain.
+/// Compares a's largest error with twice b's (`max_ratio`: a's over b's). Only a loaded output can be wrong: an emulated
+/// method's error is all rounding.
 std::string beside_line(Algorithm a, double max_ratio) {
   const bool inside = max_ratio <= 2;
   const std::string line = inside ? "inside the 2× line: " : "outside the 2× line: ";
@@ -52,13 +52,13 @@ std::string beside_line(Algorithm a, double max_ratio) {
 
 std::string count_of(std::int64_t count, const char* what) { return fmt::format("{} {}", static_cast<long long>(count), what); }
 
-/// Format of a step in a word: "exact", "bf16", "bf16 dice" (stochastic).
+/// Format of a step: "exact", "bf16", "bf16 dice" (stochastic).
 std::string rounding_name(const Rounding& r, const Format& main) {
   if (r.kind == Rounding::Kind::exact) return "exact";
   return name(format_of(r, main)) + (r.stochastic ? " dice" : "");
 }
 
-/// Name of an option with its value in a and in b; equal if it does not distinguish them.
+/// Name of an option with its value in a and in b; equal texts if the values do not differ.
 struct Option {
   std::string a, b;
 };
@@ -114,14 +114,14 @@ Option difference_of(const Experiment& e) {
   return {};
 }
 
-/// "hw", "hw with 2 steps changed"; empty for a method that rounds as it likes.
+/// "hw", "hw with 2 steps changed"; empty for a method that is not emulated.
 std::string policy_words(const Method& m) {
   if (!is_emulated(m.algorithm)) return "";
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
   return std::string(nearest.name) + (nearest.changed > 0 ? fmt::format(" with {} steps changed", nearest.changed) : "");
 }
 
-/// The text that all experiments give for one method; empty where it differs.
+/// The text of one method if it is the same in all experiments; else empty.
 template <class F>
 std::string common_words(std::span<const Experiment> all, Method Experiment::* method, F text) {
   const std::string first = text(all[0].*method, all[0]);

@@ -15,10 +15,10 @@ struct Result;
 
 namespace attoscope::ui {
 
-/// Name of the last of some files, without folders and scales: "qkv.safetensors" of "/a/qkv.safetensors,k_scale=/b/s.npy".
+/// File names without folders and without scales: "qkv.safetensors" of "/a/qkv.safetensors,k_scale=/b/s.npy".
 std::string shown_file(const std::string& files);
 
-/// The same without the ending of a single file: "qkv".
+/// `shown_file` without the extension of a single file: "qkv".
 std::string shown_stem(const std::string& files);
 
 /// Names of a and b: "flash2" and "three-pass"; for one algorithm with their first difference: "flash2 hw" and "flash2 tile",
@@ -31,15 +31,14 @@ MethodNames method_names(const Experiment& experiment);
 
 /// "flash2 hw", "three-pass base_eager": a method and where it rounds, in legends.
 std::string method_words(const Method& method);
-/// Such names of a and b in experiments of which some settings differ: "flash2 hw" and "flash2 tile", "flash4 hw, tau 8" and
-/// "flash4 hw, tau 0"; without the algorithm or the policy that differs, and "the varied method"
-/// without both.
+/// Names of a and b common to several experiments: "flash2 hw" and "flash2 tile", "flash4 hw, tau 8" and "flash4 hw, tau 0".
+/// An algorithm or policy that varies is left out; "the varied method" if both vary.
 std::array<std::string, 2> legend_names(std::span<const Experiment> experiments);
 
-/// The same with "the slip" for the loaded output, which a slip's output replaces.
+/// `method_names` with "the slip" for the loaded output, for views where a slip's output replaces it.
 MethodNames names_with_slip(const Experiment& experiment);
 
-/// A text with the methods' names in place of the words a and b: "flash2, rel. RMS" of "a, rel. RMS".
+/// Replaces the words a and b of a text by the methods' names: "flash2, rel. RMS" of "a, rel. RMS".
 std::string with_names(std::string_view text, const MethodNames& names);
 /// Title of a field with the methods' names: "flash - golden".
 std::string field_title(Field field, const MethodNames& names);
@@ -59,13 +58,13 @@ struct Verdict {
 };
 Verdict verdict(const Result& result);
 
-/// Differences of a real kernel to its second run and to its emulation, each in a short line; empty without a real kernel.
+/// Differences of a real kernel from its second run and from its emulation, each in a short line; empty without a real kernel.
 struct HardwareWords {
   std::string runs, emulation;
   bool repeats = true;  ///< both runs have the same bits
 };
 HardwareWords hardware_words(const Result& result);
-/// The same for the end of a tooltip, one line each; empty without a real kernel.
+/// `hardware_words` as lines to end a tooltip; empty without a real kernel.
 std::string hardware_lines(const Result& result);
 
 /// "512 of 16384 rows".

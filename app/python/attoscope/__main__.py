@@ -1,4 +1,4 @@
-"""`attoscope` and `python -m attoscope`: the program itself, in the place of this process."""
+"""`attoscope` and `python -m attoscope`: replace this process by the program."""
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ from .program import program
 
 
 def main() -> NoReturn:
-    """Becomes the program, with the same arguments. Says why where it cannot."""
+    """Replaces this process by the program, with the same arguments. Prints why if it cannot."""
     try:
         path = program()
         os.execv(path, [path, *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""The tensors that pass through a model's attention, by layer and head, in .safetensors files."""
+"""Captures the tensors of a model's attention, by layer and head, in .safetensors files."""
 from __future__ import annotations
 
 import functools
@@ -24,13 +24,13 @@ class Call(NamedTuple):
 
     layer: str  #: the module's name in the model, else the function's
     file: str
-    first_head: int  #: of this call, in the file
+    first_head: int  #: first head of this call in the file
     heads: int
-    sequence: Optional[int] = None  #: of a batch whose sequences are kept one by one, since their masks differ
+    sequence: Optional[int] = None  #: number in a batch whose sequences are kept one by one, since their masks differ
 
 
 class _Group:
-    """Calls of the same shapes and options: they become one file. Numbers wait in files that have no name."""
+    """Calls of the same shapes and options, which become one file. Tensors are buffered in anonymous temporary files."""
 
     def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Named) -> None:
         self.file, self.problem = file, problem
@@ -66,7 +66,7 @@ class _Group:
         write_whole(self.file, self._parts(safetensors_header(entries, metadata)))
 
     def _numbers(self) -> Dict[str, bytes]:
-        """A number for each head, under the names that the program looks for beside q, k and v."""
+        """Numbers for each head, under the names that the program looks for beside q, k and v."""
         heads = self.shapes["q"][0] * len(self.layers)
         scale, softcap = self.problem.scale, self.problem.softcap
         numbers = {"scale": [] if scale is None else [scale] * heads, "softcap": [softcap] * heads if softcap else [],
@@ -74,7 +74,7 @@ class _Group:
         return {name: struct.pack(f"<{len(of_heads)}d", *of_heads) for name, of_heads in numbers.items() if of_heads}
 
     def _mask_entry(self, mask: Tensor) -> Tuple[str, Tuple[int, ...], int]:
-        """[n, n_k], or by the heads of all layers."""
+        """Entry of a mask [n, n_k], or of one matrix for each head of all layers."""
         if len(mask.shape) == 2:
             return mask.type, mask.shape, len(mask.data)
         return mask.type, (mask.shape[0] * len(self.layers), *mask.shape[1:]), len(mask.data) * len(self.layers)
@@ -101,18 +101,18 @@ class Capture:
     """The value of `capture`: a context manager, and afterwards the captured tensors."""
 
     def __init__(self, model: Any, file: "os.PathLike[str] | str", also: Iterable[Tuple[Any, str]] = (), everything: bool = False) -> None:
-        self.calls: List[Call] = []  #: what is in the files, in the order of the calls
+        self.calls: List[Call] = []  #: captured calls, in order
         self.files: List[str] = []  #: one for each kind of call: shapes, types, mask, scale
         self.skipped: List[str] = []  #: a sentence for each call that could not be kept
-        self.notes: List[str] = []  #: a sentence for each file whose mask has no name here
+        self.notes: List[str] = []  #: a sentence for each file whose mask matches no rule
         self._model, self._file, self._also = model, os.fspath(file), list(also)
         self._groups: Dict[Any, _Group] = {}
         self._undo: List[Callable[[], None]] = []
-        self._inside = threading.local()  # .busy while an attention is being recorded, .names of the modules that run
+        self._inside = threading.local()  # .busy: an attention is being recorded; .names: running modules
         self._lock = threading.Lock()
         self._masks = Masks()
         self._hooked: List[str] = []  # attention functions that exist
-        self._ran: Dict[str, str] = {}  # classes of the modules that ran, by name
+        self._ran: Dict[str, str] = {}  # classes of the modules that ran, keyed by name
         self._everything = Everything(self._file, self.skipped) if everything else None
 
     @in_one_frame
@@ -135,7 +135,7 @@ class Capture:
         return self
 
     def _install(self, undo: List[Callable[[], None]], text: Optional[str]) -> None:
-        """A hook, and of the functions that it takes the place of, where there are any, the name."""
+        """Adds a hook, and the name of the hooked function if it was found."""
         self._undo += undo
         if undo:
             self._hooked.append(str(text).partition(", where")[0])
@@ -170,7 +170,7 @@ class Capture:
             raise CouldNotRun(f"nothing was captured: {self.skipped[0] if self.skipped else self._seen()}")
 
     def _seen(self) -> str:
-        """Names the modules that ran where no attention did, and a way out."""
+        """Names the modules that ran without attention, and suggests `also`."""
         hooked = ", ".join(self._hooked) or "neither torch's nor transformers', which are not loaded,"
         usual = sorted(self._ran, key=lambda name: "att" not in (name + self._ran[name]).lower())
         named = ", ".join(f"{name} ({self._ran[name]})" for name in usual[:3])
@@ -187,13 +187,13 @@ class Capture:
 
     def record(self, function: Callable[..., Any], arguments: Tuple[Any, ...], keywords: Dict[str, Any],
                described: Callable[..., Tuple[str, Tuple[Any, Any, Any], Callable[[], Problem]]], output: Callable[[Any], Any]) -> Any:
-        """Calls the function and keeps what went in and came out; a call inside a call is not kept again."""
+        """Calls the function and keeps its inputs and output; does not keep calls inside a kept call."""
         if getattr(self._inside, "busy", False):
             return function(*arguments, **keywords)
         try:
             layer, inputs, problem = described(*arguments, **keywords)
         except TypeError as error:
-            self.skipped.append(f"{getattr(function, '__name__', function)} was called as nobody here knows it: {error}")
+            self.skipped.append(f"{getattr(function, '__name__', function)} was called with unknown arguments: {error}")
             return function(*arguments, **keywords)
         self._inside.busy = True
         try:
@@ -208,7 +208,7 @@ class Capture:
             self._inside.busy = False
 
     def keep(self, layer: str, inputs: Tuple[Any, Any, Any], o: Any, problem: Callable[[], Problem]) -> None:
-        """Keeps a call that is over, whose inputs are as they were."""
+        """Keeps a finished call whose inputs are unchanged."""
         before = self._copies(layer, dict(zip("qkv", inputs)))
         if before:
             self._keep(layer, before, o, problem)
@@ -218,7 +218,7 @@ class Capture:
         return bool(getattr(self._inside, "busy", False))
 
     def current_layer(self, otherwise: str) -> str:
-        """The innermost module that runs."""
+        """The innermost running module."""
         names = self._names()
         return names[-1] if names else otherwise
 
@@ -244,7 +244,7 @@ class Capture:
                 for sequence, part, named in parts:
                     self._add(layer.replace(",", " "), part, named, sequence)
         except OSError as error:
-            raise CouldNotRun(f"what passes cannot be kept: {error.strerror or error}") from error
+            raise CouldNotRun(f"captured tensors cannot be kept: {error.strerror or error}") from error
 
     def _add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int]) -> None:
         key = (tuple((tensor.type, tensor.shape) for tensor in tensors.values()), problem.key())
@@ -258,9 +258,9 @@ class Capture:
 
     @in_one_frame
     def judge(self, **options: Any) -> List[Verdict]:
-        """A verdict on each file, with the mask and the scale that were captured; `options` are those of `attoscope.judge`.
+        """A verdict on each file, with the captured mask and scale; `options` are those of `attoscope.judge`.
 
-        A `mask` takes the place of the captured one, also where that is a tensor.
+        A `mask` replaces the captured one, also if that is a tensor.
         """
         if not self.files:
             raise CouldNotRun("nothing was captured")
@@ -270,8 +270,8 @@ class Capture:
 
     @in_one_frame
     def problem(self, file: str) -> Dict[str, Any]:
-        """The mask, scale, softcap, slopes and sinks of a file's calls, as keyword arguments of `judge`; with mask_file where the mask has
-        no name."""
+        """The mask, scale, softcap, slopes and sinks of a file's calls, as keyword arguments of `judge`; with mask_file if the mask
+        matches no rule."""
         import json
 
         try:
@@ -287,24 +287,24 @@ class Capture:
 
 @in_one_frame
 def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[Any, str]] = (), everything: bool = False) -> Capture:
-    """Writes what passes through a model's attention to `file` (.safetensors), by layer and head.
+    """Writes the tensors of a model's attention to `file` (.safetensors), by layer and head.
 
         with attoscope.capture(model, "attention.safetensors") as captured:
             model(**inputs)
         print(captured.judge()[0])
 
     Hooked inside are scaled_dot_product_attention, flex_attention and nn.MultiheadAttention of torch, and the attention functions of
-    transformers (AttentionInterface), where these libraries are loaded, also where a module has imported them by name; `also` names
-    functions of your own, (owner, "name"), that take q, k, v first and return o, and whose keywords mask, is_causal and scale are
-    understood. `model` may be None: then layers have no names. Inside, nn.MultiheadAttention does not take its fused path.
+    transformers (AttentionInterface), if these libraries are loaded, also in modules that have imported them by name; `also` names
+    functions of your own, (owner, "name"), that take q, k, v first and return o, and may have keywords mask, is_causal and scale.
+    `model` may be None: then layers have no names. While capturing, nn.MultiheadAttention does not use its fused path.
 
     The files hold q, k, v and o of shape [layers * heads, n, d]; calls of other shapes, types or masks go into further files
-    (attention-2.safetensors, ...), and so does each decoded token. Each sequence of a batch with masks of their own is kept
-    by itself, without its padding. A mask that has no name here is kept as the tensor mask beside them. A call that
-    has no counterpart here, such as one with dropout, is left out and named in `skipped`.
+    (attention-2.safetensors, ...), and so does each decoded token. If the sequences of a batch have different masks, each is
+    kept by itself, without its padding. A mask that matches no rule is kept as the tensor mask beside them. An unsupported
+    call, such as one with dropout, is left out and listed in `skipped`.
 
-    `everything`: the file holds what every module makes instead, under the modules' names (embedding, norms, projections, layers,
-    logits), and beside them what enters o_proj (attn_out), post_attention_layernorm (residual) and down_proj (act), Q and K as they
-    enter the functions above (q_rope, k_rope), and the tokens. `attoscope model CHECKPOINT --against FILE` reads it. All of it waits in memory.
+    `everything`: the file holds the outputs of all modules instead, under their names (embedding, norms, projections, layers, logits), also the
+    inputs of o_proj (attn_out), post_attention_layernorm (residual) and down_proj (act), Q and K of the functions above (q_rope, k_rope), and
+    the tokens. `attoscope model CHECKPOINT --against FILE` reads it. Everything is held in memory until the end.
     """
     return Capture(model, file, also, everything)

@@ -1,4 +1,4 @@
-"""The exceptions of this package: each says in one sentence what happened, where, and what was expected."""
+"""The exceptions of this package: each is one sentence: what happened, where, and what was expected."""
 from __future__ import annotations
 
 import functools
@@ -6,23 +6,27 @@ from typing import Any, Callable, TypeVar, cast
 
 
 class AttoscopeError(RuntimeError):
-    """Whatever this package raises."""
+    """Base class of all exceptions of this package."""
 
 
 class ProgramMissing(AttoscopeError):
-    """The program `attoscope` is nowhere to be found, or cannot be started."""
+    """The program `attoscope` was not found, or cannot be started."""
 
 
 class OtherVersion(AttoscopeError):
-    """The program that was found is of another version than this package."""
+    """The program has another version than this package."""
 
 
 class BadTensor(AttoscopeError, ValueError):
-    """A tensor's type or shape is none that is understood, or its numbers cannot be copied."""
+    """A tensor's type or shape is not supported, or its numbers cannot be copied."""
+
+
+class NoRule(BadTensor):
+    """A mask that matches no rule; it can still be written as a tensor."""
 
 
 class BadOption(AttoscopeError, ValueError):
-    """An option that the program does not know, or a value that it does not take."""
+    """An unknown option, or a value that it does not accept."""
 
 
 class CouldNotRun(AttoscopeError):
@@ -30,14 +34,14 @@ class CouldNotRun(AttoscopeError):
 
 
 class DeadLink(CouldNotRun):
-    """No window took what was sent, and none could be started."""
+    """No window received the message, and none could be started."""
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def in_one_frame(function: _Function) -> _Function:
-    """The function, whose AttoscopeErrors come without the frames inside this package; pytest shows the caller's line alone."""
+    """Removes the frames of this package from AttoscopeErrors of the function; pytest then shows only the caller's line."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Every tensor that a model's modules make, under the modules' names, in one .safetensors file."""
+"""Captures all outputs of a model's modules, under the modules' names, in one .safetensors file."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Tuple
@@ -6,12 +6,12 @@ from typing import Any, Callable, Dict, List, Tuple
 from .errors import BadTensor, CouldNotRun
 from .tensors import Tensor, integers_of, safetensors_header, tensor_of, write_whole
 
-#: Inputs of modules that no module makes, by the end of the module's name.
+#: Names of module inputs that are no module's output, keyed by the last part of the module's name.
 _INPUTS = {"o_proj": "attn_out", "post_attention_layernorm": "residual", "down_proj": "act"}
 
 
 class Everything:
-    """Outputs of modules in the order in which they are made; those of a second call of the model are named call1.NAME."""
+    """Outputs of modules in the order of execution; those of a second call of the model are named call1.NAME."""
 
     def __init__(self, file: str, skipped: List[str]) -> None:
         self._file, self._skipped = file, skipped
@@ -20,7 +20,7 @@ class Everything:
         self._last: Any = None
 
     def hook(self, model: Any) -> List[Callable[[], None]]:
-        """Registers with every module; what is returned takes it back."""
+        """Registers hooks with every module; returns the functions that remove them."""
         if not hasattr(model, "named_modules"):
             raise BadTensor("everything=True needs a torch model, whose modules are named")
         undo: List[Callable[[], None]] = []
@@ -31,7 +31,7 @@ class Everything:
         return undo
 
     def heads(self, layer: str, tensors: Dict[str, Tensor]) -> None:
-        """Q and K as they enter attention."""
+        """Keeps the inputs Q and K of attention."""
         for role in "qk":
             self._keep(f"{layer}.{role}_rope", tensors[role])
 
@@ -57,7 +57,7 @@ class Everything:
 
     def _keep(self, name: str, value: Any) -> None:
         if value is self._last or (not isinstance(value, Tensor) and not value.is_floating_point()):
-            return  # a module that hands on what one inside it made
+            return  # a module that returns the output of a module inside it
         self._last = value
         self._add(self._named(name), lambda: tensor_of(value, name))
 

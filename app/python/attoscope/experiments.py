@@ -12,10 +12,10 @@ from .tensors import check_attention, save_safetensors, tensor_of
 
 @in_one_frame
 def run(**options: Any) -> Dict[str, Any]:
-    """One experiment: how far methods a and b are from the exact result, as `attoscope run --json` says it.
+    """One experiment: errors of methods a and b from the exact result, as in the JSON of `attoscope run --json`.
 
     Options are those of `attoscope run --help`, with underscores: `block_k=32`. `set` takes a mapping or a list, `attribute=True` is
-    a flag, `input` also takes the tensors (q, k, v) themselves.
+    a flag, `input` also takes the tensors (q, k, v).
 
     >>> result = run(input="normal", n=64, d=16, format="bf16", policy="hw")
     >>> result["rows"], result["a"]["max_abs"] < result["b"]["max_abs"]
@@ -44,7 +44,7 @@ def sweep(vary: "Mapping[str, Any] | str | Sequence[str]", **options: Any) -> Li
 
 @contextlib.contextmanager
 def _inputs(options: Mapping[str, Any]) -> Iterator[List[str]]:
-    """The options as words of a command line, while the tensors among them lie in a file."""
+    """The options as words of a command line; tensors among them are in a temporary file meanwhile."""
     taken = [name for name in ("json", "csv", "markdown", "latex", "quiet") if name in options]
     if taken:
         raise BadOption(f"{taken[0]} is no option here: the numbers come back as Python's own")

@@ -1,4 +1,4 @@
-"""Functions put in the place of others while a capture runs. Each hook returns what takes it back."""
+"""Functions that replace others while a capture runs. Each hook returns the functions that undo it."""
 from __future__ import annotations
 
 import functools
@@ -14,7 +14,7 @@ Undo = List[Callable[[], None]]
 
 
 def replaced(owner: Any, name: str, value: Any) -> Undo:
-    """Sets an attribute; what it was before (or that there was none of its own) comes back."""
+    """Sets an attribute; undoing restores the former value, or removes the attribute if the owner had none."""
     own = name in vars(owner)
     before = vars(owner).get(name)
     setattr(owner, name, value)
@@ -22,13 +22,13 @@ def replaced(owner: Any, name: str, value: Any) -> Undo:
 
 
 def replaced_everywhere(home: Any, name: str, value: Any) -> Undo:
-    """As `replaced`, also in modules that have imported the function by name, but not in those of its own library."""
+    """As `replaced`, also in modules that have imported the function by name, except modules of its own library."""
     before = getattr(home, name)
     undo = replaced(home, name, value)
     for module in list(sys.modules.values()):
         owner = str(getattr(module, "__name__", ""))
         if owner.partition(".")[0] == "torch" or owner.startswith("transformers.integrations"):
-            continue  # theirs may be compiled, and stay so
+            continue  # their functions may be compiled: not replaced
         for known, found in list(getattr(module, "__dict__", {}).items()):
             if found is before:
                 undo += replaced(module, known, value)
@@ -36,7 +36,7 @@ def replaced_everywhere(home: Any, name: str, value: Any) -> Undo:
 
 
 def module_names(model: Any, names: Callable[[], List[str]], ran: Dict[str, str]) -> Undo:
-    """Lets every module of a torch model say when it runs; `ran` gets the class of each that has run."""
+    """Tracks the running modules of a torch model in `names`; `ran` gets the class of each module that has run."""
     if not hasattr(model, "named_modules"):
         return []
     undo: Undo = []
@@ -67,7 +67,7 @@ def transformers_attention(capture: Capture) -> Undo:
     if interface is None:
         return []
     undo: Undo = []
-    for name in ("__getitem__", "get_interface"):  # the second, in later versions, also hands out a model's own eager function
+    for name in ("__getitem__", "get_interface"):  # the second one (later versions) also returns a model's own eager function
         original = getattr(interface, name, None)
         if original is not None:
             undo += replaced(interface, name, _handing_out(capture, original))
@@ -97,12 +97,12 @@ def _interface_function(capture: Capture, key: str, original: Callable[..., Any]
 
 
 def top_left(is_causal: bool, n: int, n_k: int) -> Optional[str]:
-    """The causal mask of scaled_dot_product_attention: query 0 stands at key 0."""
+    """The causal mask of scaled_dot_product_attention: query 0 is aligned with key 0."""
     return None if not is_causal else "causal" if n == n_k else "causal:top-left"
 
 
 def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: Any, options: Dict[str, Any]) -> Problem:
-    """The problem that a function of AttentionInterface computes on so many queries and keys, by the arguments that they share."""
+    """The problem of a call of an AttentionInterface function with `lengths` queries and keys, from their common arguments."""
     for name in ("position_bias", "head_mask"):
         if options.get(name) is not None:
             raise BadTensor(f"it has {name}, which has no counterpart here")
@@ -110,10 +110,10 @@ def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: An
     causal = options.get("is_causal")
     causal = getattr(module, "is_causal", True) if causal is None else causal
     if key == "eager":
-        causal = False  # its mask says it all
+        causal = False  # its mask tensor is complete
     elif hasattr(mask, "mask_mod"):
         mask, causal = dense(mask, n, n_k), False
-    elif mask is not None and len(mask.shape) == 2:  # of flash kernels: which tokens are there
+    elif mask is not None and len(mask.shape) == 2:  # of flash kernels: marks tokens that are not padding
         mask = None if bool(mask.all()) else mask.bool()[:, None, None, :]
     elif mask is not None:
         causal = False
@@ -122,9 +122,9 @@ def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: An
         if mask is not None:
             raise BadTensor(f"it has a window of {int(width)} and a batch of sequences of different lengths")
         causal, mask = False, f"window:{int(width)}"
-    if key == "sdpa":  # one query sees all keys there
+    if key == "sdpa":  # there a single query sees all keys
         named = top_left(bool(causal) and n > 1, n, n_k)
-    else:  # the last query stands at the last key
+    else:  # the last query is aligned with the last key
         named = "causal" if causal else None
     problem = problem_of(mask, named, options.get("scaling"), options.get("softcap"), options.get("dropout") or 0.0)
     if options.get("s_aux") is None:
@@ -144,7 +144,7 @@ def dense(mask: Any, n: int, n_k: int) -> Any:
 
 
 def function(capture: Capture, owner: Any, name: str) -> Undo:
-    """A function of the user's own: f(q, k, v, ...) -> o, of a module, a class or an object."""
+    """A user's function f(q, k, v, ...) -> o of a module, a class or an object."""
     original = getattr(owner, name, None)
     if not callable(original):
         raise BadOption(f"also names {name!r}, which is no function of {owner!r}")

@@ -58,37 +58,37 @@ def judge(
 ) -> Verdict:
     """Judges a kernel's output `o` on `q`, `k`, `v`, all heads at once.
 
-    The tolerance is not given but derived: from the errors on these very tensors of the kernels that this one may be.
+    The tolerance is derived from the errors of correct kernels of the same kind on the same tensors.
 
-    Shapes are [n, d], [heads, n, d] or [batch, heads, n, d]; with `layout="nhd"` or "bnhd" heads stand behind tokens. O may have
-    its heads on either side. K and V may have fewer heads and other numbers of tokens.
+    Shapes are [n, d], [heads, n, d] or [batch, heads, n, d]; with `layout="nhd"` or "bnhd" heads come after tokens. O may have
+    its heads before or after tokens. K and V may have fewer heads and other numbers of tokens.
 
-    With `do`, the gradient of O, the gradients `dq`, `dk` and `dv` of your kernel's backward pass are judged as well, any of them. dK
-    and dV have the heads of K and V, summed over the group, or those of Q. `dlse` is the gradient of the log-sum-exp, `dsink` that of the
-    sink, one number for each head.
+    With `do`, the gradient of O, also judges any of the gradients `dq`, `dk` and `dv` of your kernel's backward pass. dK and dV have the
+    heads of K and V (sums over the group), or those of Q. `dlse` is the gradient of the log-sum-exp, `dsink` the gradient of the sink,
+    one number for each head.
 
-    `lse` is your kernel's log-sum-exp, [batch, heads, n] or with tokens before heads, natural or in base 2: it is judged as well.
+    `lse` is your kernel's log-sum-exp, [batch, heads, n] or with tokens before heads, natural or in base 2; judged as well.
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
     tensor [..., n, n_k]: booleans (True: seen), or numbers that are added to the scores. `mask_file` names a file with such a tensor,
-    which the rule of `mask` joins. `empty_rows` is what O holds where a query sees no key, "zeros" or "nan". `scale`, `softcap`,
+    to which the rule of `mask` is added. `empty_rows` is the output of queries that see no key, "zeros" or "nan". `scale`, `softcap`,
     `alibi` (a slope) and `sink` (a logit in every denominator) are numbers, or lists or tensors of one for each head, or the name of
-    a file of them. `format` is what the kernel rounds P to: torch.bfloat16, "bfloat16" or "bf16";
-    without it the type of Q. `policy` and `like` name the rounding policy or the whole kernel that it is (`attoscope presets` lists
-    them).
+    a file of them. `format` is the format of P in the kernel: torch.bfloat16, "bfloat16" or "bf16"; by default the type of Q.
+    `policy` or `like` name your kernel's rounding policy or kind of kernel (`attoscope presets` lists them).
 
-    `scales` holds what stored tensors are multiplied by, such as {"k": k_scale, "v": 0.02}: numbers, tensors or names of files,
-    one for all, or one for each head, token, channel or block, as the shape says.
+    `scales` are the factors of stored tensors, such as {"k": k_scale, "v": 0.02}: numbers, tensors or names of files, one for
+    all, or one for each head, token, channel or block, as the shape tells.
 
-    Each sequence of packed and paged calls is judged as a call of its own; heads stand behind tokens unless `layout` says otherwise.
-    `cu_seqlens_q` and `cu_seqlens_k` (that of Q) are the bounds of sequences, `leftpad_k` the padding before their keys, `cache_seqlens`
-    their keys, `block_table` their pages [sequences, pages], or as FlashInfer has them `kv_indptr`, `kv_indices` and `kv_last_page_len`.
-    Pages are [page, heads, d], with `page_layout="HND"` [heads, page, d]; `kv` holds K and V in one tensor, whose `k` and `v` are None.
+    Each sequence of packed and paged calls is judged as a call of its own; heads come after tokens unless `layout` says otherwise.
+    `cu_seqlens_q` and `cu_seqlens_k` (by default that of Q) are the bounds of sequences, `leftpad_k` the padding before their keys,
+    `cache_seqlens` their numbers of keys, `block_table` their pages [sequences, pages], or in FlashInfer's form `kv_indptr`,
+    `kv_indices` and `kv_last_page_len`. Pages are [page, heads, d], with `page_layout="HND"` [heads, page, d]; `kv` holds K and V in one
+    tensor; `k` and `v` are then None.
 
     `save` keeps the tensors in that .safetensors file, so that the command of the verdict can be run again. `report` writes an HTML
-    page into that file; True keeps it in the verdict alone, which is what a notebook does of itself; False makes none.
+    page into that file; True keeps it only in the verdict (the default in a notebook); False makes none.
 
-    Raises BadTensor, BadOption, ProgramMissing, OtherVersion or CouldNotRun, all of them AttoscopeError.
+    Raises BadTensor, BadOption, ProgramMissing, OtherVersion or CouldNotRun, all subclasses of AttoscopeError.
     """
     typed = locals()
     given = {name: typed[name] for name in "qkvo" if name in "qo" or kv is None or typed[name] is not None}
@@ -105,7 +105,8 @@ def judge(
     if not tables:
         check_attention({name: in_memory[name] for name in call if name in in_memory}, heads_last(options["layout"]))
     if options["layout"] is None and "q" in in_memory and not tables:
-        options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # what these shapes mean here, whatever else they fit
+        options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # the meaning of these shapes here, even if they fit
+                                                                            # other layouts
     asked = in_notebook() if report is None else report
     own_file = _case_file() if save is None and in_memory and report is None and asked else None
     save = own_file or save
@@ -130,7 +131,7 @@ _GRADIENTS = ("do", "dq", "dk", "dv", "lse", "dlse", "dsink")
 
 
 def _answer(places: Dict[str, str], options: Dict[str, Any], page: Optional[str], kept: bool) -> Dict[str, Any]:
-    """The program's verdict on tensors in these places."""
+    """The program's verdict on tensors in these files."""
     numbers = {name: ",".join(map(str, options[name])) for name in OF_HEADS if isinstance(options[name], list)}
     answer = run_program(["judge", "--json=-", *options_of({**places, **options, **numbers, "report": page, "unsaved": not kept})],
                          good=(0, WRONG), watched=True)
@@ -153,14 +154,14 @@ def _scales_of(scales: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _option_of(name: str) -> str:
-    """k_scale is given by --scale-k, a mask tensor by --mask-file."""
+    """Option of a tensor: k_scale is --scale-k, a mask tensor --mask-file."""
     if name == "mask":
         return "mask_file"
     return "scale_" + name[0] if name.endswith("_scale") else name
 
 
 def _case_file() -> str:
-    """A file for the tensors of a notebook's verdict, so that its link shows them in the window. The one before it goes."""
+    """A file for the tensors of a notebook's verdict, so that its link shows them in the window. Removes the previous file."""
     import atexit
     import shutil
     import tempfile
@@ -174,11 +175,11 @@ def _case_file() -> str:
     return _cases[-1]
 
 
-_cases: List[str] = []  #: the folder, and every file that was in it
+_cases: List[str] = []  #: the folder, and all files made in it
 
 
 def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any], kept: bool) -> str:
-    """The tensors that were judged, in the window."""
+    """Shows the judged tensors in the window."""
     if len(given) > 4 and not kept:
         raise BadOption("the window cannot show tensors whose scales or sequences are in no file: give judge a file for save")
     if len(given) > 4 or any(is_file_name(value) for value in given.values()):
@@ -207,7 +208,7 @@ def _text_of(file: str) -> str:
 
 
 def _check(found: Dict[str, Any], code: int) -> None:
-    """A verdict that does not say what its exit code says is none."""
+    """Raises CouldNotRun if a verdict is incomplete or contradicts its exit code."""
     expected = {"ok": bool, "verdict": str, "sentences": list, "table": list}
     for key, kind in expected.items():
         if not isinstance(found.get(key), kind):
@@ -218,10 +219,10 @@ def _check(found: Dict[str, Any], code: int) -> None:
 
 @in_one_frame
 def assert_attention_close(o: Any, q: Any, k: Any, v: Any, **options: Any) -> Verdict:
-    """Raises AssertionError where `judge` says wrong; else the verdict.
+    """Raises AssertionError if `judge` finds the output wrong; else returns the verdict.
 
-    Its text is three sentences (conclusion, evidence, what to try), which D was taken, and where tensors and report lie, or how to
-    get them. Takes the keyword arguments of `judge`. With `report="kernel.html"` the report is there whether it fails or not.
+    The error's text: three sentences (conclusion, evidence, what to try), the assumed D, and the places of tensors and report, or
+    how to get them. Takes the keyword arguments of `judge`. With `report="kernel.html"` the report is always written.
     """
     __tracebackhide__ = True
     found = judge(o, q, k, v, **options)
@@ -235,8 +236,8 @@ def check(function: Callable[..., Any], q: Any, k: Any, v: Any, do: Any = None, 
     """Runs `function(q, k, v)`, a kernel of torch with a backward pass, and judges its output and its gradients.
 
     q, k and v are torch's tensors [batch, heads, n, d] (or of fewer axes). `do` is the gradient of the output; without it N(0, 1) is drawn
-    from `seed`. The function may return O, or O and others. A gradient that autograd does not give counts as 0. Takes the keyword arguments
-    of `judge`. A wrong kernel raises nothing: look at the verdict.
+    from `seed`. The function may return O, or O and others. A gradient that autograd does not return counts as 0. Takes the keyword
+    arguments of `judge`. A wrong kernel raises no exception: look at the verdict.
     """
     if not all(hasattr(x, "requires_grad_") for x in (q, k, v)):
         raise BadTensor("check takes tensors of torch: q, k and v, through which it calls the function")
@@ -257,7 +258,7 @@ def check(function: Callable[..., Any], q: Any, k: Any, v: Any, do: Any = None, 
 
 
 def _where_to_look(options: Mapping[str, Any]) -> str:
-    """Where tensors and report are, or how they are asked for."""
+    """Sentence on where tensors and report are, or on how to get them."""
     save, report = options.get("save"), options.get("report")
     tensors = f"The tensors are in {_path(save)}" if save else 'save="case.safetensors" keeps the tensors'
     page = f"the report is {_path(report)}" if report and report is not True else 'report="report.html" shows where the errors lie'

@@ -1,12 +1,12 @@
-"""A mask given as a tensor, as the text that names it; the tokens of a padded sequence."""
+"""Finds the rule of a mask tensor, and the tokens of a padded sequence."""
 from __future__ import annotations
 
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from .errors import BadTensor
+from .errors import BadTensor, NoRule
 from .tensors import Tensor, tensor_of
 
-_MINUS_MUCH = -1e4  #: what stands for minus infinity in masks that are added, at most (the lowest fp16 is -65504)
+_MINUS_MUCH = -1e4  #: values up to this count as minus infinity in added masks (the lowest fp16 is -65504)
 
 
 class MaskRows(NamedTuple):
@@ -18,24 +18,24 @@ class MaskRows(NamedTuple):
     lasts: List[int]
 
     def are_from(self, i: int, first: int, last: int) -> bool:
-        """True if query i sees the keys from the first to the last, and no other."""
+        """True if query i sees exactly the keys from `first` to `last`."""
         first, last = max(first, 0), min(last, self.keys - 1)
         if last < first:
             return self.counts[i] == 0
         return (self.counts[i], self.firsts[i], self.lasts[i]) == (last - first + 1, first, last)
 
     def for_queries(self, n: int) -> "MaskRows":
-        """One row is that of all queries."""
+        """The rows of n queries; a single row is used for all of them."""
         return self if len(self.counts) != 1 else MaskRows(self.keys, self.counts * n, self.firsts * n, self.lasts * n)
 
     def cut(self, queries: slice, keys: slice) -> "MaskRows":
-        """Without queries and keys that nobody asks about."""
+        """Only these queries and keys, with key numbers from 0."""
         moved = [[at - keys.start for at in part[queries]] for part in (self.firsts, self.lasts)]
         return MaskRows(keys.stop - keys.start, self.counts[queries], *moved)
 
 
 class Part(NamedTuple):
-    """The tokens of one sequence of a padded batch, and the mask that they have among each other."""
+    """The tokens of one sequence of a padded batch, and the mask among them."""
 
     queries: slice
     keys: slice
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> str:
     """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n_k]: booleans (True: seen), or numbers that are added (0 or very low).
 
-    The last query stands at the last key; where the first stands at the first instead, ":top-left" is behind the name.
+    The last query is aligned with the last key; ":top-left" after the name: the first query with the first key.
 
     >>> mask_text(None, 4)
     'none'
@@ -62,16 +62,16 @@ def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> 
         return "none"
     matrices = mask_rows(mask)[1]
     if any(one != matrices[0] for one in matrices[1:]):
-        raise BadTensor("its mask differs from head to head, or from one sequence of the batch to the next, expected one for all: judge each by itself")
+        raise NoRule("its mask differs from head to head, or from one sequence of the batch to the next, expected one for all: judge each by itself")
     text = name_of(_checked(matrices[0], n, n if n_k is None else n_k))
     if text is None:
-        raise BadTensor("its mask is neither causal nor a window nor a padding on the left")
+        raise NoRule("its mask is neither causal nor a window nor a padding on the left")
     return text
 
 
 def mask_rows(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
-    """The axes before the last two of a mask, and its matrices in their order."""
-    if hasattr(mask, "data_ptr"):  # torch's, where it lies
+    """The axes before the last two of a mask, and the rows of its matrices in their order."""
+    if hasattr(mask, "data_ptr"):  # torch's, on its device
         return _rows_of_tensor(mask.detach())
     if hasattr(mask, "__array__") or hasattr(mask, "__cuda_array_interface__"):
         import numpy  # type: ignore[import-not-found,unused-ignore]
@@ -88,7 +88,7 @@ def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
     seen = mask if str(mask.dtype).endswith("bool") else mask == 0
     wrong = None if seen is mask else ~(seen | (mask <= _MINUS_MUCH))
     if wrong is not None and bool(wrong.any()):
-        raise BadTensor(f"its mask adds {float(mask[wrong][0]):g} to a score, expected 0 or minus infinity")
+        raise NoRule(f"its mask adds {float(mask[wrong][0]):g} to a score, expected 0 or minus infinity")
     n, keys = int(mask.shape[-2]), int(mask.shape[-1])
     seen = _quicker(seen)
     counts = seen.sum(-1).reshape(-1).tolist()
@@ -99,7 +99,7 @@ def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
 
 
 def _quicker(seen: Any) -> Any:
-    """Torch's booleans as NumPy's, whose argmax stops at the first True; as they are where there is no NumPy."""
+    """Converts torch's booleans to NumPy's, whose argmax stops at the first True; unchanged without NumPy."""
     try:
         return seen.cpu().numpy() if hasattr(seen, "cpu") else seen
     except (ImportError, RuntimeError, TypeError):
@@ -107,7 +107,7 @@ def _quicker(seen: Any) -> Any:
 
 
 def _first_seen(seen: Any) -> List[int]:
-    """The first seen key of each row; argmax takes the first of equals."""
+    """The first seen key of each row; argmax returns the first of equal values."""
     found: List[int] = (seen.byte() if hasattr(seen, "byte") else seen).argmax(-1).reshape(-1).tolist()
     return found
 
@@ -142,11 +142,11 @@ def _seen(value: Any) -> bool:
         return True
     if value <= _MINUS_MUCH:
         return False
-    raise BadTensor(f"its mask adds {value} to a score, expected 0 or minus infinity")
+    raise NoRule(f"its mask adds {value} to a score, expected 0 or minus infinity")
 
 
 def _checked(rows: MaskRows, n: Optional[int], n_k: Optional[int]) -> MaskRows:
-    """The rows of n queries, as many as there are if n is None. Raises BadTensor where they are none of that."""
+    """The rows for n queries (None: any number) and n_k keys. Raises BadTensor if the mask has other sizes."""
     found = rows if n is None else rows.for_queries(n)
     if (n is not None and len(found.counts) != n) or (n_k is not None and found.keys != n_k):
         raise BadTensor(f"its mask is {len(found.counts)} x {found.keys}, expected {n} x {n_k}")
@@ -154,7 +154,7 @@ def _checked(rows: MaskRows, n: Optional[int], n_k: Optional[int]) -> MaskRows:
 
 
 def name_of(rows: MaskRows) -> Optional[str]:
-    """The text of `mask_text`; None where there is none."""
+    """The text of `mask_text`; None if the mask matches no rule."""
     if min(rows.counts) == rows.keys:
         return "none"
     n, keys = len(rows.counts), rows.keys
@@ -166,7 +166,7 @@ def name_of(rows: MaskRows) -> Optional[str]:
 
 
 def _name_from(rows: MaskRows, offset: int) -> Optional[str]:
-    """The mask where query 0 stands at the key of this number."""
+    """The rule of the mask if query 0 is aligned with key `offset`; else None."""
     window = rows.counts[-1]
     padding = rows.firsts[-1] if window else 0
     for text, first in (("causal", lambda at: 0), (f"window:{window}", lambda at: at + 1 - window), (f"padding:{padding}", lambda at: padding)):
@@ -176,9 +176,9 @@ def _name_from(rows: MaskRows, offset: int) -> Optional[str]:
 
 
 def part_of(rows: MaskRows) -> Optional[Part]:
-    """The tokens of a sequence whose others, before or behind them, are padding; None where the mask is no such one.
+    """The tokens of a sequence with padding before or after them; None for other masks.
 
-    Queries at padding may see no key, every key, or the sequence: nobody looks at what they get.
+    Queries at padding may see no key, every key, or the sequence: their outputs do not matter.
 
     >>> part_of(mask_rows([[False, False, False], [False, True, False], [False, True, True]])[1][0])
     Part(queries=slice(1, 3, None), keys=slice(1, 3, None), mask='causal')
@@ -203,18 +203,18 @@ def part_of(rows: MaskRows) -> Optional[Part]:
 
 
 def keys_and_causal(rows: MaskRows, n: int, causal: bool) -> MaskRows:
-    """The mask of n queries where one row says which keys are there at all, and queries see none behind them if it is causal."""
+    """The mask of n queries; a single row (keys without padding) is used for all. `causal`: queries see no later keys."""
     rows, offset = rows.for_queries(n), rows.keys - n
     if not causal:
         return rows
     if any(not rows.are_from(i, rows.firsts[i], rows.lasts[i]) for i in range(n)):
-        raise BadTensor("its padding lies between tokens")
+        raise NoRule("its padding lies between tokens")
     lasts = [min(last, i + offset) for i, last in enumerate(rows.lasts)]
     return MaskRows(rows.keys, [max(0, last - first + 1) for first, last in zip(rows.firsts, lasts)], rows.firsts, lasts)
 
 
 def mask_tensor(mask: Any) -> Tensor:
-    """A mask for a file: booleans as U8, where 1 is seen; other numbers are added.
+    """A mask for a file: booleans become U8, 1 for seen; other numbers are added to scores.
 
     >>> mask_tensor([[True, False]])
     Tensor(type='U8', shape=(1, 2), data=b'\\x01\\x00')

@@ -1,19 +1,19 @@
-"""The settings of a captured call of attention besides its tensors, and its parts that have one mask each."""
+"""The settings of a captured call of attention, and its parts with one mask each."""
 from __future__ import annotations
 
 import math
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .errors import BadTensor
+from .errors import BadTensor, NoRule
 from .masks import MaskRows, Part, keys_and_causal, mask_rows, mask_tensor, name_of, part_of
 from .tensors import Tensor
 
 
 class Problem(NamedTuple):
-    """As the call says it."""
+    """The settings as given by the call."""
 
     mask: Any = None  #: a name, or a tensor [..., n, n_k]
-    causal: Optional[str] = None  #: the mask that an argument asks for beside it
+    causal: Optional[str] = None  #: the mask of an argument such as is_causal, in addition
     scale: Optional[float] = None
     softcap: Optional[float] = None
     alibi: Tuple[float, ...] = ()  #: slopes of the heads
@@ -21,28 +21,28 @@ class Problem(NamedTuple):
 
 
 class Named(NamedTuple):
-    """As `judge` takes it; calls of which all but the lists is equal share a file."""
+    """The settings as `judge` takes them; calls with equal settings (except values of lists) share a file."""
 
-    mask: str  #: a rule, which the tensor joins
+    mask: str  #: a rule, in addition to the tensor
     scale: Optional[float]
     softcap: Optional[float]
     alibi: Tuple[float, ...]
     sink: Tuple[float, ...]
-    tensor: Optional[Tensor] = None  #: the mask, where it has no name
+    tensor: Optional[Tensor] = None  #: the mask if it matches no rule
 
     def key(self) -> Tuple[Any, ...]:
         return (self.mask, self.scale, self.softcap, bool(self.alibi), bool(self.sink), self.tensor)
 
 
 def problem_of(mask: Any, causal: Optional[str], scale: Any = None, softcap: Any = None, dropout: float = 0.0) -> Problem:
-    """Raises BadTensor where there is no such problem here."""
+    """The problem of a call. Raises BadTensor if it is not supported."""
     if dropout:
         raise BadTensor(f"it drops out {dropout} of its weights")
     return Problem(mask, causal, None if scale is None else float(scale), None if softcap is None else float(softcap))
 
 
 class Masks:
-    """Reads masks; those of the last calls are kept, since all layers share them."""
+    """Reads masks; keeps those of the last calls, since all layers share them."""
 
     def __init__(self) -> None:
         self._last: List[Tuple[Any, Tuple[Tuple[int, ...], List[MaskRows]]]] = []
@@ -60,8 +60,9 @@ class Masks:
 
 
 def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iterator[Tuple[Optional[int], Dict[str, Tensor], Named]]:
-    """The call's tensors with the name of their mask; where it differs from sequence to sequence or has no name, one sequence after
-    the other without its padding: (number of the sequence or None, tensors, problem). A mask without a name comes with them."""
+    """Yields the call's tensors with the rule of their mask; if sequences have different masks or padding, one sequence after
+    the other without its padding: (number of the sequence or None, tensors, problem). A mask that matches no rule is in the
+    problem."""
     named = Named("none", *problem[2:])
 
     def unnamed() -> Named:
@@ -73,7 +74,7 @@ def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iter
     n, n_k = tensors["q"].shape[-2], tensors["k"].shape[-2]
     try:
         axes, matrices = _matrices(problem, masks, n, n_k)
-    except _Unnamed:
+    except NoRule:
         yield None, tensors, unnamed()
         return
     text = name_of(matrices[0]) if all(one == matrices[0] for one in matrices) else None
@@ -86,10 +87,6 @@ def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iter
         return
     for number, part in enumerate(parts):
         yield number, _cut(tensors, number, part), named._replace(mask=part.mask)
-
-
-class _Unnamed(Exception):
-    """The mask adds numbers to scores, or is masked otherwise than causal at once."""
 
 
 def _by_head(mask: Tensor, q: Tuple[int, ...], n_k: int) -> Tensor:
@@ -111,22 +108,14 @@ def _by_head(mask: Tensor, q: Tuple[int, ...], n_k: int) -> Tensor:
 
 
 def _matrices(problem: Problem, masks: Masks, n: int, n_k: int) -> Tuple[Tuple[int, ...], List[MaskRows]]:
-    try:
-        axes, matrices = masks.rows(problem.mask)
-    except BadTensor as error:
-        if "adds" in str(error):
-            raise _Unnamed from error
-        raise
+    axes, matrices = masks.rows(problem.mask)
     of_keys = len(matrices[0].counts) == 1 and n > 1
     if of_keys or problem.causal is None:
-        try:
-            matrices = [keys_and_causal(one, n, problem.causal is not None) for one in matrices]
-        except BadTensor as error:
-            raise _Unnamed from error
+        matrices = [keys_and_causal(one, n, problem.causal is not None) for one in matrices]
     else:
         matrices = [one.for_queries(n) for one in matrices]
         if any(name_of(one) not in ("none", problem.causal) for one in matrices):
-            raise _Unnamed
+            raise NoRule(f"its mask matches no rule together with {problem.causal}")
         matrices = [keys_and_causal(one, n, True) for one in matrices]
     if len(matrices[0].counts) != n or matrices[0].keys != n_k:
         raise BadTensor(f"its mask is {len(matrices[0].counts)} x {matrices[0].keys}, expected {n} x {n_k}")
@@ -142,7 +131,7 @@ def _together(text: str, causal: Optional[str]) -> str:
 
 
 def _parts(axes: Tuple[int, ...], matrices: List[MaskRows], shape: Tuple[int, ...]) -> Optional[List[Part]]:
-    """A part for each sequence of the batch; None where a mask has no name, or heads have masks of their own."""
+    """A part for each sequence of the batch; None if a mask matches no rule, or differs between heads."""
     batch = math.prod(shape[:-3])
     of_one = math.prod(axes[1:]) if len(axes) > 1 else len(matrices) if batch == 1 or len(matrices) != batch else 1
     groups = [matrices[i:i + of_one] for i in range(0, len(matrices), of_one)]
@@ -154,7 +143,7 @@ def _parts(axes: Tuple[int, ...], matrices: List[MaskRows], shape: Tuple[int, ..
 
 
 def _cut(tensors: Dict[str, Tensor], number: int, part: Part) -> Dict[str, Tensor]:
-    """The sequence of this number, without its padding: [heads, n, d]."""
+    """Sequence `number` without its padding: [heads, n, d]."""
     found = {}
     for role, t in tensors.items():
         rows = part.keys if role in ("k", "v") else part.queries

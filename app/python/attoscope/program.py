@@ -1,7 +1,6 @@
-"""The program `attoscope`: where it is, whether it is of this version, and what it says when it runs.
+"""Finds the program `attoscope`, checks its version, and runs it.
 
-Looked for in this order: the path in $ATTOSCOPE, beside this package (as the wheel and the archive have it), beside the Python
-interpreter, on $PATH.
+Search order: the path in $ATTOSCOPE, beside this package (wheel and archive), beside the Python interpreter, on $PATH.
 """
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Seq
 from . import __version__
 from .errors import AttoscopeError, BadOption, CouldNotRun, OtherVersion, ProgramMissing
 
-USAGE = 2  #: the program's exit code where an option is wrong
+USAGE = 2  #: the program's exit code for a wrong option
 
 
 class Answer(NamedTuple):
@@ -20,7 +19,7 @@ class Answer(NamedTuple):
 
     code: int
     out: str
-    sentence: str  #: the last thing it said on standard error, without its name
+    sentence: str  #: the last message on standard error, without the program's name
 
 
 _known_versions: Dict[str, str] = {}
@@ -40,7 +39,7 @@ def program() -> str:
 
 
 def _own() -> str:
-    """Where wheels and archives have the program."""
+    """Path of the program in wheels and archives."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "attoscope")
 
 
@@ -72,11 +71,11 @@ def _runs(path: str) -> bool:
 
 
 def _is_script(path: str) -> bool:
-    """True of the command that pip makes for this package: it looks for the program itself, and would start itself without end."""
+    """True for the command that pip makes for this package: it searches for the program, and would start itself endlessly."""
     try:
         with open(path, "rb") as file:
             head = file.read(1024)
-    except OSError:  # it may be started all the same
+    except OSError:  # it may still be executable
         return False
     return head.startswith(b"#!") and b"attoscope.__main__" in head
 
@@ -91,9 +90,9 @@ def _version_of(path: str) -> str:
 
 
 def call(path: str, arguments: Sequence[str], watched: bool = False) -> Answer:
-    """Runs a program to its end; where this is interrupted, so is the program, and it is waited for.
+    """Runs a program to its end; if interrupted, kills the program and waits for it.
 
-    If it is watched, what it says of its progress is shown where somebody looks.
+    `watched`: shows its progress in terminals and notebooks.
     """
     import subprocess
 
@@ -124,7 +123,7 @@ def call(path: str, arguments: Sequence[str], watched: bool = False) -> Answer:
 
 
 def _terminal() -> Tuple[int, int]:
-    """A terminal's two ends, ours and the program's: it shows its progress on terminals alone."""
+    """The two ends of a pseudo-terminal, ours and the program's: the program shows its progress only on terminals."""
     import pty
     import tty
 
@@ -134,7 +133,7 @@ def _terminal() -> Tuple[int, int]:
 
 
 def _watch(process: Any, terminal: int, line: Any) -> Tuple[bytes, bytes]:
-    """The program's output, less the lines about its progress, which are shown."""
+    """The program's output and messages; shows its lines of progress and removes them."""
     import re
     import threading
 
@@ -160,7 +159,7 @@ def _watch(process: Any, terminal: int, line: Any) -> Tuple[bytes, bytes]:
 
 
 def _sentence(text: str) -> str:
-    """The text behind "attoscope: ", or the last line."""
+    """The text after the last "attoscope: ", or the last line."""
     _, name, said = text.rpartition("attoscope: ")
     lines = text.strip().splitlines()
     return " ".join(said.split()) if name else lines[-1] if lines else ""
@@ -200,7 +199,7 @@ def json_of(answer: Answer) -> Dict[str, Any]:
 
 
 def options_of(options: Mapping[str, Any]) -> List[str]:
-    """Keyword arguments as options of the command line. None and False leave one out, a list repeats it.
+    """Keyword arguments as options of the command line. None and False omit an option, a list repeats it.
 
     >>> options_of({"block_k": 32, "kahan": True, "tau": None, "set": ["a.O=fp32", "b.P=fp32"]})
     ['--block-k=32', '--kahan', '--set=a.O=fp32', '--set=b.P=fp32']
@@ -224,14 +223,14 @@ def _values(value: Any) -> List[Any]:
 
 
 def _text(value: Any) -> str:
-    """As the command line writes it: lists with commas, numbers with all their digits."""
+    """A value as on the command line: lists with commas, numbers with all digits."""
     if isinstance(value, (list, tuple, range)):
         return ",".join(map(_text, value))
     return os.fspath(value) if hasattr(value, "__fspath__") else str(value)
 
 
 def temporary_folder(needed: bool = True) -> Any:
-    """A folder as a context manager, gone afterwards; None where none is needed."""
+    """A temporary folder as a context manager; None if not `needed`."""
     import contextlib
     import tempfile
 

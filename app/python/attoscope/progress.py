@@ -1,4 +1,4 @@
-"""How far the program is: one line of the terminal, or of a notebook's cell, written over itself; elsewhere nothing."""
+"""Shows the program's progress in one line of the terminal or a notebook's cell, which is overwritten; elsewhere nothing."""
 from __future__ import annotations
 
 import sys
@@ -13,7 +13,7 @@ def in_notebook() -> bool:
 
 
 class Line:
-    """Shows what it is told, after half a second, until it is cleared."""
+    """Shows texts, from half a second on, until it is cleared."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -35,7 +35,7 @@ class Line:
 
 
 class _CellLine(Line):
-    """In a notebook."""
+    """The line in a notebook's cell."""
 
     _handle: Any = None
 
@@ -50,7 +50,7 @@ class _CellLine(Line):
 
 
 def line() -> Optional[Line]:
-    """Where progress is shown; None: nowhere."""
+    """The line that shows progress; None if there is none."""
     if in_notebook():
         return _CellLine()
     try:

@@ -1,4 +1,4 @@
-"""Tensors of whatever library, by what they can do and not by their class; .safetensors files of them.
+"""Reads tensors of any library by their methods, not their class; writes .safetensors files.
 
 >>> tensor_of([[1.0, 2.0], [3.0, 4.0]], "q").shape
 (2, 2)
@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from .errors import BadTensor, CouldNotRun, in_one_frame
 
-#: Element types: their names in .safetensors files and the bytes of an element, by the names that NumPy, ml_dtypes and torch use.
+#: Element types: name in .safetensors files and bytes of an element, keyed by the name in NumPy, ml_dtypes and torch.
 ELEMENT_TYPES = {
     "float64": ("F64", 8),
     "float32": ("F32", 4),
@@ -29,9 +29,9 @@ _EXPECTED = "float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2, in
 
 
 class Tensor(NamedTuple):
-    """A tensor's numbers as they lie in a little-endian file, row after row."""
+    """A tensor's numbers, little-endian and row by row."""
 
-    type: str  #: "BF16": as .safetensors calls it
+    type: str  #: name in .safetensors, such as "BF16"
     shape: Tuple[int, ...]
     data: bytes
 
@@ -39,7 +39,7 @@ class Tensor(NamedTuple):
 def tensor_of(value: Any, name: str) -> Tensor:
     """The numbers of a torch tensor (of any device), an array of NumPy, CuPy, JAX, ml_dtypes or the like, a buffer, or nested lists.
 
-    `name` is what the sentence of a BadTensor calls it.
+    `name`: its name in the sentence of a BadTensor.
     """
     if isinstance(value, Tensor):
         return value
@@ -79,7 +79,7 @@ def _of_torch(value: Any, name: str) -> Tensor:
 def _of_array(value: Any, name: str) -> Tensor:
     try:
         array = value if hasattr(value, "tobytes") and hasattr(value, "byteswap") else value.__array__()
-    except Exception as error:  # CuPy refuses, a device may be lost
+    except Exception as error:  # CuPy raises here; a device may be lost
         if not hasattr(value, "get"):
             raise BadTensor(f"{name} cannot be copied: {_first_line(error)}") from error
         array = value.get()
@@ -158,9 +158,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> None:
-    """Raises BadTensor where these (some of q, k, v, o, do) cannot belong to one attention; `heads_last`: heads stand after tokens.
+    """Raises BadTensor if these (some of q, k, v, o, do) cannot belong to one attention; `heads_last`: heads come after tokens.
 
-    O and dO may have their heads before or after its tokens, whatever the others have.
+    O and dO may have heads before or after tokens, independent of the others.
     """
     for name, tensor in tensors.items():
         if not 2 <= len(tensor.shape) <= 4 or 0 in tensor.shape:
@@ -189,12 +189,12 @@ def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> 
 
 
 def swapped(shape: Tuple[int, ...]) -> Tuple[int, ...]:
-    """The shape with heads and tokens the other way round."""
+    """The shape with heads and tokens swapped."""
     return shape if len(shape) < 3 else (*shape[:-3], shape[-2], shape[-3], shape[-1])
 
 
 def safetensors_header(entries: Mapping[str, Tuple[str, Tuple[int, ...], int]], metadata: Optional[Mapping[str, str]] = None) -> bytes:
-    """The first bytes of a .safetensors file that holds these (type, shape, bytes) in this order."""
+    """The header of a .safetensors file with these entries (type, shape, bytes) in this order."""
     header: Dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     begin = 0
     for name, (element, shape, size) in entries.items():
@@ -207,7 +207,7 @@ def safetensors_header(entries: Mapping[str, Tuple[str, Tuple[int, ...], int]], 
 
 @in_one_frame
 def save_safetensors(file: "os.PathLike[str] | str", tensors: Mapping[str, Any], metadata: Optional[Mapping[str, str]] = None) -> None:
-    """Writes tensors of whatever library into a .safetensors file: whole, or not at all.
+    """Writes tensors of any library into a .safetensors file, completely or not at all.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -223,12 +223,12 @@ def save_safetensors(file: "os.PathLike[str] | str", tensors: Mapping[str, Any],
 
 
 def _lacks_bf16(value: Any) -> bool:
-    """True for lists, buffers and arrays of libraries without bf16, whose type does not say which format a kernel computes in."""
+    """True for lists, buffers and arrays of libraries without bf16: their type does not tell the format of a kernel."""
     return isinstance(value, (list, tuple, memoryview)) and not isinstance(value, Tensor) or type(value).__module__.partition(".")[0] in ("numpy", "cupy", "array")
 
 
 def write_whole(file: "os.PathLike[str] | str", parts: "List[bytes] | Iterator[bytes]") -> None:
-    """Writes the parts one after another under another name first, so that nobody sees half a file, and none is left."""
+    """Writes the parts to a temporary file and renames it: no reader sees half a file, and none is left on failure."""
     path = os.fspath(file)
     partial = f"{path}.{os.getpid()}.part"
     try:
@@ -245,7 +245,7 @@ def write_whole(file: "os.PathLike[str] | str", parts: "List[bytes] | Iterator[b
 
 
 def remove(path: str) -> None:
-    """Deletes a file, where it is there."""
+    """Deletes a file if it exists."""
     try:
         os.unlink(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""The attention functions of torch, hooked while a capture runs. The first line of each text names what is hooked."""
+"""Hooks the attention functions of torch while a capture runs. The first line of each docstring names the hooked function."""
 from __future__ import annotations
 
 import functools
@@ -13,7 +13,7 @@ from .errors import BadTensor
 from .hooks import Undo, dense, replaced, replaced_everywhere, top_left
 from .problems import Problem, problem_of
 
-_MOST_SCORES = 1 << 26  #: on which a score_mod is tried
+_MOST_SCORES = 1 << 26  #: largest number of scores on which a score_mod is tried
 
 
 def scaled_dot_product(capture: Capture) -> Undo:
@@ -60,7 +60,7 @@ def flex(capture: Capture) -> Undo:
 
 
 def _modified(problem: Problem, score_mod: Callable[..., Any], query: Any, key: Any) -> Problem:
-    """With what a score_mod does to scores, as it shows on a few of them: nothing, a soft cap, slopes of ALiBi, or a sum with a mask."""
+    """Adds the effect of a score_mod, found by trying a few scores: none, a soft cap, ALiBi slopes, or an added mask."""
     import torch  # type: ignore[import-not-found,unused-ignore]
 
     shape = (query.shape[0], query.shape[1], query.shape[-2], key.shape[-2])
@@ -79,7 +79,7 @@ def _modified(problem: Problem, score_mod: Callable[..., Any], query: Any, key: 
     seen = zero > -math.inf
 
     def is_(function: Callable[[float], float]) -> bool:
-        """True if scores become function(score) and what zero becomes."""
+        """True if every score becomes function(score) plus the value of score 0."""
         return all(torch.allclose(found[seen] - function(score), zero[seen], rtol=1e-5, atol=1e-5) for score, found in others)
 
     if is_(lambda score: score):
@@ -87,11 +87,11 @@ def _modified(problem: Problem, score_mod: Callable[..., Any], query: Any, key: 
     cap = float((others[2][1] - zero)[seen].max())
     if cap > 0 and bool((zero[seen] == 0).all()) and is_(lambda score: cap * math.tanh(score / cap)):
         return _with_bias(problem._replace(softcap=cap), zero, seen)
-    raise BadTensor("its score_mod does what has no counterpart here")
+    raise BadTensor("its score_mod has no counterpart here")
 
 
 def _with_bias(problem: Problem, bias: Any, seen: Any) -> Problem:
-    """The problem with numbers that are added to scores; minus infinity where a key is not seen."""
+    """The problem with an added bias: ALiBi slopes, or a mask tensor with minus infinity for hidden keys."""
     n, n_k = bias.shape[-2:]
     hidden = ~seen if problem.mask is None else ~(seen & problem.mask)
     if bool((bias[seen] == 0).all()):
@@ -129,7 +129,7 @@ def multi_head(capture: Capture) -> Undo:
         given = signature.bind(*arguments, **keywords)
         given.apply_defaults()
         if capture.is_inside() or not given.arguments["need_weights"]:
-            return original(*arguments, **keywords)  # scaled_dot_product_attention is recorded
+            return original(*arguments, **keywords)  # it calls scaled_dot_product_attention, which is recorded
         running.products = []
         undo = [back for name in ("bmm", "baddbmm") for back in replaced(torch, name, product(getattr(torch, name)))]
         try:
@@ -149,7 +149,7 @@ def multi_head(capture: Capture) -> Undo:
 
 
 def _keep_products(capture: Capture, made: List[Tuple[Tuple[Any, ...], Any]], given: Dict[str, Any]) -> None:
-    """Keeps the products of scaled Q and K, and of weights and V: their scale is 1, since Q has it already."""
+    """Keeps the products of scaled Q and K, and of weights and V. The scale is 1, since Q is scaled already."""
     (scores, _), (weighted, o) = made
     heads = int(given["num_heads"])
 

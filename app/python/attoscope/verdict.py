@@ -1,4 +1,4 @@
-"""The findings of `judge` as a value: its sentences, its table, its drawing in a notebook."""
+"""The verdict of `judge`: its sentences, its table, its display in a notebook."""
 from __future__ import annotations
 
 import html
@@ -10,18 +10,18 @@ from .errors import BadOption, in_one_frame
 
 
 class Verdict:
-    """The findings of `judge`. True where the output is rounded and no more."""
+    """The verdict of `judge`. True if the output is only rounded."""
 
     def __init__(self, found: Dict[str, Any], report: Optional[str] = None, view: Optional[Callable[[], str]] = None,
                  file: Optional[str] = None) -> None:
-        self.json = found  #: all that the program said; no command and no link where its files were temporary ones
-        self.report = report  #: the report as one HTML page, where it was asked for
+        self.json = found  #: the program's JSON; without command and link if its files were temporary
+        self.report = report  #: the report as one HTML page, if requested
         self._view = view
         self._file = file
 
     @property
     def kept(self) -> bool:
-        """True while the files that the program was given are there; a notebook's go with its next verdict."""
+        """True while the judged files exist; a notebook's files are removed at its next verdict."""
         return self._file is not None and (not self._file or os.path.exists(self._file))
 
     @in_one_frame
@@ -33,7 +33,7 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Rounded, in every head."""
+        """True if every head is only rounded."""
         return bool(self.json["ok"])
 
     @property
@@ -48,28 +48,28 @@ class Verdict:
 
     @property
     def derivation(self) -> List[str]:
-        """How the tolerance follows."""
+        """Lines on the derivation of the tolerance."""
         return [str(line) for line in self.json.get("derivation", [])]
 
     @property
     def table(self) -> List[Dict[str, Any]]:
-        """One row for each head: verdict, ratio (the largest error over its tolerance), suspects, where they lie, slip,
-        `keys` (first and last of each run of keys that are wrong, where the slip tells them), ..."""
+        """One row for each head: verdict, ratio (the largest error over its tolerance), suspects, their place, slip, `keys`
+        (first and last of each run of wrong keys, if the slip has them), ..."""
         return [_with_numbers(row) for row in self.json["table"]]
 
     @property
     def gradients(self) -> List[Dict[str, Any]]:
-        """One row for each gradient that was judged: tensor, verdict, ratio, suspects, where, head, slip. Empty without gradients."""
+        """One row for each judged gradient: tensor, verdict, ratio, suspects, where, head, slip. Empty without gradients."""
         return [_with_numbers(row) for row in self.json.get("gradients", [])]
 
     @property
     def lse(self) -> Optional[Dict[str, Any]]:
-        """The log-sum-exp: verdict, base ("e" or "2"), ratio, as, suspects, where, head, row, slip. None where it was not given."""
+        """The log-sum-exp: verdict, base ("e" or "2"), ratio, as, suspects, where, head, row, slip. None if it was not given."""
         return _with_numbers(self.json["lse"]) if self.json.get("lse") else None
 
     @property
     def family(self) -> List[Dict[str, Any]]:
-        """The correct kernels whose errors on these tensors the tolerance comes from."""
+        """The correct kernels whose errors on these tensors give the tolerance."""
         return list(self.json.get("family", []))
 
     def __bool__(self) -> bool:
@@ -82,7 +82,7 @@ class Verdict:
         return "\n".join(self.sentences)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the sentences and the table of heads, and the whole report where there is one."""
+        """For notebooks: the sentences and the table of heads, or the whole report if there is one."""
         parts = [f"<p><b>{html.escape(self.sentence)}</b></p>"]
         parts += [f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences[1:]]
         if self.report is None:
@@ -94,7 +94,7 @@ class Verdict:
 
 
 def _with_numbers(row: Dict[str, Any]) -> Dict[str, Any]:
-    """JSON has no infinity, so that the program writes "inf", and null for NaN.
+    """Converts ratios to floats: JSON has no infinity, so the program writes "inf", and null for NaN.
 
     >>> _with_numbers({"head": 0, "ratio": "inf", "slip": {"ratio": None}})
     {'head': 0, 'ratio': inf, 'slip': {'ratio': nan}}
@@ -107,7 +107,7 @@ _COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "wher
 
 
 def _in_python(sentence: str) -> str:
-    """`--policy tile` as `policy="tile"`."""
+    """Rewrites `--policy tile` as `policy="tile"`."""
     return re.sub(r"--(\w+) ([\w:.+-]*\w)", r'\1="\2"', sentence)
 
 
@@ -131,7 +131,7 @@ def _cell(value: Any) -> str:
 
 
 def _runs(runs: List[List[int]]) -> str:
-    """As pages of print number their pages.
+    """Runs as ranges of numbers.
 
     >>> _runs([[0, 15], [40, 40]])
     '0-15, 40'

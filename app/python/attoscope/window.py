@@ -1,4 +1,4 @@
-"""`attoscope open` from Python: tensors in the running window."""
+"""`attoscope open` from Python: shows tensors in the running window."""
 from __future__ import annotations
 
 import math
@@ -38,14 +38,14 @@ def view(
     name: str = "view",
 ) -> str:
     """Shows these tensors in the running window, or starts one, and returns at once; with `o`, the window shows the verdict on it.
-    With `do`, the gradient of the output, it shows the backward pass, and `o` is loaded, but not compared; with `dq`, `dk` and `dv`,
-    which your kernel computed from it (any of them; `dk` and `dv` with the heads of `q`), it shows and judges these. `lse` is your
-    kernel's log-sum-exp, [batch, heads, n], which is judged with `o`.
+    With `do`, the gradient of the output, it shows the backward pass, and `o` is loaded, but not compared; with any of `dq`, `dk`
+    and `dv` (your kernel's gradients; `dk` and `dv` with the heads of `q`), it shows and judges them. `lse` is your kernel's
+    log-sum-exp, [batch, heads, n], which is judged with `o`.
 
     The options are those of `judge`. The tensors go into a file of this name in the user's runtime directory ($XDG_RUNTIME_DIR, else
-    the cache directory), whose path is returned: the next view of the same name takes its place, and the window shows the newest.
+    the cache directory), whose path is returned: the next view of the same name replaces it, and the window shows the newest.
 
-    Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink where no window takes them.
+    Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink if no window receives them.
     """
     given = locals()
     tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do", *_COMPUTED) if given[key] is not None}
@@ -73,7 +73,7 @@ def view(
 
 
 def _for_every_head(t: Tensor, q: Tensor) -> Tensor:
-    """K or V with each head as often as heads of Q share it: the window shows one head of Q, K and V at a time.
+    """Repeats each head of K or V for every head of Q that shares it: the window shows one head of Q, K and V at a time.
 
     >>> _for_every_head(Tensor("F8_E5M2", (2, 1, 1), b"ab"), Tensor("F8_E5M2", (4, 1, 1), b"wxyz"))
     Tensor(type='F8_E5M2', shape=(4, 1, 1), data=b'aabb')
@@ -86,7 +86,7 @@ def _for_every_head(t: Tensor, q: Tensor) -> Tensor:
 
 
 def _heads_first(t: Tensor) -> Tensor:
-    """[n, heads, d] as [heads, n, d], after a batch if there is one.
+    """Transposes [n, heads, d] to [heads, n, d], for each sequence of a batch.
 
     >>> _heads_first(Tensor("F8_E5M2", (2, 3, 1), b"abcdef"))
     Tensor(type='F8_E5M2', shape=(3, 2, 1), data=b'adbecf')
@@ -102,7 +102,7 @@ def _heads_first(t: Tensor) -> Tensor:
 
 
 def _folder() -> str:
-    """Where the file of a view lies: it outlives this process, since the window reads it."""
+    """Folder of a view's file, which must outlive this process, since the window reads it."""
     runtime, cache = os.environ.get("XDG_RUNTIME_DIR", ""), os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(runtime) and os.path.isdir(runtime):
         folder = os.path.join(runtime, "attoscope")

@@ -1,23 +1,23 @@
-"""A kernel's settings in the words of torch and NumPy, as the words of the program."""
+"""Converts a kernel's settings from the names of torch and NumPy to the program's."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional
 
-from .errors import BadOption, BadTensor
+from .errors import BadOption, BadTensor, NoRule
 from .tensors import Tensor
 
-#: The program's formats by the names that torch, NumPy and ml_dtypes give them.
+#: The program's formats, keyed by the names in torch, NumPy and ml_dtypes.
 _FORMATS = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16",
             "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
-#: Options that say what a kernel computes: those of `view`, and some of `judge`.
+#: Options that define what a kernel computes: all of `view`, and some of `judge`.
 PROBLEM = ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")
-#: Those that may be one number for each head.
+#: Options that may be one number for each head.
 OF_HEADS = ("scale", "softcap", "alibi", "sink")
 
 
 def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[str, Any]:
-    """Options of `judge` and `view` as the program has them; numbers of heads stay lists. Masks that are tensors get
-    their names, or are tensors for a file where they have none.
+    """Options of `judge` and `view` in the program's words; numbers for each head stay lists. A mask tensor becomes the name of
+    its rule, or a tensor for a file if it matches none.
 
     >>> in_words({"format": "bfloat16", "mask": "Causal", "layout": "B N H D", "scale": 0.5, "sink": [1, 2]}, {})
     {'format': 'bf16', 'mask': 'causal', 'layout': 'bnhd', 'scale': 0.5, 'sink': [1.0, 2.0]}
@@ -33,12 +33,12 @@ def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[
 
 
 def heads_last(layout: Optional[str]) -> bool:
-    """True where heads stand behind tokens."""
+    """True if heads come after tokens."""
     return layout in ("nhd", "bnhd")
 
 
 def _format(value: Any) -> Any:
-    """torch.bfloat16, numpy.float16, "bfloat16" or "BF16" as "bf16"."""
+    """Converts torch.bfloat16, "bfloat16" or "BF16" to "bf16"."""
     if value is None:
         return None
     text = value if isinstance(value, str) else str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
@@ -47,7 +47,7 @@ def _format(value: Any) -> Any:
 
 
 def _number(value: Any, name: str) -> Any:
-    """A number, or the list of those of the heads."""
+    """A number, or a list with one for each head."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     numbers = numbers_of(value, name)
@@ -80,7 +80,7 @@ def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool) -> Any:
                tensors[name].shape[-2] if name in tensors else None for name in ("q", "k")]
     try:
         return mask_text(value, *lengths)
+    except NoRule:
+        return mask_tensor(value)
     except BadTensor as error:
-        if any(part in str(error) for part in ("neither", "differs", "adds")):
-            return mask_tensor(value)
         raise BadTensor(str(error).replace("its mask", "mask", 1)) from None

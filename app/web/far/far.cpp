@@ -29,7 +29,7 @@ void tell(Message what, const std::string& bytes) {
   EM_ASM({ Module.tell($0, HEAPU8.slice($1, $1 + $2)); }, static_cast<int>(what), bytes.data(), bytes.size());
 }
 
-/// Tells the share twenty times a second at most, and each time that work begins.
+/// Sends the share at most 20 times a second, and whenever work begins.
 class ShareTeller {
  public:
   void operator()(double share) {
@@ -81,7 +81,7 @@ double largest_of_file(const std::string& file, int head, ScaledTensor t, const 
 
 }  // namespace attoscope::app
 
-/// Answers a question of a kind by Module.tell, in a Web Worker.
+/// In a Web Worker: answers a question of a kind by Module.tell.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const char* question, std::size_t size) {
   using namespace attoscope::app;
   try {
@@ -98,7 +98,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_answer(const char* kind, const ch
   }
 }
 
-/// Takes what the Web Worker told about a question, in the page.
+/// In the page: takes a Web Worker's message about a question.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_told(const char* kind, double number, int what, const char* bytes,
                                                     std::size_t size) {
   using namespace attoscope::app;

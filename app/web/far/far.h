@@ -1,4 +1,4 @@
-/// Work that another module of the same program does, in a Web Worker.
+/// Work done by another module of the same program, in a Web Worker.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ struct StopSign;
 
 namespace attoscope::app {
 
-/// One kind of questions. In the page it asks, in the Web Worker it answers; there is one object of each kind in either.
+/// One kind of questions: asked in the page, answered in the Web Worker; each has one object per kind.
 class FarWork {
  public:
   using First = std::function<void(std::string answer)>;
   using Share = std::function<void(double)>;
   struct Calls {
-    /// In the Web Worker. Gives earlier answers to `first`, and the finished share to `share`.
+    /// Called in the Web Worker. Passes earlier answers to `first`, and the finished share to `share`.
     std::function<std::string(std::string_view question, const First& first, const Share& share)> answer;
-    /// In the page, as are the others.
+    /// Called in the page, as are the following.
     std::function<void(std::uint64_t question, std::string_view answer, bool last)> told;
     Share share;
     std::function<void(std::uint64_t question, std::exception_ptr error)> failed;
@@ -36,11 +36,11 @@ class FarWork {
   FarWork(const FarWork&) = delete;
   FarWork& operator=(const FarWork&) = delete;
 
-  /// The object of a kind; null: there is none.
+  /// The object of a kind; null if there is none.
   static const FarWork* of(const std::string& kind);
-  /// Sends the newest question to the Web Worker. It replaces one that waits, and ends one that runs longer than `patience`.
+  /// Sends the newest question to the Web Worker. Replaces a waiting one, and ends one that runs longer than `patience`.
   void ask(std::uint64_t number, const std::string& question, std::chrono::milliseconds patience) const;
-  /// Ends what is asked.
+  /// Drops the questions and stops the work.
   void drop() const;
 
   const Calls calls;

@@ -7,7 +7,7 @@
 #include "app/sweep/sweeper.h"
 #include "app/train/train_controller.h"
 
-/// Makes everything that answers, in a Web Worker.
+/// Makes the objects that answer questions, in a Web Worker.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_serve() {
   using namespace attoscope::app;
   static const MainAnswer main_answer({}, attoscope::compute);

@@ -1,7 +1,7 @@
-/// The C library's, and a macro that glibc has there.
+/// The C library's unistd.h, and a macro that glibc defines there.
 #pragma once
 
 #include_next <unistd.h>
 
-/// A call's answer, once no signal interrupts it: none does in a browser.
+/// The call itself: no signal interrupts it in a browser.
 #define TEMP_FAILURE_RETRY(call) (call)

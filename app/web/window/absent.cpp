@@ -1,5 +1,5 @@
-/// Parts of the window that a page has in another way, or not at all: fonts of the system, drags that have not been let go,
-/// drawing without a display.
+/// Parts of the window that differ in a page, or are missing: fonts of the system, drags before the drop, drawing without a
+/// display.
 #include <stdexcept>
 #include <utility>
 

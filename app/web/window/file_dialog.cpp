@@ -10,7 +10,7 @@ namespace {
 
 FileDialog* open_dialog = nullptr;  ///< the window's
 
-/// The name of what is saved, in /downloads.
+/// Path of a saved file, in /downloads.
 std::string download(const FileQuestion& q) {
   const std::string name = q.start.substr(q.start.find_last_of('/') + 1);
   return "/downloads/" + (name.empty() ? "attoscope.json" : name);
@@ -37,7 +37,7 @@ void FileDialog::choose(std::vector<std::string> files) {
 
 }  // namespace attoscope::app
 
-/// Takes the paths of the chosen files, one a line; none where the chooser was closed.
+/// Takes the paths of the chosen files, one per line; none if the chooser was closed.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_chosen(const char* lines) {
   std::vector<std::string> files;
   std::istringstream in(lines);

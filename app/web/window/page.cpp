@@ -1,4 +1,4 @@
-/// The functions that the page calls, and the window's link, through which it tells the window what to open.
+/// Functions that the page calls, and the window's link, by which it sends the window files to open.
 #include "app/web/window/page.h"
 
 #include <emscripten.h>
@@ -25,7 +25,7 @@ void tell_window(LinkMessage message) {
   wake_page();
 }
 
-/// Opens the window with the session of the last visit, or with made-up inputs until the example is there.
+/// Opens the window with the session of the last visit, or with generated inputs until the example has arrived.
 void open_kept_session() {
   Start start{.autosave = std::make_shared<const Autosave>(default_session_file()), .example_file = example_file()};
   LastSession last = last_session(start.autosave->file(), start.remarks);
@@ -51,8 +51,8 @@ bool send_to_window(const std::string&, const LinkMessage&) { return false; }
 
 }  // namespace attoscope::app
 
-/// Tells the window to open what a link says, as `attoscope open` does. Returns half a sentence where it makes no sense, else
-/// "", valid until the next call.
+/// Opens a link in the window, as `attoscope open`. Returns half a sentence if the link is wrong, else ""; valid until the next
+/// call.
 extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
   static std::string why;
   why.clear();
@@ -67,15 +67,15 @@ extern "C" EMSCRIPTEN_KEEPALIVE const char* attoscope_open(const char* url) {
 /// Sets the text that the next paste gets.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_paste(const char* text) { attoscope::app::set_pasted(text); }
 
-/// Shows a new user's session, whose example is there.
+/// Shows a new user's session, after its example has arrived.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_show_example() {
   attoscope::app::tell_window({.files = {}, .session = attoscope::app::short_session_text(attoscope::app::first_session())});
 }
 
-/// Causes a frame, as files that the window waits for have come.
+/// Causes a frame, because files that the window waits for have arrived.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_fetched() { attoscope::app::wake_page(); }
 
-/// Starts the window; the page calls for its frames.
+/// Starts the window; the page then requests its frames.
 int main() {
   try {
     attoscope::app::open_kept_session();

@@ -1,4 +1,4 @@
-/// The window in a page, by emscripten's GLFW: the page calls for each frame, and the window draws where one is due.
+/// The window in a page, by emscripten's GLFW: the page requests frames, and the window draws if one is due.
 #include "app/window/window.h"
 
 #define GLFW_INCLUDE_NONE
@@ -24,8 +24,7 @@ std::string clipboard;
 
 bool has_input() { return !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
 
-/// Makes the canvas as large as the page; true where its pixels, which the browser then clears, are others than at the last
-/// call.
+/// Makes the canvas as large as the page; true if its size in pixels has changed, on which the browser clears it.
 bool fit(GLFWwindow* window) {
   static ImVec2 pixels{};
   const int width = EM_ASM_INT({ return innerWidth; }), height = EM_ASM_INT({ return innerHeight; });
@@ -43,9 +42,8 @@ void turn_if_due() {
   if (woken || has_input() || glfwGetTime() >= due) next_turn();
 }
 
-/// Lets WebGL tell the value that a state had when it was first asked for. A browser answers only when all before is drawn,
-/// which takes longer than a frame does. Dear ImGui and the heat map ask in order to put values back, and set what they draw
-/// with.
+/// Caches the first value of each WebGL state: a browser returns a state only after all earlier drawing, which takes longer
+/// than a frame. Dear ImGui and the heat map only read states to restore them, and set all that they use.
 void keep_first_answers() {
   EM_ASM({
     const told = new Map();
@@ -112,14 +110,14 @@ void MainWindow::name(const std::string& title) {
   glfwSetWindowTitle(window_.get(), title.c_str());
 }
 
-bool MainWindow::closing() const { return false; }  // a page closes its window
+bool MainWindow::closing() const { return false; }  // the page closes the window
 void MainWindow::close() {}
 
 double MainWindow::patience(bool moving, bool computing) const { return pace_.patience(glfwGetTime(), moving, computing); }
 
 void MainWindow::wait(double patience) { due = glfwGetTime() + patience; }
 
-bool MainWindow::visible() const { return true; }  // no frame is asked for where it is not
+bool MainWindow::visible() const { return true; }  // the browser requests no frame for an invisible page
 
 double MainWindow::scale() const { return 1; }  // sizes are CSS pixels; the framebuffer may have more
 

@@ -14,16 +14,16 @@
 
 namespace attoscope {
 
-/// Rule of computing one head, made once for a model: that of kernels/backward/README.md, whose arrays each pass sets, with
-///   L_i   = round(m_i * unit) + (ln l_i - p_exponent * ln 2), of split_kv m_i + ln l_i
-///   P_ij  by `natural`, or normalised as three_pass and two_pass round it
-///   S_ij  as the forward pass computes it, but added by fma
-///   dQ_i  from one key tile that has all keys
+/// Rule for computing one head, made once for a model: kernels/backward/README.md's rule, whose arrays each pass sets, with
+///   L_i   = round(m_i * unit) + (ln l_i - p_exponent * ln 2), for split_kv m_i + ln l_i
+///   P_ij  by `natural`, or normalised with the roundings of three_pass and two_pass
+///   S_ij  as in the forward pass, but added by fma
+///   dQ_i  from one key tile of all keys
 /// causal, without sink, soft cap, ALiBi and scales. For the effect of a biased error of O on delta see arXiv 2510.04212.
 template <class T>
 using HeadRule = GradientRule<T>;
 
-/// The rule of a head of `shape` under `method`; its attention is exact if `exact`.
+/// The rule of a head of `shape` under `method`; without rounding beyond the input if `exact`.
 template <class T>
 HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool exact);
 
@@ -31,15 +31,15 @@ HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool e
 /// r * row_stride; head h has columns h * d .. h * d + d - 1.
 template <class T>
 struct HeadBatch {
-  const HeadRule<T>* rules = nullptr;  ///< [head]; in host memory, alive until the call returns
+  const HeadRule<T>* rules = nullptr;  ///< [head]; in host memory, must outlive the call
   int sequences = 0, heads = 0, context = 0, d = 0;
   std::int64_t row_stride = 0;  ///< of all matrices
   const T *q = nullptr, *k = nullptr, *v = nullptr;
   T* o = nullptr;                   ///< the result of the method's `output` step
-  T *m = nullptr, *l = nullptr;     ///< [(sequence * heads + head) * context + token]: as the forward pass left them, m in the
-                                    ///< job's units of S; split_kv: m + ln l is the log-sum-exp of the scores (l is 1 in rows
-                                    ///< with keys in one run only)
-  std::uint64_t rounding_seed = 0;  ///< for stochastic rounding; differs by step and layer
+  T *m = nullptr, *l = nullptr;     ///< [(sequence * heads + head) * context + token]: as left by the forward pass, m in the
+                                    ///< units of the job's S; split_kv: m + ln l is the log-sum-exp of the scores (l is 1 in
+                                    ///< rows with keys in one run only)
+  std::uint64_t rounding_seed = 0;  ///< for stochastic rounding; another for each step and layer
 };
 
 /// The seed of stochastic rounding in a head of a sequence; `place` is sequence * heads + head.
@@ -52,22 +52,22 @@ ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t offset_of(const HeadBatch<T>& batch, i
   return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
 }
 
-/// Numbers of one head, contiguous: what its backward pass reads in place of the model's matrices.
+/// Contiguous numbers of one head, which its backward pass reads instead of the model's matrices.
 template <class T>
 struct HeadArrays {
-  const T *queries = nullptr, *keys = nullptr;                       ///< as the forward pass takes them, n x d
+  const T *queries = nullptr, *keys = nullptr;                       ///< as read by the forward pass, n x d
   const T *q = nullptr, *k = nullptr, *v = nullptr, *d_o = nullptr;  ///< `width` numbers a row
   int width = 0;
   const double* o = nullptr;          ///< n x d
   const T* column_numbers = nullptr;  ///< see GradientRule
 };
 
-/// Makes `rule`, a copy of the batch's, that of the backward pass of head `place` (sequence * heads + head).
+/// Turns `rule`, a copy of the batch's, into the rule of the backward pass of head `place` (sequence * heads + head).
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE void take_head(GradientRule<T>& rule, const HeadBatch<T>& batch, int place,
                                             const HeadArrays<T>& x) {
   Job<T>& job = rule.job;
-  job.method.algorithm = Algorithm::flash2;  // of which the scores' memory is a tile
+  job.method.algorithm = Algorithm::flash2;  // the memory for scores is one tile of flash2
   job.method.block_k = job.n < 64 ? job.n : 64;
   job.qk_sum = {};
   job.seed = head_seed(batch.rounding_seed, place);
@@ -99,7 +99,7 @@ struct HeadStatistics {
   std::int64_t weights = 0;        ///< (row, visible key) pairs
   std::int64_t saturated = 0;      ///< scores and P beyond the largest number of their format, infinite, or NaN
   std::int64_t underflowed = 0;    ///< exp(S - m) > 0 whose P is 0
-  std::int64_t lost_dS = 0;        ///< P*(dP - delta) != 0 whose dS is 0
+  std::int64_t lost_dS = 0;        ///< P*(dP - delta) != 0, but dS is 0
   std::int64_t overflowed_dS = 0;  ///< dS that is infinite, NaN or saturated
   double delta_error = 0;          ///< sum over rows of delta - rowsum(dO*O) with the exact O of the same Q, K, V
   double delta_size = 0;           ///< sum over rows of |rowsum(dO*O)| with the exact O
@@ -117,24 +117,24 @@ inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_c
      {"lost_dS", &HeadStatistics::lost_dS},
      {"overflowed_dS", &HeadStatistics::overflowed_dS}}};
 
-/// The statistics of every head of a layer, computed on the CPU; `backward` is the input of the backward pass (its outputs are
-/// not read), in host memory.
+/// The statistics of every head of a layer, computed on the CPU. `backward` is the input of the backward pass, in host memory;
+/// its outputs are not read.
 std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward, int threads);
 
-/// The training code of an instruction set that heads take.
+/// The lane code of an instruction set that training's heads use.
 struct HeadCode {
   void (*rounded)(const float* x, std::int64_t count, const RounderPlan<float>&, float* y) = nullptr;
-  /// Adds the losses of a block of a head's query rows; writes delta and L of each row of the task. Bytes that this needs.
+  /// Adds a block of query rows to a head's statistics; writes delta and L of each row. statistics_scratch: bytes of scratch.
   void (*count_rows)(const GradientRule<float>&, const RowsTask<float>&, void* scratch, HeadStatistics&) = nullptr;
   std::size_t (*statistics_scratch)(const GradientRule<float>&) = nullptr;
 };
-/// The code of the instruction set called `name` (see `train_code`, beside which it is defined).
+/// The code of the instruction set called `name` (see `train_code`, defined in the same file).
 HeadCode head_code(std::string_view name);
 
-/// O, m and l of every head. Heads are shared among the threads of the caller's arena; `isa` is chosen as by `instruction_set`.
+/// Computes O, m and l of every head. Heads are shared among the threads of the caller's arena; `isa` as for `instruction_set`.
 template <class T>
 void run_heads(const HeadBatch<T>& heads, std::string_view isa = {});
-/// dQ, dK and dV of every head; o, m and l as run_heads left them.
+/// Computes dQ, dK and dV of every head; o, m and l as left by run_heads.
 template <class T>
 void run_head_gradients(const HeadGradient<T>& heads, std::string_view isa = {});
 

@@ -43,7 +43,7 @@ struct HeadMemory {
   Arena arena;
   int width = 0;
   T *q, *k, *v, *d_o, *dk_sums, *dv_sums;  ///< n x width
-  T *queries, *keys;                       ///< n x d, as the forward pass takes them
+  T *queries, *keys;                       ///< n x d, as read by the forward pass
   T *p, *ds;                               ///< [key][lane], of a block
   double *o, *d_q, *d_k, *d_v;             ///< n x d
   int* rows;                               ///< 0, 1, ...
@@ -61,7 +61,7 @@ void copy_rows(const X* from, std::int64_t from_stride, int n, int d, Y* to, std
   }
 }
 
-/// The heads of a batch in an instruction set's lanes.
+/// The heads of a batch, computed by an instruction set's lanes.
 template <class T>
 class CpuHeads {
  public:
@@ -97,7 +97,7 @@ class CpuHeads {
         });
   }
 
-  /// [place], except for the errors of delta in what the CPU's lanes count.
+  /// Statistics of each place; the lanes count all but the errors of delta.
   std::vector<HeadStatistics> statistics(const HeadGradient<T>& gradient) const
     requires std::same_as<T, float>
   {
@@ -114,7 +114,7 @@ class CpuHeads {
  private:
   const HeadRule<T>& rule_of(int place) const { return batch_.rules[place % batch_.heads]; }
 
-  /// work(place, memory) for every head of every sequence, with as many bytes for lanes as `bytes_of` a rule.
+  /// Calls work(place, memory) for every head of every sequence; lanes get the most bytes that `bytes_of` a rule returns.
   template <class Bytes, class Work>
   void each_head(Bytes bytes_of, Work work) const {
     std::size_t bytes = 0;
@@ -122,12 +122,12 @@ class CpuHeads {
     const auto memory_in = [&](void* memory) { return HeadMemory<T>(n_, d_, gradients_.rows, memory); };
     bytes += memory_in(nullptr).arena.used();
     parallel_for(0, batch_.sequences * batch_.heads, [&](int i) {
-      thread_local AlignedBuffer scratch;  // kept, since fresh pages cost more than a small head
+      thread_local AlignedBuffer scratch;  // kept: fresh pages cost more than a small head
       work(i, memory_in(scratch.at_least(bytes)));
     });
   }
 
-  /// A head's columns of `x`, rounded by the input step; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
+  /// Copies a head's columns of `x`, rounded by the input step; `tensor` 0, 1, 2: Q, K, V, for the bits of stochastic rounding.
   void gather(const T* x, int place, int tensor, bool reversed, T* to, int stride) const {
     const RounderPlan<T>& plan = rule_of(place).job[Step::input];
     copy_rows(x + offset_of(batch_, place), batch_.row_stride, n_, d_, to, stride, reversed);
@@ -168,7 +168,7 @@ class CpuHeads {
     if (job.v != nullptr) job.ranges.v = range_of(std::span(job.v, count), bits, {});
   }
 
-  /// The output of all rows in `x`.
+  /// Computes the output of all rows into x.o.
   template <class X>
   void attend(const Job<X>& job, const CpuObserver<X>& observer, const HeadMemory<T>& x) const {
     const LaneCode<X>& code = isa_.in<X>();
@@ -184,7 +184,7 @@ class CpuHeads {
     return own;
   }
 
-  /// The rule of a head's backward pass, and its numbers in `x`.
+  /// The rule of a head's backward pass; copies its numbers into `x`.
   GradientRule<T> take(const HeadGradient<T>& gradient, int place, const HeadMemory<T>& x) const {
     const HeadRule<T>& rule = rule_of(place);
     const std::int64_t offset = offset_of(batch_, place), stride = batch_.row_stride;
@@ -202,7 +202,7 @@ class CpuHeads {
     return own;
   }
 
-  /// dQ, dK and dV of a head.
+  /// Computes dQ, dK and dV of a head.
   void differentiate(const GradientRule<T>& rule, const HeadMemory<T>& x) const {
     for (T* sums : {x.dk_sums, x.dv_sums}) std::fill_n(sums, attoscope::place(n_, x.width), T{0});
     const int no_row = 0;
@@ -222,7 +222,7 @@ class CpuHeads {
 
   // --- statistics -------------------------------------------------------------------------------------------------------
 
-  /// Exact attention of a head.
+  /// The job of exact attention of a head.
   Job<double> exact_job() const {
     Problem problem;
     problem.n = n_;
@@ -250,7 +250,7 @@ class CpuHeads {
     }
     return counted;
   }
-  /// O without rounding, in `x`.
+  /// Computes O without rounding into x.o.
   void exact_output(Job<double>& golden, const HeadMemory<T>& x) const {
     const std::size_t count = attoscope::place(n_, d_);
     std::vector<double> q(count), k(count), v(count);
@@ -290,7 +290,7 @@ HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool i
   problem.d = shape.head_dimension();
   problem.mask.kind = Mask::Kind::causal;
   HeadRule<T> rule;
-  Operands<T> inputs;  // their formats alone
+  Operands<T> inputs;  // only their format is used
   if (const Rounding& r = x.method.precision[Step::input]; r.kind != Rounding::Kind::exact)
     inputs.format = format_of(r, x.format);
   rule.job = job(problem, x.method, x.format, inputs);

@@ -7,7 +7,7 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Counts those of one block of query rows.
+/// Counts the losses in one block of query rows.
 class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
   using Base = RowPairs<float, CpuObserver<float>>;
 
@@ -18,7 +18,7 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
     for (Array* row : {&most_, &holders_}) *row = arena.take<float>(R);
   }
 
-  /// Adds the counts of the rows, except for the errors of delta; writes delta and L of each of these rows.
+  /// Adds the counts of the rows, except for the errors of delta; writes delta and L of each row.
   void count(HeadStatistics& statistics) {
     load();
     find_delta();
@@ -41,7 +41,7 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
   }
 
  private:
-  /// f(lane, i) for every row and every key from key `number` on that it sees; i is the index in the chunk's arrays.
+  /// Calls f(lane, i) for every row and every key that the row sees, from key `number` on; i indexes the chunk's arrays.
   template <class F>
   void each_seen(const float* first, const float* end, int number, F f) const {
     for (int lane = 0; lane < block_.count; ++lane) {
@@ -53,13 +53,13 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
   void each_stored(F f) const {
     each_seen(rows_.first, rows_.end, tile_.j0, f);
   }
-  /// True if `raw`, which became `rounded`, was too large for the plan's format.
+  /// True if `raw` was too large for the plan's format; `rounded` is its rounded value.
   static bool overflows(const RounderPlan<float>& plan, float raw, float rounded) {
     const float size = raw < 0 ? -raw : raw, left = rounded < 0 ? -rounded : rounded;
     return rounded - rounded != 0 || (plan.rounds() && size > plan.largest && !(left < plan.beyond));
   }
 
-  /// Leaves S.
+  /// Computes S in scratch_.S and counts its losses.
   void count_scores(int first, int end, HeadStatistics& statistics) {
     enter_keys(first, end);
     products();
@@ -74,7 +74,7 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
     });
   }
 
-  /// Turns S into P with the final m of the row.
+  /// Turns S into P with the final m of the row and counts its losses.
   void count_weights(HeadStatistics& statistics) {
     const auto s = vec(scratch_.S), raw = vec(raw_), kept = vec(kept_), m = vec(state_.m), l = vec(state_.l);
     each_pair(keys(), [&](int i, int r) { kept[i] = exponential((s[i] - m[r]) * job_.exp2.score_unit); });
@@ -87,7 +87,7 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
     });
   }
 
-  /// Turns dP into dS.
+  /// Turns dP into dS and counts its losses.
   void count_differences(int at_list, int first, int end, HeadStatistics& statistics) {
     each_pair(end - first, [p = vec(p_), dP = vec(ds_), delta = vec(delta_), kept = vec(kept_)](int i, int r) {
       kept[i] = p[i] * (dP[i] - delta[r]);
@@ -100,7 +100,7 @@ class HeadStatisticsRows : private RowPairs<float, CpuObserver<float>> {
   }
 
   Array raw_, kept_;      // [key][row]: a step's result before rounding
-  Array most_, holders_;  // [row]: the largest S so far, and its keys
+  Array most_, holders_;  // [row]: the largest S so far, and the number of keys that have it
 };
 
 }  // namespace ATTOSCOPE_ISA

@@ -1,5 +1,5 @@
-/// Attention of many heads as launches on a device: the threads' copies of the warps' inputs and outputs, and the order of the
-/// launches. The warps' code is in kernels/train/head/head_warps.h.
+/// Attention of many heads as launches on a device: copies of the warps' inputs and outputs, and the order of the launches. The
+/// warps' code is in kernels/train/head/head_warps.h.
 #pragma once
 
 #include <algorithm>
@@ -29,17 +29,17 @@ ATTOSCOPE_HOST_DEVICE_INLINE HeadCell head_cell(const HeadBatch<float>& batch, s
 
 /// A part's matrices, contiguous, [place - first][row][column].
 struct GatheredHeads {
-  float *q = nullptr, *keys = nullptr, *v = nullptr;  ///< keys: K as the forward pass takes it, as is V there
-  float *k = nullptr, *d_o = nullptr;                 ///< of the backward pass alone, as is
-  double* o = nullptr;                                ///< this
+  float *q = nullptr, *keys = nullptr, *v = nullptr;  ///< keys: K as read by the forward pass; v, too, in that pass
+  float *k = nullptr, *d_o = nullptr;                 ///< of the backward pass alone
+  double* o = nullptr;                                ///< of the backward pass alone
 };
 
-/// Makes these copies; a thread copies the same element of each. Q, K and V are rounded by the input step; what the forward
-/// pass takes is from the last row to the first if the job is reversed.
+/// Copies a batch's numbers to GatheredHeads; each thread copies the same element of each tensor. Q, K and V are rounded by the
+/// input step; rows for the forward pass are reversed if the job is.
 struct GatherTask {
-  HeadBatch<float> batch;  ///< its rules lie on the device
+  HeadBatch<float> batch;  ///< its rules are on the device
   HeadPart part{};
-  const float* d_o = nullptr;  ///< null: for the forward pass
+  const float* d_o = nullptr;  ///< null: copies for the forward pass
   GatheredHeads to{};
 
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t count() const { return std::int64_t{part.count} * batch.context * batch.d; }
@@ -83,12 +83,12 @@ struct ScatterTask {
   }
 };
 
-/// The blocks of rows of a head.
+/// Makes the blocks of rows of a head.
 struct BlocksTask {
   const int* rows = nullptr;  ///< 0, 1, 2, ...
   int context = 0;
   RowBlock* blocks = nullptr;
-  int* first_rows = nullptr;  ///< [block]: the first row of its query tile, which has all rows
+  int* first_rows = nullptr;  ///< [block]: the first row of its query tile, which is 0: the tile has all rows
 
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t count() const { return (context - 1) / device_rows + 1; }
   ATTOSCOPE_HOST_DEVICE_INLINE void operator()(std::int64_t i) const {
@@ -102,7 +102,7 @@ struct BlocksTask {
 struct TeamBytes {
   std::size_t scratch = 0, shared = 0;
 };
-/// The teams of a head on a device, and their memory: forward, for the rows of the backward pass, and for its keys.
+/// The teams of a head on a device, and their memory in the forward pass and in the backward pass's launches for rows and keys.
 struct HeadLaunchSize {
   int teams = 1;
   TeamBytes forward{}, rows{}, keys{};
@@ -110,7 +110,7 @@ struct HeadLaunchSize {
 
 /// The forward pass of a part: teams of warps for each head, each with its own rows.
 struct AttendTask {
-  HeadBatch<float> batch;  ///< its rules lie on the device
+  HeadBatch<float> batch;  ///< its rules are on the device
   HeadPart part{};
   HeadLaunchSize size{};
   GatheredHeads x{};
@@ -121,7 +121,7 @@ struct AttendTask {
 
 /// The backward pass of a part: first a team for each block of rows of a head, then one for each block of its keys.
 struct DifferentiateTask {
-  HeadBatch<float> batch;  ///< its rules lie on the device
+  HeadBatch<float> batch;  ///< its rules are on the device
   HeadPart part{};
   HeadLaunchSize size{};
   GatheredHeads x{};
@@ -134,7 +134,7 @@ struct DifferentiateTask {
   char* scratch = nullptr;                                ///< [place - first][team]
 };
 
-/// Takes the task's arrays from `memory`; returns their bytes.
+/// Takes the task's arrays from `memory`; returns their number of bytes.
 inline std::size_t take_arrays(AttendTask& task, void* memory) {
   const std::size_t heads = static_cast<std::size_t>(task.part.count),
                     numbers = heads * static_cast<std::size_t>(task.batch.context) * static_cast<std::size_t>(task.batch.d);
@@ -161,7 +161,7 @@ inline std::size_t take_arrays(DifferentiateTask& task, void* memory) {
   return arena.used();
 }
 
-/// work(task) with the arrays of one part of `task` after the other, in a device's workspace.
+/// Calls work(task) for one part of `task` after the other, with the part's arrays in the device's workspace.
 template <class Device, class Task, class Work>
 void with_parts(Device& on, Task task, Work work) {
   task.size = on.head_launch_size(task.batch);
@@ -178,8 +178,8 @@ void with_parts(Device& on, Task task, Work work) {
   }
 }
 
-/// Attention on a Device, which has head_launch_size(batch), rules(batch) on the device, row_numbers(), attend(task),
-/// differentiate_rows(task) and differentiate_keys(task) in addition to the members that DevicePrimitives needs.
+/// Attention on a Device. In addition to the members that DevicePrimitives needs, it has head_launch_size(batch), rules(batch)
+/// on the device, row_numbers(), attend(task), differentiate_rows(task) and differentiate_keys(task).
 template <class Device>
 void attention_on(Device& on, const HeadBatch<float>& batch) {
   with_parts(on, AttendTask{.batch = batch}, [&](const AttendTask& task) {

@@ -1,4 +1,4 @@
-/// Work of a GPU's teams for attention in training, in code that the host can run too.
+/// Work of a GPU's teams for attention in training, in code that the host can run, too.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Shared memory of a team for S of a tile in training: as much as every GPU has beside the slabs by default.
+/// Shared memory of a team for S of a tile in training: as much as every GPU has by default in addition to the slabs.
 inline constexpr std::size_t head_tile_room = 28 * 1024;
 
 /// Bytes of shared memory for a team's copy of a head's rule.
 inline constexpr std::size_t rule_bytes = (sizeof(HeadRule<float>) + 15) / 16 * 16;
 
-/// The team's copy of a rule, in shared memory, since all lanes read it often.
+/// Copies a rule to the team's shared memory: all lanes read it often.
 ATTOSCOPE_HOST_DEVICE inline HeadRule<float>& shared_copy(const HeadRule<float>& rule, void* shared, const LaneGroup& group) {
   static_assert(std::is_trivially_copyable_v<HeadRule<float>> && sizeof(HeadRule<float>) % 4 == 0);
   const char* const from = reinterpret_cast<const char*>(&rule);
@@ -33,7 +33,7 @@ ATTOSCOPE_HOST_DEVICE char* scratch_of(const Task& t, const TeamBytes& bytes, in
   return t.scratch + static_cast<std::size_t>(index * t.size.teams + team) * bytes.scratch;
 }
 
-/// One thread of team `team` of the part's head `index`. All threads of the team call it.
+/// The forward pass in one thread of team `team` of the part's head `index`. All threads of the team call it.
 ATTOSCOPE_HOST_DEVICE inline void attend_thread(const AttendTask& t, int index, int team, const LaneGroup& group,
                                                 void* shared) {
   const HeadBatch<float>& batch = t.batch;
@@ -45,7 +45,7 @@ ATTOSCOPE_HOST_DEVICE inline void attend_thread(const AttendTask& t, int index, 
     job.k = t.x.keys + first;
     job.v = t.x.v + first;
     job.seed = head_seed(batch.rounding_seed, place);
-    // their magnitudes are not known, so ShortRounder must not be used
+    // the magnitudes are not known, so ShortRounder must not be used
     job.ranges.q.largest = job.ranges.k.largest = job.ranges.v.largest = std::numeric_limits<double>::infinity();
   }
   group.sync();
@@ -65,18 +65,18 @@ ATTOSCOPE_HOST_DEVICE inline const GradientRule<float>& rule_of(const Differenti
     const float* const q = t.x.q + first;
     take_head(rule, batch, place,
               {q, t.x.keys + first, q, t.x.k + first, t.x.v + first, t.x.d_o + first, batch.d, t.x.o + first});
-    // their magnitudes are not known, so ShortRounder must not be used
+    // the magnitudes are not known, so ShortRounder must not be used
     rule.job.ranges.q.largest = rule.job.ranges.k.largest = std::numeric_limits<double>::infinity();
   }
   group.sync();
   return rule;
 }
-/// The first of the head's P or dS of a block of rows.
+/// Offset of P and dS of the head's block of rows.
 ATTOSCOPE_HOST_DEVICE inline std::ptrdiff_t pairs_of(const DifferentiateTask& t, int index, int block) {
   return std::ptrdiff_t{index * t.size.teams + block} * t.batch.context * device_rows;
 }
 
-/// One thread of the team that has block `block` of the rows of the part's head `index`. All threads of the team call it.
+/// One thread of the team of row block `block` of the part's head `index`. All threads of the team call it.
 ATTOSCOPE_HOST_DEVICE inline void differentiate_rows_thread(const DifferentiateTask& t, int index, int block,
                                                             const LaneGroup& group, void* shared) {
   const GradientRule<float>& rule = rule_of(t, index, group, shared);
@@ -91,7 +91,7 @@ ATTOSCOPE_HOST_DEVICE inline void differentiate_rows_thread(const DifferentiateT
   gradient_rows_thread(rule, task, RowsPart::both, group, GradientObserver<float>{}, scratch_of(t, t.size.rows, index, block));
 }
 
-/// The same of block `own` of the keys, which the blocks of rows from that one on see.
+/// The same for key block `own`; row blocks from `own` on see its keys.
 ATTOSCOPE_HOST_DEVICE inline void differentiate_keys_thread(const DifferentiateTask& t, int index, int own,
                                                             const LaneGroup& group, void* shared) {
   const GradientRule<float>& rule = rule_of(t, index, group, shared);
@@ -113,7 +113,7 @@ ATTOSCOPE_HOST_DEVICE inline void differentiate_keys_thread(const DifferentiateT
     gradient_keys_thread(rule, task, part, group, GradientObserver<float>{}, scratch, t.d_k + first, t.d_v + first);
 }
 
-/// Memory of the teams, of so many warps, of a batch; the batch's rules lie on the host.
+/// Memory of the teams of a batch, of `warps` warps each; the batch's rules are on the host.
 inline HeadLaunchSize head_launch_size(const HeadBatch<float>& batch, int warps = team_warps) {
   static_assert(device_rows == team_rows);
   HeadLaunchSize size{.teams = teams_of(batch.context)};

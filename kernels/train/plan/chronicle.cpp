@@ -34,8 +34,8 @@ constexpr std::array<std::string_view, 8> stores{"barn", "cellar", "garden", "ha
 constexpr std::array<std::string_view, 8> numerals{"two", "three", "four", "five", "six", "seven", "eight", "nine"};
 
 /// Sentences about the entry's person, by small letters, and about a guest from an earlier entry, by capitals: the name n, the
-/// town t, the trade k, the thing's quality q and its word b, the place p where it lies, the year y; a count c, and the year l
-/// that is so much later.
+/// town t, the trade k, the thing's quality q and its word b, its place p, the year y; a count c, and the year l, which is c
+/// years after y.
 constexpr std::array<std::string_view, 3> openings{"In the year {y} {n} came to {t} as a {k}.", "In {y} {n} was a {k} in {t}.",
                                                    "The {k} of {t} in the year {y} was {n}."};
 constexpr std::array<std::string_view, 3> possessions{" {n} had a {q} {b} and kept it in the {p}.",
@@ -107,7 +107,7 @@ class Chronicler {
     return std::to_string(letter == 'y' ? p.year : p.year + 2 + static_cast<int>(count_));
   }
 
-  /// `sentence` with the values of its keys.
+  /// Writes `sentence` with the values of its keys.
   void write(std::string_view sentence) {
     for (std::size_t i = 0; i < sentence.size(); ++i) {
       if (sentence[i] != '{') {
@@ -155,7 +155,7 @@ class Chronicler {
   }
 
   std::string text_;
-  std::vector<Person> people_;  ///< who may come again
+  std::vector<Person> people_;  ///< candidates for a guest
   Person host_, guest_;
   std::uint64_t drawn_ = 0;
   std::size_t count_ = 0, next_place_ = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char32_t code_points = 0x110000;  ///< of Unicode
 
-/// f(character) for every one, in order.
+/// Calls f(character) for every character, in order.
 template <class F>
 void each_character(std::string_view text, const std::string& name, F f) {
   for (std::size_t i = 0; i < text.size();) {
@@ -41,7 +41,7 @@ std::uint64_t below(std::uint64_t count, const Philox<std::uint64_t>& random) {
 
 constexpr std::uint64_t batch_stream = 0x62617463;
 
-/// The number of places at which a piece may begin: its last target is one further than its input.
+/// The number of places at which a piece can begin: its last target is one character after its input.
 std::uint64_t places_in(std::span<const std::uint16_t> text, int context) {
   return text.size() - static_cast<std::size_t>(context);
 }

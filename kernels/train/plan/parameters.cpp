@@ -35,7 +35,7 @@ void add_layer(Parameters& p, const ModelShape& shape, int layer) {
   matrix(Weight::W_2, 4, 1);
 }
 
-/// W_O and W_2 add to the residual stream, 2 x layers times.
+/// True for W_O and W_2, which add to the residual stream 2 x layers times.
 bool feeds_residual(const ParameterTensor& tensor) { return tensor.name.ends_with(" W_O") || tensor.name.ends_with(" W_2"); }
 
 void draw(const ParameterTensor& tensor, double spread, std::uint64_t seed, std::uint32_t stream, float* out) {

@@ -15,7 +15,7 @@ struct ParameterTensor {
   std::string name;  ///< "embedding", "positions", "layer 0 W_Q", "layer 0 norm 1 gain", "final norm bias", "head"
   int rows = 0, cols = 0;
   std::size_t first = 0;  ///< a multiple of 16
-  int layer = -1;         ///< -1: of none
+  int layer = -1;         ///< -1: outside the layers
   bool decays = false;    ///< weight decay applies
 
   std::size_t size() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols); }
@@ -36,7 +36,7 @@ struct Parameters {
   int index(int layer, Weight weight) const;
   /// Index of "embedding", "positions", "final norm gain", "final norm bias", "head", or -1.
   int index(std::string_view name) const;
-  /// These tensors; null if the model has none.
+  /// The tensor; null if the model has none.
   const ParameterTensor* find(int layer, Weight weight) const { return find_at(index(layer, weight)); }
   const ParameterTensor* find(std::string_view name) const { return find_at(index(name)); }
 

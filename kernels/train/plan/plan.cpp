@@ -26,12 +26,12 @@ void check_sizes(const ModelShape& shape, const Recipe& recipe) {
            "at most recipe.rate, which is " + std::to_string(recipe.rate));
 }
 
-/// Checks the method like one of an experiment with the shape of a head.
+/// Checks the method as in an experiment with the shape of a head.
 void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string& key) {
   if (!is_emulated(x.method.algorithm))
     refuse(key + ".method.algorithm", std::string(name(x.method.algorithm)), "one that is emulated: " + listed(emulated_names));
   if (x.method.scaling.any())
-    refuse(key + ".method.scaling", "on", "off for Q, K, V and P: what their kernels do backward is not known");
+    refuse(key + ".method.scaling", "on", "off for Q, K, V and P: the backward passes of their kernels are not known");
   Experiment e;
   e.problem.n = plan.model.context;
   e.problem.d = plan.model.head_dimension();
@@ -55,7 +55,7 @@ RunPlan in_format(const TrainPlan& plan, const Format& format) {
   return run;
 }
 
-/// The index of a run that equals `run` except for its name; `run` is added if there is none.
+/// The index of a run that equals `run` except for its name; adds `run` if there is none.
 int place_of(std::vector<RunPlan>& runs, const RunPlan& run) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     if (runs[i].method == run.method && runs[i].seed == run.seed) return static_cast<int>(i);
@@ -196,7 +196,7 @@ void validate(const TrainPlan& plan) {
   check_method(plan, plan.a, "a");
   check_method(plan, plan.b, "b");
   if (plan.kind == TrainKind::bisect && runs_of(plan).runs.size() == 2)
-    refuse("bisect", std::string(bisect_names[plan.bisect]), "a kind of which a rounds something");
+    refuse("bisect", std::string(bisect_names[plan.bisect]), "a kind with pieces that a rounds");
 }
 
 void check_text(const TrainPlan& plan) {

@@ -1,5 +1,5 @@
-/// A training plan: two copies of a small transformer, trained on the same batches. Everything that changes a number, as one
-/// comparable value.
+/// A training plan: two copies of a small transformer, trained on the same batches. One comparable value holds everything that
+/// changes a number.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ enum class Norm : std::uint8_t { layer, rms };
 inline constexpr EnumArray<Norm> norm_names{"layer", "rms"};
 
 /// A character-level GPT: learned positions, pre-norm blocks of causal attention and a GELU MLP of 4 x width, no biases in the
-/// matrices, a head of its own. The vocabulary is the text's.
+/// matrices, an output head that is not tied to the embedding. The vocabulary is the text's.
 struct ModelShape {
   int layers = 2;
   int width = 128;  ///< of the residual stream: a multiple of `heads`
@@ -49,12 +49,12 @@ struct Recipe {
   std::uint64_t data_seed = 1;  ///< of the batches
   double loss_scale = 65536;    ///< initial scale, a power of two; formats with 8 exponent bits or more need none
   int scale_growth = 200;       ///< steps without overflow after which the loss scale doubles
-  double held_out = 0.1;        ///< the end of the text, as a share, that training does not see: the last loss is on it
+  double held_out = 0.1;        ///< share of the text, at its end, that training does not see; the last loss is measured on it
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
-/// Heads whose attention is computed without rounding beyond its input.
+/// Heads whose attention rounds nothing beyond its input.
 struct HeadPlace {
   int layer = 0, head = -1;  ///< -1: all heads of the layer
 
@@ -68,27 +68,27 @@ struct TrainMethod {
   Method method{};
   GradPrecision gradient{};
   Rounding weights{};    ///< of the weights, when an update stores them
-  Rounding optimiser{};  ///< of AdamW's two moments, likewise; the update reads the stored ones
+  Rounding optimiser{};  ///< of AdamW's two moments, likewise; the update reads the stored moments
   std::vector<HeadPlace> exact{};
 
   bool is_exact(int layer, int head) const;
   friend bool operator==(const TrainMethod&, const TrainMethod&) = default;
 };
 
-/// methods: a and b (arXiv 2405.02803, figure 7). reference: the same, with b from another initialisation and b in other
-/// formats for comparison (figure 8). bisect: a and b, and a with one piece exact at a time. replay: b is trained; at every
-/// measured step a takes the same step from b's state, which shows its direct effect without feedback.
+/// methods: a and b (arXiv 2405.02803, figure 7). reference: also b from another initialisation and b in other formats, for
+/// comparison (figure 8). bisect: a and b, and a with one piece exact at a time. replay: b is trained; at every measured step a
+/// takes the same step from b's state, which shows its direct effect without feedback.
 enum class TrainKind : std::uint8_t { methods, reference, bisect, replay };
 inline constexpr EnumArray<TrainKind> train_kind_names{"methods", "reference", "bisect", "replay"};
 
-/// Pieces of a that are made exact one at a time: its rounding steps of the forward pass, of the backward pass, its layers, or
-/// its heads.
+/// Kinds of pieces of a that are made exact one at a time: its rounding steps of the forward pass, of the backward pass, its
+/// layers, or its heads.
 enum class BisectBy : std::uint8_t { step, gradient, layer, head };
 inline constexpr EnumArray<BisectBy> bisect_names{"step", "gradient", "layer", "head"};
 
 /// The text to train on. The file is read outside kernels/; `corpus` then holds its characters.
 struct TextSource {
-  std::string file;                      ///< empty: the text that comes with the program (`chronicle`)
+  std::string file;                      ///< empty: the program's own text (`chronicle`)
   std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is another plan
   std::shared_ptr<const Corpus> corpus;  ///< not compared
 
@@ -105,23 +105,23 @@ struct TrainPlan {
   TrainMethod a{}, b{};
   int measure_every = 10;
   int checkpoint_every = 100;
-  bool with_exact = false;  ///< kinds methods and reference: also b with attention that rounds nothing beyond its input
+  bool with_exact = false;  ///< kinds methods and reference: also trains b with attention that rounds nothing beyond its input
 
   friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
 
-/// The part of the plan's text that training sees, and its end, which is held out. The plan has its corpus.
+/// The part of the plan's text that training sees, and the held-out end. Requires the plan's corpus.
 std::span<const std::uint16_t> training_text(const TrainPlan& plan);
 std::span<const std::uint16_t> held_out_text(const TrainPlan& plan);
 
-/// bf16, flash2 `eager` against `base_eager`, with exact attention beside them, the program's text, 2 layers x 128, and a
-/// context that is cut into eight tiles of keys.
+/// bf16, flash2 `eager` against `base_eager`, also exact attention, the program's text, 2 layers x 128, and eight tiles of keys
+/// in a context.
 TrainPlan default_train_plan();
 
 /// Throws std::invalid_argument in one sentence with the key ("model.width"), the value and the expected one.
 void validate(const TrainPlan& plan);
 
-/// Throws in the same way if the plan's corpus is missing, or a part of it is too short for the model's context.
+/// Throws likewise if the plan's corpus is missing, or a part of it is too short for the model's context.
 void check_text(const TrainPlan& plan);
 
 /// One of the models that a plan trains.
@@ -133,7 +133,7 @@ struct RunPlan {
   friend bool operator==(const RunPlan&, const RunPlan&) = default;
 };
 
-/// Subject of a pair's comparison.
+/// The difference that a pair of runs shows.
 enum class Role : std::uint8_t { method, initialisation, format, suspect, direct, from_exact };
 inline constexpr EnumArray<Role> role_names{"method", "initialisation", "format", "suspect", "direct", "exact"};
 
@@ -141,17 +141,17 @@ inline constexpr EnumArray<Role> role_names{"method", "initialisation", "format"
 struct PairPlan {
   std::string name;  ///< "a - b", "another initialisation", "fp16 - fp32", "O exact", "a - exact"
   Role role = Role::method;
-  int x = 0, y = 1;  ///< of the runs; for `direct` x starts every step from y's state
+  int x = 0, y = 1;  ///< indices of the runs; for `direct` x starts every step from y's state
 
   friend bool operator==(const PairPlan&, const PairPlan&) = default;
 };
 
-/// True if kind `kind` may train a model with exact attention beside a and b.
+/// True if plans of this kind may also train a model with exact attention.
 constexpr bool may_add_exact(TrainKind kind) { return kind == TrainKind::methods || kind == TrainKind::reference; }
 /// `method` with attention that rounds nothing beyond its input, in every layer.
 TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model);
 
-/// The runs and pairs of a plan; runs 0 and 1 are a and b, pair 0 is a and b. A suspect that is exact anyway has no run.
+/// The runs and pairs of a plan; runs 0 and 1 are a and b, pair 0 is a and b. A suspect that is exact already has none.
 struct TrainRuns {
   std::vector<RunPlan> runs;
   std::vector<PairPlan> pairs;
@@ -159,10 +159,10 @@ struct TrainRuns {
 TrainRuns runs_of(const TrainPlan& plan);
 
 /// "a: policy eager -> hw, block_k 64 -> 32; recipe: rate 0.001 -> 0.002; kind methods -> replay"; empty if they are equal. A
-/// change from one named policy to another is named instead of the steps that it changes.
+/// change between named policies replaces the changes of their steps.
 std::string plan_changes(const TrainPlan& from, const TrainPlan& to);
 
-/// The same, only for settings that must not change during training: text, model, batch and data seed.
+/// The changes among settings that must stay during training: text, model, batch, data seed and held-out part.
 std::string question_changes(const TrainPlan& from, const TrainPlan& to);
 
 struct NamedPlan {
@@ -170,7 +170,7 @@ struct NamedPlan {
   TrainPlan (*plan)();
 };
 std::span<const NamedPlan> named_plans();
-/// The plan of that name. Throws std::invalid_argument that lists the known ones.
+/// The plan called `name`. Throws std::invalid_argument that lists the known ones.
 TrainPlan named_plan(std::string_view name);
 
 }  // namespace attoscope

@@ -111,7 +111,7 @@ const PlanText& at(const std::vector<PlanText>& fields, const std::string& path)
   return *std::ranges::find(fields, path, &PlanText::path);
 }
 
-/// The path of the policy that contains step `path`; empty: it is no step.
+/// The path of the policy that contains the step at `path`; empty if it is no step.
 std::string policy_of(const std::string& path) {
   if (path.find(".precision.") != path.npos) return path.substr(0, 2).append(forward_policy);
   if (path.find(".gradient.") != path.npos) return path.substr(0, 2).append(backward_policy);
@@ -128,7 +128,7 @@ std::string short_name(std::string key) {
   return key;
 }
 
-/// Changes under one heading: "recipe: rate 0.001 -> 0.002"; without heading a change of the whole plan.
+/// Changes under one heading: "recipe: rate 0.001 -> 0.002"; without a heading a change of the plan itself.
 struct Group {
   std::string heading, changes;
 };

@@ -1,4 +1,4 @@
-/// The CPU that trains: the instruction set's lane code, shared among the threads of an arena.
+/// The primitives of training on the CPU: an instruction set's lane code, shared among the threads of an arena.
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace attoscope {
 namespace {
 
-/// Cut of a product into parts of one panel and `rows` rows.
+/// A product cut into parts of one panel and `rows` rows.
 struct Cut {
   int panels = 1, bands = 1, rows = 1;
 };
@@ -27,7 +27,7 @@ Cut cut_of(int m, int n, int panel_columns, int block_rows, int threads) {
   return {panels, (m + rows - 1) / rows, rows};
 }
 
-/// The places of every word of the vocabulary among the tokens, ascending.
+/// For every word of the vocabulary, its places among the tokens, ascending.
 struct Places {
   std::vector<int> rows, first;  ///< word w is rows[first[w]] .. rows[first[w + 1] - 1]
 };
@@ -162,7 +162,7 @@ class CpuPrimitives final : public Primitives<float> {
   }
 
  private:
-  /// f(i) for 0 .. count - 1, on all threads.
+  /// Calls f(i) for 0 .. count - 1, on all threads.
   template <class F>
   void each(int count, F f) {
     if (count <= 1) {
@@ -171,13 +171,13 @@ class CpuPrimitives final : public Primitives<float> {
       limit_.execute([&] { parallel_for_single(0, count, f); });
     }
   }
-  /// f(first, end) for bands of rows.
+  /// Calls f(first, end) for bands of rows.
   template <class F>
   void each_band(int rows, F f) {
     constexpr int band = 32;
     each((rows + band - 1) / band, [&](int i) { f(i * band, std::min(rows, (i + 1) * band)); });
   }
-  /// f(first, count) for pieces of so many elements.
+  /// Calls f(first, count) for pieces of 8192 elements.
   template <class F>
   void each_piece(std::int64_t count, F f) {
     constexpr std::int64_t piece = 8192;

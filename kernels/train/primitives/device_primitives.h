@@ -1,4 +1,4 @@
-/// The primitives of training as launches on a device: a GPU, or a host that stands in for one.
+/// The primitives of training as launches on a device: a GPU, or a host that replaces one in tests.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace attoscope {
 
-/// A Device runs tasks one after the other: each(task) for its threads, each_row(task) for its rows, multiply(task, large) for
-/// the blocks of a product, attention and attention_gradient; and has memory: allocate, release, upload, download, clear, and
-/// workspace(bytes), whose contents are lost with the next call. It should hold at most workspace_floats() numbers.
+/// A Device runs tasks in order: each(task) for its threads, each_row(task) for its rows, multiply(task, large) for the blocks
+/// of a product, attention and attention_gradient. Its memory: allocate, release, upload, download, clear, and
+/// workspace(bytes), whose contents are lost with the next call; it should hold at most workspace_floats() numbers.
 template <class Device>
 class DevicePrimitives final : public Primitives<float> {
  public:
@@ -111,16 +111,15 @@ class DevicePrimitives final : public Primitives<float> {
  private:
   static constexpr std::int64_t most_parts = 1 << 15;  ///< of a launch
 
-  /// Uses large blocks if there are enough of them for the device.
+  /// Multiplies with large blocks if there are enough of them for the device.
   void multiply(ProductTask p) {
     p.aligned = p.c_row % 4 == 0 && p.c_piece % 4 == 0 && reinterpret_cast<std::uintptr_t>(p.c) % sizeof(Quad) == 0;
     const ProductPlace blocks = blocks_of<LargeTile>(p);
     on_.multiply(p, std::int64_t{blocks.m} * blocks.n * blocks.piece >= on_.wanted_blocks());
   }
 
-  /// The ordered sum of many parts of the size of `last`, which then stores it. fill(sums, first, count) computes the parts
-  /// first .. first + count - 1, one after the other: as many at a time as fit into the workspace after the sum of the earlier
-  /// parts.
+  /// The ordered sum of many parts of the size of `last`, which stores it. fill(sums, first, count) computes parts first ..
+  /// first + count - 1. The workspace holds the sum of the earlier parts and as many parts as fit.
   template <class Fill>
   void join_parts(int parts, const JoinTask& last, Fill fill) {
     const std::int64_t size = last.count();
@@ -138,7 +137,7 @@ class DevicePrimitives final : public Primitives<float> {
     }
   }
 
-  /// The first element that is not finite in a chunk of the gradient that has some.
+  /// The first nonfinite element of a chunk of the gradient; the chunk has one.
   std::int64_t first_nonfinite(const float* g, std::int64_t count, std::int64_t chunk, double unscale) {
     const std::int64_t first = chunk * static_cast<std::int64_t>(chunk_size);
     std::vector<float> part(std::min(chunk_size, static_cast<std::size_t>(count - first)));

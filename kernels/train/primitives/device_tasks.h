@@ -1,5 +1,5 @@
-/// The launches of training: a task has a number of threads and the work of each, on a GPU or on the host. Sizes and orders are
-/// those of kernels/train/primitives/primitives.h.
+/// The launches of training: a task has a number of threads and the work of each, on a GPU or on the host. Sizes and orders
+/// follow kernels/train/primitives/primitives.h.
 #pragma once
 
 #include "kernels/arithmetic/plan_rounder.h"
@@ -9,8 +9,8 @@ namespace attoscope {
 
 using OneLane = WholeLanes<float>;
 
-/// A row shared by 16 threads, one for each chain. They exchange numbers through `Lanes`: above(x, n) is the x of the lane n
-/// further on, first(x) that of the first lane.
+/// A row shared by 16 threads, one for each chain. They exchange numbers through `Lanes`: above(x, n) is x of the lane n places
+/// further on, first(x) is x of the first lane.
 template <class Lanes>
 struct SharedRow {
   using Vector = float;
@@ -134,7 +134,7 @@ struct EmbedTask {
   }
 };
 
-/// Gradients of the positions: a thread computes one channel of one position.
+/// Gradients of the positions; a thread computes one channel of one position.
 struct PositionGradientTask {
   int rows = 0, context = 0, width = 0;
   const float* d_x = nullptr;
@@ -148,8 +148,8 @@ struct PositionGradientTask {
   }
 };
 
-/// Terms of every sequence from `first` on in the gradient of the embedding, in sums[sequence - first][token][channel], which
-/// must be 0 before: a thread computes one channel of a sequence.
+/// Terms of the embedding's gradient of every sequence from `first` on, added to sums[sequence - first][token][channel], which
+/// must be 0 before. A thread computes one channel of a sequence.
 struct EmbeddingSumsTask {
   const std::uint16_t* tokens = nullptr;
   int context = 0, width = 0, vocabulary = 0;
@@ -169,7 +169,7 @@ struct EmbeddingSumsTask {
   }
 };
 
-/// Terms of every piece of tokens in the gradients of gain and bias, in [piece][channel]; bias_sums is null with Norm::rms.
+/// Terms of every piece of tokens in the gradients of gain and bias, [piece][channel]; bias_sums is null with Norm::rms.
 struct NormSumsTask {
   NormGradient<float> norm;
   int piece = 1, pieces = 1;
@@ -186,7 +186,7 @@ struct NormSumsTask {
   }
 };
 
-/// The ordered sum of pieces [piece][rows x cols], row-major; then rounded, and put into C or added to it.
+/// The ordered sum of pieces [piece][rows x cols], row-major, then rounded, and stored in C or added to it.
 struct JoinTask {
   const float* parts = nullptr;
   int pieces = 1;

@@ -1,5 +1,5 @@
-// Training on a GPU: the device behind DevicePrimitives. One stream; workspace for data passed between launches; nothing is
-// allocated after the first step.
+// Training on a GPU: the Device of DevicePrimitives. One stream; a workspace for data between launches; nothing is allocated
+// after the first step.
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -63,7 +63,7 @@ int attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-/// Host memory that the GPU reads and writes by itself.
+/// Page-locked host memory, which the GPU reads and writes directly.
 class PinnedMemory {
  public:
   explicit PinnedMemory(std::size_t bytes) : bytes_(bytes) { check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes)); }
@@ -78,13 +78,13 @@ class PinnedMemory {
   std::size_t bytes_;
 };
 
-/// Makes a GPU current before any member is made there.
+/// Makes a GPU current before the members after it are made there.
 struct OnDevice {
   explicit OnDevice(int index) : device(index) { use_device(index); }
   int device;
 };
 
-/// The device behind DevicePrimitives. Every call makes this GPU current in the calling thread.
+/// The Device of DevicePrimitives. Every call makes this GPU current in the calling thread.
 class Gpu {
  public:
   explicit Gpu(int device)
@@ -179,7 +179,7 @@ class Gpu {
   void differentiate_rows(const DifferentiateTask& task) { launch_differentiate_rows(task, current()); }
   void differentiate_keys(const DifferentiateTask& task) { launch_differentiate_keys(task, current()); }
 
-  /// The copy of a batch's rules: made once for rules with these bytes.
+  /// The device's copy of a batch's rules, cached by their bytes.
   const HeadRule<float>* rules(const HeadBatch<float>& heads) {
     const auto* const first = reinterpret_cast<const char*>(heads.rules);
     const std::vector<char> bytes(first, first + static_cast<std::size_t>(heads.heads) * sizeof(HeadRule<float>));
@@ -205,7 +205,7 @@ class Gpu {
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (bytes != 0) check(cudaMemcpyAsync(to, from, bytes, kind, stream_.get()));
   }
-  /// Waits for everything in the stream; pinned memory is free again.
+  /// Waits for the stream; all pinned memory is free after that.
   void waited() {
     stream_.wait();
     used_ = 0;
@@ -215,7 +215,7 @@ class Gpu {
   int multiprocessors_;
   Stream stream_;
   PinnedMemory going_, coming_;
-  std::size_t used_ = 0;  ///< of `going_`, by copies that may not be done
+  std::size_t used_ = 0;  ///< bytes of `going_` used by copies that may not be done
   std::size_t workspace_floats_ = 0;
   Buffer<char> workspace_;
   Buffer<int> rows_;

@@ -8,7 +8,7 @@ namespace attoscope {
 namespace simt_cuda {
 namespace {
 
-/// Blocks start in order: those with most work first.
+/// Blocks start in order: the blocks with most work come first.
 __global__ void __launch_bounds__(team_threads, 2) attend_kernel(const __grid_constant__ AttendTask task) {
   __shared__ double2 shared[rule_bytes / sizeof(double2)];
   attend_thread(task, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.y - 1 - blockIdx.y), LaneGroup{}, shared);

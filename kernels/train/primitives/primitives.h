@@ -1,8 +1,8 @@
 /// The operations that a model consists of, as a device runs them: the same bits on every device.
 ///
-/// The written rule (kernels/train/primitives/row_math.h is its text in C++): every operation is one IEEE operation of T,
-/// rounded to nearest even; a product and a sum are one fma only where this says so. Every matrix product is one chain of fma
-/// in ascending k from 0.
+/// The written rule (in C++: kernels/train/primitives/row_math.h): every operation is one IEEE operation of T, rounded to
+/// nearest even; a product and a sum are one fma only where stated. Every matrix product is one chain of fma in ascending k
+/// from 0.
 ///   sum over the channels of a token: 16 interleaved chains from 0 (element i into chain i mod 16), joined by halves: to chain
 ///     i is added chain i + 8, then i + 4, i + 2, i + 1;
 ///   sum over tokens: cut in pieces of `piece` tokens (a sequence each), one chain in ascending order from 0 for every piece;
@@ -34,7 +34,7 @@ struct MatrixProduct {
   T* c = nullptr;
   std::int64_t c_row = 0;  ///< element (i, j) at c[i * c_row + j]
   int m = 0, n = 0, k = 0;
-  int piece = 0;  ///< sums over tokens: k is cut in pieces of so many, one chain each from 0, added in ascending order; 0: one
+  int piece = 0;  ///< sums over tokens: k cut into pieces of this size, one chain each from 0, added in ascending order; 0: one
   bool adds = false;          ///< adds to C instead of replacing it: C + round(sum), one addition
   RounderPlan<T> rounding{};  ///< of the sum of all pieces, before it is added
 };
@@ -83,8 +83,8 @@ struct CrossEntropy {
 /// One step of AdamW over a range of the flat array; all in T. g is the gradient of the scaled loss.
 ///   g' = (g * unscale) * clip;  m = store(fma(beta1, m, (1 - beta1) * g'));  v = store(fma(beta2, v, (1 - beta2) * (g' * g')))
 ///   w = store(fma(-rate, fma(decay, w, (m * correction1) / (sqrt(v * correction2) + epsilon)), w))
-/// store rounds as `weights` and `moments` say; the random bits of element i of the flat array are
-/// random_bits(seed, Step::input, 0 for w, 1 for m, 2 for v, i, 0).
+/// store rounds to the formats `weights` and `moments`; the random bits of element i of the flat array are random_bits(seed,
+/// Step::input, 0 for w, 1 for m, 2 for v, i, 0).
 template <class T>
 struct AdamStep {
   std::int64_t count = 0;
@@ -98,13 +98,13 @@ struct AdamStep {
 
 /// The size of the gradient over all tensors, after multiplication by `unscale`, which removes the loss scale.
 struct GradientSize {
-  double squares = 0;  ///< of double(g) * unscale where that is finite, in the order of kernels/deviation/meter.h
+  double squares = 0;  ///< sum of squares of double(g) * unscale over finite terms, in the order of kernels/deviation/meter.h
   std::int64_t nonfinite = 0;
   std::int64_t first = -1;  ///< index of the first element that is not finite
 };
 
 /// A device that trains. One per run; not thread-safe. Calls are executed in order; `download` and calls that return a value
-/// wait. Arrays lie on the device; everything throws DeviceFailure if the device fails.
+/// wait. Arrays are in the device's memory; everything throws DeviceFailure if the device fails.
 template <class T>
 class Primitives {
  public:
@@ -124,8 +124,8 @@ class Primitives {
   /// x[row][c] = embedding[token][c] + positions[row % context][c]
   virtual void embed(const std::uint16_t* tokens, int rows, int context, int width, const T* embedding, const T* positions,
                      T* x) = 0;
-  /// d_embedding and d_positions are replaced by sums of d_x over tokens, in pieces of `context` tokens; each row of the
-  /// embedding sums over the tokens with its number.
+  /// Replaces d_embedding and d_positions by sums of d_x over tokens, in pieces of `context` tokens; each row of the embedding
+  /// sums over the tokens with its number.
   virtual void embed_gradient(const std::uint16_t* tokens, int rows, int context, int width, int vocabulary, const T* d_x,
                               T* d_embedding, T* d_positions) = 0;
   virtual void norm(const NormRows<T>& n) = 0;

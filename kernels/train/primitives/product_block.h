@@ -1,5 +1,5 @@
-/// A thread block's part of a matrix product on a GPU, in code that the host can run too. Every element of C is one chain of
-/// fma in ascending k, whatever the blocks.
+/// A thread block's part of a matrix product on a GPU, in code that the host can run, too. Every element of C is one chain of
+/// fma in ascending k, independent of the blocks.
 #pragma once
 
 #include "kernels/arithmetic/plan_rounder.h"
@@ -7,20 +7,20 @@
 
 namespace attoscope {
 
-/// One launch of a product: every block of C times every piece of k, of at least 1.
+/// One launch of a product: all blocks of C and all pieces of k; `piece` is at least 1.
 struct ProductTask : MatrixProduct<float> {
-  std::int64_t c_piece = 0;  ///< distance from the sums of a piece to those of the next
+  std::int64_t c_piece = 0;  ///< distance between the sums of consecutive pieces
   int pieces = 1;
-  bool aligned = false;  ///< four adjacent elements of a row of C may be stored at once
+  bool aligned = false;  ///< four adjacent elements of a row of C can be stored at once
 };
 
-/// Four floats that are loaded or stored at once.
+/// Four floats, loaded or stored at once.
 struct alignas(16) Quad {
   float x[4];
 };
 
 /// The sizes of a thread block: it computes rows x cols elements of C, a warp 32 x 64 and a thread 8 x 8 of them, from slabs of
-/// k_at_once steps of k: 16 fma per 128-bit read. A multiprocessor runs `together` of them at a time.
+/// k_at_once steps of k: 16 fma per 128-bit read. A multiprocessor runs `together` blocks at a time.
 template <int rows, int cols, int k_at_once, int together>
 struct ProductTile {
   static constexpr int m = rows, n = cols, depth = k_at_once, threads = rows * cols / 64;
@@ -32,16 +32,16 @@ struct ProductTile {
 using LargeTile = ProductTile<128, 128, 16, 2>;
 using SmallTile = ProductTile<64, 64, 16, 6>;
 
-/// Copies one operand's next `depth` steps of k to shared memory, for `extent` rows of A or columns of B: one thread's part of
-/// that. Adjacent threads read adjacent elements.
+/// One thread's part of copying the next `depth` steps of k of an operand, `extent` rows of A or columns of B, to shared
+/// memory. Adjacent threads read adjacent elements.
 template <int extent, int depth, int threads>
 class OperandLoader {
  public:
   static constexpr int count = extent * depth / threads, row = extent + 4;
   static_assert(threads % extent == 0 && threads % depth == 0);
 
-  /// `first` points to the operand's element of the block's first row or column and first k; `left` and `k_left` are the
-  /// numbers of rows or columns and of k that are left. Elements beyond are `pad`.
+  /// `first` points to the operand's element at the block's first row or column and first k; `left` and `k_left` are the
+  /// remaining numbers of rows or columns and of k. Elements beyond are `pad`.
   ATTOSCOPE_HOST_DEVICE_INLINE OperandLoader(const float* first, std::int64_t stride, std::int64_t k_stride, int left,
                                              int k_left, float pad, int thread)
       : left_(left), k_left_(k_left), pad_(pad) {
@@ -85,9 +85,9 @@ class OperandLoader {
   float held_[count] = {};
 };
 
-/// A thread block's part of C, and of k.
+/// A thread block's place in C, and its piece of k.
 struct ProductPlace {
-  int m = 0, n = 0, piece = 0;  ///< in blocks, and pieces
+  int m = 0, n = 0, piece = 0;  ///< block of rows, block of columns, piece
 
   ATTOSCOPE_HOST_DEVICE_INLINE int k_first(const ProductTask& p) const { return piece * p.piece; }
   ATTOSCOPE_HOST_DEVICE_INLINE int k_count(const ProductTask& p) const {
@@ -96,7 +96,7 @@ struct ProductPlace {
   }
 };
 
-/// One thread of a block. Beyond the end of k, A is -0 and B is +0: adding their product -0 changes no sum, not even one of -0.
+/// One thread of a block. Beyond the end of k, A is -0 and B is +0: adding the product -0 changes no sum, not even -0.
 template <class Tile>
 class ProductThread {
  public:

@@ -4,7 +4,7 @@
 namespace attoscope {
 namespace {
 
-/// The block of the calling thread: each thread calls it with its own ProductThread.
+/// The block as seen by one thread: each thread calls it with its own ProductThread.
 template <class Tile>
 class DeviceBlock {
  public:

@@ -1,4 +1,4 @@
-/// The matrix product in a CPU's registers. B is packed panel by panel, as [k][columns of a panel]; A is broadcast.
+/// The matrix product in a CPU's registers. B is packed by panels, [k][columns of a panel]; A is broadcast.
 #pragma once
 
 #include "kernels/lanes/lanes.h"
@@ -37,7 +37,7 @@ inline void transpose(typename Lanes<T>::V (&x)[Lanes<T>::width]) {
   }
 }
 
-/// Rows first_k .. first_k + depth - 1 of a part's columns of B; columns beyond them are 0.
+/// Packs rows first_k .. first_k + depth - 1 of a part's columns of B; columns beyond the part are 0.
 template <class T>
 class Panel {
  public:
@@ -63,7 +63,7 @@ class Panel {
     }
     for (int j = columns_; j < stride; ++j) row[j] = T(0);
   }
-  /// Rows k .. k + width - 1 of B, whose columns lie in memory one after the other.
+  /// Packs rows k .. k + width - 1 of B, whose columns are contiguous in memory.
   void pack_transposed(int k, T* rows) const {
     for (int j = 0; j < stride; j += width) {
       V x[width];
@@ -79,8 +79,8 @@ class Panel {
   T* packed_;
 };
 
-/// chain[i][.] continued over k = 0 .. depth - 1, from 0 where it `begins`: M rows, N vectors of columns. Returns false, and
-/// leaves the chains, if the fma is in doubt.
+/// Continues chain[i][.] over k = 0 .. depth - 1, from 0 if it `begins`: M rows, N vectors of columns. Returns false, and
+/// leaves the chains unchanged, if an fma is in doubt.
 template <class T, int M, int N, class Fma>
 inline bool chains_by(Fma& fma, const MatrixProduct<T>& p, const T* a, const T* panel, int depth, bool begins, T* chain) {
   using V = typename Lanes<T>::V;
@@ -102,7 +102,7 @@ inline bool chains_by(Fma& fma, const MatrixProduct<T>& p, const T* a, const T* 
   return true;
 }
 
-/// The same by the quickest fma.
+/// chains_by with a quick fma, or with the sure one if the quick one is in doubt.
 template <class T, int M, int N>
 inline void chain_block(const MatrixProduct<T>& p, const T* a, const T* panel, int depth, bool begins, QuickFma quick,
                         T* chain) {
@@ -131,7 +131,7 @@ inline ChainBlock<T> chain_block_of(int rows, int vectors) {
   return chain_block<T, M, N>;
 }
 
-/// Elements of the scratch: a panel's stretch, and for every row of the part its chains and the total of the pieces before.
+/// Elements of the scratch: a panel's stretch, and for every row of the part its chains and the total of the earlier pieces.
 template <class T>
 std::size_t product_scratch(int rows) {
   return static_cast<std::size_t>(ProductShape<T>::stretch + 2 * rows) * ProductShape<T>::panel_columns;
@@ -162,7 +162,7 @@ class PartialProduct {
   using V = typename Lanes<T>::V;
   static constexpr int stride = ProductShape<T>::panel_columns, width = Lanes<T>::width, height = ProductShape<T>::block_rows;
 
-  /// Rows first .. end - 1 of A and B, the first ones of their piece or of all pieces.
+  /// Steps first .. end - 1 of k; begins_piece, in_first_piece: at the start of a piece, in the first piece.
   struct Stretch {
     int first, end;
     bool begins_piece, in_first_piece;
@@ -184,7 +184,7 @@ class PartialProduct {
     }
   }
 
-  /// A chain without a quick fma may be infinite, which LikelyFma cannot continue.
+  /// The quickest usable fma. A chain without a quick fma may be infinite, and LikelyFma cannot continue an infinite chain.
   QuickFma quick_fma_of(const Stretch& s) const {
     if constexpr (Lane<V>::emulates_fma) {
       const int depth = s.end - s.first;
@@ -222,7 +222,7 @@ class PartialProduct {
   const ProductPart& part_;
   T *packed_, *chains_, *totals_;
   Panel<T> panel_;
-  QuickFma quick_ = QuickFma::none;  ///< of the stretch
+  QuickFma quick_ = QuickFma::none;  ///< of the current stretch
 };
 
 template <class T>

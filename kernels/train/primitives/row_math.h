@@ -1,6 +1,6 @@
 /// The row and element operations of training, one function each: the same code for a GPU's thread and a CPU's vectors, hence
-/// the same bits. kernels/train/primitives/primitives.h defines them and their order. V is a number or a vector of lanes; T its
-/// element.
+/// the same bits. Defined, with their order, in kernels/train/primitives/primitives.h. V is a number or a vector of lanes; T
+/// its element.
 #pragma once
 
 #include "kernels/arithmetic/plan_rounder.h"
@@ -61,7 +61,7 @@ struct SomeLanes {
   }
 };
 
-/// each(at) for elements 0 .. count - 1, V at a time; `at` is WholeLanes or SomeLanes.
+/// Calls each(at) for elements 0 .. count - 1, V at a time; `at` is WholeLanes or SomeLanes.
 template <class V, class Each>
 ATTOSCOPE_HOST_DEVICE_INLINE void each_lanes(std::int64_t count, Each each) {
   constexpr int lanes = WholeLanes<V>::lanes;
@@ -72,8 +72,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE void each_lanes(std::int64_t count, Each each) {
   }
 }
 
-/// A row computed by a single thread: all chains itself, V at a time. A GPU can spread a row over many threads by a type with
-/// the same members (SharedRow): `total` and `largest` return the same in all of them, `each` splits the row, and one leads.
+/// A row computed by a single thread, all chains, V at a time. A GPU can spread a row over many threads by a type with the same
+/// members (SharedRow): `total` and `largest` return the same in all threads, `each` splits the row, and one thread leads.
 template <class V>
 struct SerialRow {
   using Vector = V;
@@ -135,7 +135,7 @@ struct SerialRow {
   }
 };
 
-/// IEEE's square root.
+/// The square root of IEEE 754.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V square_root(V x) {
   using T = typename Lane<V>::Scalar;
@@ -223,8 +223,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE V token_total(int rows, int piece, Step step) {
   return total;
 }
 
-/// The same over some of the tokens: rows[0 .. count), ascending. The result is that of the function above with a step that
-/// leaves the chain unchanged at all other tokens, since neither a chain nor a total is ever -0.
+/// The sum over some of the tokens: rows[0 .. count), ascending. It equals the function above with a step that leaves the chain
+/// unchanged at all other tokens, since neither a chain nor a total is ever -0.
 template <class V, class Step>
 ATTOSCOPE_HOST_DEVICE_INLINE V token_total(const int* rows, int count, int piece, Step step) {
   V total{}, chain{};
@@ -296,10 +296,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE V gelu_slope(V x) {
   return fused(x * (s * (T(1) - s)), slope, s);
 }
 
-/// The optimiser's array that holds an element.
+/// An array that the optimiser stores.
 enum class Stored : int { w, m, v };
 
-/// x as AdamW stores it, element i of the flat array and those after it.
+/// x as stored by AdamW; x holds element i of the flat array and the elements after it.
 template <class T, class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V stored(const RounderPlan<T>& plan, V x, std::uint64_t seed, Stored which, std::int64_t i) {
   constexpr int lanes = WholeLanes<V>::lanes;
@@ -317,7 +317,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V stored(const RounderPlan<T>& plan, V x, std::uint
   }
 }
 
-/// AdamW of the weights `at`.
+/// AdamW for the weights at `at`.
 template <class At, class T>
 ATTOSCOPE_HOST_DEVICE_INLINE void adam_step(const AdamStep<T>& s, At at) {
   const auto g = (at.of(s.g) * s.unscale) * s.clip;
@@ -333,8 +333,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE void adam_step(const AdamStep<T>& s, At at) {
   at.put(s.w, stored(s.weights, next, s.seed, Stored::w, i));
 }
 
-/// Terms of `at_once` chains of a chunk of the gradient in its size (see kernels/deviation/meter.h); V is double or a vector of
-/// it.
+/// The terms of the gradient's size in `at_once` chains of a chunk (see kernels/deviation/meter.h); V is double or a vector of
+/// double.
 template <int at_once, class V = double>
 struct ChunkSize {
   static constexpr int lanes = WholeLanes<V>::lanes;

@@ -1,4 +1,4 @@
-/// One instruction set's code for training, compiled once for each with that set's flags.
+/// Training's code of one instruction set, compiled once for each set with its flags.
 #include "kernels/train/primitives/train_lanes.h"
 
 #include "kernels/train/head/head_statistics_lanes.h"

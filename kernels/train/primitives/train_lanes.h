@@ -14,14 +14,14 @@ struct ProductPart {
 
 /// One instruction set's lane code. Rows, channels and elements are first .. end - 1.
 struct TrainLanes {
-  int panel_columns = 0;  ///< of C, at most, in a part of a product
-  int block_rows = 0;     ///< rows of C whose sums are in registers: parts should have a multiple of it
-  std::size_t (*product_scratch)(int rows) = nullptr;  ///< elements, for a part of so many rows
+  int panel_columns = 0;  ///< maximum columns of C in a part of a product
+  int block_rows = 0;     ///< rows of C whose sums are in registers: parts should have a multiple of this number
+  std::size_t (*product_scratch)(int rows) = nullptr;  ///< elements, for a part of `rows` rows
   void (*product)(const MatrixProduct<float>&, const ProductPart&, float* scratch) = nullptr;
   void (*embed)(const float* embedding, const float* position, int width, float* x) = nullptr;  ///< one token
-  /// Channels of a word's gradient: the sum over its tokens rows[0 .. count).
+  /// The gradient of a word in all channels: the sum over its tokens rows[0 .. count).
   void (*word_sum)(const int* rows, int count, int context, int width, const float* d_x, float* sum) = nullptr;
-  /// Channels of position `position`'s gradient.
+  /// The gradient of position `position` in all channels.
   void (*position_sum)(int position, int sequences, int context, int width, const float* d_x, float* sum) = nullptr;
   void (*norm)(const NormRows<float>&, int first, int end) = nullptr;
   void (*norm_gradient)(const NormGradient<float>&, int first, int end) = nullptr;              ///< d_x
@@ -35,7 +35,7 @@ struct TrainLanes {
   HeadCode heads{};
 };
 
-/// The code of the instruction set called `name` (see `instruction_set`); for simt, a GPU's lanes, it is that of sse2.
+/// The code of the instruction set called `name` (see `instruction_set`); for simt, a GPU's lanes, the code of sse2.
 TrainLanes train_code(std::string_view name);
 
 namespace sse2 {

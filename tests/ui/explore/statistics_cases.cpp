@@ -516,7 +516,7 @@ CASE(traffic, traffic_of_stored_tensors) {
   hand.check(all[2].bytes == n * d * (2 + 2) + n * 2 + 6 * n * d * (K + 2),
              "FA-2 reads six times K in int8 with a scale a row");
   for (const TrafficOf& t : all) {
-    hand.check(t.counted.find("K 1.25 B a number as stored, scales included") != std::string::npos, t.counted);
+    hand.check(t.counted.find("K 1.25 B per number as stored, scales included") != std::string::npos, t.counted);
     hand.check(t.counted.find(bytes_text(t.bytes)) != std::string::npos, t.counted);
   }
   hand.check(all[2].counted.find("+ 576 * (16 * 1.25 + 16 * 2) B") != std::string::npos, all[2].counted);

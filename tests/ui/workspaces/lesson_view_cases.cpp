@@ -270,7 +270,7 @@ CASE(lesson_views, sum_words) {
   hand.check(summary(hand) == "h100, block 1 of 1: nothing is cut off; the result is 6, the exact sum.", summary(hand));
   show(hand, "sum\ngpu: h100\nformat: e4m3\na: 1.5, 1.25\nb: 1, 1\nc: 30000");
   hand.check(
-      summary(hand) == "h100, block 1 of 1: what lies below 2^1 is cut off, 2.75 in all; the result is 30000, off by -2.75.",
+      summary(hand) == "h100, block 1 of 1: bits below 2^1 are cut off, 2.75 in all; the result is 30000, off by -2.75.",
       summary(hand));
   show(hand, "sum\ngpu: v100\na: 1, 1, 1, 1, 1\nb: 1\nblock: 9");
   hand.check(has(summary(hand), "v100, block 2 of 2: "), "the last block: " + summary(hand));

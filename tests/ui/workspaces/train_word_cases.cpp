@@ -118,13 +118,13 @@ CASE(train, words) {
   r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
   is(say(*r).headline, "Training stopped after 400 steps");
   is(say(*r).sentence,
-     "The run of flash2 diverged at step 401: the loss is NaN. Everything until then is kept; the last state is that of step "
-     "400.");
+     "The run of flash2 diverged at step 401: the loss is NaN. All steps until then are kept; the last kept state is of "
+     "step 400.");
   r = made_record(plan_of(), 400);
   plant(0, 3.1e-3, 4e-5);
   r->pairs[0].points.back().loss_difference = -0.012;
   is(say(*r).sentence,
-     "Loss flash2 − three-pass -1.2e-2; directionality 12, where random steps give 1 and steps in one direction 20.");
+     "Loss flash2 − three-pass -1.2e-2; directionality 12 (random steps: 1, steps in one direction: 20).");
   is(train_words(ready_view(r->plan)).headline, "Does the deviation matter?");
   r = made_record(plan_of(TrainKind::replay), 20);
   for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {1, 2e-8, p.step == 10 ? 4e-6 : 1e-6, 1, 1};
@@ -133,7 +133,7 @@ CASE(train, words) {
   r = made_record(plan_of(TrainKind::bisect), 10);
   for (std::size_t p = 0; p < r->pairs.size(); ++p)
     r->pairs[p].points.back().deviations[0].rel_l2 = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
-  is(say(*r).sentence, "Left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
+  is(say(*r).sentence, "Deviation left: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
                            fmt::format(", more with the other {}.", r->pairs.size() - 3));
   r = made_record(plan_of(), 10);
   is(runs_text(*r), "");

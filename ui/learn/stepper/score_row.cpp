@@ -68,7 +68,7 @@ ReadState read_state(const StepperData& s, int key) {
   return key < step.keys.first ? ReadState::taken : ReadState::waits;
 }
 
-/// "3.5", as short as it can be in the room.
+/// "3.5": at most four digits.
 std::string score_text(double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : scientific(x); }
 
 void draw_bars(const StepperData& s, const RowBox& box) {
@@ -89,7 +89,7 @@ void draw_bars(const StepperData& s, const RowBox& box) {
   }
 }
 
-/// The scores as numbers: all of them where they fit, else the one in hand.
+/// Draws the scores as numbers: all of them if they fit, else the one being read.
 void draw_numbers(const StepperData& s, const RowBox& box) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<double> S = row_scores(s.row());
@@ -127,7 +127,7 @@ void draw_max(const StepperData& s, const RowBox& box) {
   }
 }
 
-/// Borders of the tiles, and a frame around what is on chip.
+/// Draws the borders of the tiles, and a frame around the scores on chip.
 void draw_tiles(const StepperData& s, const RowBox& box, float bottom) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Steps& row = s.row();
@@ -140,7 +140,7 @@ void draw_tiles(const StepperData& s, const RowBox& box, float bottom) {
                   px(1.2f));
 }
 
-/// The last P of every key that the steps so far have made; NaN where there is none yet.
+/// The last P of every key in the steps so far; NaN: none yet.
 std::vector<double> weights_so_far(const StepperData& s) {
   std::vector<double> P(s.row().S.size(), std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i <= s.index(); ++i) {
@@ -186,7 +186,7 @@ bool typed_field(std::string& text) {
   return ImGui::InputText("##score", &text, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
 }
 
-/// Typing one score, in a popup at its bar.
+/// Popup at a bar in which its score is typed.
 void type_score(LessonScene& scene, RecurrenceViewState& state, int key) {
   const std::vector<double>& scores = state.asked.front().scores;
   const std::string popup = "score " + std::to_string(key + 1);
@@ -202,13 +202,13 @@ void type_score(LessonScene& scene, RecurrenceViewState& state, int key) {
     if (fits) set_score(scene, scores, key, *x);
     if (fits) ImGui::CloseCurrentPopup();
     state.score_refusal = fits ? "" : refusal("score", state.typed_score, real_expected) + ".";
-    if (!fits) ImGui::SetKeyboardFocusHere(-1);  // the text stays, to be mended
+    if (!fits) ImGui::SetKeyboardFocusHere(-1);  // the text stays for correction
   }
   if (!state.score_refusal.empty()) wrapped(Face::label, colours().bad, state.score_refusal, px(refusal_width));
   ImGui::EndPopup();
 }
 
-/// One bar under the mouse: dragged, or clicked.
+/// Handles a drag or a click on one bar.
 void edit_score(LessonScene& scene, RecurrenceViewState& state, const RowBox& box, int key, float bottom) {
   const std::vector<double>& scores = state.asked.front().scores;
   const std::string id = "###score " + std::to_string(key + 1);

@@ -15,7 +15,7 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Puts items after one another, and into the next line where one does not fit.
+/// Puts items after one another, and into the next line if one does not fit.
 class Flow {
  public:
   explicit Flow(float width)
@@ -41,7 +41,7 @@ class Flow {
 constexpr float room_for_all = 640;  ///< height of a presented stepper that shows all its choices
 constexpr float number_width = 124, others_width = 64, format_width = 72, policy_width = 96, source_width = 112;
 
-/// A name, a track, a value, close together.
+/// Draws a name, a slider's track and a value, close together.
 bool number(Flow& flow, const Slider& spec, int& value) {
   const ImVec2 at = flow.next(px(number_width));
   const float text_y = at.y + (px(control_height) - line_height(Face::label)) / 2,
@@ -67,8 +67,8 @@ constexpr std::array<SourceRow, 5> sources{{
     {Source::ascending, "ascending", "Each score is larger than all before it, so each one moves m."},
     {Source::descending, "descending", "The largest score first: m never moves again."},
     {Source::pinned, "pinned",
-     "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another. Where "
-     "method a stores Q, K, V or P with scales, so do these steps, with the row's own q and keys."},
+     "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another. If "
+     "method a stores Q, K, V or P with scales, these steps do, too, with the row's own q and keys."},
 }};
 static_assert(is_in_order(sources, &SourceRow::source));
 std::string source_name(Source source) { return std::string(sources[static_cast<std::size_t>(source)].name); }
@@ -81,7 +81,7 @@ Source source_of(const std::string& text) {
 
 int count_of(const RecurrenceViewState& state) { return static_cast<int>(state.asked.front().scores.size()); }
 
-/// Scores from this source, as many as there are.
+/// Text for scores from this source, as many as now.
 std::string text_from(Source source, const RecurrenceViewState& state) {
   if (source == Source::typed) return typed(state.asked.front().scores);
   if (source == Source::pinned) return "pinned";
@@ -128,14 +128,14 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
     state.typed_scores = typed(state.asked.front().scores);
     state.refusal.clear();
   }
-  if (state.refusal.empty())  // it would cover the reason
+  if (state.refusal.empty())  // the tooltip would cover the reason
     explain(
         "The scores, 1 to 64 of them: type them, or paste a row or a column, with blanks, commas, semicolons or lines "
         "between them; or random:COUNT:SEED. Drag a bar to change one, click it to type it.");
   if (!entered) return;
   state.refusal.clear();
   const std::string text = separated_by_blanks(state.typed_scores);
-  if (scores_of(text, scene.input.answer.result.get(), state.refusal).empty()) return;  // the text stays, to be mended
+  if (scores_of(text, scene.input.answer.result.get(), state.refusal).empty()) return;  // the text stays for correction
   state.typed_scores = text;
   change(scene, "scores", text);
 }
@@ -209,7 +209,7 @@ void choose_format(LessonScene& scene, Flow& flow) {
   const WithField field(Face::mono);
   const Format& format = scene.experiment.format;
   if (!begin_combo("##format", name(format), width))
-    return explain("D, the main format: what the steps that the policy names round to.", "x <- round(D, x)");
+    return explain("D, the main format: the steps that the policy names round to it.", "x <- round(D, x)");
   const auto offer = [&](const std::string& text) {
     if (ImGui::Selectable(text.c_str(), parse_format(text) == format)) change(scene, "format", text);
   };
@@ -233,7 +233,7 @@ void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& f
     ImGui::BeginDisabled(sums_P);
     if (ImGui::Selectable(std::string(p.name).c_str(), p.name == chosen)) change(scene, "policy", std::string(p.name));
     ImGui::EndDisabled();
-    explain(sums_P ? "It sums P as stored, which kernels that store P with a scale do not." : p.what);
+    explain(sums_P ? "It sums P as stored; kernels that store P with a scale do not." : p.what);
   }
   ImGui::EndCombo();
 }

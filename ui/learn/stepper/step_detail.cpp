@@ -18,7 +18,7 @@ void replace(std::string& text, std::string_view what, std::string_view by) {
   if (const std::size_t at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
 }
 
-/// Powers of 2 of multiples of S, as the kernel takes them.
+/// Replaces exp by powers of 2 of multiples of S, as the kernel computes them.
 void take_powers_of_2(std::string& text) {
   for (const std::string_view S : {"S_j", "S_t"})
     for (const std::string_view m : {"m~)", "m)"})
@@ -27,7 +27,7 @@ void take_powers_of_2(std::string& text) {
     replace(text, fmt::format("exp{}", difference), fmt::format("2^(c·{})", difference));
 }
 
-/// P before it is stored: e, with the factor that l carries too.
+/// Renames P before it is stored to e, and adds the factor that l carries, too.
 void take_factor_of_P(std::string& text, const Steps& row) {
   const double lift = row.storage.lift;
   replace(text, "  P = ", "  e = ");
@@ -60,17 +60,17 @@ std::string store_line(const Steps& row) {
                                    : fmt::format("  P = {}({:.4g}·e)", element, row.storage.P_factor);
 }
 
-/// The face of code, and of the numbers put in: larger while a lesson is presented.
+/// The face of code and of formulas with numbers: larger while a lesson is presented.
 Face code_face(const LessonScene& scene) { return scene.room > 0 ? Face::mono_large : Face::mono; }
 
-/// The mark of what belongs to the step: the line that runs, the numbers put in, the state that changes.
+/// Draws the mark of the step's parts: the running line, the formula with numbers, the changed state.
 void draw_step_mark(ImVec2 from, ImVec2 to) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(from, to, faded(colours().a, 0.16f));
   list->AddRectFilled(from, {from.x + px(3), to.y}, colours().a);
 }
 
-/// The room that code needs, at least, and that of the longest code where `most` lines are wanted.
+/// Least size of the box of code, for at least `most` lines.
 ImVec2 pseudo_code_size(std::span<const CodeLine> lines, Face face, std::size_t most = 0) {
   float widest = 0;
   for (const CodeLine& line : lines) widest = std::max(widest, text_width(face, line.text));
@@ -84,9 +84,9 @@ struct RunningLine {
   int pass = 0;
 };
 
-/// The lines in a box, `running` lit; takes its room in the layout.
+/// Draws the lines in a box, `running` highlighted; takes its room in the layout.
 void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine> running, float width, Face face) {
-  const std::size_t most = face == Face::mono ? most_code_lines : 0;  // then as high for the shortest code as for the longest
+  const std::size_t most = face == Face::mono ? most_code_lines : 0;  // the same height for every code unless presented
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(lines, face, most).y};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().background, px(4));
@@ -105,7 +105,7 @@ void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine
 }
 
 constexpr float state_line = 20, lost_line = 20, mark_margin = 8;
-/// Roundings that are written out, and while a lesson is presented.
+/// Number of roundings that are written out: usually, and while a lesson is presented.
 constexpr std::size_t all_roundings = 3, presented_roundings = 1;
 constexpr const char* subscripts[] = {"O₁", "O₂", "O₃", "O₄"};
 
@@ -193,7 +193,7 @@ std::vector<const RoundedNumber*> worst_roundings(const RowStep& step, std::size
   return lost;
 }
 
-/// The significand of x as binary digits, and how many of them a format keeps there.
+/// The significand of x as binary digits, and the number of digits that a format keeps.
 struct Significand {
   std::string digits;  ///< after the point
   int kept = 0, exponent = 0;
@@ -213,7 +213,7 @@ std::string made_name(const RoundedNumber& made) {
   return text;
 }
 
-/// A rounding as it is drawn: of P in blocks that of the element.
+/// A rounding as it is drawn; for a P that is stored with scales, its element's.
 struct DrawnRounding {
   RoundedNumber made;
   Format format;
@@ -227,7 +227,7 @@ DrawnRounding drawn_rounding(RoundedNumber made, const Steps& row) {
   return {made, q.scaling.P.element.format};
 }
 
-/// "1.0010|0101" with what is lost in coral, then the number that is kept.
+/// "1.0010|0101" with the lost bits in coral, then the number that is kept.
 void draw_rounding(const DrawnRounding& rounding, ImVec2 at, float width) {
   const auto& [made, format] = rounding;
   draw_text(at, Face::mono_small, colours().secondary, made_name(made));
@@ -323,8 +323,8 @@ void draw_step_detail(LessonScene& scene, const StepperData& stepped) {
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
   draw_pseudo_code(lines, RunningLine{stepped.step().kind, stepped.step().pass}, code_width, face);
   explain(
-      "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is "
-      "the sum of the weights, and O₂ the mean position that they attend to.");
+      "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N): O₁ is the "
+      "sum of the weights, O₂ the mean position that they attend to.");
   const ImVec2 right = beside ? ImVec2{at.x + code_width + px(24), at.y} : ImVec2{at.x, at.y + px(18) + code.y + px(12)};
   const float right_width = beside ? scene.width - code_width - px(24) : scene.width;
   float y = draw_formula(stepped, right, right_width, face);

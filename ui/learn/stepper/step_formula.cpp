@@ -21,7 +21,7 @@ std::string number(double x) {
   const double magnitude = std::abs(x);
   return magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e6) ? scientific(x, 5) : fmt::format("{:.6g}", x);
 }
-/// With brackets where it is negative and follows a sign.
+/// In brackets if it is negative: it follows a sign.
 std::string term(double x) { return x < 0 ? fmt::format("({})", number(x)) : number(x); }
 
 /// "1, 2, 3, 4, …": the first of these numbers, at most so many.
@@ -36,7 +36,7 @@ std::string listing(const std::vector<double>& x, const char* between, std::size
 
 std::string vector(const std::vector<double>& x) { return "(" + listing(x, ", ", x.size()) + ")"; }
 
-/// "{1, 2, 3, 4, …}", or the number itself where there is one; with `may_join` also where all are the same.
+/// "{1, 2, 3, 4, …}", or the number itself if there is one; with `may_join` also if all are the same.
 std::string some(const std::vector<double>& x, bool may_join = false, std::size_t most = written_terms) {
   const bool same = std::ranges::all_of(x, [&](double y) { return y == x.front(); });
   return x.size() == 1 || (may_join && same) ? number(x.front()) : "{" + listing(x, ", ", most) + "}";
@@ -90,13 +90,13 @@ class StepContext {
   std::string lift() const { return exp2() || row_.storage.lift == 1 ? "" : number(row_.storage.lift) + "·"; }
   bool whole_tiles() const { return has_tiles(row_.question.algorithm); }
 
-  /// The last number that this step made for a named rounding.
+  /// The last result of a rounding in this step.
   double made(Step step) const {
     for (std::size_t i = step_.numbers.size(); i-- > 0;)
       if (step_.numbers[i].step == step) return step_.numbers[i].after;
     return std::numeric_limits<double>::quiet_NaN();
   }
-  /// The latest step of a kind up to this one; the first step where there is none.
+  /// The latest step of a kind up to this one; the first step if there is none.
   std::size_t latest(StepKind kind) const {
     std::size_t i = index_;
     while (i > 0 && row_.steps[i].kind != kind) --i;
@@ -104,7 +104,7 @@ class StepContext {
   }
   /// m, l and O before the latest step of a kind.
   const RowState& before(StepKind kind) const { return row_.steps[std::max<std::size_t>(1, latest(kind)) - 1].state; }
-  /// The m that exponents are measured from: of flash1's tiles their own.
+  /// The m that exponents are measured from: for flash1 the tile's own m.
   double measured_from() const {
     return flash1() ? row_.steps[latest(StepKind::tile_max)].numbers.back().after : step_.state.m;
   }
@@ -130,7 +130,7 @@ class StepContext {
   std::vector<double> of_keys(const std::vector<double>& x) const {
     return {x.begin() + step_.keys.first, x.begin() + step_.keys.end};
   }
-  /// The results of a named rounding at this step, one a key.
+  /// The results of a rounding at this step, or its inputs (`before`), one for each key.
   std::vector<double> made_of_keys(Step step, bool before = false) const {
     std::vector<double> all;
     for (const RoundedNumber& m : step_.numbers)
@@ -151,7 +151,7 @@ class StepContext {
     }
     const double scale = exp2() ? 1 : row_.question.rows.d > 0 ? row_.question.rows.scale : 1;
     const bool factored = !stored.S_factor.empty() && !(exp2() && stored.factor_in_exponent);
-    const std::size_t most = stored.S_added.empty() ? written_terms : 1;  // so that two lists fit
+    const std::size_t most = stored.S_added.empty() ? written_terms : 1;  // two lists must fit
     std::string letters = factored ? "S_j = s_q·s_k·(q·k_j)" : "S_j = q·k_j", numbers = "= " + some(products, false, most);
     if (factored) {
       const std::string factors = some(of_keys(stored.S_factor), true, 1);

@@ -25,7 +25,7 @@ long whole(const std::string& text, long least, long most) {
   return x < least || x > most ? -1 : x;
 }
 
-/// Two digits after the point, so that they can be read and typed.
+/// x with two digits after the point: short to read and to type.
 double readable(double x) { return std::round(x * 100) / 100; }
 
 std::vector<double> random_scores(int count, std::uint64_t seed) {
@@ -55,7 +55,7 @@ std::vector<double> listed_scores(const std::string& text) {
   return scores.size() <= max_step_scores ? scores : std::vector<double>{};
 }
 
-/// The scores that the scene wants, made again where its text or its traced row is another.
+/// The scores of the scene, computed again if its text or the traced row changed.
 const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
   const std::string text = value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
   if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
@@ -66,7 +66,7 @@ const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceVie
   return state.scores;
 }
 
-/// The second column of V: the lesson's list if it has one number a score, else from 1/N up to 1.
+/// The second column of V: the lesson's list if it has one number for each score, else from 1/N up to 1.
 std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, std::string& problem) {
   const std::string text = value_of(scene, "values");
   std::vector<double> values = listed_scores(text);
@@ -77,8 +77,8 @@ std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, s
   return values;
 }
 
-/// The method whose scales are stepped: the view's own, or, where the scores are those of the traced row, that row's; null:
-/// none has scales.
+/// The method whose scales are stepped: the view's own; else, if the scores are of the traced row, that row's method. Null: no
+/// scales.
 const Method* scaled_method(const LessonScene& scene) {
   if (scene.experiment.a.scaling.any()) return &scene.experiment.a;
   const auto& result = scene.input.answer.result;
@@ -86,7 +86,7 @@ const Method* scaled_method(const LessonScene& scene) {
   return of_row && is_emulated(result->experiment.a.algorithm) ? &result->experiment.a : nullptr;
 }
 
-/// The rows of Q and K that the scores are of, where they are known.
+/// The rows of Q and K of the scores, if they are known.
 StepRows wanted_rows(const LessonScene& scene) {
   if (value_of(scene, "scores") != "pinned") return {};
   const Result& result = *scene.input.answer.result;
@@ -165,7 +165,7 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
 StepClock step_clock(const std::vector<Steps>& rows) {
   StepClock clock;
   if (rows.empty()) return clock;
-  std::vector<std::size_t> next(rows.size(), 0);  // each one's first step that is not on the clock
+  std::vector<std::size_t> next(rows.size(), 0);  // first step of each row that is not on the clock
   const auto left = [&](std::size_t a) { return next[a] < rows[a].steps.size(); };
   std::vector<int> at(rows.size(), 0);
   for (;;) {

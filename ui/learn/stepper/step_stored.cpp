@@ -17,7 +17,7 @@ static_assert(stored_height == 18 + stored_step * (shown_keys + 1));  // a headi
 /// Numbers of a vector that are written out.
 constexpr std::size_t most_numbers = 6;
 
-/// "(1, 2, …)" with as many numbers as fit; a number alone where there is one.
+/// "(1, 2, …)" with as many numbers as fit; a single number without brackets.
 std::string text_of(const std::vector<double>& x, float width) {
   if (x.size() == 1) return fmt::format("{:.4g}", x.front());
   for (std::size_t count = std::min(x.size(), most_numbers); count > 0; --count) {
@@ -44,7 +44,7 @@ StoredLine line_of(std::string called, StoredVector v, bool alone) {
   return {std::move(called), std::move(v.given), std::move(v.elements), once(std::move(v.scales)), std::move(stands_for)};
 }
 
-/// The step's first keys.
+/// Lines of the step's first keys.
 template <class Line>
 std::vector<StoredLine> lines_of_keys(Keys keys, Line line) {
   std::vector<StoredLine> lines;
@@ -53,7 +53,7 @@ std::vector<StoredLine> lines_of_keys(Keys keys, Line line) {
   return lines;
 }
 
-/// The factor of P is a part of its scale.
+/// Lines of P. The factor of P is a part of its scale.
 std::vector<StoredLine> weights(const Steps& row, const RowStep& step) {
   const double one = row.storage.lift * row.storage.P_factor;
   return lines_of_keys(step.keys, [&](std::size_t j) -> StoredLine {
@@ -66,7 +66,7 @@ std::vector<StoredLine> weights(const Steps& row, const RowStep& step) {
   });
 }
 
-/// O before the end, what it is multiplied by, and the output.
+/// Lines of O before the end, its factor, and the output.
 std::vector<StoredLine> outputs(const Steps& row, const RowStep& step) {
   const StepStorage& stored = row.storage;
   std::vector<StoredLine> lines;
@@ -86,7 +86,7 @@ struct Applied {
 Applied scores_applied(const Steps& row) {
   const StepStorage& stored = row.storage;
   const bool folded = stored.factor_in_exponent && row.question.exponential == ExponentialKind::exp2;
-  std::string text = "q and the keys of the tile as they are stored; q·k is taken of elements. ";
+  std::string text = "q and the keys of the tile as they are stored; q·k is computed from elements. ";
   if (stored.S_factor.empty()) {
     text += "Scales that are not the same for all terms of a product are multiplied into the elements before it.";
   } else if (folded) {
@@ -110,10 +110,10 @@ Applied weights_applied(const Steps& row) {
   const Scaling& P = row.question.scaling.P;
   std::string text = "P as it is stored, after l has summed e. ";
   if (stored.lift != 1)
-    text += fmt::format("e and l carry the factor {:.6g} already, so that O / l is free of it. ", stored.lift);
+    text += fmt::format("e and l already carry the factor {:.6g}: it cancels in O / l. ", stored.lift);
   if (stored.P_factor != 1)
     text += fmt::format("P is multiplied by {:.6g} here and l is not: O is divided by it at the end. ", stored.P_factor);
-  if (stored.lift == 1 && stored.P_factor == 1) text += "It has no factor of its own. ";
+  if (stored.lift == 1 && stored.P_factor == 1) text += "P has no factor of its own. ";
   if (P.granularity == Granularity::block)
     text += fmt::format("{} keys share a scale, which is multiplied into the element before P·V.", P.block);
   return {text, P.granularity == Granularity::block ? "P = s_p round(e / s_p)" : "P = round(e)"};
@@ -122,8 +122,8 @@ Applied weights_applied(const Steps& row) {
 Applied output_applied(const Steps& row) {
   const bool factored = !row.storage.O_factor.empty();
   return {factored
-              ? "V as it is stored. P·V is taken of its elements; O is multiplied by the scale of each column once, at the end."
-              : "V as it is stored. Its scales are not those of whole columns: they are multiplied into the elements before "
+              ? "V as it is stored. P·V is computed from its elements; O is multiplied by each column's scale once, at the end."
+              : "V as it is stored. Its scales are not one for each column: they are multiplied into the elements before "
                 "P·V.",
           factored ? "O = s_v (P·V) / l" : "O = P·(s_v V) / l"};
 }
@@ -139,8 +139,8 @@ Applied applied(const StepperData& s) {
       return output_applied(s.row());
     case StepKind::finish:
       return {
-          "The end: O is multiplied by V's scales where these are one for each column, divided by P's factor where l does not "
-          "carry it, and gets back the mean that V was stored without.",
+          "The end: O is multiplied by V's scales if each column has one, and divided by P's factor if l does not carry it; "
+          "the mean that V was stored without is added.",
           "O = s_v (O / l) / factor of P + mean(V)"};
     default:
       return {};

@@ -21,14 +21,14 @@ struct ExerciseViewState {
   std::optional<Exercise> exercise;
   std::vector<std::string> typed, shown;  ///< in each blank; shown: the answers that `typed` was filled with
   std::vector<std::string> judged;        ///< the answers that `verdicts` are about
-  std::vector<AnswerVerdict> verdicts;    ///< one for each answer; without a sentence where none was given
+  std::vector<AnswerVerdict> verdicts;    ///< one for each answer; no sentence if none was given
   OrderedRow row;                         ///< run of the order that is judged
   int chosen = -1;                        ///< the key that the buttons move; -1: none
 };
 
 namespace {
 
-/// Names and signs that the reader may write.
+/// Draws the names and signs that the reader may write.
 void draw_names(const std::vector<Blank>& blanks, float width) {
   std::string text;
   for (const Blank& blank : blanks) {
@@ -43,7 +43,7 @@ void draw_names(const std::vector<Blank>& blanks, float width) {
 
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
-/// A line of the code or an equation, with its field. True if Enter was pressed there.
+/// Draws a line of the code or an equation, with its field. True if Enter was pressed there.
 bool draw_line(ExerciseViewState& state, const ExerciseLine& line, float width) {
   constexpr float least_field = 96, widest_field = 440, height = control_height + 2;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -78,7 +78,7 @@ void draw_blanks(LessonScene& scene, ExerciseViewState& state, const std::vector
   ImGui::PopStyleVar();
   runs = card_button("Run###run") || runs;
   explain(
-      "Runs what stands in the fields at every step of the row, and tells the first step where it parts from the right one.");
+      "Runs the formulas in the fields at every step of the row, and shows the first step that differs from the right one.");
   for (std::size_t i = 0; runs && i < x.blanks.size(); ++i) change(scene, answer_key(i), state.typed[i]);
   draw_names(x.blanks, width);
 }
@@ -92,7 +92,7 @@ void move_key(LessonScene& scene, std::vector<int> order, std::size_t from, std:
   change(scene, answer_key(0), order_text(order));
 }
 
-/// A key as a button, its value below: a click chooses it, a drag moves it.
+/// Draws a key as a button, its value below: a click chooses it, a drag moves it.
 void draw_key(LessonScene& scene, ExerciseViewState& state, const std::vector<int>& order, std::size_t place, float size) {
   const int key = order[place];
   const StepQuestion& row = state.exercise->row;
@@ -113,7 +113,7 @@ void draw_key(LessonScene& scene, ExerciseViewState& state, const std::vector<in
   ImGui::EndGroup();
 }
 
-/// The keys, the first that is read at the left.
+/// Draws the keys, the first to be read at the left.
 void draw_keys(LessonScene& scene, ExerciseViewState& state, const std::vector<int>& order, float width) {
   const float gap = px(4), count = static_cast<float>(order.size()),
               size = std::floor(std::min(px(64), (width - gap * (count - 1)) / count));
@@ -167,11 +167,11 @@ void draw_formats(LessonScene& scene, const Exercise& x, const std::string& answ
     if (ImGui::GetCursorScreenPos().x + size > left + width) ImGui::NewLine();
     if (card_button((format + "###choice " + format).c_str(), format == answer, {size, px(28)}))
       change(scene, answer_key(0), format);
-    explain("Your answer: " + format + ". The row is run in it, and in every other choice.");
+    explain("Your answer: " + format + ". The row is run in this and every other choice.");
   }
 }
 
-/// Runs the answers to blanks or to a choice of formats, where they are other ones than before.
+/// Runs the answers to blanks or to a choice of formats, if they changed.
 void run_answers(ExerciseViewState& state, const std::vector<std::string>& answers) {
   if (state.judged == answers) return;
   const Exercise& x = *state.exercise;

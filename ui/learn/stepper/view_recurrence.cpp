@@ -16,8 +16,8 @@ namespace {
 
 constexpr float name_width = 104;
 
-/// A number of every line: its name among a view's `columns`, its title, its characters, and, where the lesson names no
-/// columns, the least width of a table that shows it; 0: then none does.
+/// A number of every lane: its name among a view's `columns`, its title, its width in characters, and the least width of a
+/// table that shows it if the lesson names no columns; 0: no table does.
 struct LaneColumn {
   std::string_view name, title;
   Face face;
@@ -30,7 +30,7 @@ constexpr std::array<LaneColumn, 6> lane_columns{{{"reads", "SCORES READ", Face:
                                                   {"O1", "O₁", Face::mono_small, 9, 0},
                                                   {"O2", "O₂", Face::mono_small, 9, 0}}};
 
-/// The columns that are shown, with their right edges, and where the passes end.
+/// The shown columns with their right edges, and the right end of the passes.
 struct ShownColumns {
   std::vector<std::pair<const LaneColumn*, float>> columns;
   float passes_end;
@@ -124,8 +124,8 @@ int followed(const LessonScene& scene, const RecurrenceViewState& state) {
                                                      : static_cast<std::size_t>(found - state.asked.begin()));
 }
 
-/// One line an algorithm: read heads over the scores, and the numbers of `columns`. A click selects it. Returns a sentence if a
-/// column is unknown.
+/// Draws one lane for each algorithm: read heads over the scores, and the numbers of `columns`. A click selects it. Returns a
+/// sentence if a column is unknown.
 std::string draw_step_lanes(LessonScene& scene, const StepperData& stepped) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::vector<std::string> wanted = list_of(scene, "columns");

@@ -25,7 +25,7 @@ std::string binary(std::uint64_t code, int bits) {
   return digits;
 }
 
-/// A number of `f`, all of whose codes are numbers where `f` is an element's.
+/// Bits of a number of `f`. If `f` is an element's format, all its codes are numbers.
 std::string float_digits(const Format& f, double x) {
   if (x == 0 || !std::isfinite(x)) {
     const BitText bits = bits_of(f, x);
@@ -38,11 +38,11 @@ std::string float_digits(const Format& f, double x) {
   return (std::signbit(x) ? "1" : "0") + binary(exponent, f.exponent_bits) + binary(mantissa, f.mantissa_bits);
 }
 
-// --- what is asked ----------------------------------------------------------------------------------------------------
+// --- the question -----------------------------------------------------------------------------------------------------
 
 struct AskedBlock {
   Scaling storage;
-  std::vector<float> numbers;  ///< the outlier already in the first
+  std::vector<float> numbers;  ///< the first is already multiplied by the outlier
   float head_amax = 0;         ///< largest magnitude of the head
 };
 
@@ -71,13 +71,13 @@ AskedBlock asked_block(const LessonScene& scene, std::string& problem) {
   return q;
 }
 
-// --- what is chosen ---------------------------------------------------------------------------------------------------
+// --- choices ----------------------------------------------------------------------------------------------------------
 
 constexpr std::array<std::string_view, 6> storages{
     "int8/token",         "e4m3/token", "e4m3/block:32/e8m0/ceil", "e4m3/block:32/e8m0/floor", "e2m1/block:32/e8m0/floor",
     "e2m1/block:16/nvfp4"};
 constexpr std::array<Choice, storages.size()> storage_choices{{
-    {"int8", "8-bit integers and an fp32 scale for all: SageAttention's K, a row each."},
+    {"int8", "8-bit integers and an fp32 scale for all: as SageAttention stores a row of K."},
     {"FP8", "e4m3 and an fp32 scale for all."},
     {"MXFP8", "e4m3, 32 numbers with one power of two, rounded up as NVIDIA does."},
     {"MXFP8 OCP", "e4m3, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."},
@@ -102,9 +102,9 @@ void choose_outlier(LessonScene& scene) {
   explain("The factor of the first number, applied before anything is stored.", "x_1 -> outlier * x_1");
 }
 
-// --- what is drawn ----------------------------------------------------------------------------------------------------
+// --- drawing ----------------------------------------------------------------------------------------------------------
 
-/// Boxes of one number at a place; returns their width.
+/// Draws the boxes of one number at a place; returns their width.
 float draw_boxes(ImVec2 at, const Format& f, const std::string& digits, bool has_sign) {
   const int bits = static_cast<int>(digits.size());
   const ImVec2 size{px(15) * static_cast<float>(bits), px(18)};
@@ -112,13 +112,13 @@ float draw_boxes(ImVec2 at, const Format& f, const std::string& digits, bool has
   return size.x;
 }
 
-/// "2^-3" of a power of two, else as few digits as there are.
+/// "2^-3 = 0.125" for a power of two, else the number in full.
 std::string scale_text(double x) {
   int exponent = 0;
   return std::frexp(x, &exponent) == 0.5 ? fmt::format("2^{} = {}", exponent - 1, compact(x)) : in_full(x);
 }
 
-/// The scale: its bits, what they are, what they are multiplied by.
+/// Draws the scale: its bits, its value, and the head's scale that it multiplies.
 void draw_scale(const LessonScene& scene, const AskedBlock& q, const StoredBlock& block) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
@@ -141,7 +141,7 @@ void draw_scale(const LessonScene& scene, const AskedBlock& q, const StoredBlock
           scaling_text(q.storage));
 }
 
-/// One number: as given, its element's bits, the element, what it stands for, the error.
+/// Draws one number: as given, its element's bits, the element, the represented value, the error.
 void draw_element(ImVec2 at, float width, double x, double element, double value, const Element& e) {
   const float text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
   draw_text({at.x + px(72), text_y}, Face::mono, colours().text, compact(x), 1);
@@ -170,7 +170,7 @@ void draw_elements(const LessonScene& scene, const AskedBlock& q, const StoredBl
     draw_element(place, width, static_cast<double>(q.numbers[k]), static_cast<double>(block.elements[k]),
                  static_cast<double>(block.value(k)), q.storage.element);
   }
-  explain("Each number as it is given, the bits of its element, the element, what element times scale is, and the error.",
+  explain("Each number as given, the bits of its element, the element, element times scale, and the error.",
           "x -> scale * round(x / scale)");
 }
 

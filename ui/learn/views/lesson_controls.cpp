@@ -17,8 +17,8 @@ namespace {
 
 constexpr float name_width = 90;
 
-/// A control of a parameter: a slider of whole numbers, a row of choices, a menu of words, or a switch. Texts that say what it
-/// is are in the table of parameters.
+/// A control of a parameter: a slider of whole numbers, a row of choices, a menu of words, or a switch. Its explanation is in
+/// the table of parameters.
 struct Control {
   std::string_view key;
   Slider slider{};                            ///< with a name: a slider
@@ -162,7 +162,7 @@ void edit_choice(LessonScene& scene, const Control& c) {
   change(scene, c.key, std::string(c.choices[static_cast<std::size_t>(chosen)].label));
 }
 
-/// Storages have several texts; that of the menu is shown.
+/// The menu's word for a value: a storage can be written in several ways.
 std::string word_of(const Control& c, const std::string& value) {
   const bool stored = c.key.starts_with("scaling.");
   for (const std::string_view word : c.words)
@@ -222,7 +222,7 @@ std::string known_keys() {
   return text + "policy, baseline or a step such as a.O";
 }
 
-/// Draws the control of a key; false where there is none.
+/// Draws the control of a key; false if there is none.
 bool draw_control(LessonScene& scene, const std::string& key) {
   if (const auto c = std::ranges::find(controls, key, &Control::key); c != controls.end()) {
     const auto draw = c->slider.name != nullptr ? edit_number

@@ -1,4 +1,4 @@
-// Bytes between HBM and the chip over N or M; and the double loop that moves them, moved by a slider.
+// Bytes between HBM and the chip over N or M; and the double loop that moves them, stepped by a slider.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 struct BytesState {
   Experiment experiment{};
   std::string_view over;  ///< the quantity on the x axis; empty: none yet
-  int M = 0;              ///< that the tiles were made for; 0: they are the experiment's
+  int M = 0;              ///< the tiles were made for it; 0: they are the experiment's
   std::vector<double> x;
   std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
 };
@@ -34,7 +34,7 @@ struct SizeAxis {
 };
 constexpr std::array<SizeAxis, 2> overs{{{"n", 6, 16, "N, tokens"}, {"M", 10, 20, "M, elements on chip"}}};
 
-/// The experiment where the axis is at `value`. M, where it is given, sets the tiles as FlashAttention's rule does.
+/// The experiment with the axis at `value`. M > 0 sets the tiles by FlashAttention's rule.
 Experiment at(Experiment e, const SizeAxis& over, int value, int M) {
   (over.name == "n" ? e.problem.n : M) = value;
   return M > 0 ? with_tiles(e, tiles_for_memory(M, e.problem.d)) : e;
@@ -96,7 +96,7 @@ std::string summary(const SizeAxis& over, int value, const TrafficOfAll& all) {
                      times(all[2].bytes / all[0].bytes));
 }
 
-constexpr int farthest = 1 << 20;  ///< step that a session may name; beyond the end is the end
+constexpr int farthest = 1 << 20;  ///< largest step that a session may name; a step beyond the end is the end
 
 }  // namespace
 

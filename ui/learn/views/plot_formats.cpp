@@ -113,7 +113,7 @@ std::pair<double, double> decades(const std::vector<Format>& formats) {
   return {std::max(low * 1.1 - 1, -46.0), std::min(high * 1.1 + 1, 46.0)};
 }
 
-/// exp over scores, and the limits of formats as dashed lines, those that the score passes in the colour of what is bad.
+/// exp over scores, and the limits of formats as dashed lines; limits that the score passes have the ink `bad`.
 FigurePanel exp_panel(const std::vector<Format>& formats, int score) {
   const auto [low, high] = decades(formats);
   const double x0 = low * std::log(10.0), x1 = high * std::log(10.0);
@@ -170,7 +170,7 @@ struct HeapsRoom {
   float at(double value) const { return x0 + static_cast<float>((value - low) / (high - low)) * (x1 - x0); }
 };
 
-/// The numbers of values in equal parts of [low, high].
+/// Counts of the values in equal bins of [low, high].
 std::array<int, heap_bins> counts_of(std::span<const float> values, double low, double high) {
   std::array<int, heap_bins> counts{};
   for (const float v : values)
@@ -178,7 +178,7 @@ std::array<int, heap_bins> counts_of(std::span<const float> values, double low, 
   return counts;
 }
 
-/// A heap as a histogram that stands on `base` and is at most `height` high: above it, or below where `height` is negative.
+/// Draws a histogram on `base`, at most `height` high; downwards if `height` is negative.
 void draw_heap(const HeapsRoom& room, std::span<const float> values, float base, float height, Colour colour) {
   const std::array<int, heap_bins> counts = counts_of(values, room.low, room.high);
   const float most = static_cast<float>(*std::ranges::max_element(counts)), wide = (room.x1 - room.x0) / heap_bins;
@@ -199,7 +199,7 @@ void draw_heaps(const HeapsState& state, const HeapsRoom& room) {
                                         faded(colours().text, alpha), px(1));
 }
 
-/// A heap as steps that stand on 0, or hang from it where `sign` is negative.
+/// A histogram as steps upwards from 0, or downwards if `sign` is negative.
 Series heap_series(std::string label, Ink ink, std::span<const float> values, double low, double high, double sign) {
   Series s = series_of(std::move(label), ink, Shape::steps);
   const std::array<int, heap_bins> counts = counts_of(values, low, high);
@@ -309,7 +309,7 @@ std::string draw_heaps_plot(LessonScene& scene, float height) {
   ImGui::Dummy({scene.width, height});
   wrapped(
       Face::small, colours().secondary,
-      "Wasserstein-1 is the mean length of the lines. It sorts, so it does not see which weight moved; and it depends on the "
+      "Wasserstein-1 is the mean length of the lines. It sorts, so it does not show which weight moved; and it depends on the "
       "number of weights.",
       scene.width);
   return "";

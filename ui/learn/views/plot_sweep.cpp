@@ -13,7 +13,8 @@ namespace attoscope::ui {
 
 namespace {
 
-/// Logarithmic axes where the numbers grow by a factor rather than by a step, and where all means are positive and far apart.
+/// A plan with a logarithmic x axis if the numbers grow by a factor rather than by a step, and a logarithmic y axis if all
+/// means are positive and far apart.
 SweepPlan axes_of(const SweepTable& table) {
   const SweepExtremes e = extremes(table);
   const std::vector<double>& x = table.axes[0].numbers;
@@ -23,7 +24,7 @@ SweepPlan axes_of(const SweepTable& table) {
   return plan;
 }
 
-/// A sentence with the least and the greatest mean in three digits, plainly from 0.01 to 9999, and their places.
+/// A sentence with the least and the greatest mean in three digits, from 0.01 to 9999 without an exponent, and their places.
 std::string summary(const SweepTable& t, const SweepExtremes& e) {
   if (e.known == 0) return "No point has a finite value: every number is NaN or infinite.";
   const auto where = [&](std::size_t cell) {
@@ -38,7 +39,7 @@ std::string summary(const SweepTable& t, const SweepExtremes& e) {
   return text + (t.seeds > 1 ? fmt::format("; {} seeds, ± standard deviation", t.seeds) : "");
 }
 
-/// The sweep, or the training of the plan `spike`, as a session of its own has it.
+/// A session with this sweep, or with the training of the plan `spike`.
 Session session_of(const LessonScene& scene, const LessonQuestion& question, const SweepTable& table) {
   Session s;
   s.experiment = scene.experiment;
@@ -61,13 +62,13 @@ Session session_of(const LessonScene& scene, const LessonQuestion& question, con
 
 void draw_picture(const LessonScene& scene, SweepState& state, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  Session none;  // lines draw nothing of it
+  Session none;  // lines do not use it
   state.pointed = std::exchange(state.pointing, std::nullopt);
   draw_sweep_lines({none, scene.input, state, scene.requests, false}, {at, {at.x + scene.width, at.y + height}});
   take_room(at, {scene.width, height});
 }
 
-/// The answer to a question as curves, or as marks beside names.
+/// Draws the answer to a question as curves, or as marks beside names.
 void draw_answer(LessonScene& scene, const LessonQuestion& question, float height) {
   const LessonAnswerPtr answer = ask(scene, question);
   if (!answer || !answer->problem.empty() || answer->table.axes.empty() || answer->table.cells.empty()) {

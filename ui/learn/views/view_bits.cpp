@@ -1,4 +1,4 @@
-// A number in one or several formats: its bits, what is stored, its neighbours, the range.
+// A number in one or several formats: its bits, the stored number, its neighbours, the range.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace attoscope::ui {
 namespace {
 
-/// A number and what it becomes in a format.
+/// A number and its rounding to a format.
 struct Rounded {
   Format format;
   std::string_view name;
@@ -33,13 +33,13 @@ struct Axis {
   }
 };
 
-/// Draws x as a diamond in golden's colour.
+/// Draws a diamond, the mark of x.
 void draw_diamond(ImDrawList* list, ImVec2 c, Colour colour) {
   const float r = px(5);
   list->AddQuadFilled({c.x, c.y - r}, {c.x + r, c.y}, {c.x, c.y + r}, {c.x - r, c.y}, colour);
 }
 
-/// A number of the format on the line: the stored one is a disc.
+/// Draws a number of the format on the line; the stored one has a disc.
 void draw_tick(const Axis& axis, float y, double value, bool stored) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float x = axis.at(value);
@@ -105,7 +105,7 @@ void draw_decades(const Axis& axis, float top, float bottom) {
   }
 }
 
-/// x among the formats: coral where it overflows or vanishes.
+/// Draws |x| as a line across the bars of the formats.
 void draw_x(const Axis& axis, double magnitude, float top, float bottom) {
   const float x = axis.at(std::clamp(std::log10(magnitude), axis.low, axis.high));
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -132,7 +132,8 @@ Axis range_axis(std::span<const Format> formats, double magnitude, bool upper, f
   return {low - (upper ? 0 : margin), high + margin, left, right};
 }
 
-/// The stored number between its neighbours, all that rounds to it, and x; in words where it lies beyond the largest number.
+/// Draws the stored number between its neighbours, the band that rounds to it, and x; a sentence if x is beyond the largest
+/// number.
 void draw_neighbours(const Rounded& n, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton((std::string("neighbours ") + std::string(n.name)).c_str(), {width, px(48)});
@@ -153,8 +154,8 @@ void draw_neighbours(const Rounded& n, float width) {
                               : std::string());
 }
 
-/// The ranges of formats on one logarithmic axis: subnormals, normal numbers, what lies beyond; and x in each. `upper`: the
-/// axis begins at 1.
+/// Draws the ranges of formats on one logarithmic axis, subnormals and normal numbers, and x across them. `upper`: the axis
+/// begins at 1.
 void draw_ranges(std::span<const Format> formats, double x, bool upper, float width) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float row = px(24), header = px(20), rows = row * static_cast<float>(formats.size());
@@ -306,7 +307,7 @@ std::vector<Piece> formula(const Stored& s) {
           {colours().text, in_full(s.value)}};
 }
 
-/// The name, the bits (a click turns one over), the formula, and what was lost.
+/// Draws the name, the bits (a click flips one), the formula, and the loss. True if a bit was flipped.
 bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   const int bits = 1 + s.format.exponent_bits + s.format.mantissa_bits;
   const float names = px(64), height = px(24),

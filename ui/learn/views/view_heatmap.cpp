@@ -29,10 +29,10 @@ void switch_field(LessonScene& scene, Field shown) {
   choose(scene, "field", choices, names, text(shown).name, std::min(scene.width, px(620)));
 }
 
-/// O, or a tensor of the backward pass.
+/// Switch between O and the tensors of the backward pass.
 void switch_tensor(LessonScene& scene, std::string_view shown) {
   static constexpr EnumArray<AnswerTensor, Choice> choices{{{"O", "the output"},
-                                                            {"dO", "the gradient of O, which is given"},
+                                                            {"dO", "the gradient of O, an input"},
                                                             {"dQ", "the gradient of Q: a row for each query"},
                                                             {"dK", "the gradient of K: a row for each key"},
                                                             {"dV", "the gradient of V: a row for each key"}}};
@@ -45,7 +45,7 @@ struct TensorPicture {
   HeatState heat;
 };
 
-/// The cell under the mouse, its crosshair and what it holds.
+/// Draws a mark and a read-out for the cell under the mouse.
 void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   const auto at = hovered(p, rect);
   if (!at) return;

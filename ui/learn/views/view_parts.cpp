@@ -43,7 +43,7 @@ int play_or_pause(LessonScene& scene, int at, int last) {
 
 int stepped(LessonScene& scene, int at, int start, int last) {
   Stepping& s = scene.stepping;
-  constexpr float enough = 200;  // of a view is on screen
+  constexpr float enough = 200;  // height of a view on screen
   if (is_on_page(scene) || !ImGui::IsRectVisible({scene.width, enough})) return at;
   const bool is_first = !s.found, is_asked = is_first && s.view == scene.view.index;
   if (is_first && s.restarts) at = start;
@@ -202,7 +202,7 @@ void choose(LessonScene& scene, const char* key, std::span<const Choice> choices
 void draw_speed(LessonScene& scene) {
   if (push_button(fmt::format("{}/s###speed", scene.stepping.speed).c_str(), false, {px(speed_width), px(control_height)}))
     take_next_speed(scene.stepping);
-  explain("Steps a second of what plays; a click takes the next of 1, 2, 3, 5, 10 and 20. Key Shift+J.");
+  explain("Playing speed in steps a second; a click takes the next of 1, 2, 3, 5, 10 and 20. Key Shift+J.");
   ImGui::SameLine();
 }
 

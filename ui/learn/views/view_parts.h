@@ -22,47 +22,47 @@ namespace attoscope::ui {
 /// as "2^-14"; "inf", "nan".
 std::optional<double> real_of(std::string_view text);
 inline constexpr std::string_view real_expected = "a number such as 0.1, 1/3, 2^-14 or exp(11)";
-/// The value of a key as such a number; where it is none, `problem` says so in a sentence and `otherwise` stands.
+/// Parses the value of a key as a number; if it is none, returns `otherwise` and sets `problem` to a sentence.
 double real_of(const LessonScene& scene, std::string_view key, double otherwise, std::string& problem);
 
-/// The numbers of a list, one to `most`; `problem` says which word is none, or how many there are.
+/// Parses a list of 1 to `most` numbers; sets `problem` if a word is no number or the count is wrong.
 std::vector<double> reals_of(std::string_view key, const std::vector<std::string>& words, std::size_t most,
                              std::string& problem);
 
-/// The formats that `formats`, or else `format`, lists: 1 to 6 of them; where one is none, `problem` says so.
+/// Parses the 1 to 6 formats of the key `formats`, or else `format`; sets `problem` on an error.
 std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherwise, std::string& problem);
 
-/// The words of a list that are not among the known ones: a sentence; empty: all are.
+/// Error sentence for the first word that is not known; empty: all are.
 std::string unknown_word(std::string_view key, const std::vector<std::string>& words, std::span<const std::string_view> known);
 
-/// A row of buttons for a key of the view; button i stands for values[i], and that of `value` is pressed.
+/// Draws a row of buttons for a key of the view; button i sets values[i], and the button of `value` is pressed.
 void choose(LessonScene& scene, const char* key, std::span<const Choice> choices, std::span<const std::string_view> values,
             std::string_view value, float width);
-/// A field for a key of the view, `otherwise` where nobody has set it. Returns the text when Enter is pressed, and then forgets
-/// the last complaint.
+/// Draws a field for a key of the view, with `otherwise` if the key is not set. Returns the text when Enter is pressed, and
+/// then clears the last complaint.
 std::optional<std::string> typed_value(LessonScene& scene, const std::string& key, std::string_view otherwise, float width,
                                        std::string_view what, std::string_view formula);
 
-/// A button with the speed of what plays: a click takes the next one. Stays in the line.
+/// Draws a button with the playing speed: a click takes the next one. The next item stays on the line.
 void draw_speed(LessonScene& scene);
 inline constexpr float speed_width = 44;
 
-/// A view's sentence about itself, in one line, or two if the view is narrow: the height is the same for every text.
+/// Draws a view's summary in one line, or two if the view is narrow: the height is the same for every text.
 void draw_view_summary(LessonScene& scene, std::string_view text, Colour colour = colours().secondary);
 
-/// The verdict: its headline in the largest face that fits `width`, its sentence below.
+/// Draws the verdict: its headline in the largest face that fits `width`, its sentence below.
 void draw_verdict(const Verdict& verdict, float width);
 
-/// A push button on a card, in the colour of a panel: the card is as raised as buttons usually are.
+/// A push button on a card, in the colour of a panel: the card has the usual colour of buttons.
 bool card_button(const char* label, bool on = false, ImVec2 size = {0, 0});
-/// A card as wide as the scene, with what `draw` draws within `width`.
+/// Draws a card as wide as the scene; `draw` draws its content within `width`.
 void draw_card(const LessonScene& scene, const std::function<void(float width)>& draw);
 
-/// The answer to the scene's experiment; until there is one, a sentence over `size`, and null.
+/// Returns the answer to the scene's experiment; until there is one, draws a sentence over `size` and returns null.
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size);
-/// A sentence in an empty frame.
+/// Draws a sentence in an empty frame.
 void draw_instead(ImVec2 size, std::string_view sentence);
-/// Dims [from, to] while what is shown there answers an earlier question.
+/// Dims [from, to] while `shown` answers an earlier question.
 void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, ImVec2 to);
 
 /// The bits of an element, or of a scale's code, from the left: a float's sign, exponent and significand, an integer in two's
@@ -70,8 +70,8 @@ void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, 
 std::string element_digits(const Element& element, double x);
 std::string scale_digits(ScaleFormat format, double x);
 
-/// A `bits` view with the key `storage`: choices, the numbers, the scale's bits, each element's bits, what they stand for and
-/// how far that is off.
+/// Draws a `bits` view with the key `storage`: choices, the numbers, the scale's bits, each element's bits, the represented
+/// values and their errors.
 std::string draw_block_bits(LessonScene& scene);
 
 /// The recurrence of the traced row in a lesson: the strip's plots, and the step of the scrubbed tile.
@@ -80,35 +80,35 @@ struct RowPlots {
   Playback playback;
 };
 
-/// Fills `size`. The scrubbed tile and the hidden curves are the scene's `tile` and `hidden`; returns a sentence where these
-/// are impossible. Where there is no recurrence, a sentence in its place says why.
+/// Draws the plots into `size`. The scrubbed tile and the hidden curves are the scene's `tile` and `hidden`; returns a sentence
+/// if these are invalid. Without a recurrence, draws a sentence with the reason.
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
                            std::span<const StripPlot> plots, ImVec2 size);
 
-/// A measure of a sweep: curves over numbers, or a bar for each name.
+/// Draws a measure of a sweep: curves over numbers, or a bar for each name.
 std::string draw_sweep_plot(LessonScene& scene, float height);
-/// Its question; `problem` says which key is impossible.
+/// The question of a sweep plot; sets `problem` if a key is invalid.
 LessonQuestion sweep_question(const LessonScene& scene, std::string& problem);
-/// The losses of the plan `spike`, step by step.
+/// Draws the losses of the plan `spike`, step by step.
 std::string draw_losses_plot(LessonScene& scene, float height);
-/// The traffic of the three algorithms over N or M.
+/// Draws the traffic of the three algorithms over N or M.
 std::string draw_bytes_plot(LessonScene& scene, float height);
-/// Blocks of queries times tiles of keys between HBM and the chip, moved by a slider.
+/// Draws blocks of queries times tiles of keys between HBM and the chip, stepped by a slider.
 std::string draw_loop_plot(LessonScene& scene, float height);
-/// The rounding of each x to a format, and its error.
+/// Draws the rounding of each x to a format, and its error.
 std::string draw_staircase(LessonScene& scene, float height);
-/// exp(x), and where formats overflow and underflow.
+/// Draws exp(x), and the limits at which formats overflow and underflow.
 std::string draw_exp_plot(LessonScene& scene, float height);
-/// The first weights of two models that differ in their seed, as two heaps whose sorted values are joined; N is how many.
+/// Draws the first N weights of two models that differ in their seed, as two heaps whose sorted values are joined by lines.
 std::string draw_heaps_plot(LessonScene& scene, float height);
 
-/// A save button on the picture in [from, to]: as a figure it is this plot of a session of its own.
+/// Draws a save button on the picture in [from, to]; its figure is `plot` of the session that `session` returns.
 void offer_figure(LessonScene& scene, Plot plot, const std::string& name, ImVec2 from, ImVec2 to,
                   std::function<Session()> session);
-/// The same of a plot that only lessons have.
+/// Draws a save button for a plot that only lessons have.
 void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to);
 
-/// The panels of plots that only lessons have; `problem` says which key is impossible.
+/// The panels of plots that only lessons have; they set `problem` if a key is invalid.
 std::vector<FigurePanel> bytes_panels(const LessonScene& scene, std::string& problem);
 std::vector<FigurePanel> loop_panels(const LessonScene& scene, std::string& problem);
 std::vector<FigurePanel> sweep_panels(const LessonScene& scene, std::string& problem);
@@ -116,7 +116,7 @@ std::vector<FigurePanel> staircase_panels(const LessonScene& scene, std::string&
 std::vector<FigurePanel> exp_panels(const LessonScene& scene, std::string& problem);
 std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string& problem);
 
-/// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
+/// Draws the line above a plot: its title, and at the right its unit, or its axis as "over x".
 void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit);
 
 }  // namespace attoscope::ui

@@ -31,7 +31,7 @@ std::string said_of_error(const Result& r) {
 
 std::string said_of_rescales(const Result& r) {
   return fmt::format(
-      "m moved {:.2f} times a row on average; in random order H_T − 1 = {:.2f}; every tile but the first would be {:.2f}.",
+      "m moved {:.2f} times a row on average; in random order H_T − 1 = {:.2f}; a move at every later tile: {:.2f}.",
       r.rescales.effective_mean, r.rescales.expected, r.rescales.nominal);
 }
 
@@ -48,7 +48,7 @@ std::string draw_row_kind(LessonScene& scene, float height, std::initializer_lis
   return problem;
 }
 
-/// A kind of plot, and its panels where only lessons have it.
+/// A kind of plot, and its panels if only lessons have it.
 struct PlotKind {
   std::string_view name;
   std::string (*draw)(LessonScene&, float height);
@@ -85,7 +85,7 @@ void draw_shaded(const View& view, const Result& r, ImVec2 at, float width) {
   draw_worked(r, index, {at.x, at.y + px(22)}, width, worked_lines);
 }
 
-/// Save buttons of the plots, which stand beside each other.
+/// Draws save buttons of the plots, which are side by side.
 void offer_row_figures(LessonScene& scene, const View& view, std::span<const StripPlot> plots, ImVec2 at, ImVec2 size) {
   constexpr std::array<Plot, 5> names{Plot::running_max, Plot::rescales, Plot::row_sum, Plot::largest_P, Plot::error};
   const float gap = px(16), step = (size.x + gap) / static_cast<float>(plots.size());

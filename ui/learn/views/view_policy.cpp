@@ -33,7 +33,7 @@ constexpr std::array<ErrorLine, 3> lines{{
 /// The part of a's name that b's does not share, short enough for a column.
 std::string short_name_of_a(const MethodNames& names) { return names.a.substr(names.b.size() - names.b_after_a.size()); }
 
-/// A line: a name and three texts right-aligned in columns, in a smaller face where one would not fit.
+/// Draws a line: a name and three texts right-aligned in columns, in a smaller face if one would not fit.
 void draw_cells(float height, float width, std::array<Face, 2> faces, const std::array<std::string, 4>& texts,
                 const std::array<Colour, 4>& inks) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -81,14 +81,14 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   return problem;
 }
 
-/// A step's rounding in a word; empty where the method has no such step.
+/// A step's rounding in a word; empty if the method has no such step.
 std::string rounding_of(const Experiment& e, const Method& m, Step step) {
   if (!has_step(m.algorithm, step)) return "";
   const Rounding& r = m.precision[step];
   return r == to_main ? name(e.format) : rounding_text(r);
 }
 
-/// The places where both methods round, as text: a page has it in the place of the editor.
+/// Draws the roundings of both methods as text; a static page shows them instead of the editor.
 void draw_roundings(const LessonScene& scene, float width) {
   const Experiment& e = scene.experiment;
   const MethodNames names = method_names(e);
@@ -113,7 +113,7 @@ std::string lesson_key(std::string_view path) {
   return key;
 }
 
-/// The editor of both methods' roundings; a change holds from the next frame on.
+/// Draws the editor of both methods' roundings; a change takes effect in the next frame.
 void edit_roundings(LessonScene& scene, PolicyViewState& state, ImVec2 size) {
   Experiment edited = scene.experiment;
   ImGui::BeginChild("steps", size, ImGuiChildFlags_NavFlattened);

@@ -18,13 +18,13 @@ struct QuizViewState {
 
 namespace {
 
-/// The quiz as it is written.
+/// The quiz as the lesson writes it.
 struct Quiz {
   std::string question, explanation, answer;  ///< answer: the reader's; empty: none yet
   bool number = false;                        ///< a number is asked for; else one of the choices
   bool least = true;                          ///< the best choice has the least value
   double tolerance = 0;                       ///< share of the right number that a number may be off
-  std::optional<double> equals{};             ///< the number, where it is found by hand
+  std::optional<double> equals{};             ///< the right number, if it is not computed
   LessonQuestion solution{};
 };
 
@@ -78,13 +78,13 @@ std::optional<std::size_t> best_of(const LessonAnswer& answer, bool least) {
   return best;
 }
 
-/// Short, without an exponent where it can be.
+/// Short, without an exponent if possible.
 std::string plain(double x) {
   const double size = std::abs(x);
   return size == 0 || (size >= 1e-3 && size < 1e5) ? fmt::format("{:.4g}", x) : scientific(x);
 }
 
-/// The choices as buttons; those that were answered are coloured, with their numbers below.
+/// Draws the choices as buttons. After an answer, the chosen and the right one have frames, and each has its number below.
 void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer, float width) {
   const std::optional<std::size_t> best = best_of(answer, quiz.least);
   const std::vector<std::string>& choices = answer.table.axes[0].names;
@@ -122,7 +122,7 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
           width);
 }
 
-/// A field for the number, and how far it is from the right one, which is called `title`.
+/// Draws a field for the number, and compares it with the right one, which is called `title`.
 void draw_field(LessonScene& scene, const Quiz& quiz, double right_number, const std::string& title, float width) {
   auto& state = own_state<QuizViewState>(scene);
   if (state.shown != quiz.answer) state.typed = state.shown = quiz.answer;

@@ -1,4 +1,5 @@
-// A dot product as a tensor core adds it up: a block's terms under their largest exponent, what is cut off, what is carried on.
+// A dot product as a tensor core adds it up: a block's terms under their largest exponent, the bits cut off, the sum carried
+// on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +24,12 @@ struct AskedSum {
   TensorCore gpu = TensorCore::h100;
   Format format = fp16;
   SumType sums = SumType::f32;
-  std::vector<float> a, b;  ///< rounded, as long as each other
+  std::vector<float> a, b;  ///< rounded, of equal length
   float c = 0;
   int block = 1;
 };
 
-/// The numbers of a list, rounded to f; `problem` says which word is none.
+/// The numbers of a list, rounded to f; sets `problem` if a word is no number.
 std::vector<float> numbers_of(std::string_view key, const std::vector<std::string>& words, const Format& f,
                               std::string& problem) {
   std::vector<float> numbers;
@@ -54,7 +55,7 @@ AskedSum asked_sum(const LessonScene& scene, std::string& problem) {
   return q;
 }
 
-// --- what is chosen -----------------------------------------------------------------------------------------------------
+// --- choices ------------------------------------------------------------------------------------------------------------
 
 void choose_gpu(LessonScene& scene, const AskedSum& q) {
   std::array<Choice, tensor_core_texts.size()> choices{};
@@ -114,12 +115,13 @@ std::string sentence(const AskedSum& q, const TensorCoreBlock& block, const SumT
   if (block.count == 0) return place + "all products are 0, " + result + ".";
   const std::string cut = table.lost == 0
                               ? "nothing is cut off"
-                              : fmt::format("what lies below 2^{} is cut off, {} in all", block.unit, compact(table.lost));
+                              : fmt::format("bits below 2^{} are cut off, {} in all", block.unit, compact(table.lost));
   return place + cut + "; " + result +
          (exact == block.result ? ", the exact sum." : fmt::format(", off by {}.", compact(block.result - exact)));
 }
 
-/// a . b + c of all blocks up to this one, in double: exact but for its last bits. For a block's first half that half alone.
+/// a . b + c of all blocks up to this one, in double: exact but for its last bits. For the first half of a block, the sum of
+/// this half alone.
 double exact_up_to(const AskedSum& q, const TensorCoreRule& rule, const TensorCoreBlock& block, std::size_t end) {
   double sum = 0;
   if (rule.carry == CarryPlace::after_the_halves && !block.added) {

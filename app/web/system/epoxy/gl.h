@@ -1,4 +1,4 @@
-/// OpenGL ES 3.0, which browsers have as WebGL 2, in the place of OpenGL 3.3.
+/// OpenGL ES 3.0 (WebGL 2 of browsers) instead of OpenGL 3.3.
 #pragma once
 
 #include <GLES3/gl3.h>
@@ -7,7 +7,7 @@
 
 inline int epoxy_gl_version() { return 33; }
 
-/// Passes the source on with the first line of GLSL ES where it has that of OpenGL 3.3.
+/// Sets the source; replaces a first line of OpenGL 3.3 by that of GLSL ES.
 inline void glsl_es_source(GLuint shader, GLsizei count, const GLchar* const* parts, const GLint* sizes) {
   static constexpr char core[] = "#version 330 core",
                         es[] = "#version 300 es\nprecision highp float;\nprecision highp int;\nprecision highp sampler2D;";

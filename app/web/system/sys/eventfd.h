@@ -1,4 +1,4 @@
-/// Events as a file, which a browser has not: opening one fails.
+/// Event files, which a browser lacks: opening one fails.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/// Signals as a file, which a browser has not: opening one fails.
+/// Signal files, which a browser lacks: opening one fails.
 #pragma once
 
 #include <fcntl.h>

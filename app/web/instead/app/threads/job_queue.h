@@ -1,4 +1,4 @@
-/// In the place of a thread: each job is done in the page's turn, when its outcome is asked for.
+/// Replaces a thread: `take` runs the next job within the page's turn.
 #pragma once
 
 #include <deque>

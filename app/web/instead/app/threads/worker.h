@@ -1,5 +1,5 @@
-/// In the place of a thread: the newest question goes as bytes to a Web Worker with a module of its own, in which the Worker of
-/// the same type answers it.
+/// Replaces a thread: sends the newest question as bytes to a Web Worker with its own module, where the Worker of the same type
+/// answers it.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace attoscope::app {
 
-/// The class of app/threads/worker.h for a page, which ends the Web Worker of work that runs longer than `patience` while
-/// a newer question waits, and of work that is cancelled.
+/// The class of app/threads/worker.h for a page. Ends a Web Worker whose work is cancelled, or runs longer than `patience`
+/// while a newer question waits.
 template <class Question, class Answer>
 class Worker {
  public:
@@ -95,8 +95,8 @@ class Worker {
   const std::function<void()> published_;
   const Patience patience_;
   std::uint64_t asked_ = 0, ended_ = 0;             ///< numbers of questions
-  std::map<std::uint64_t, SharedValues> shared_{};  ///< values that questions share with their answers
-  std::optional<Answer> answer_;                    ///< newest, not taken
+  std::map<std::uint64_t, SharedValues> shared_{};  ///< values that questions share with their answers, keyed by question
+  std::optional<Answer> answer_;                    ///< newest answer, not taken yet
   std::exception_ptr error_;                        ///< instead of an answer
   Effort effort_;
   const FarWork far_;

@@ -1,4 +1,4 @@
-/// In the place of the thread that trains: a Web Worker, turn by turn.
+/// Replaces the training thread by turns in a Web Worker.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ class TrainThread {
     bool runs = false;
   };
 
-  /// Sends what there is to do, if the Web Worker does nothing.
+  /// Sends pending orders or steps if the Web Worker is idle.
   void turn() {
     const bool steps = runs_ && !held_;
     if (turns_.busy() || (orders_.empty() && wanted_ == looked_at_ && !steps)) return;
@@ -62,7 +62,7 @@ class TrainThread {
     turns_.submit({std::exchange(orders_, {}), wanted_, steps});
   }
 
-  /// Obeys the orders, and steps for a twentieth of a second.
+  /// Executes the orders, then steps for 50 ms.
   static Worker<Turn, Turned>::Work work(TrainKeeping keeping, MakeDevice make) {
     using Clock = std::chrono::steady_clock;
     struct State {

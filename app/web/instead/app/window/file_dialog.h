@@ -1,5 +1,5 @@
-/// The browser's file chooser in the place of the desktop's dialogs. A saved file goes into /downloads, from which the page
-/// gives it to the browser.
+/// The browser's file chooser instead of the desktop's dialogs. A saved file goes into /downloads; the page passes it to the
+/// browser.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class FileDialog {
   bool asking() const { return question_.has_value(); }
   void ask(FileQuestion question);
   std::optional<FileAnswer> take();
-  /// Takes the files that were chosen; none where the chooser was closed.
+  /// Takes the chosen files; none if the chooser was closed.
   void choose(std::vector<std::string> files);
 
  private:
