@@ -18,7 +18,7 @@ Experiment with_format(Experiment e, const Format& format);
 /// The part of `with_format` for a single method.
 Method with_main_format(Method method, const Format& before, const Format& after);
 
-/// Policies describe two families of kernels: those of three_pass, and those of all other algorithms.
+/// Policies describe two families of kernels: three_pass, and all other algorithms.
 constexpr bool same_family(Algorithm x, Algorithm y) { return has_tiles(x) == has_tiles(y); }
 /// The corresponding policy of the other family: hw and base_hw, eager and base_eager. Several may share one; "": none.
 std::string_view counterpart(std::string_view policy);
@@ -30,7 +30,7 @@ const Policy& usual_policy(Algorithm algorithm);
 Method with_algorithm(Method method, Algorithm algorithm);
 /// Applies a named policy, and its algorithm if the method's algorithm is of the other family.
 Method with_policy(Method method, const Policy& policy);
-/// Sets b's roundings and algorithm to those of the policy.
+/// Gives b the policy's roundings and algorithm.
 Experiment with_baseline(Experiment e, const Policy& policy);
 
 /// The usual backward pass for the roundings of a forward pass.
@@ -97,10 +97,10 @@ KernelOutput with_head(KernelOutput output, int index);
 /// outputs); fp16 or bf16 if stored so; for wider types the first of main, bf16 and fp16 that holds all values (outputs are
 /// often widened before they are stored), else fp32 for F32 and `main` for F64.
 Format format_of_output(const KernelOutput& output, const Format& main);
-/// Sets the sizes to those of the tensors of a newly chosen file.
+/// Takes the sizes of the tensors of a newly chosen file.
 Problem with_shape(Problem problem, const AttentionShape& shape);
-/// Reduces the numbers of queries and keys to those of a file's tensors, and takes the tensors' d and d_v. The window and
-/// lessons use it, since they show the result; commands and sweeps refuse sizes that do not fit.
+/// Takes at most as many queries and keys as a file's tensors have, and the tensors' d and d_v. The window and lessons use it,
+/// since they show the result; commands and sweeps refuse sizes that do not fit.
 Problem fitted(Problem problem, const AttentionShape& given);
 
 /// The method that is a loaded output. `with_loaded` gives a method that was a loaded output before the default algorithm.

@@ -15,7 +15,7 @@ namespace attoscope {
 /// Nothing, a count, a number or words.
 using TableCell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-/// Readers of a column: those of files, people, or both.
+/// Readers of a column: readers of files, people, or both.
 enum class ColumnFor : std::uint8_t { both, files, people };
 
 /// A column without its cells.

@@ -14,6 +14,17 @@ constexpr std::string_view stochastically = "/stochastic", aligned_top_left = ":
 
 std::string four_digits(double x) { return shortest(x, std::chars_format::general, 4); }
 
+std::string grouped(std::int64_t x) {
+  const std::string digits = std::to_string(x);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+    if (between) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
 std::string hex16(std::uint64_t x) {
   const std::string digits = shortest(x, 16);
   return std::string(16 - digits.size(), '0') + digits;

@@ -37,6 +37,9 @@ std::string shortest(T x, Form... form) {
 /// x in four digits, as "0.1443" or "1.2e-05".
 std::string four_digits(double x);
 
+/// "100,000".
+std::string grouped(std::int64_t x);
+
 /// 16 hexadecimal digits, and back.
 std::string hex16(std::uint64_t x);
 std::optional<std::uint64_t> from_hex16(std::string_view text);

@@ -89,7 +89,7 @@ struct LoopStep {
   double flops = 0;           ///< of Q.K and P.V, up to the end of this step; masked pairs of a tile count, too
 };
 
-/// The steps of method a's tiles without wholly masked ones. The bytes of the last step equal those of `traffic`.
+/// The steps of method a's tiles without wholly masked ones. The last step has the bytes of `traffic`.
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order);
 
 /// Blocks of queries times tiles of keys.

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <numbers>
@@ -40,11 +39,10 @@ std::string meaning_of(double scale, double right) {
 /// The number rounded to two digits and to three, if that changes it by at most 1 %, and the number itself.
 std::vector<double> rounder(double x) {
   std::vector<double> all;
-  char nice[32];
-  for (const char* digits : {"%.2g", "%.3g"}) {
-    std::snprintf(nice, sizeof nice, digits, x);
-    if (const double y = std::strtod(nice, nullptr); std::abs(y - x) <= 1e-2 * std::abs(x)) all.push_back(y);
-  }
+  for (const int digits : {2, 3})
+    if (const auto y = to_number<double>(shortest(x, std::chars_format::general, digits));
+        y && std::abs(*y - x) <= 1e-2 * std::abs(x))
+      all.push_back(*y);
   all.push_back(x);
   return all;
 }

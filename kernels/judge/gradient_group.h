@@ -19,8 +19,7 @@ struct GradientFamily {
     GradientRounding rounding{};
     bool scales_both = false;  ///< Q and K are each multiplied by the scale's root and rounded
   };
-  std::vector<Form>
-      forms;  ///< each with its expected error; the rivals round as the first form, but bound the others, too
+  std::vector<Form> forms;  ///< each with its expected error; the rivals round as the first form, but bound the others, too
   struct Rival {
     std::string name;
     Method forward;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/rules.h"
@@ -232,23 +230,9 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
 }
 
 /// Same heads, but reads each only once.
-OtherHeads read_once(const OtherHeads& heads) {
-  if (!heads.read) return heads;
-  struct Kept {
-    std::mutex mutex;
-    std::map<int, std::shared_ptr<const Tensors>> tensors;
-  };
-  OtherHeads once = heads;
-  once.read = [read = heads.read, kept = std::make_shared<Kept>()](int head) {
-    {
-      const std::scoped_lock lock(kept->mutex);
-      if (const auto found = kept->tensors.find(head); found != kept->tensors.end()) return found->second;
-    }
-    const std::shared_ptr<const Tensors> tensors = read(head);
-    const std::scoped_lock lock(kept->mutex);
-    return kept->tensors[head] = tensors;
-  };
-  return once;
+OtherHeads read_once(OtherHeads heads) {
+  if (heads.read) heads.read = once_each<std::shared_ptr<const Tensors>>(heads.read);
+  return heads;
 }
 
 /// The output with inputs rounded as the kernel sees them.

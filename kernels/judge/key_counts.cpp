@@ -1,9 +1,9 @@
 // Fits how many times a kernel counted each key.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
+#include "kernels/experiment/text.h"
 #include "kernels/judge/wrong_output.h"
 
 namespace attoscope {
@@ -31,10 +31,7 @@ struct RowWeights {
 };
 
 RowWeights row_weights(const VariantHead& head, const SoftmaxVariant& right, int row) {
-  SoftmaxVariant all = right;
-  all.keys = [n_k = head.shape.n_k](int) { return Keys{0, n_k}; };
-  all.sink.reset();
-  RowWeights w{.e = scores(head, all, row), .visible = right.keys(row)};
+  RowWeights w{.e = scores_of_all(head, right, row), .visible = right.keys(row)};
   if (w.visible.empty()) return w;
   w.m = *std::max_element(w.e.begin() + w.visible.first, w.e.begin() + w.visible.end);
   for (double& x : w.e) x = std::exp(std::min(x - w.m, 60.0));
@@ -116,11 +113,7 @@ void make_most_count_once(const std::vector<Part>& parts, std::vector<double>& m
 }
 
 /// "0", "2", "0.24"
-std::string count_text(double count) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", count);
-  return text;
-}
+std::string count_text(double count) { return shortest(count, std::chars_format::general, 3); }
 
 /// The nearest whole number if within `near`, else the count.
 double settled(double count, double near = nearly_whole) {
@@ -148,10 +141,8 @@ std::string counts_text(const KeyCounts& counts) {
       while (end < all.size() && std::abs(all[end] - all[j]) < 0.05) ++end;
       if (all[j] != right) {
         ++parts;
-        text += (text.empty() ? "" : ", ") + std::string(hidden ? "hidden " : "") + "key" + (end - j > 1 ? "s " : " ") +
-                std::to_string(j);
-        if (end - j > 1) text += " to " + std::to_string(end - 1);
-        text += times_text(end - j, all[j]);
+        text += (text.empty() ? "" : ", ") + std::string(hidden ? "hidden " : "") +
+                run_text("key", static_cast<int>(j), static_cast<int>(end) - 1) + times_text(end - j, all[j]);
       }
       j = end;
     }
@@ -169,12 +160,8 @@ std::string classes_text(const std::vector<double>& of_class) {
     if (std::abs(of_class[r] - of_class[other[0]]) > 0.05) return "";
   const std::string period = std::to_string(of_class.size());
   std::string text = "every " + period + "th key from key " + std::to_string(other[0]) + " on";
-  if (other.size() > 1) {
-    text = "keys ";
-    for (std::size_t i = 0; i < other.size(); ++i)
-      text += (i == 0 ? "" : i + 1 == other.size() ? " and " : ", ") + std::to_string(other[i]);
-    text += " of every " + period;
-  }
+  if (other.size() > 1)
+    text = "keys " + listed(other, " and ", [](std::size_t r) { return std::to_string(r); }) + " of every " + period;
   return text + times_text(other.size(), of_class[other[0]]);
 }
 

@@ -19,14 +19,12 @@ class RunningSums {
  public:
   RunningSums(const WrongOutput& wrong, const std::vector<const VariantHead*>& heads, int row)
       : wrong_(wrong), row_(row), columns_(wrong.golden().cols) {
-    SoftmaxVariant all = wrong.right();
     for (const VariantHead* head : heads) {
-      all.keys = [n_k = head->shape.n_k](int) { return Keys{0, n_k}; };
-      std::ranges::copy(scores(*head, all, row), std::back_inserter(e_));
+      std::ranges::copy(scores_of_all(*head, wrong.right(), row), std::back_inserter(e_));
       for (int j = 0; j < head->shape.n_k; ++j) v_.push_back(&head->v[at(j) * at(columns_)]);
     }
     const double m = *std::ranges::max_element(e_);
-    if (all.sink) sink_ = std::exp(*all.sink - m);
+    if (wrong.right().sink) sink_ = std::exp(*wrong.right().sink - m);
     l_.push_back(0), o_.resize(at(columns_) * (e_.size() + 1));
     double* sum = o_.data();
     for (std::size_t j = 0; j < e_.size(); ++j, sum += columns_) {
@@ -85,8 +83,7 @@ struct Rule {
 std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
 
 std::string left_out(int first, int last) {
-  return first == last ? "key " + std::to_string(first) + " counts 0 times"
-                       : "keys " + std::to_string(first) + " to " + std::to_string(last) + " count 0 times";
+  return run_text("key", first, last) + (first == last ? " counts 0 times" : " count 0 times");
 }
 
 /// Rules that turn `right` into `found`; the identity if both are equal.
@@ -207,9 +204,7 @@ class KeyChanges {
   void prepare(int row) {
     wrong_.check();
     row_ = row;
-    SoftmaxVariant all = wrong_.right();
-    all.keys = [n_k = n_k_](int) { return Keys{0, n_k}; };
-    s_ = scores(*wrong_.head(), all, row);
+    s_ = scores_of_all(*wrong_.head(), wrong_.right(), row);
     visible_ = wrong_.right().keys(row);
     m_ = *std::ranges::max_element(s_);
     l_ = wrong_.right().sink ? std::exp(*wrong_.right().sink - m_) : 0;

@@ -71,7 +71,7 @@ class LseSlips {
  private:
   using Numbers = std::vector<double>;  ///< per row, as a kernel would store them
 
-  /// Keeps the mistake if all wrong rows match its numbers and no earlier mistake is nearer. `error` is that of the natural
+  /// Keeps the mistake if all wrong rows match its numbers and no earlier mistake is nearer. `error` is of the natural
   /// logarithm.
   void try_numbers(const char* kind, const std::string& text, const Numbers& expected, const Numbers& error) {
     double ratio = 0;

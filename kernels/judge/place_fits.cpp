@@ -84,9 +84,7 @@ Source nearest(const GoldenHeads& golden, const double* x, int columns) {
 }
 
 std::string rows_of_head(int first, int last, int head, int own) {
-  const std::string rows =
-      first == last ? "row " + std::to_string(first) : "rows " + std::to_string(first) + " to " + std::to_string(last);
-  return rows + (head == own ? "" : " of head " + std::to_string(head));
+  return run_text("row", first, last) + (head == own ? "" : " of head " + std::to_string(head));
 }
 
 /// "rows 200 to 239 hold rows 0 to 39 of head 0"; "" if there are too many runs.

@@ -31,7 +31,7 @@ Method named(const char* policy_name, Algorithm algorithm) {
 bool has_tensor_cores(const Format& f) { return f == fp16 || f == bf16 || f == e4m3 || f == e5m2; }
 
 /// Kernels that keep scores, max and sums in fp32 and round P, or nothing. If P's rounding hides the order of fp32 sums,
-/// sequential sums forwards and backwards and those of a tensor core are enough; the other orders would take half of the time.
+/// sequential sums forwards and backwards and a tensor core's sums are enough; the other orders would take half of the time.
 std::vector<Rival> with_fp32_softmax(const Format& format) {
   std::vector<Rival> all;
   const bool orders_show = significand_bits(format) > 16;

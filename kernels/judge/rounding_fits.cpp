@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
 
 #include "kernels/experiment/text.h"
@@ -249,17 +248,15 @@ class ExponentialFit {
   }
 
   std::string text() const {
-    char number[32];
     if (is_table()) {
       const auto [least, most] = std::ranges::minmax(a_);
-      std::snprintf(number, sizeof number, "%.2g", 50 * (most - least));
-      return std::string("exp is off by up to ") + number + " % between powers of two, as by a table or a short polynomial";
+      return "exp is off by up to " + shortest(50 * (most - least), std::chars_format::general, 2) +
+             " % between powers of two, as by a table or a short polynomial";
     }
     std::string text = "exp is taken as 2^n (1";
-    for (int k = 0; k < degree_; ++k) {
-      std::snprintf(number, sizeof number, " %c %.4g f", a_[at(k)] < 0 ? '-' : '+', std::abs(a_[at(k)]));
-      text += number + (k > 0 ? "^" + std::to_string(k + 1) : "");
-    }
+    for (int k = 0; k < degree_; ++k)
+      text += (a_[at(k)] < 0 ? " - " : " + ") + four_digits(std::abs(a_[at(k)])) + " f" +
+              (k > 0 ? "^" + std::to_string(k + 1) : "");
     return text + "), a polynomial of degree " + std::to_string(degree_) + " in the fraction f of its exponent";
   }
 

@@ -107,9 +107,7 @@ class PageChanges {
   /// Computes the row's weights of all stored tokens, its l, and its O before the division.
   void prepare(int row) {
     row_ = row;
-    SoftmaxVariant all = wrong_.right();
-    all.keys = [count = stored_.all->n_k](int) { return Keys{0, count}; };
-    e_ = scores(pool_, all, row);
+    e_ = scores_of_all(pool_, wrong_.right(), row);
     visible_ = wrong_.right().keys(row);
     double m = wrong_.right().sink.value_or(e_[at(stored_.own.front())]);
     for (int j = visible_.first; j < visible_.end; ++j) m = std::max(m, e_[at(stored_.own[at(j)])]);

@@ -25,7 +25,7 @@ struct Rival {
 struct KernelClaim {
   Format format = bf16;                                ///< D, the format that P is rounded to
   Format stored = bf16;                                ///< format of its output
-  std::optional<Method> declared{};                    ///< its declared roundings; none: those of kernels with an fp32 softmax
+  std::optional<Method> declared{};                    ///< its declared roundings; none: as kernels with an fp32 softmax
   bool whole = false;                                  ///< its output is rounded to whole numbers instead of `stored`
   std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
 };

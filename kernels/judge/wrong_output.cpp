@@ -18,9 +18,7 @@ struct Weights {
 
 Weights weights_of(const MistakenKernel& kernel, int row) {
   const int n_k = kernel.head->shape.n_k;
-  SoftmaxVariant all = kernel.softmax;
-  all.keys = [n_k](int) { return Keys{0, n_k}; };
-  Weights w{.s = scores(*kernel.head, all, row), .of_O = {}, .of_l = {}};
+  Weights w{.s = scores_of_all(*kernel.head, kernel.softmax, row), .of_O = {}, .of_l = {}};
   const Keys visible = kernel.softmax.keys(row);
   double m = -infinity;
   for (int j = 0; j < n_k; ++j) {
@@ -44,16 +42,13 @@ Weights weights_of(const MistakenKernel& kernel, int row) {
 }  // namespace
 
 std::string rows_text(const std::vector<int>& rows) {
-  const auto run = [](int first, int last) {
-    return first == last ? "row " + std::to_string(first) : "rows " + std::to_string(first) + " to " + std::to_string(last);
-  };
   const int span = rows.back() - rows.front() + 1, count = static_cast<int>(rows.size());
-  if (5 * count >= 4 * span) return run(rows.front(), rows.back());
+  if (5 * count >= 4 * span) return run_text("row", rows.front(), rows.back());
   for (int period = 16; period <= 256; period *= 2) {
     int first = period, last = -1;
     for (const int row : rows) first = std::min(first, row % period), last = std::max(last, row % period);
     if (2 * (last - first + 1) <= period && rows.back() - rows.front() >= period)
-      return run(first, last) + " of every " + std::to_string(period);
+      return run_text("row", first, last) + " of every " + std::to_string(period);
   }
   return std::to_string(count) + " rows, the first " + std::to_string(rows.front());
 }

@@ -317,7 +317,7 @@ LayerCosts costs_of(const ModelQuestion& q, int vocabulary, const StopSign& stop
   return c;
 }
 
-/// A layer of these shapes, and a vocabulary of one token. Its weights have 11 significant bits, like those of files: an
+/// A layer of these shapes, and a vocabulary of one token. Its weights have 11 significant bits, like weights in files: an
 /// emulated fma of numbers with few bits takes longer.
 LanguageModel one_layer(Architecture a) {
   auto matrix = [seed = 1U](int rows, int cols) mutable {

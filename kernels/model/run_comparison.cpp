@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -234,13 +233,8 @@ class RunJudge {
     if (found_.explained) return best->text;
     return unexplained("single change of the program") +
            (best == nullptr ? ""
-                            : "; the nearest: " + best->text + ", at " + shortest_ratio(least.ratio) + " times its tolerance");
-  }
-
-  static std::string shortest_ratio(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", x);
-    return text;
+                            : "; the nearest: " + best->text + ", at " + shortest(least.ratio, std::chars_format::general, 3) +
+                                  " times its tolerance");
   }
 
   // --- logits and log-probabilities ---

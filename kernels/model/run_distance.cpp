@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/judge/wrong_output.h"
 
 namespace attoscope {
@@ -19,12 +20,6 @@ double median_of(std::vector<double> x) {
   const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
   std::ranges::nth_element(x, middle);
   return *middle;
-}
-
-std::string listed_numbers(const std::vector<int>& x) {
-  std::string text;
-  for (const int v : x) text += (text.empty() ? "" : ", ") + std::to_string(v);
-  return text;
 }
 
 }  // namespace
@@ -103,7 +98,8 @@ RunTolerance::Found RunTolerance::of(const std::vector<double>& x) const {
 std::string place_of_difference(const RunTolerance::Found& found, const TensorRivals& x) {
   std::string text;
   const int rows = static_cast<int>(x.expected.size()) / x.cols, heads = static_cast<int>(found.heads.size());
-  if (heads > 0 && heads < x.heads) text = (heads > 1 ? "heads " : "head ") + listed_numbers(found.heads);
+  if (heads > 0 && heads < x.heads)
+    text = (heads > 1 ? "heads " : "head ") + listed(found.heads, ", ", [](int h) { return std::to_string(h); });
   if (!found.rows.empty() && static_cast<int>(found.rows.size()) < rows)
     text += (text.empty() ? "" : ", ") + rows_text(found.rows);
   return text;

@@ -8,7 +8,7 @@
 
 namespace attoscope {
 
-/// A captured tensor and that of several programs, rows [n, cols].
+/// A captured tensor, and the same tensor of several programs, rows [n, cols].
 struct TensorRivals {
   std::vector<double> captured, expected, exact;
   std::vector<std::vector<double>> rivals{};  ///< the same rounding as `expected`, other orders of sums

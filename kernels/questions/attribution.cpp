@@ -34,17 +34,6 @@ Method with_one(Method m, const Method& from, const ErrorSource& source) {
   return m;
 }
 
-/// a, a without any source, then for each source: a without it, and a with only it.
-std::vector<Method> variants(const Method& a, const std::vector<ErrorSource>& sources) {
-  const Method bare = without_rounding(a);
-  std::vector<Method> methods{a, bare};
-  for (const ErrorSource& source : sources) {
-    methods.push_back(made_exact(a, source));
-    methods.push_back(with_one(bare, a, source));
-  }
-  return methods;
-}
-
 StepError weighed(const Deviation& d) { return {d.mean_abs, d.rms, d.nonfinite}; }
 
 /// Treats an error without any finite element as infinite.
@@ -90,18 +79,21 @@ Method without_rounding(Method m) {
 }
 
 Attribution attribute(const Experiment& experiment, const Options& options) {
-  const std::vector<ErrorSource> steps =
-      is_emulated(experiment.a.algorithm) ? sources_of(experiment.a) : std::vector<ErrorSource>{};
-  const std::vector<Deviation> errors = errors_of(experiment, variants(experiment.a, steps), options);
-  Attribution a{.experiment = experiment, .total = weighed(errors[0]), .floor = weighed(errors[1])};
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  const Method& a = experiment.a;
+  const Method bare = without_rounding(a);
+  const std::vector<ErrorSource> sources = is_emulated(a.algorithm) ? sources_of(a) : std::vector<ErrorSource>{};
+  std::vector<Method> methods{a, bare};
+  for (const ErrorSource& source : sources) methods.insert(methods.end(), {made_exact(a, source), with_one(bare, a, source)});
+  const std::vector<Deviation> errors = errors_of(experiment, methods, options);
+  Attribution all{.experiment = experiment, .total = weighed(errors[0]), .floor = weighed(errors[1])};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
     const StepError without = weighed(errors[2 + 2 * i]), alone = weighed(errors[3 + 2 * i]);
-    a.steps.push_back({steps[i], without, alone, a.total.mean_abs - without.mean_abs});
+    all.steps.push_back({sources[i], without, alone, all.total.mean_abs - without.mean_abs});
   }
-  sort_by_relief(a.steps);
-  a.combined_rms = combined(a.floor, a.steps);
-  a.interaction = a.total.rms - a.combined_rms;
-  return a;
+  sort_by_relief(all.steps);
+  all.combined_rms = combined(all.floor, all.steps);
+  all.interaction = all.total.rms - all.combined_rms;
+  return all;
 }
 
 std::vector<NamedShare> named_shares(const Attribution& all) {

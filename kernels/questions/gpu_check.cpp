@@ -8,6 +8,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/setting.h"
+#include "kernels/experiment/text.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -223,17 +224,6 @@ GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, cons
     if (watch.known) watch.known(check);
   }
   return check;
-}
-
-std::string grouped(std::int64_t x) {
-  const std::string digits = std::to_string(x);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
-    if (between) text += ',';
-    text += digits[i];
-  }
-  return text;
 }
 
 std::string digests_line(const DigestsCheck& check) {

@@ -69,9 +69,6 @@ CheckedGpu checked_gpu(const std::string& device);
 /// Checks `gpu`. Throws Stopped when cancelled, and what the GPU throws if it fails.
 GpuCheck gpu_check(const GpuCheckQuestion& question, const CheckedGpu& gpu, const GpuCheckWatch& watch = {});
 
-/// "100,000".
-std::string grouped(std::int64_t x);
-
 /// "digests: 40 of 40 experiments have the CPU's bits".
 std::string digests_line(const DigestsCheck& check);
 

@@ -61,21 +61,6 @@ BothPasses with_source(BothPasses to, const BothPasses& from, const GradSource& 
   return to;
 }
 
-/// a; a with every source exact; then for each source: a without it, and a with only it.
-std::vector<BothPasses> gradient_variants(const Experiment& e, const std::vector<GradSource>& sources) {
-  const BothPasses a{e.a, false, e.backward.a};
-  BothPasses bare{without_rounding(e.a), true, e.backward.a};
-  bare.backward.precision.steps = {};
-  bare.backward.accumulator = {};
-  bare.backward.scaling = {};
-  std::vector<BothPasses> all{a, bare};
-  for (const GradSource& source : sources) {
-    all.push_back(with_source(a, bare, source));
-    all.push_back(with_source(bare, a, source));
-  }
-  return all;
-}
-
 StepError error_of(const Matrix& x, const Measured& golden, const Format& main, const StopSign& stop) {
   const Deviation d = unordered_deviation(unsorted(x, stop), golden, main, stop);
   return {d.mean_abs, d.rms, d.nonfinite};
@@ -124,14 +109,18 @@ class GradientVariants {
 template <class T>
 void attribute_in(GradAttribution& all, const StopSign& stop) {
   const Experiment& e = all.experiment;
-  const std::vector<GradSource> sources = gradient_sources(e);
-  const std::vector<BothPasses> variants = gradient_variants(e, sources);
+  const BothPasses a{e.a, false, e.backward.a};
+  BothPasses bare{without_rounding(e.a), true, e.backward.a};  // a with every source exact
+  bare.backward.precision.steps = {};
+  bare.backward.accumulator = {};
+  bare.backward.scaling = {};
   GradientVariants<T> runs(e, stop);
-  all.total = runs.errors(variants[0]);
-  all.floor = runs.errors(variants[1]);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    GradShare share{
-        .source = sources[i], .without = runs.errors(variants[2 + 2 * i]), .alone = runs.errors(variants[3 + 2 * i])};
+  all.total = runs.errors(a);
+  all.floor = runs.errors(bare);
+  for (const GradSource& source : gradient_sources(e)) {
+    GradShare share{.source = source,
+                    .without = runs.errors(with_source(a, bare, source)),
+                    .alone = runs.errors(with_source(bare, a, source))};
     for (std::size_t t = 0; t < share.relief.size(); ++t) share.relief[t] = all.total[t].mean_abs - share.without[t].mean_abs;
     all.shares.push_back(share);
   }

@@ -1,14 +1,13 @@
 #include "kernels/questions/gradient_spread.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <stdexcept>
 
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/text.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/questions/gradient_passes.h"
+#include "kernels/questions/row_parting.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
@@ -34,15 +33,11 @@ std::vector<NamedSchedule> fixed_schedules() {
   return orders;
 }
 
-bool is_same_element(double x, double y) {
-  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
-}
-
 /// Number of elements that differ in any matrix.
 std::int64_t moved_elements(std::span<const Matrix> all) {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < all[0].values.size(); ++i)
-    count += std::ranges::any_of(all, [&](const Matrix& m) { return !is_same_element(m.values[i], all[0].values[i]); });
+    count += std::ranges::any_of(all, [&](const Matrix& m) { return !same_bits_of(m.values[i], all[0].values[i]); });
   return count;
 }
 
@@ -61,7 +56,7 @@ void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSig
   const auto compared = [&](const std::string& what, const Matrix& m) {
     const Measured x = unsorted(m, stop);
     OrderRun run{.what = what, .digest = x.digest};
-    for (std::size_t i = 0; i < m.values.size(); ++i) run.moved += !is_same_element(m.values[i], dq[0].values[i]);
+    for (std::size_t i = 0; i < m.values.size(); ++i) run.moved += !same_bits_of(m.values[i], dq[0].values[i]);
     if (run.moved > 0) run.max_ulp = unordered_deviation(x, first, e.format, stop).max_ulp;
     run.mean_abs_error = unordered_deviation(x, golden, e.format, stop).mean_abs;
     return run;

@@ -8,11 +8,9 @@ namespace {
 using Indices = std::vector<int>;
 
 /// "in row 7", "in rows 960 to 999"; "" if the indices are no run.
-std::string run_text(const char* what, const Indices& bad) {
-  if (bad.back() - bad.front() + 1 != static_cast<int>(bad.size())) return "";
-  const std::string place = std::string("in ") + what;
-  if (bad.size() == 1) return place + " " + std::to_string(bad.front());
-  return place + "s " + std::to_string(bad.front()) + " to " + std::to_string(bad.back());
+std::string in_run(const char* what, const Indices& bad) {
+  const bool is_run = bad.back() - bad.front() + 1 == static_cast<int>(bad.size());
+  return is_run ? "in " + run_text(what, bad.front(), bad.back()) : "";
 }
 
 /// "in every 64th row from row 3 on", if the indices are such a series.
@@ -64,16 +62,16 @@ bool is_most(const Indices& bad, std::size_t count) { return bad.size() * 2 > co
 std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bool>& bad_columns) {
   const Indices bad = indices(bad_rows), columns = indices(bad_columns);
   if (bad.empty() || columns.empty()) return "";
-  if (bad.size() == 1) return run_text("row", bad);
+  if (bad.size() == 1) return in_run("row", bad);
   const int n = static_cast<int>(bad_rows.size()), width = static_cast<int>(bad_columns.size());
   if (!is_most(columns, bad_columns.size())) {
-    for (std::string text : {run_text("column", columns), period_text("column", columns, width)})
+    for (std::string text : {in_run("column", columns), period_text("column", columns, width)})
       if (!text.empty()) return text;
     if (is_most(bad, bad_rows.size()))
       return "in " + std::to_string(columns.size()) + " of " + std::to_string(width) + " columns";
   }
   if (bad.size() * 10 >= bad_rows.size() * 9) return "everywhere";
-  for (std::string text : {run_text("row", bad), period_text("row", bad, n), tiles_text(bad_rows)})
+  for (std::string text : {in_run("row", bad), period_text("row", bad, n), tiles_text(bad_rows)})
     if (!text.empty()) return text;
   if (is_most(bad, bad_rows.size())) return "in most rows";
   return "in " + std::to_string(bad.size()) + " rows, the first " + std::to_string(bad.front());

@@ -68,7 +68,7 @@ struct GradientVariant {
   int diagonal = 0;                                     ///< key index of query 0
   std::shared_ptr<const MaskTensor> mask{};             ///< mask whose terms are added to scores; null: no terms
   std::vector<double> max{}, lse{}, lowest{}, delta{};  ///< [query], as in `GradientRows`
-  std::vector<double> delta_error{};                    ///< [query]: expected error; empty: that of the right delta
+  std::vector<double> delta_error{};                    ///< [query]: expected error; empty: the right delta's
   bool has_cap_factor = true;                           ///< dS gets the soft cap's derivative
   int dp_columns = 0;                                   ///< columns of dO and V that dP sums; 0: all
   std::optional<Format> products{};                     ///< format of P and dS in products; none: not rounded

@@ -1,7 +1,5 @@
 // Suspects with Q, K or V of other heads of the same file.
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "kernels/slips/slip_suspects.h"
@@ -13,43 +11,10 @@ using Kind = Slip::Kind;
 using SharedTensors = std::shared_ptr<const Tensors>;
 constexpr int most_heads = 64;
 
-/// Tensors of other heads; reads each once, at its first use. Thread-safe.
-class EveryHead {
- public:
-  explicit EveryHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()) {}
-
-  /// Null if the head's shape differs from the inputs'.
-  SharedTensors tensors(int head) { return kept_of(head).tensors; }
-  SharedHead head(int head) { return kept_of(head).head; }
-
- private:
-  struct Kept {
-    std::once_flag read;
-    SharedTensors tensors;
-    SharedHead head;
-  };
-  Kept& kept_of(int head) {
-    std::unique_lock lock(mutex_);
-    Kept& kept = kept_[head];
-    lock.unlock();
-    std::call_once(kept.read, [&] {
-      kept.tensors = as_seen_(read_(head));
-      if (kept.tensors) kept.head = std::make_shared<const VariantHead>(variant_head(kept.tensors));
-    });
-    return kept;
-  }
-
-  std::function<SharedTensors(int)> read_;
-  SuspectList::AsSeen as_seen_;
-  std::mutex mutex_;
-  std::map<int, Kept> kept_;
-};
-
 /// Suspects that use tensors of other heads of the file.
 class HeadSuspects {
  public:
-  explicit HeadSuspects(SuspectList& list)
-      : list_(list), own_(list.problem().input.index), every_(std::make_shared<EveryHead>(list)) {}
+  explicit HeadSuspects(SuspectList& list) : list_(list), own_(list.problem().input.index) {}
 
   void add_others(int head) {
     const std::string other = "head " + std::to_string(head), mine = "head " + std::to_string(own_);
@@ -82,23 +47,24 @@ class HeadSuspects {
       add_layout(text("Q"), is_forward, &Tensors::q);
       add_layout(text("K"), is_forward, &Tensors::k);
       add_layout(text("V"), is_forward, &Tensors::v);
-      list_.add({Kind::head, text("O"),
-                 [is_forward, own = own_, heads, n = list_.shape().n, right = list_.right(), every = every_]() -> ExpectedRow {
-                   return [=](int row, double* out) {
-                     const auto [head, there] = read_at(is_forward, own, row, n, heads);
-                     const SharedHead made = every->head(head);
-                     if (made) attend(*made, right, there, out);
-                     return made != nullptr;
-                   };
-                 }});
+      list_.add(
+          {Kind::head, text("O"),
+           [is_forward, own = own_, heads, n = list_.shape().n, right = list_.right(), head_of = head_of_]() -> ExpectedRow {
+             return [=](int row, double* out) {
+               const auto [head, there] = read_at(is_forward, own, row, n, heads);
+               const SharedHead made = head_of(head);
+               if (made) attend(*made, right, there, out);
+               return made != nullptr;
+             };
+           }});
     }
   }
 
  private:
   void add(std::string text, int head, bool q, bool k, bool v) {
-    list_.add(Kind::head, std::move(text), list_.right(), [every = every_, head, own = list_.own(), q, k, v] {
+    list_.add(Kind::head, std::move(text), list_.right(), [head_of = head_of_, head, own = list_.own(), q, k, v] {
       VariantHead mixed = *own();
-      if (const SharedHead other = every->head(head)) {
+      if (const SharedHead other = head_of(head)) {
         if (q) mixed.q = other->q;
         if (k) mixed.k_columns = other->k_columns, mixed.k_length = other->k_length;
         if (v) mixed.v = other->v;
@@ -118,13 +84,14 @@ class HeadSuspects {
 
   void add_layout(std::string text, bool is_forward, TensorsPart part) {
     list_.add(Kind::head, std::move(text), list_.right(),
-              [=, this_own = own_, heads = list_.heads().count, every = every_, inputs = list_.inputs(), own = list_.own()] {
+              [=, this_own = own_, heads = list_.heads().count, tensors_of = tensors_of_, inputs = list_.inputs(),
+               own = list_.own()] {
                 const int rows = part == &Tensors::q ? inputs->n : inputs->n_k,
                           columns = part == &Tensors::v ? inputs->d_v : inputs->d;
                 std::vector<double> changed = (*inputs).*part;
                 for (int i = 0; i < rows; ++i) {
                   const auto [head, there] = read_at(is_forward, this_own, i, rows, heads);
-                  if (const SharedTensors x = every->tensors(head))
+                  if (const SharedTensors x = tensors_of(head))
                     std::copy_n(((*x).*part).begin() + static_cast<std::ptrdiff_t>(there) * columns, columns,
                                 changed.begin() + static_cast<std::ptrdiff_t>(i) * columns);
                 }
@@ -134,7 +101,13 @@ class HeadSuspects {
 
   SuspectList& list_;
   int own_;
-  std::shared_ptr<EveryHead> every_;
+  /// Other heads, read at their first use; null if the shape differs from the inputs'.
+  std::function<SharedTensors(int head)> tensors_of_ = once_each<SharedTensors>(
+      [read = list_.heads().read, as_seen = list_.as_seen()](int head) { return as_seen(read(head)); });
+  std::function<SharedHead(int head)> head_of_ = once_each<SharedHead>([tensors_of = tensors_of_](int head) {
+    const SharedTensors t = tensors_of(head);
+    return t ? std::make_shared<const VariantHead>(variant_head(t)) : nullptr;
+  });
 };
 
 }  // namespace

@@ -57,8 +57,8 @@ constexpr std::array<NaiveTanh, 3> naive_tanhs{
      {"a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -44.4 (fp32 overflows)",
       "a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -5.5 (fp16 overflows)", -0.5, infinity}}};
 
-/// Causes, the likely ones first: without keys, then for fp16 and for fp32 (fp16 first if it is D) those of a soft cap, of q.k,
-/// of exp and of l, then merges of splits.
+/// Causes, the likely ones first: no keys, then for fp16 and for fp32 (fp16 first if it is D) a soft cap, q.k, exp and l, then
+/// merges of splits.
 std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, int row, const Format& format) {
   std::vector<double> s;
   products(head, row, s);

@@ -101,8 +101,8 @@ class Collection {
   }
 
   /// Adds variants of `v`: each operation after the scores stores its result, or does not.
-  /// || Rounded scores take few values, and so does P. The rounding errors of P are then equal for many keys and no longer
-  /// small against the others, so both P rounded after the softmax and P not rounded are added.
+  /// Rounded scores take few values, and so does P. The rounding errors of P are then equal for many keys and no longer small
+  /// against the others, so both P rounded after the softmax and P not rounded are added.
   template <class Add>
   void each_eager(const std::string& text, const SoftmaxVariant& v, const Add& add) {
     for (const bool stores_later : {true, false}) {

@@ -107,16 +107,13 @@ int tile_of(const std::vector<Move>& moves) {
 std::string runs_text(const std::string& what, const std::vector<Move>& moves) {
   std::string text;
   int runs = 0;
-  const auto place = [](int first, int last) {
-    return std::to_string(first) + (last > first ? " to " + std::to_string(last) : "");
-  };
   for (std::size_t i = 0; i < moves.size();) {
     std::size_t end = i + 1;
     while (end < moves.size() && moves[end].to == moves[end - 1].to + 1 && moves[end].from == moves[end - 1].from + 1) ++end;
     if (moves[i].to != moves[i].from) {
       const bool many = end - i > 1;
-      text += (++runs > 1 ? ", " : "") + what + (many ? "s " : " ") + place(moves[i].to, moves[end - 1].to) +
-              (many ? " are" : " is") + " golden's " + place(moves[i].from, moves[end - 1].from);
+      text += (++runs > 1 ? ", " : "") + run_text(what, moves[i].to, moves[end - 1].to) + (many ? " are" : " is") +
+              " golden's " + std::to_string(moves[i].from) + (many ? " to " + std::to_string(moves[end - 1].from) : "");
     }
     i = end;
   }

@@ -116,7 +116,7 @@ SlipSearch find_slips(const Result& result, const OtherHeads& heads = {}, const 
 /// True if the texts are equal apart from their numbers.
 bool alike(std::string text, std::string other);
 
-/// Copy of `result` with the slip's exact output instead of the loaded one; its deviations stay those of the loaded output.
+/// Copy of `result` with the slip's exact output instead of the loaded one; it keeps the deviations of the loaded output.
 /// Null if the slip has no output. Throws Stopped when cancelled.
 std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const Options& options = {});
 
@@ -137,6 +137,12 @@ struct OtherRounding {
 /// inputs; `given` are the files', or null if equal.
 std::vector<OtherRounding> other_roundings(const Problem& problem, std::shared_ptr<const Tensors> inputs,
                                            std::shared_ptr<const Tensors> given, const Format& format, const Format& stored);
+
+/// "row 7", "rows 960 to 999"
+inline std::string run_text(const std::string& noun, int first, int last) {
+  return first == last ? noun + " " + std::to_string(first)
+                       : noun + "s " + std::to_string(first) + " to " + std::to_string(last);
+}
 
 /// "everywhere", "in rows 960 to 999", "in every 64th row from row 3 on", "in columns 32 to 63", "in whole tiles of 64 rows: 3
 /// of 16", "in 5 rows, the first 17"; "" if no row is bad. `bad_rows` and `bad_columns` mark rows and columns with a bad

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numbers>
 
 namespace attoscope {
@@ -17,7 +16,7 @@ constexpr double noise_bound =
 struct Score {
   double x;
   double error;     ///< largest error of x in fp32
-  double step = 0;  ///< largest distance between stored numbers and those of exact steps
+  double step = 0;  ///< largest distance of stored numbers from the numbers of exact steps
 
   /// Stores x; if fp32's error reaches the middle of two numbers, it may be stored as either.
   void store(const std::optional<Format>& format) {
@@ -338,15 +337,9 @@ VariantHead with_part(VariantHead head, TensorsPart part, std::vector<double> nu
   return head;
 }
 
-MakeHead made_once(std::function<VariantHead()> make) {
-  struct Made {
-    std::once_flag once;
-    SharedHead head;
-  };
-  return [make = std::move(make), made = std::make_shared<Made>()] {
-    std::call_once(made->once, [&] { made->head = std::make_shared<const VariantHead>(make()); });
-    return made->head;
-  };
+MakeHead made_once(const std::function<VariantHead()>& make) {
+  const auto head = once_each<SharedHead>([make](int) { return std::make_shared<const VariantHead>(make()); });
+  return [head] { return head(0); };
 }
 
 void products(const VariantHead& head, int row, std::vector<double>& out) {

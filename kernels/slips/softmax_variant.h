@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,10 +52,30 @@ VariantHead with_part(VariantHead head, TensorsPart part, std::vector<double> nu
 /// Same, but shares Q and V with the tensors.
 VariantHead variant_head(const std::shared_ptr<const Tensors>& t);
 
+/// Returns a function that calls `make` once for each number and returns the same value later; thread-safe.
+template <class Value>
+std::function<Value(int)> once_each(std::function<Value(int)> make) {
+  struct Made {
+    std::once_flag once;
+    Value value;
+  };
+  struct All {
+    std::mutex mutex;
+    std::map<int, Made> made;
+  };
+  return [make = std::move(make), all = std::make_shared<All>()](int number) {
+    std::unique_lock lock(all->mutex);
+    Made& made = all->made[number];
+    lock.unlock();
+    std::call_once(made.once, [&] { made.value = make(number); });
+    return made.value;
+  };
+}
+
 /// Returns a function that makes a head at its first call and returns the same one later; thread-safe.
 using SharedHead = std::shared_ptr<const VariantHead>;
 using MakeHead = std::function<SharedHead()>;
-MakeHead made_once(std::function<VariantHead()> make);
+MakeHead made_once(const std::function<VariantHead()>& make);
 
 /// Runs of keys with separate softmaxes, merged with weights exp(power * log-sum-exp): power 1 is right, 0 is a mean.
 struct MergedRuns {
@@ -118,6 +140,11 @@ void products(const VariantHead& head, int row, std::vector<double>& out);
 
 /// S of the row, n_k values; hidden keys have 0.
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row);
+/// Same if the row saw every key.
+inline std::vector<double> scores_of_all(const VariantHead& head, SoftmaxVariant variant, int row) {
+  variant.keys = [n_k = head.shape.n_k](int) { return Keys{0, n_k}; };
+  return scores(head, variant, row);
+}
 
 /// P of `row`, n_k values; hidden keys have 0. `variant` must compute scores from products as correct kernels do.
 std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row);

@@ -30,7 +30,7 @@ std::vector<float> joined(const Parameters& parameters, std::span<const float> x
 /// ||x - y|| / ||y||, from the squares.
 double relative(double difference, double reference) { return difference > 0 ? std::sqrt(difference / reference) : difference; }
 
-/// The largest |f(i)| of first .. end, by comparing bits, whose order is that of the magnitudes; infinity and NaN exceed all
+/// The largest |f(i)| of first .. end, by comparing bits, which have the order of the magnitudes; infinity and NaN exceed all
 /// numbers.
 template <class F>
 float largest(std::size_t first, std::size_t end, F f) {
