@@ -38,7 +38,7 @@ Json difference_json(const RuleAgreement& rule) {
           {"got", hex_of(d.got)}};
 }
 
-/// For each tested case the number of its sums, and of those that agree with the rule.
+/// For each tested case the number of its sums, and the number of sums that agree with the rule.
 Json cases_json(const CaseCounts& agree, const CaseCounts& count) {
   Json cases = Json::object();
   for (std::size_t i = 0; i < count.size(); ++i)

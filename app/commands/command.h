@@ -145,7 +145,7 @@ struct TensorsChanged : std::runtime_error {
 };
 /// Writes the sentences of `changed_tensors` as warnings; throws them as TensorsChanged if `strict`.
 void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams);
-/// Sentences on the tensors of `e` whose digests differ from those in the JSON at `place`, which is about to be replaced. Empty
+/// Sentences on the tensors of `e` whose digests differ from the JSON at `place`, which is about to be replaced. Empty
 /// if `place` holds no JSON of the same head of the same files.
 std::vector<std::string> changed_since(const std::string& place, const Experiment& e);
 

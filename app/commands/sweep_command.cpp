@@ -99,7 +99,7 @@ std::vector<std::string> changed_heads_since(const std::string& place, const Swe
   return {};
 }
 
-/// Sentences on the tensors that differ from those of the session, or of the files that are about to be replaced.
+/// Sentences on the tensors that differ from the session's, or from the files that are about to be replaced.
 std::vector<std::string> changed_of(const SweepArguments& x, const Sweep& sweep, std::vector<std::string> of_session) {
   std::vector<std::string> places{x.json};
   if (!x.out.empty()) places.push_back((fs::path(x.out) / sweep_file).string());

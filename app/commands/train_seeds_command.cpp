@@ -13,7 +13,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The records of all seeds, or of those finished before a signal.
+/// The records of all seeds, or of the seeds finished before a signal.
 std::vector<TrainRecord> records_of(const TrainArguments& x, const SeedTask& task, std::ostream* terminal) {
   const Interrupts interrupts;
   ProgressLine line(terminal);

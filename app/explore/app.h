@@ -22,7 +22,7 @@ struct Start {
   std::vector<std::string> files{};            ///< tensors and an output, opened as if dropped
   bool first = false;                          ///< first start of the program for this user
   bool link = true;                            ///< other programs of the user may send files to the window
-  std::vector<std::string> remarks{};  ///< sentences on errors in the session file, shown in the status bar
+  std::vector<std::string> remarks{};          ///< sentences on errors in the session file, shown in the status bar
 };
 
 /// Opens the window and returns when it was closed. Throws std::runtime_error with one sentence without a display or OpenGL

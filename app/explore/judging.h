@@ -53,7 +53,7 @@ class JudgedAnswer {
   void show_worst(ui::Session& session, const std::shared_ptr<const ui::JudgedView>& judged);
   /// Takes errors over tolerances from the verdict, once known.
   void take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const ui::HeadVerdict>& verdict);
-  /// The answer with errors over tolerances, if it is the one of `take`; another answer unchanged.
+  /// The answer with errors over tolerances, if it was given to `take`; another answer unchanged.
   std::shared_ptr<const Result> shown(std::shared_ptr<const Result> answer) const;
 
  private:

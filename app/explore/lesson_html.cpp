@@ -143,8 +143,7 @@ std::string list_html(const std::vector<std::string_view>& lines, std::size_t& a
 }  // namespace
 
 std::string html_of(std::string_view markdown, const Number& number) {
-  const std::vector<std::string> all = ui::split(markdown, '\n');
-  const std::vector<std::string_view> lines(all.begin(), all.end());
+  const std::vector<std::string_view> lines = attoscope::split(markdown, "\n");
   std::string html;
   for (std::size_t at = 0; at < lines.size();) {
     if (lines[at].empty() || lines[at].starts_with("> ")) {

@@ -324,7 +324,7 @@ void Explorer::look_into(const std::string& spec, ui::FileUse use) {
 
 namespace {
 
-/// Gradients for these tensors: `given`, completed by those in the same files.
+/// Gradients for these tensors: `given`, completed by gradients in the same files.
 GradientSpecs gradients_of(const std::string& input, GradientSpecs given) {
   if (input.empty()) return given;
   const GradientSpecs found = gradients_in(input);

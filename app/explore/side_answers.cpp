@@ -130,7 +130,7 @@ namespace {
 
 using Pictures = std::vector<ui::GalleryPicture>;
 
-/// The known pictures, and those of the questions, computed one after the other.
+/// The known pictures, and the questions' pictures, computed one after the other.
 Pictures gallery_pictures(const std::vector<ui::GalleryQuestion>& questions, const SideRun<Pictures>& run) {
   Pictures found = run.known ? *run.known : Pictures();
   for (const ui::GalleryQuestion& q : questions) {

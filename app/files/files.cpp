@@ -109,7 +109,7 @@ class BackupSet {
   }
   BackupSet(BackupSet&&) = delete;
 
-  /// Moves those of the files that exist.
+  /// Moves the files that exist.
   void take(const std::vector<fs::path>& paths) {
     std::error_code error;
     if (std::ranges::none_of(paths, [&](const fs::path& p) { return fs::exists(p, error); })) return;

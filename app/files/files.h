@@ -176,6 +176,14 @@ class FolderLock {
   FileLock lock_;
 };
 
+/// The whole number in these bytes, the lowest byte first, or the highest if `big_endian`.
+inline std::uint64_t number_in(std::string_view bytes, bool big_endian = false) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    number = number << 8 | static_cast<unsigned char>(bytes[big_endian ? i : bytes.size() - 1 - i]);
+  return number;
+}
+
 /// Hash of a file's content, comparable within one build; never 0.
 std::uint64_t hash_of(std::string_view bytes);
 

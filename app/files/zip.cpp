@@ -71,7 +71,7 @@ std::string bytes_of(zip_source_t* source) {
   return bytes;
 }
 
-/// Throws unless this is a plain file's name, which stays in the folder that it is put in.
+/// Throws unless this is a plain file name without folders.
 void check_name(std::string_view name, const std::string& path) {
   if (!name.empty() && name != "." && name != ".." && name.find_first_of("/\\:") == std::string_view::npos) return;
   throw std::runtime_error(path + ": holds " + in_quotes(name) + ", expected names without folders");
@@ -198,7 +198,7 @@ zip_stat_t stat_of(OpenArchive& archive, zip_uint64_t index) {
       ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   if (zip_stat_index(archive.archive.get(), index, 0, &stat) < 0 || (stat.valid & wanted) != wanted ||
       index >= archive.places.size())
-    throw std::runtime_error(archive.path + ": does not say what its file " + std::to_string(index) + " is");
+    throw std::runtime_error(archive.path + ": does not give name, size and method of its file " + std::to_string(index));
   const std::uint64_t most =
       ZippedFile::is_stored(stat) ? archive.file.size() : largest_growth * (std::min(stat.comp_size, archive.file.size()) + 1);
   if (stat.size > most)
@@ -224,7 +224,7 @@ InputFile::Read reading(const std::shared_ptr<OpenArchive>& archive, const zip_s
   return [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); };
 }
 
-/// Length of the archive's path in the path of a file inside it; none: it names none.
+/// Length of the archive's path in the path of a file inside it; none: the path names no archive.
 std::optional<std::size_t> archive_length(const std::string& path) {
   const std::string mark = std::string(pack_ending) + "/";
   const std::size_t at = path.rfind(mark);
@@ -259,8 +259,8 @@ std::vector<std::shared_ptr<const InputFile>> files_in_zip(const std::string& pa
   for (const zip_stat_t& stat : stats_of(*archive)) {
     if (!std::string_view(stat.name).ends_with(ending)) continue;
     if (!ZippedFile::is_stored(stat) && (stat.size > most_unpacked || (unpacked += stat.size) > most_unpacked))
-      throw std::runtime_error(path + ": its packed files are larger than " + std::to_string(most_unpacked) +
-                               " bytes together, expected them stored as they are");
+      throw std::runtime_error(path + ": its compressed files have more than " + std::to_string(most_unpacked) +
+                               " bytes together, expected them uncompressed");
     const std::string label = path + ": " + printable(stat.name);
     files.push_back(std::make_shared<const InputFile>(label, stat.size, reading(archive, stat, label)));
   }

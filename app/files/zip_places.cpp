@@ -19,12 +19,7 @@ struct Part {
   std::string bytes;
 
   /// The integer of `count` bytes at `at`, lowest first.
-  std::uint64_t number(std::size_t at, int count) const {
-    std::uint64_t value = 0;
-    for (int i = count - 1; i >= 0; --i)
-      value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
-    return value;
-  }
+  std::uint64_t number(std::size_t at, std::size_t count) const { return number_in({&bytes[at], count}); }
   bool has(std::uint64_t at, std::uint64_t count) const { return at <= bytes.size() && count <= bytes.size() - at; }
 };
 

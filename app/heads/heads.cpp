@@ -174,7 +174,8 @@ std::string outlier_lines(const std::vector<ui::HeadRow>& rows, const CallFiles&
   std::string text;
   for (std::size_t i = 0; i < std::min(most, found.size()); ++i)
     text += "stands apart: " + outlier_words(found[i], names[static_cast<std::size_t>(found[i].head)]) + ".\n";
-  return text + (found.size() > most ? fmt::format("{} more stand apart.\n", found.size() - most) : "");
+  const std::size_t more = found.size() - std::min(most, found.size());
+  return text + (more > 0 ? fmt::format("{} more {} apart.\n", more, more == 1 ? "stands" : "stand") : "");
 }
 
 /// Lines below a table of heads: the scales that are used, and the tensors that are left out.
@@ -191,12 +192,12 @@ std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer
   std::vector<int> heads;
   std::string known;
   const auto number = to_number<std::size_t>(layer);
-  const bool named = std::ranges::any_of(
-      files.layers(), [&](const CallFiles::Layer& x) { return x.name == layer || x.name == "layer " + layer; });
+  const auto is_called = [&](const CallFiles::Layer& x) { return x.name == layer || x.name == "layer " + layer; };
+  const bool named = std::ranges::any_of(files.layers(), is_called);
   for (std::size_t i = 0; i < files.layers().size(); ++i) {
     const CallFiles::Layer& x = files.layers()[i];
     if (i < 12) known += (known.empty() ? "" : ", ") + (x.name.empty() ? std::to_string(i) : x.name);
-    const bool wanted = named ? x.name == layer || x.name == "layer " + layer : number == i;
+    const bool wanted = named ? is_called(x) : number == i;
     if (!wanted && !layer.empty()) continue;
     for (int h = 0; h < x.q.count(); ++h) heads.push_back(x.first + h);
   }
@@ -244,9 +245,7 @@ std::optional<ui::HeadRow> KeptHeads::find(const Experiment& e) const {
 
 void KeptHeads::keep(const Experiment& e, const ui::HeadRow& row) {
   if (!rows_.keeps() || !is_kept(e)) return;
-  std::string bytes(sizeof row, '\0');
-  std::memcpy(bytes.data(), static_cast<const void*>(&row), sizeof row);
-  rows_.keep(question_of("attoscope.kept_head/4", e), bytes);
+  rows_.keep(question_of("attoscope.kept_head/4", e), {reinterpret_cast<const char*>(&row), sizeof row});
 }
 
 std::optional<std::vector<double>> KeptHeads::find(const Experiment& e, const KvRange& layer) const {

@@ -44,7 +44,7 @@ GradientFiles::GradientFiles(const GradientSpecs& x, const CallFiles& call) : ca
   if (!x.dsink.empty()) open_sink(x.dsink);
 }
 
-/// Opens dK and dV, which have the heads of K and V, or those of Q.
+/// Opens dK and dV, which have the heads of K and V, or Q's heads.
 void GradientFiles::open_kv(const GradientSpecs& x) {
   const CallFiles::Layer& layer = call_.layers().front();
   int heads = layer.k.heads;

@@ -176,14 +176,6 @@ class Worst {
   bool any_ = false;
 };
 
-/// Calls work(place, own) for each of these places, in parallel if there are several.
-void at_places(const std::vector<int>& places, const Options& options, const std::function<void(int, const Options&)>& work) {
-  if (places.size() > 1)
-    each_head(places, options, work);
-  else if (!places.empty())
-    work(places[0], options);
-}
-
 /// Searches the mistakes of the worst wrong group, tries them on the others, and repeats with the groups that are left: at most
 /// four times, and not after two searches that find nothing.
 void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGradients(int place)>& given,
@@ -206,7 +198,7 @@ void find_slips(std::vector<GroupJudgement>& found, const std::function<JudgedGr
       ++nameless;
       continue;
     }
-    at_places(left, options, [&](int place, const Options& own) {
+    each_head(left, options, [&](int place, const Options& own) {
       find_gradient_slips(given(place), found[static_cast<std::size_t>(place)], own, worst);
     });
     std::erase_if(left, is_named);
@@ -283,7 +275,7 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
   std::vector<GroupJudgement> found(groups.size());
   std::vector<int> places(groups.size());
   std::iota(places.begin(), places.end(), 0);
-  at_places(places, options, [&](int place, const Options& own) {
+  each_head(places, options, [&](int place, const Options& own) {
     found[static_cast<std::size_t>(place)] = judge_gradients(given(place), own);
   });
   if (std::ranges::all_of(found, [](const GroupJudgement& g) { return g.incomparable.empty(); }))

@@ -29,7 +29,7 @@ struct CallTensor {
 
 /// All gradients of a call.
 struct CallGradients {
-  std::vector<CallTensor> tensors;  ///< those that were given
+  std::vector<CallTensor> tensors;  ///< given tensors
   int groups = 0, judged_groups = 0, heads_of_group = 1;
   bool heads_of_q = false, o_is_rounded = true;
   int heads_of_sequence = 0;     ///< heads of Q; 0: no packed call
@@ -43,8 +43,8 @@ struct CallGradients {
 
 struct JudgeQuestion;
 
-/// Judges every group, or only that of the one head in `call`, the judgement on O. Throws std::runtime_error in a sentence,
-/// Stopped when cancelled.
+/// Judges every group, or only the group of the one head in `call`, the judgement on O. Throws std::runtime_error in a
+/// sentence, Stopped when cancelled.
 CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options);
 

@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::size_t most_lines = 16;
 
-std::string grouped(std::int64_t x) {
-  std::string text = std::to_string(x);
-  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-    text.insert(static_cast<std::size_t>(i), ",");
-  return text;
-}
-
 /// "1.25 times", "5.7 times", "12,345 times", "210,000 times", "2.1e+09 times"
 std::string times(double ratio) {
   if (ratio < 9.95) return fmt::format("{:.{}f} times", ratio, ratio < 1.995 ? 2 : 1);

@@ -69,7 +69,7 @@ void replace(std::vector<double>& x, const Factors& has, const Factors& should_h
 }
 
 /// Wrong readings of a head with scales: for each of Q, K and V its scales forgotten, applied twice, and read with tokens and
-/// heads exchanged; all scales forgotten; those of K and V exchanged. The readings share `files`, from which they read.
+/// heads exchanged; all scales forgotten; the scales of K and V exchanged. The readings share `files`, from which they read.
 std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head) {
   std::vector<OtherReading> readings;
   const auto add = [&](std::string text, std::function<void(Tensors&)> change) {
@@ -123,8 +123,7 @@ void JudgedFiles::check_shapes() const {
     if (const AttentionShape s = x.shape(); x.sequence < 0 ? s != shape() : s.d != shape().d || s.d_v != shape().d_v) {
       const int part = x.q.same_sizes(layer().q) ? x.k.same_sizes(layer().k) ? 2 : 1 : 0;
       const StoredTensor &other = files_->tensor(x, part).tensor, &first = files_->tensor(layer(), part).tensor;
-      throw std::runtime_error(other.label + " has shape " + shape_text(other.shape) + ", expected tokens and columns as " +
-                               shape_text(first.shape) + " of the first layer has them");
+      refuse_shape(other, "tokens and columns as " + shape_text(first.shape) + " of the first layer has them");
     }
 }
 
@@ -152,7 +151,7 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) c
   return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
 }
 
-/// The file of a part: the named one, or else that of the input.
+/// The file of a part: the named one, or else the input's file.
 std::string JudgedFiles::file_of(const std::string& named) const {
   return named.empty() ? sources_.input.files() : tensor_ref(named).file;
 }

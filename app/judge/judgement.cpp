@@ -17,11 +17,8 @@ namespace {
 constexpr std::size_t most_searched = 4;
 constexpr double most_scores = 1 << 18;  ///< of a head: limit for a search in every head with another mistake than the worst
 
-/// The format of numbers of this type; fp64 if only double holds them. All 8-bit whole numbers, and powers of two, are in bf16.
-Format format_of(ElementType t) {
-  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64, bf16, bf16, bf16};
-  return formats[static_cast<std::size_t>(t)];
-}
+/// The format of numbers of this type. All 8-bit whole numbers, and powers of two, are in bf16.
+Format stored_format(ElementType t) { return format_of(t, bf16); }
 
 bool fits(const std::vector<double>& x, const Format& f) {
   return std::ranges::all_of(x, [&](double y) { return !(round(f, y) != y) || std::isnan(y); });
@@ -50,9 +47,9 @@ struct FoundFormat {
 FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
                                  fits(*files.inputs(0), fp32) && significand_bits(of_o) <= significand_bits(fp32);
-  const Format stored = doubles_hold_fp32 ? fp32 : format_of(files.type_of_q());
+  const Format stored = doubles_hold_fp32 ? fp32 : stored_format(files.type_of_q());
   const Format narrow = narrowest(*files.inputs(0), stored);
-  const Format o = files.tells_format() ? format_of(files.type_of_o()) : of_o;
+  const Format o = files.tells_format() ? stored_format(files.type_of_o()) : of_o;
   if (is_wide(stored) && !is_wide(o) && !files.output_scale(0) && (files.tells_format() || narrow == stored))
     return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
@@ -199,7 +196,7 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   if (const auto mask = files.inputs(call.worst_row().head)->mask) call.sentences[1] += " " + mask_sentence(*mask);
 }
 
-/// Judges several heads in parallel, or one head with all threads.
+/// Judges the heads that the question names.
 void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
   std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
@@ -219,16 +216,8 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
     }
     any = true;
   };
-  const auto work = [&](int head, const Options& own) { take(head, judge_head(files, question, call.claim, head, own)); };
-  if (heads.size() > 1)
-    each_head(heads, options, work);
-  else {
-    HeadsProgress progress(1, options.progress);
-    Options own = options;
-    own.progress = [&progress](double share) { progress.tell(0, share); };
-    work(heads.front(), own);
-    progress.tell(0, 1);
-  }
+  each_head(heads, options,
+            [&](int head, const Options& own) { take(head, judge_head(files, question, call.claim, head, own)); });
   call.output = *files.output(call.worst_row().head);
   call.shape = files.shape_at(call.worst_row().head);
 }
@@ -254,11 +243,11 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
   claim.declared = question.declared;
   claim.scale = files.output_scale(0);
   claim.whole = claim.scale && (files.type_of_o() == ElementType::I8 || files.type_of_o() == ElementType::U8);
-  const Format narrow_o = narrowest(*files.output(0), format_of(files.type_of_o()));
+  const Format narrow_o = narrowest(*files.output(0), stored_format(files.type_of_o()));
   FoundFormat found = format_of_call(files, narrow_o);
   if (question.format) found = {*question.format, "as asked for"};
   claim.format = found.d;
-  const bool holds_d = is_wide(found.d) && is_wide(format_of(files.type_of_o())) && !question.format;
+  const bool holds_d = is_wide(found.d) && is_wide(stored_format(files.type_of_o())) && !question.format;
   claim.stored = holds_d ? found.d : narrow_o;
   return {claim, found.why, found.narrower};
 }

@@ -64,13 +64,9 @@ CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const Judg
   for (const JudgedRow& row : judgement.table) heads.push_back(row.head);
   std::vector<std::array<LseJudgement, 2>> found(heads.size());
   const auto lse_of = [&](int head) { return judged_lse(given, judged_output(judgement.claim, call, question, head), head); };
-  const auto work = [&](int head, const Options& own) {
+  each_head(heads, options, [&](int head, const Options& own) {
     found[static_cast<std::size_t>(head - heads.front())] = judge_lse(lse_of(head), own);
-  };
-  if (heads.size() > 1)
-    each_head(heads, options, work);
-  else
-    work(heads.front(), options);
+  });
   return concluded(judgement.table, found, lse_of, options);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/tensors/head_layout.h"
+#include "app/tensors/name_words.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
@@ -122,10 +123,9 @@ std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
   if (!is_single_file(input.files())) return "";
   const TensorSet set = open_tensor_set(input.files());
   for (const std::string_view name : lse_names)
-    for (const NamedTensor& t : set.tensors) {
-      const bool is_called = t.name == name || t.name.ends_with("." + std::string(name));
-      if (is_called && t.refusal.empty() && row_numbers_of({t, {}, {}}, call)) return input.files() + ":" + t.name;
-    }
+    for (const NamedTensor& t : set.tensors)
+      if (last_name(t.name) == name && t.refusal.empty() && row_numbers_of({t, {}, {}}, call))
+        return input.files() + ":" + t.name;
   return "";
 }
 

@@ -34,7 +34,7 @@ struct RowNumbers {
 };
 
 /// Finds the shape: (n), (heads, n), (batch, heads, n), the same with tokens before heads, or any of these with a last
-/// dimension of 1. If both orders fit, takes that of `wanted`. None if it does not fit.
+/// dimension of 1. If both orders fit, takes the order of `wanted`. None if it does not fit.
 std::optional<RowNumbers> row_numbers(CallPart part, const HeadShape& wanted);
 /// Opens the numbers that an option names, behind which [h n] or [n h] may give the order. Throws std::runtime_error in a
 /// sentence if they do not fit, or if both orders fit and none is given. Packed sequences have the order of Q.

@@ -56,21 +56,11 @@ std::string decoded(std::string_view url) {
 const Bytef* bytes_at(const std::string_view& text) { return reinterpret_cast<const Bytef*>(text.data()); }
 
 std::string bytes_of_base64url(std::string_view text) {
-  std::string bytes;
-  std::uint32_t held = 0;
-  int bits = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t found = base64url_digits.find(text[i]);
-    if (found == std::string_view::npos)
-      throw std::runtime_error("has " + in_quotes(text.substr(i, 1)) + " as character " + std::to_string(i + 1) +
-                               " of its session, expected base64url: letters, digits, - and _");
-    held = held << 6 | static_cast<std::uint32_t>(found);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>(held >> bits & 255);
-  }
-  if (bits == 6 || (held & ((1U << bits) - 1)) != 0)
+  if (const std::size_t bad = text.find_first_not_of(base64url_digits); bad != text.npos)
+    throw std::runtime_error("has " + in_quotes(text.substr(bad, 1)) + " as character " + std::to_string(bad + 1) +
+                             " of its session, expected base64url: letters, digits, - and _");
+  const std::string bytes = bytes_of_base64(text, base64url_digits);
+  if (base64(bytes, base64url_digits) != text)
     throw std::runtime_error("has a session that ends within a byte after " + std::to_string(bytes.size()) +
                              " bytes, expected the whole of it");
   return bytes;

@@ -21,23 +21,6 @@ std::uint64_t product_of(const std::vector<std::uint64_t>& shape, std::size_t co
   return all;
 }
 
-Format format_of_type(ElementType t) {
-  switch (t) {
-    case ElementType::BF16:
-      return bf16;
-    case ElementType::F16:
-      return fp16;
-    case ElementType::F64:
-      return fp64;
-    case ElementType::F8_E4M3:
-      return e4m3;
-    case ElementType::F8_E5M2:
-      return e5m2;
-    default:
-      return fp32;
-  }
-}
-
 /// All numbers of a tensor, row-major.
 std::vector<double> all_numbers(const NamedTensor& t) {
   const std::uint64_t count = product_of(t.tensor.shape, t.tensor.shape.size());
@@ -250,7 +233,7 @@ std::vector<double> CapturedRunFile::whole(const Piece& p, ModelTensor t) const 
   std::vector<double> x = all_numbers(*p.tensor);
   if (p.residual != nullptr) {
     const std::vector<double> more = all_numbers(*p.residual);
-    const Format f = format_of_type(p.tensor->tensor.type);
+    const Format f = format_of(p.tensor->tensor.type, fp32);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = round(f, x[i] + more[i]);
   }
   const std::vector<std::uint64_t>& shape = p.tensor->tensor.shape;
@@ -355,9 +338,9 @@ std::vector<double> CapturedRunFile::numbers(ModelTensor t, int layer) const {
     else if (x.size() == rows)
       y.push_back(x[at + (std::isfinite(x[0]) && x[0] != 0 ? 0 : stride_)]);
     else
-      throw std::runtime_error(p.tensor->tensor.label + " has shape " + shape_text(p.tensor->tensor.shape) + ", expected [" +
-                               std::to_string(n - 1) + "], the log-probabilities of the tokens behind the first, or [" +
-                               std::to_string(n) + ", vocabulary]");
+      refuse_shape(p.tensor->tensor, "[" + std::to_string(n - 1) +
+                                         "], the log-probabilities of the tokens behind the first, or [" + std::to_string(n) +
+                                         ", vocabulary]");
     if (y.back() > greatest)
       throw std::runtime_error(p.tensor->tensor.label + " has " + shortest(y.back()) + " at token " + std::to_string(i + 1) +
                                ", expected log-probabilities, none of which is above 0");
@@ -366,7 +349,7 @@ std::vector<double> CapturedRunFile::numbers(ModelTensor t, int layer) const {
 }
 
 Format CapturedRunFile::stored(ModelTensor t, int layer) const {
-  return format_of_type(all_.at({t, layer}).tensor->tensor.type);
+  return format_of(all_.at({t, layer}).tensor->tensor.type, fp32);
 }
 
 std::optional<Format> CapturedRunFile::usual() const {
@@ -379,8 +362,7 @@ std::optional<Format> CapturedRunFile::usual() const {
       ++counts[exact_type(rows_of(piece, place.first, first_, stride_), "BF16")];
   if (counts.empty()) return {};
   const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-  const std::string_view type = most->first;
-  return type == "F16" ? fp16 : type == "BF16" ? bf16 : type == "F64" ? fp64 : fp32;
+  return format_of(type_named(most->first).value(), fp32);
 }
 
 }  // namespace attoscope::app

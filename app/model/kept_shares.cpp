@@ -77,9 +77,7 @@ ShareMemory KeptShares::memory() {
     return share;
   };
   const auto found = [this](const ModelShare& part) {
-    std::string bytes(sizeof part.share, '\0');
-    std::memcpy(bytes.data(), &part.share, sizeof part.share);
-    values_.keep(question_of(part), bytes);
+    values_.keep(question_of(part), {reinterpret_cast<const char*>(&part.share), sizeof part.share});
     ++kept_;
   };
   return {known, found};

@@ -68,8 +68,7 @@ class ModelTensors {
       throw std::runtime_error(path_ + ": has no tensor " + in_quotes(name) + ", expected one of shape " + expected);
     const NamedTensor& t = readable(found->second);
     const StoredTensor& stored = t.tensor;
-    if (shape_text(stored.shape) != expected)
-      throw std::runtime_error(stored.label + " has shape " + shape_text(stored.shape) + ", expected " + expected);
+    if (shape_text(stored.shape) != expected) refuse_shape(stored, expected);
     if (stored.type != ElementType::F32 && stored.type != ElementType::F16 && stored.type != ElementType::BF16)
       throw std::runtime_error(stored.label + " has dtype " + in_quotes(t.dtype) + ", expected F32, F16 or BF16");
     const std::vector<double> x = read_matrix(*t.file, stored, {1, shape[0], shape[1]}, 0);

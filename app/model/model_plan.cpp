@@ -320,10 +320,10 @@ std::string heads_file(const ui::ModelFound& found, int layer, const LanguageMod
   for (int h = 0; h < a.heads; ++h) heads += fmt::format("{}layer{}.head{}", h == 0 ? "" : ",", layer, h);
   return safetensors_bytes({tensor_of("q", x.q, n, a.heads, a.head_dim), tensor_of("k", x.k, n, a.kv_heads, a.head_dim),
                             tensor_of("v", x.v, n, a.kv_heads, a.head_dim)},
-                           {{"title", heads_title(found, layer)},
-                            {"heads", heads},
-                            {"model", found.reading->name},
+                           {{"heads", heads},
                             {"layer", std::to_string(layer)},
+                            {"model", found.reading->name},
+                            {"title", heads_title(found, layer)},
                             {"tokens", fmt::format("{}", fmt::join(found.reading->tokens, ","))},
                             {"version", ATTOSCOPE_VERSION}});
 }

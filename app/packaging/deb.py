@@ -38,7 +38,7 @@ def needed(program, work):
 
 
 def copyright_text():
-    """Our licence, and those of third-party code that is compiled in."""
+    """Our licence, and the licences of third-party code that is compiled in."""
     parts = [(tree.ROOT / "assets" / "LICENSE").read_text(encoding="utf-8")]
     for name, file in licences.of_toolkit(tree.ROOT / ".cache" / "imgui-bundle" / "external").items():
         parts.append(f"--- {name}\n\n{file.read_text(encoding='utf-8', errors='replace')}")

@@ -71,8 +71,7 @@ const NamedFigure& named_figure(std::string_view name) {
   const std::span<const NamedFigure> figures = named_figures();
   const auto found = std::ranges::find(figures, name, &NamedFigure::name);
   if (found != figures.end()) return *found;
-  std::vector<std::string_view> known;
-  for (const NamedFigure& f : figures) known.push_back(f.name);
+  const std::vector<std::string_view> known = names_in(figures);
   throw std::invalid_argument("figure " + in_quotes(name) + " is unknown" +
                               (known.empty() ? ": the assets are missing" : ", expected " + listed(known)));
 }

@@ -179,12 +179,8 @@ class PlanDrawing {
     p.y = ui::number_axis(filled(text_of(plan, "y"), scope), plan.value("y_log", true));
     if (plan.contains("y_min")) p.y.min = plan.at("y_min").get<double>();
     for (const Bar& bar : bars_) p.x.categories.push_back(bar.name);
-    const std::string names = text_of(plan, "names");
-    for (std::size_t at = 0; at < names.size();) {
-      const std::size_t end = std::min(names.find(',', at), names.size());
-      p.x.categories.push_back(names.substr(at, end - at));
-      at = end + 1;
-    }
+    if (const std::string names = text_of(plan, "names"); !names.empty())
+      for (std::string& name : split(names)) p.x.categories.push_back(std::move(name));
     for (const Plan& line : plan.at("lines"))
       for (const FigureScope& one : each(line, scope)) add_lines(p, within(plan, line), one);
   }

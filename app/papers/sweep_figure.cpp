@@ -22,7 +22,7 @@
 namespace attoscope::app {
 namespace {
 
-/// The settings of an experiment in words; "" for those that do not matter.
+/// The settings of an experiment in words; "" for a setting that does not matter.
 std::vector<std::string> words_of(const Experiment& e) {
   const Problem& p = e.problem;
   return {"input " + input_spec(p.input),

@@ -115,7 +115,7 @@ std::string first_part(const ExperimentOptions& x) {
   return scale == x.scales.end() ? "" : scale_options[static_cast<std::size_t>(scale - x.scales.begin())];
 }
 
-/// The input with the scales and the packed parts of the options, which replace those in its text.
+/// The input with the scales and the packed parts of the options, which replace the ones in its text.
 Input with_scales(Input input, const ExperimentOptions& x) {
   if (input.kind != InputKind::tensors) {
     if (const std::string option = first_part(x); !option.empty())

@@ -1,4 +1,4 @@
-/// Replaces dQ, dK and dV of a by those of files.
+/// Replaces dQ, dK and dV of a by gradients from files.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace attoscope::app {
 
 /// dQ, dK and dV as read: empty if no file was named, without values if a gradient is a sum over the heads of a group. `answer`
-/// has those of one head instead of a's.
+/// has the gradients of one head instead of a's.
 struct ReadGradients {
   std::array<KernelOutput, 3> files;
   std::shared_ptr<const Result> answer;

@@ -183,12 +183,12 @@ class Packer {
   std::string head_of_call(const Input& read, const std::string& name) {
     const Tensors& t = *read.tensors;
     std::array<std::string, 3> types;
-    std::map<std::string, std::string> metadata;
+    FileMetadata metadata;
     try {
       const CallFiles files(read.file);
       const CallFiles::Layer& layer = files.layer_of(read.index);
       for (int part = 0; part < 3; ++part) types[size(part)] = files.tensor(layer, part).dtype;
-      metadata["heads"] = names_text({files.head_names()[size(read.index)]});
+      metadata = {{"heads", names_text({files.head_names()[size(read.index)]})}};
     } catch (const std::exception&) {  // the file is gone since it was read
     }
     std::vector<ExactTensor> tensors{matrix("q", t.n, t.d, t.q, types[0]), matrix("k", t.n_k, t.d, t.k, types[1]),
@@ -204,8 +204,8 @@ class Packer {
     return added_call(name, call.tensors, {{"heads", names_text(files.head_names())}}, call.has_mask);
   }
   /// Adds a file of a call, heads before tokens, with its mask. Returns its specification for `Input`.
-  std::string added_call(const std::string& name, const std::vector<ExactTensor>& tensors,
-                         const std::map<std::string, std::string>& metadata, bool has_mask) {
+  std::string added_call(const std::string& name, const std::vector<ExactTensor>& tensors, const FileMetadata& metadata,
+                         bool has_mask) {
     members_.push_back({name, safetensors_bytes(tensors, metadata), true});
     ScaleSpecs beside;
     if (has_mask) beside[mask_part] = ScaleSpec{name + ":mask:add"};

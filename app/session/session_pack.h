@@ -18,7 +18,7 @@ struct SessionPack {
 
 /// Packs the session as `session.json`, with the tensors of its experiment and its pins: the used heads of each file, or all
 /// heads if the session shows, sweeps or scales by all. Reads tensors that are not loaded. Each number keeps its bits, tensors
-/// are not compressed, and digests are those of the packed tensors. Throws std::runtime_error with one sentence if a file
+/// are not compressed, and digests belong to the packed tensors. Throws std::runtime_error with one sentence if a file
 /// cannot be read, or `watch` requests a stop.
 SessionPack pack_session(const ui::Session& session, const ReadWatch& watch = {});
 

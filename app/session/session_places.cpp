@@ -146,12 +146,14 @@ std::vector<std::string> candidates(const std::string& folder, const std::string
   return all;
 }
 
-/// Finds the missing files of one text, and adds them to `moved`.
+/// Finds the missing files of texts, one text after the other.
 class Search {
  public:
-  Search(std::string folder, Moved& moved, ReadWatch watch)
-      : folder_(std::move(folder)), moved_(moved), watch_(std::move(watch)) {}
+  Search(std::string folder, ReadWatch watch) : folder_(std::move(folder)), watch_(std::move(watch)) {}
 
+  void find(Experiment& e) {
+    for (const KeptSpec& kept : kept_specs(e, watch_)) find(kept);
+  }
   void find(const KeptSpec& kept) {
     *kept.spec = moved_to(*kept.spec, moved_);
     const std::vector<std::string> missing = missing_of(*kept.spec);
@@ -193,8 +195,8 @@ class Search {
   }
 
   std::string folder_;
-  Moved& moved_;
   ReadWatch watch_;
+  Moved moved_;  ///< by the texts before
   std::size_t tried_ = 0;
 };
 
@@ -261,17 +263,13 @@ bool misses_files(const ui::Session& session) {
 }
 
 void find_files(Experiment& experiment, const std::string& folder, const ReadWatch& watch) {
-  Moved moved;
-  Search search(folder, moved, watch);
-  for (const KeptSpec& kept : kept_specs(experiment, watch)) search.find(kept);
+  Search(folder, watch).find(experiment);
 }
 
 void find_files(ui::Session& session, const std::string& folder, const ReadWatch& watch) {
-  Moved moved;
-  Search search(folder, moved, watch);
-  for (const KeptSpec& kept : kept_specs(session.experiment, watch)) search.find(kept);
-  for (ui::Pin& pin : session.pins)
-    for (const KeptSpec& kept : kept_specs(pin.experiment, watch)) search.find(kept);
+  Search search(folder, watch);
+  search.find(session.experiment);
+  for (ui::Pin& pin : session.pins) search.find(pin.experiment);
   ui::KernelGradients& g = session.kernel_gradients;
   for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})  // these have no kept digest
     if (!spec->empty()) search.find({spec, 0, [](const std::string&) { return std::uint64_t{0}; }, {}});

@@ -92,7 +92,7 @@ class KeptValues::File {
 
   /// The newest value of the key; `keep` then spares it.
   std::optional<std::string> find(const PackKey& key);
-  /// Appends a value. If the file then exceeds its limit, removes its oldest values except those that this object found or kept
+  /// Appends a value. If the file then exceeds its limit, removes its oldest values, but none that this object found or kept
   /// since `spare_none`. Throws std::system_error on failure; the file is then unchanged.
   void keep(const PackKey& key, std::string_view value);
   void spare_none();

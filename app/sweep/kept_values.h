@@ -23,7 +23,7 @@ class KeptValues {
   static constexpr std::size_t files = 64;
 
   /// `directory` empty: caches nothing. If the cache exceeds `limit_bytes`, a write removes the oldest values of its file
-  /// except those that this object found or kept since `spare_none`. Calls `prepare` before it first writes a file.
+  /// except values that this object found or kept since `spare_none`. Calls `prepare` before it first writes a file.
   KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes,
              std::function<void(std::size_t file)> prepare = {});
   ~KeptValues();

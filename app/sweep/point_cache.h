@@ -19,7 +19,7 @@ class PointCache {
   static constexpr std::size_t files = KeptValues::files;
 
   /// `directory` empty: caches nothing. If the cache exceeds `limit_bytes`, a write removes the oldest points of its file
-  /// except those that this object found or kept since `begin_sweep`.
+  /// except points that this object found or kept since `begin_sweep`.
   explicit PointCache(const std::string& directory, std::uint64_t limit_bytes = 256 << 20, int arithmetic = arithmetic_version);
 
   /// The cached point of the experiment; none: not cached.

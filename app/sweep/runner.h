@@ -32,7 +32,7 @@ struct SweepOptions {
   std::function<void(const SweepAnswer&)> finished{};
 };
 
-/// Answers by index; those of other shards, and those not reached before a cancellation, are missing. A point that cannot be
+/// Answers by index; points of other shards, and points not reached before a cancellation, are missing. A point that cannot be
 /// computed (such as a size that the file does not have) has an error and stops nothing. Throws std::invalid_argument if the
 /// sweep is invalid.
 std::vector<SweepAnswer> run_sweep(const Sweep& sweep, const SweepOptions& options);

@@ -46,8 +46,8 @@ Parts parts_of(std::string_view name) {
   return p;
 }
 
-const BackwardMeasure* backward_measure(std::string_view name) { return named_in(backward_measures, name); }
-const PlainMeasure* plain_measure(std::string_view name) { return named_in(plain_measures, name); }
+const NamedMeasure<BackwardSummary>* backward_measure(std::string_view name) { return named_in(backward_measures, name); }
+const NamedMeasure<PointSummary>* plain_measure(std::string_view name) { return named_in(plain_measures, name); }
 
 /// "mean |error|" -> "mean |difference| of the two outputs"
 std::string difference_title(std::string title, std::string_view of) {
@@ -126,18 +126,18 @@ Measure parse_measure(std::string_view text) {
     return {std::string(text)};
   std::string fields, others;
   for (const DeviationMeasure& m : deviation_measures) fields += (fields.empty() ? "" : ", ") + std::string(m.key);
-  for (const PlainMeasure& m : plain_measures) others += ", " + std::string(m.name);
-  for (const BackwardMeasure& m : backward_measures) others += ", " + std::string(m.name);
+  for (const auto& m : plain_measures) others += ", " + std::string(m.name);
+  for (const auto& m : backward_measures) others += ", " + std::string(m.name);
   throw std::invalid_argument("measure is " + in_quotes(text) +
                               ", expected a., b., a_minus_b. or ratio., of gradients then dq., " + "dk. or dv., and one of " +
                               fields + ", perhaps with /golden" + others);
 }
 
 double value_of(const Measure& measure, const PointSummary& s) {
-  if (const PlainMeasure* plain = plain_measure(measure.name)) return s.*plain->value;
+  if (const auto* const plain = plain_measure(measure.name)) return s.*plain->value;
   const Parts p = parts_of(measure.name);
   if (is_of_backward(measure) && !s.backward) return std::nan("");
-  if (const BackwardMeasure* const plain = backward_measure(measure.name)) return (*s.backward).*plain->value;
+  if (const auto* const plain = backward_measure(measure.name)) return (*s.backward).*plain->value;
   if (p.field == nullptr) throw std::invalid_argument("measure " + in_quotes(measure.name) + " is unknown");
   const auto of = [&](DeviationNumbers PointSummary::* output, GradientNumbers BackwardSummary::* gradients) {
     return (p.tensor == nullptr ? s.*output : (*s.backward).*gradients.*p.tensor->numbers).*p.field->value;
@@ -159,8 +159,8 @@ bool has_backward(const Sweep& s) {
 }
 
 std::string title_of(const Measure& measure) {
-  if (const PlainMeasure* plain = plain_measure(measure.name)) return std::string(plain->title);
-  if (const BackwardMeasure* plain = backward_measure(measure.name)) return std::string(plain->title);
+  if (const auto* const plain = plain_measure(measure.name)) return std::string(plain->title);
+  if (const auto* const plain = backward_measure(measure.name)) return std::string(plain->title);
   const Parts p = parts_of(measure.name);
   if (p.field == nullptr) return measure.name;
   const std::string tensor(p.tensor == nullptr ? "" : p.tensor->title);

@@ -54,11 +54,12 @@ PointSummary summary(const Result& result);
 PointSummary empty_summary(bool backward);
 
 /// A number of a summary that is no deviation.
-struct PlainMeasure {
+template <class Summary>
+struct NamedMeasure {
   std::string_view name, title;
-  double PointSummary::* value;
+  double Summary::* value;
 };
-inline constexpr std::array<PlainMeasure, 11> plain_measures{{
+inline constexpr std::array<NamedMeasure<PointSummary>, 11> plain_measures{{
     {"golden_rms", "RMS of golden", &PointSummary::golden_rms},
     {"rescales", "rescales per row", &PointSummary::rescales},
     {"expected_rescales", "H_T - 1", &PointSummary::expected_rescales},
@@ -72,12 +73,7 @@ inline constexpr std::array<PlainMeasure, 11> plain_measures{{
     {"b.arithmetic_rms", "RMS error of arithmetic, b", &PointSummary::b_arithmetic},
 }};
 
-/// A number of a backward pass that is no deviation.
-struct BackwardMeasure {
-  std::string_view name, title;
-  double BackwardSummary::* value;
-};
-inline constexpr std::array<BackwardMeasure, 14> backward_measures{{
+inline constexpr std::array<NamedMeasure<BackwardSummary>, 14> backward_measures{{
     {"golden_dq_rms", "RMS of golden dQ", &BackwardSummary::golden_dq_rms},
     {"golden_dk_rms", "RMS of golden dK", &BackwardSummary::golden_dk_rms},
     {"golden_dv_rms", "RMS of golden dV", &BackwardSummary::golden_dv_rms},
@@ -117,7 +113,7 @@ void visit_backward(S& s, F f) {
   each("a", s.a);
   each("b", s.b);
   each("a_minus_b", s.a_minus_b);
-  for (const BackwardMeasure& m : backward_measures) f(std::string(m.name), s.*m.value);
+  for (const auto& m : backward_measures) f(std::string(m.name), s.*m.value);
   f("golden_gradient_digest", s.golden_digest);
   f("a_gradient_digest", s.a_digest);
   f("b_gradient_digest", s.b_digest);
@@ -133,7 +129,7 @@ void visit_summary(S& s, F f) {
   each("a", s.a);
   each("b", s.b);
   each("a_minus_b", s.a_minus_b);
-  for (const PlainMeasure& m : plain_measures) f(std::string(m.name), s.*m.value);
+  for (const auto& m : plain_measures) f(std::string(m.name), s.*m.value);
   f("golden_digest", s.golden_digest);
   f("a_digest", s.a_digest);
   f("b_digest", s.b_digest);

@@ -60,8 +60,9 @@ std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read) {
   std::vector<std::string> changed;
   for (const UsedHead& then : kept.heads) {
     const auto now = std::ranges::find(read.heads, then.input.index, [](const UsedHead& x) { return x.input.index; });
-    if (now == read.heads.end() || then.input.index == read.base.problem.input.index) continue;  // the base's head is reported
-                                                                                                 // with the base
+    if (now == read.heads.end() || then.input.index == read.base.problem.input.index)
+      continue;  // the base's head is reported
+                 // with the base
     Experiment before{.problem = {.input = then.input}}, after{.problem = {.input = now->input}};
     before.loaded = then.loaded, after.loaded = now->loaded;
     std::ranges::move(changed_tensors(before, after), std::back_inserter(changed));

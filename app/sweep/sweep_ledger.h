@@ -1,4 +1,4 @@
-/// Results of a running sweep, filled by the threads that compute and read by those that show it.
+/// Results of a running sweep, filled by the threads that compute and read by the threads that show it.
 #pragma once
 
 #include <array>

@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "app/tensors/name_words.h"
 #include "app/tensors/tensor_names.h"
 #include "app/words/field_setter.h"
 #include "app/words/numbers.h"
@@ -98,9 +99,8 @@ std::array<CallPart, 2> open_kv(const std::string& text, const PackedSpecs& pack
 /// True if values have the names of FlashAttention's arguments, whose tensors have tokens before heads.
 bool is_flash_attentions(const TensorSet& set) {
   constexpr std::array<std::string_view, 3> names{"softmax_scale", "causal", "window_size"};
-  return std::ranges::any_of(set.values, [&](const StoredValue& v) {
-    return std::ranges::find(names, std::string_view(v.name).substr(v.name.find_last_of('.') + 1)) != names.end();
-  });
+  return std::ranges::any_of(set.values,
+                             [&](const StoredValue& v) { return std::ranges::find(names, last_name(v.name)) != names.end(); });
 }
 
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
@@ -173,7 +173,7 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
   open_masks();
 }
 
-/// Takes the mask beside Q, K and V, and the rule that a capture kept there.
+/// Finds the mask beside Q, K and V, and the mask rule in a capture's metadata.
 void CallFiles::find_mask(const TensorSet& set) {
   const std::vector<NamedTensor> masks = masks_beside(set);
   if (masks.size() == 1) mask_beside_ = masks.front();
@@ -189,7 +189,7 @@ void CallFiles::find_mask(const TensorSet& set) {
   }
 }
 
-/// Opens the named mask, or that beside Q, K and V, which all layers share.
+/// Opens the mask that all layers share: the named one, or else the one beside Q, K and V.
 void CallFiles::open_masks() {
   const auto named = [&](std::size_t part) { return named_scales_[part] ? scale_spec_text(*named_scales_[part]) : ""; };
   const auto call_of = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
@@ -211,7 +211,7 @@ void CallFiles::open_masks() {
   masks_ = std::make_shared<const MaskFiles>(sources, call_of(layers_.front()));
 }
 
-/// The tensors of the files, K and V apart where one tensor holds both.
+/// Opens the tensors of the files; splits a tensor that holds both K and V.
 TensorSet CallFiles::opened(const TensorSpec& files) {
   TensorSet set = open_tensor_set(files.files());
   const std::string& both = named_packed_[PackedPart::kv];
@@ -220,7 +220,7 @@ TensorSet CallFiles::opened(const TensorSpec& files) {
   return set;
 }
 
-/// Adds the layers of `input`, for the parts that are not named by themselves.
+/// Adds the layers of `input`, from which the parts without a name of their own are taken.
 void CallFiles::add_input(const CallSources& x, LayoutHints& hints) {
   const std::string& files = x.input.files();
   if (!names_tensor_files(x.input))
@@ -341,18 +341,18 @@ void CallFiles::tell_unused_scales() {
       for (const NamedTensor& scale : p.beside) unused.insert(scale.tensor.label);
     }
   if (first == nullptr) return;
-  const std::string others = unused.size() == 1 ? "" : ", and so do " + std::to_string(unused.size() - 1) + " other scales";
+  const std::string others = unused.size() == 1 ? "" : "; other unused scales: " + std::to_string(unused.size() - 1);
   left_out_.push_back(first->beside.front().tensor.label + " multiplies nothing, as " + first->tensor.tensor.label + " is " +
                       first->tensor.dtype + " and not of 8 bits" + others);
 }
 
-/// Tells that the file of a named q also says where sequences lie, which is read only with `--input` or by name.
+/// Reports a table of sequences in the file of a named q: such a table is read only with `--input` or by name.
 void CallFiles::tell_unread_table(const std::string& file) {
   for (const NamedTensor& t : open_tensor_set(file).tensors)
     if (const auto part = packed_part_of(t.name); part && *part != PackedPart::kv) {
       left_out_.push_back(t.tensor.label +
-                          " may say where sequences lie and is not read where q is named: name it, too, or --input " + file +
-                          " in place of q");
+                          " may say where sequences lie, but is not read if q is named: name it, too, or --input " + file +
+                          " instead of q");
       return;
     }
 }
@@ -449,10 +449,9 @@ const CallPart& CallFiles::output_of(const Layer& layer) const {
   if (!o.tensor.file)
     throw std::runtime_error(files_.text() + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
-    throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
-                             ", expected a shape like q's " +
-                             shape_text((layer.sequence < 0 ? part(layer, 0) : whole_[0]).tensor.tensor.shape) +
-                             (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
+    refuse_shape(o.tensor.tensor,
+                 "a shape like q's " + shape_text((layer.sequence < 0 ? part(layer, 0) : whole_[0]).tensor.tensor.shape) +
+                     (layer.v.d == layer.q.d ? "" : ", but with v's " + std::to_string(layer.v.d) + " columns a head"));
   return o;
 }
 

@@ -31,12 +31,12 @@ struct CallSources {
   TensorSpec input{};
   std::string q, k, v, o;
   std::optional<HeadLayout> layout{};
-  ScaleSpecs scales{};  ///< replace those in `input`, as `packed` does
+  ScaleSpecs scales{};  ///< replace the scales in `input`, as `packed` does
   PackedSpecs packed{};
 };
 
 /// Opened tensors of matching shapes; heads are read one by one. A head's index counts layers, then batches, then heads of Q; K
-/// and V are those of its group. Each sequence of a packed or paged call is a layer of its own. 8-bit tensors are multiplied by
+/// and V are its group's. Each sequence of a packed or paged call is a layer of its own. 8-bit tensors are multiplied by
 /// the scales beside them, all tensors by explicitly named ones, in double, which holds e4m3 and int8 times fp32 exactly.
 class CallFiles {
  public:

@@ -33,7 +33,7 @@ class ScaleNames {
 
  private:
   using Places = std::vector<int>;
-  std::map<std::string, Places> by_name_;                        ///< by the words of a name without those of a scale
+  std::map<std::string, Places> by_name_;                        ///< by the words of a name without words for scales
   std::map<std::pair<int, std::string>, Places> own_, of_both_;  ///< by part and place; own_: k_scale, of_both_: kv_scale
 };
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attoscope::app {
@@ -19,7 +19,10 @@ struct ExactTensor {
 /// `before` if it holds every value exactly, else the narrowest of F16, BF16, F32 and F64 that does.
 std::string_view exact_type(const std::vector<double>& values, std::string_view before);
 
+/// Names and texts of a file's metadata, in the order of its header.
+using FileMetadata = std::vector<std::pair<std::string, std::string>>;
+
 /// Bytes of a .safetensors file with these tensors, each in its `exact_type`.
-std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std::map<std::string, std::string>& metadata);
+std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const FileMetadata& metadata);
 
 }  // namespace attoscope::app

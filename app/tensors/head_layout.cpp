@@ -33,31 +33,6 @@ std::string fault_of(std::uint64_t batch, std::uint64_t heads, std::uint64_t n, 
   return "";
 }
 
-/// Shape of a tensor read in one order, or the reason why it cannot be.
-struct Reading {
-  HeadShape shape;
-  std::string fault;
-};
-
-/// `d`: head dimension, used if heads are side by side.
-Reading reading_in(const StoredTensor& t, HeadOrder order, int d) {
-  const bool flat = order == HeadOrder::side_by_side;
-  const std::size_t rank = t.shape.size();
-  if (rank < 2 || rank > (flat ? 3 : 4)) return {{}, shapes_in(order)};
-  byte_count(t.shape, bytes_of(t.type), t.label);
-  const auto size = [&](std::size_t from_end) { return from_end > rank ? 1 : t.shape[rank - from_end]; };
-  std::uint64_t batch = size(4), heads = size(3), n = size(2), columns = size(1);
-  if (order == HeadOrder::tokens_first && rank > 2) std::swap(heads, n);
-  if (flat) {
-    const auto wanted = static_cast<std::uint64_t>(d);
-    if (d < 1 || columns % wanted != 0) return {{}, "rows of whole heads, each of " + std::to_string(d) + " numbers"};
-    batch = size(3), heads = columns / wanted, columns = wanted;
-  }
-  if (std::string fault = fault_of(batch, heads, n, columns); !fault.empty()) return {{}, std::move(fault)};
-  const auto whole = [](std::uint64_t x) { return static_cast<int>(x); };
-  return {{order, whole(batch), whole(heads), whole(n), whole(columns)}, ""};
-}
-
 /// The tensor, K or V, that does not fit, and what was expected; empty if all fit.
 struct Mismatch {
   std::size_t tensor = 0;
@@ -95,7 +70,7 @@ Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes, int d = 0) {
   Fit fit;
   for (std::size_t i = 0; i < 3; ++i) {
     const bool apart = order == HeadOrder::side_by_side && rank_of(qkv[i]) > least;
-    Reading reading = reading_in(qkv[i], apart ? HeadOrder::tokens_first : order, d);
+    HeadReading reading = reading_in(qkv[i], apart ? HeadOrder::tokens_first : order, d);
     if (!reading.fault.empty()) return {{}, {i, std::move(reading.fault)}};
     fit.shapes[i] = reading.shape;
   }
@@ -113,7 +88,7 @@ int shown_d(const Call& qkv, const StoredTensor* sibling) {
   return differ && is_within((*apart)->shape.back(), max_d) ? static_cast<int>((*apart)->shape.back()) : 0;
 }
 
-/// Possible head counts of Q with heads side by side: those of usual head dimensions, else at most 8 others.
+/// Possible head counts of Q with heads side by side: for usual head dimensions, else at most 8 others.
 std::vector<int> possible_heads(const Call& qkv) {
   const std::vector<std::uint64_t>& q = qkv[0].shape;
   if (q.size() < 2 || q.size() > 3) return {};
@@ -144,8 +119,7 @@ std::string reading_text(const Shapes& s) {
 }
 
 [[noreturn]] void ask_heads(const Call& qkv, const std::vector<int>& heads) {
-  std::string fitting;
-  for (const int h : heads) fitting += (fitting.empty() ? "" : ", ") + layout_text({HeadOrder::side_by_side, h});
+  const std::string fitting = listed(heads, ", ", [](int h) { return layout_text({HeadOrder::side_by_side, h}); });
   throw std::runtime_error(qkv[0].label + " has shape " + shape_text(qkv[0].shape) + ", k has " + shape_text(qkv[1].shape) +
                            ": how many heads stand side by side is not said, and " + fitting +
                            " would fit: say which by --layout, or behind the file's name in [ ]");
@@ -205,6 +179,24 @@ std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Al
 
 }  // namespace
 
+HeadReading reading_in(const StoredTensor& t, HeadOrder order, int d) {
+  const bool flat = order == HeadOrder::side_by_side;
+  const std::size_t rank = t.shape.size();
+  if (rank < 2 || rank > (flat ? 3 : 4)) return {{}, shapes_in(order)};
+  byte_count(t.shape, bytes_of(t.type), t.label);
+  const auto size = [&](std::size_t from_end) { return from_end > rank ? 1 : t.shape[rank - from_end]; };
+  std::uint64_t batch = size(4), heads = size(3), n = size(2), columns = size(1);
+  if (order == HeadOrder::tokens_first && rank > 2) std::swap(heads, n);
+  if (flat) {
+    const auto wanted = static_cast<std::uint64_t>(d);
+    if (d < 1 || columns % wanted != 0) return {{}, "rows of whole heads, each of " + std::to_string(d) + " numbers"};
+    batch = size(3), heads = columns / wanted, columns = wanted;
+  }
+  if (std::string fault = fault_of(batch, heads, n, columns); !fault.empty()) return {{}, std::move(fault)};
+  const auto whole = [](std::uint64_t x) { return static_cast<int>(x); };
+  return {{order, whole(batch), whole(heads), whole(n), whole(columns)}, ""};
+}
+
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints) {
   if (hints.said) return as_said(qkv, *hints.said, hints.sibling);
   // equal token counts are tried first; if an order fits with them, others are not considered
@@ -219,7 +211,7 @@ std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, 
 
 std::optional<HeadShape> shape_of_output(const StoredTensor& o, const HeadShape& wanted) {
   for (const HeadOrder order : {wanted.order, HeadOrder::heads_first, HeadOrder::tokens_first, HeadOrder::side_by_side})
-    if (const Reading reading = reading_in(o, order, wanted.d); reading.fault.empty() && reading.shape.same_sizes(wanted))
+    if (const HeadReading reading = reading_in(o, order, wanted.d); reading.fault.empty() && reading.shape.same_sizes(wanted))
       return reading.shape;
   HeadShape wider = wanted;
   wider.d = o.shape.empty() ? 0 : static_cast<int>(std::min<std::uint64_t>(o.shape.back(), max_d));

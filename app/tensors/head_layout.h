@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 
 #include "app/tensors/stored_tensor.h"
 #include "kernels/experiment/tensor_spec.h"
@@ -17,6 +18,14 @@ struct HeadShape {
   friend bool operator==(const HeadShape&, const HeadShape&) = default;
   bool same_sizes(const HeadShape& x) const { return batch == x.batch && heads == x.heads && n == x.n && d == x.d; }
 };
+
+/// Shape of a tensor read in one order, or words for the shapes that could be.
+struct HeadReading {
+  HeadShape shape;
+  std::string fault;  ///< "a number of tokens from 1 to 1048576"; "": it can be read
+};
+/// Reads the shape of a tensor. `d`: head dimension, used if heads are side by side. Throws if its bytes exceed 2^62.
+HeadReading reading_in(const StoredTensor& tensor, HeadOrder order, int d);
 
 /// Hints for shapes that fit several layouts.
 struct LayoutHints {

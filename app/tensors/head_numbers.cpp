@@ -49,16 +49,10 @@ std::uint64_t count_of(const StoredTensor& t) {
 Numbers numbers_of(const NamedTensor& tensor) {
   const StoredTensor& t = numeric(tensor).tensor;
   const std::uint64_t count = count_of(t);
-  if (count == 0 || count > most_numbers)
-    throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected a number for each head");
+  if (count == 0 || count > most_numbers) refuse_shape(t, "a number for each head");
   Numbers texts;
   for (const double x : read_flat(*tensor.file, t, 0, static_cast<int>(count))) texts.push_back(fmt::format("{}", x));
   return texts;
-}
-
-std::string_view last_name(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  return dot == std::string_view::npos ? name : name.substr(dot + 1);
 }
 
 bool is_in_place(const std::string& name, const CallFiles::Layer& layer) {
@@ -71,7 +65,7 @@ struct Beside {
   std::uint64_t count = 0;
   const NamedTensor* tensor = nullptr;  ///< null: a value
   const StoredValue* value = nullptr;
-  std::ptrdiff_t rank = 0;  ///< index of its name among the usual ones
+  std::ptrdiff_t rank = 0;  ///< index of its name among the usual names
 
   Numbers numbers() const { return value != nullptr ? value->texts : numbers_of(*tensor); }
 };

@@ -44,7 +44,7 @@ class HeadNumbers {
   std::vector<std::string> found_;
 };
 
-/// The numbers of all heads in the files, if the problem has those of its own head; else none.
+/// The numbers of all heads in the files, if the problem has its own head's numbers; else none.
 HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files);
 
 }  // namespace attoscope::app

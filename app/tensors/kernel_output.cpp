@@ -35,37 +35,19 @@ std::string expected_shape(int n, int d) {
 [[noreturn]] void refuse_shape(const StoredTensor& t, int n, int d) {
   const bool turned = t.shape.size() >= 2 && n != d && t.shape.back() == static_cast<std::uint64_t>(n) &&
                       t.shape[t.shape.size() - 2] == static_cast<std::uint64_t>(d);
-  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected_shape(n, d) +
-                           (turned ? "; it is transposed" : ""));
-}
-
-/// Shape of n x (heads d), with or without a batch, for known n and d; none if it does not fit.
-std::optional<HeadShape> side_by_side(const StoredTensor& t, int n, int d) {
-  const std::size_t rank = t.shape.size();
-  if (n == 0 || d == 0 || rank > 3 || t.shape[rank - 2] != static_cast<std::uint64_t>(n)) return std::nullopt;
-  const std::uint64_t width = t.shape[rank - 1], columns = static_cast<std::uint64_t>(d), batch = rank == 3 ? t.shape[0] : 1;
-  if (width <= columns || width % columns != 0 || batch < 1 || width / columns > (1U << 20) / batch) return std::nullopt;
-  return HeadShape{HeadOrder::side_by_side, static_cast<int>(batch), static_cast<int>(width / columns), n, d};
+  refuse_shape(t, expected_shape(n, d) + (turned ? "; it is transposed" : ""));
 }
 
 /// Order and sizes of an output; tokens may come before heads, as in variable-length kernels and FlashAttention.
 HeadShape shape_of(const StoredTensor& t, int n, int d) {
-  const std::size_t rank = t.shape.size();
-  if (rank < 2 || rank > 4) refuse_shape(t, n, d);
-  const std::uint64_t elements = byte_count(t.shape, bytes_of(t.type), t.label) / static_cast<std::uint64_t>(bytes_of(t.type));
-  const std::uint64_t last = t.shape[rank - 1], before = t.shape[rank - 2];
-  if (const auto flat = side_by_side(t, n, d)) return *flat;
-  const auto is = [](std::uint64_t size, int wanted) { return wanted > 0 && size == static_cast<std::uint64_t>(wanted); };
-  const bool rows_last = n == 0 || is(before, n), tokens_first = !rows_last && rank >= 3 && is(t.shape[rank - 3], n);
-  const std::uint64_t tokens = tokens_first ? t.shape[rank - 3] : before;
-  const bool sized =
-      last >= 1 && last <= static_cast<std::uint64_t>(max_d) && tokens >= 1 && tokens <= static_cast<std::uint64_t>(max_n);
-  if (elements == 0 || !sized || (!rows_last && !tokens_first) || (d > 0 && last < static_cast<std::uint64_t>(d)) ||
-      elements / tokens / last > 1U << 20)
-    refuse_shape(t, n, d);
-  const int heads = static_cast<int>(elements / tokens / last), batch = rank == 4 ? static_cast<int>(t.shape[0]) : 1;
-  return {tokens_first ? HeadOrder::tokens_first : HeadOrder::heads_first, batch, heads / batch, static_cast<int>(tokens),
-          static_cast<int>(last)};
+  const HeadReading flat = reading_in(t, HeadOrder::side_by_side, d);
+  if (n > 0 && flat.fault.empty() && flat.shape.n == n && flat.shape.heads > 1) return flat.shape;
+  for (const HeadOrder order : {HeadOrder::heads_first, HeadOrder::tokens_first}) {
+    const auto [shape, fault] = reading_in(t, order, d);
+    const bool has_rows = n > 0 ? shape.n == n : order == HeadOrder::heads_first;
+    if (fault.empty() && has_rows && shape.d >= d) return shape;
+  }
+  refuse_shape(t, n, d);
 }
 
 using Outputs = std::vector<CallFiles::Output>;
@@ -192,10 +174,9 @@ Outputs gradient_of_sequences(const CallPart& part, const GradientKind& kind, co
     for (const int heads : {layer.q.heads, kind.of_keys ? layer.k.heads : 0})
       if (Outputs found = heads > 0 ? call.like(tensor, kind.of_keys ? 1 : 0, heads, kind.columns) : Outputs(); !found.empty())
         return found;
-  throw std::runtime_error(part.tensor.tensor.label + " has shape " + shape_text(part.tensor.tensor.shape) +
-                           ", expected the tokens of " + (kind.of_keys ? "k" : "q") + ", " +
-                           shape_text(call.whole(kind.of_keys ? 1 : 0).tensor.shape) + ", and " + std::to_string(kind.columns) +
-                           " columns");
+  refuse_shape(part.tensor.tensor, std::string("the tokens of ") + (kind.of_keys ? "k" : "q") + ", " +
+                                       shape_text(call.whole(kind.of_keys ? 1 : 0).tensor.shape) + ", and " +
+                                       std::to_string(kind.columns) + " columns");
 }
 
 /// Opens a gradient: a tensor, or one for each sequence.
@@ -208,7 +189,7 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
   return {{std::move(part), fits}};
 }
 
-/// The head that is read if a typed text names none: that of the problem's input if the tensors have it, else 0.
+/// The head that is read if a typed text names none: the head of the problem's input if the tensors have it, else 0.
 int usual_head(const Problem& problem, int heads) {
   const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
   return head < heads ? head : 0;

@@ -24,7 +24,7 @@ std::string kernel_output_spec(const KernelOutput& output);
 
 /// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
 /// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
-/// a batch if there is one. n and d: the rows and columns that are wanted, the first d of more columns; 0: those of the file.
+/// a batch if there is one. n and d: the rows and columns that are wanted, the first d of more columns; 0: as in the file.
 /// Throws std::runtime_error with one sentence that names the file, the tensor, its shape and what was expected, or if `watch`
 /// asks to stop.
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});

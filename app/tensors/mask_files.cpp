@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "app/tensors/name_words.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
 
@@ -61,9 +62,7 @@ MaskSpec mask_spec(const std::string& text) {
 std::vector<NamedTensor> masks_beside(const TensorSet& set) {
   std::vector<NamedTensor> found;
   for (const NamedTensor& t : set.tensors)
-    if (std::ranges::any_of(mask_names_in_files,
-                            [&](std::string_view name) { return t.name == name || t.name.ends_with("." + std::string(name)); }))
-      found.push_back(t);
+    if (std::ranges::find(mask_names_in_files, last_name(t.name)) != mask_names_in_files.end()) found.push_back(t);
   return found;
 }
 

@@ -23,6 +23,9 @@ struct Word {
 
 std::vector<Word> words_of(const std::string& name);
 
+/// "scale" of "layers.7.scale".
+constexpr std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
 /// Style of a part's name: q, Q or query.
 enum class PartStyle : std::uint8_t { small, capital, word };
 

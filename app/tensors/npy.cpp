@@ -140,13 +140,11 @@ Place header_place(const InputFile& file) {
   if (there < 10 || std::string_view(prefix.data(), magic.size()) != magic) {
     throw std::runtime_error(file.path() + ": does not begin as a .npy file of NumPy does");
   }
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint64_t>(static_cast<unsigned char>(prefix[i])); };
-  const std::uint64_t version = byte(6);
+  const std::uint64_t version = number_in({&prefix[6], 1});
   if (version < 1 || version > 3) {
     throw std::runtime_error(file.path() + ": has version " + std::to_string(version) + ", expected 1, 2 or 3");
   }
-  Place place{version == 1 ? 10U : 12U, byte(8) | byte(9) << 8};
-  if (version > 1) place.length |= byte(10) << 16 | byte(11) << 24;
+  const Place place{version == 1 ? 10U : 12U, number_in({&prefix[8], version == 1 ? 2U : 4U})};
   constexpr std::uint64_t longest = 1 << 16;
   const std::uint64_t most = std::min(longest, file.size() - std::min(file.size(), place.begin));
   if (place.length <= most) return place;
@@ -270,9 +268,7 @@ std::string npy_bytes(int rows, int cols, const double* values) { return matrix_
 std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(std::span<const double> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
 std::string npy_bytes(std::span<const int> shape, std::span<const double> values) {
-  std::string text;
-  for (const int size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return file_bytes("(" + text + ")", values);
+  return file_bytes("(" + listed(shape, ", ", [](int size) { return std::to_string(size); }) + ")", values);
 }
 std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
 

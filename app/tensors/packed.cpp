@@ -38,9 +38,7 @@ void check_integers(const NamedTensor& t) {
 std::vector<std::int64_t> numbers_of(const NamedTensor& t, std::size_t rank) {
   const StoredTensor& s = t.tensor;
   check_integers(t);
-  if (s.shape.size() != rank || s.fortran_order)
-    refuse_packed(t,
-                  " has shape " + shape_text(s.shape) + ", expected " + (rank == 1 ? "one dimension" : "[sequences, pages]"));
+  if (s.shape.size() != rank || s.fortran_order) refuse_shape(s, rank == 1 ? "one dimension" : "[sequences, pages]");
   const std::size_t width = static_cast<std::size_t>(element_bytes(t.dtype));
   const std::uint64_t count = byte_count(s.shape, 1, s.label);
   if (count > most_entries_of_table)
@@ -49,9 +47,7 @@ std::vector<std::int64_t> numbers_of(const NamedTensor& t, std::size_t rank) {
   t.file->read_at(s.offset, bytes);
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t bits = 0;
-    for (std::size_t b = 0; b < width; ++b)
-      bits = bits << 8 | static_cast<unsigned char>(bytes[i * width + (s.big_endian ? b : width - 1 - b)]);
+    const std::uint64_t bits = number_in({&bytes[i * width], width}, s.big_endian);
     const std::uint64_t sign = std::uint64_t{1} << (8 * width - 1);
     const bool negative = t.dtype[0] == 'I' && (bits & sign) != 0;
     numbers.push_back(static_cast<std::int64_t>(negative ? bits - sign - sign : bits));
@@ -124,10 +120,9 @@ TokenStore store_of(const NamedTensor& t, HeadOrder order, std::uint64_t d) {
   if (flat) heads = columns / d, columns = columns % d == 0 ? d : 0;
   const bool sized = columns >= 1 && columns <= max_d && heads >= 1 && heads <= most_heads && n >= 1 && pages >= 1;
   if (rank < 2 || rank > (flat ? 3 : 4) || !sized)
-    refuse_packed(t, " has shape " + shape_text(shape) + ", expected " +
-                         (flat                              ? "(tokens, heads * d)"
-                          : order == HeadOrder::heads_first ? "(heads, tokens, d) or (pages, heads, tokens, d)"
-                                                            : "(tokens, heads, d) or (pages, tokens, heads, d)"));
+    refuse_shape(t.tensor, flat                              ? "(tokens, heads * d)"
+                           : order == HeadOrder::heads_first ? "(heads, tokens, d) or (pages, heads, tokens, d)"
+                                                             : "(tokens, heads, d) or (pages, tokens, heads, d)");
   const bool apart = order == HeadOrder::heads_first;
   return {t,
           pages,
@@ -175,11 +170,10 @@ class Sequences {
     const std::vector<std::uint64_t>& shape = t->tensor.shape;
     const bool is_row = shape.size() == 1 || &t == &tables_[block_table];
     if (!is_row || shape.empty() || shape[0] <= more)
-      refuse_packed(*t, " has shape " + shape_text(shape) + ", expected " + (is_row ? "" : "one dimension of ") + "at least " +
-                            std::to_string(more + 1) + " numbers");
+      refuse_shape(t->tensor, (is_row ? "at least " : "one dimension of at least ") + std::to_string(more + 1) + " numbers");
     if (!counted_.empty() && shape[0] - more != count_)
-      refuse_packed(*t, " has shape " + shape_text(shape) + ", expected " + std::to_string(count_ + more) + " for the " +
-                            std::to_string(count_) + " sequences of " + counted_);
+      refuse_shape(t->tensor,
+                   std::to_string(count_ + more) + " for the " + std::to_string(count_) + " sequences of " + counted_);
     count_ = shape[0] - more, counted_ = t->tensor.label;
   }
 
@@ -188,8 +182,7 @@ class Sequences {
     if (const auto& bounds = tables_[cu_seqlens_q]) return set_bounds(all, &Sequence::q, bounds_of(*bounds, q.tokens()));
     const bool one_each = q.pages == 1 && q.page == count_;
     if (!one_each && q.pages != count_)
-      refuse_packed(q.tensor, " has shape " + shape_text(q.tensor.tensor.shape) + ", expected queries of " +
-                                  std::to_string(count_) + " sequences, or cu_seqlens_q");
+      refuse_shape(q.tensor.tensor, "queries of " + std::to_string(count_) + " sequences, or cu_seqlens_q");
     for (std::size_t i = 0; i < count_; ++i) all[i].q = {one_each ? i : i * q.page, one_each ? 1 : whole(q.page)};
   }
 
@@ -220,8 +213,7 @@ class Sequences {
     else if (const auto& bounds = own ? own : tables_[cu_seqlens_q])
       set_bounds(all, &Sequence::k, bounds_of(*bounds, k.tokens()));
     else
-      refuse_packed(k.tensor, " has shape " + shape_text(k.tensor.tensor.shape) + ", expected keys of " +
-                                  std::to_string(count_) + " sequences, or cu_seqlens_k or block_table");
+      refuse_shape(k.tensor.tensor, "keys of " + std::to_string(count_) + " sequences, or cu_seqlens_k or block_table");
     if (!tables_[cache_seqlens]) return;
     const std::vector<std::int64_t> used = numbers_of(*tables_[cache_seqlens], 1);
     for (std::size_t i = 0; i < count_; ++i)
@@ -297,13 +289,11 @@ class Sequences {
 
 void check_parts(const PackedCall& call) {
   const TokenStore &q = call.parts[0], &k = call.parts[1], &v = call.parts[2];
-  const auto refuse = [&](const TokenStore& x, const std::string& expected) {
-    refuse_packed(x.tensor, " has shape " + shape_text(x.tensor.tensor.shape) + ", expected " + expected);
-  };
-  if (k.d != q.d) refuse(k, std::to_string(q.d) + " columns as q has");
-  if (q.heads % k.heads != 0) refuse(k, "a number of heads that divides the " + std::to_string(q.heads) + " of q");
+  if (k.d != q.d) refuse_shape(k.tensor.tensor, std::to_string(q.d) + " columns as q has");
+  if (q.heads % k.heads != 0)
+    refuse_shape(k.tensor.tensor, "a number of heads that divides the " + std::to_string(q.heads) + " of q");
   if (v.heads != k.heads || v.pages != k.pages || v.page != k.page)
-    refuse(v, "heads and tokens like k's " + shape_text(k.tensor.tensor.shape));
+    refuse_shape(v.tensor.tensor, "heads and tokens like k's " + shape_text(k.tensor.tensor.shape));
 }
 
 /// Q, K, V and O as tokens.
@@ -312,15 +302,12 @@ void set_stores(PackedCall& call, const std::array<NamedTensor, 4>& qkvo, const 
   const bool flat = layout.order == HeadOrder::side_by_side;
   const std::uint64_t width = qkvo[0].tensor.shape.empty() ? 0 : qkvo[0].tensor.shape.back();
   if (flat && (layout.heads < 1 || width % static_cast<std::uint64_t>(layout.heads) != 0))
-    refuse_packed(qkvo[0],
-                  " has shape " + shape_text(qkvo[0].tensor.shape) + ", expected --layout with its number of heads, n (8 d)");
+    refuse_shape(qkvo[0].tensor, "--layout with its number of heads, n (8 d)");
   const std::uint64_t d = flat ? width / static_cast<std::uint64_t>(layout.heads) : 0;
   call.parts[0] = store_of(qkvo[0], layout.order, d);
   HeadOrder order = layout.order;
   if (call.paged) {
-    const std::vector<std::uint64_t>& shape = qkvo[1].tensor.shape;
-    if (shape.size() != 4)
-      refuse_packed(qkvo[1], " has shape " + shape_text(shape) + ", expected pages: [blocks, page, heads, d]");
+    if (qkvo[1].tensor.shape.size() != 4) refuse_shape(qkvo[1].tensor, "pages: [blocks, page, heads, d]");
     order = tables.page_layout == "HND" ? HeadOrder::heads_first : HeadOrder::tokens_first;
   }
   for (const std::size_t i : {1, 2}) call.parts[i] = store_of(qkvo[i], order, call.paged ? 0 : d);
@@ -377,7 +364,7 @@ bool PackedTables::any() const {
 PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const std::string& shared) {
   PackedTables tables{.page_layout = specs[page_layout]};
   for (const StoredValue& v : set.values)
-    if (const std::string name = v.name.substr(v.name.find_last_of('.') + 1);
+    if (const std::string_view name = last_name(v.name);
         tables.page_layout.empty() && (name == "kv_layout" || name == "page_layout") && v.texts.size() == 1)
       tables.page_layout = v.texts[0];
   if (!tables.page_layout.empty() && tables.page_layout != "NHD" && tables.page_layout != "HND")
@@ -393,7 +380,7 @@ PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const
 std::pair<NamedTensor, NamedTensor> split_kv(const NamedTensor& both, bool blocks_first) {
   const std::vector<std::uint64_t>& shape = readable(both).tensor.shape;
   const bool outer = shape.size() >= 4 && shape[0] == 2, inner = shape.size() >= 4 && shape[1] == 2;
-  if (!outer && !inner) refuse_packed(both, " has shape " + shape_text(shape) + ", expected [2, ...] or [blocks, 2, ...]");
+  if (!outer && !inner) refuse_shape(both.tensor, "[2, ...] or [blocks, 2, ...]");
   const std::size_t axis = inner && (blocks_first || !outer) ? 1 : 0;
   const auto half = [&](std::uint64_t index) {
     StridedView view{

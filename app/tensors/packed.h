@@ -69,7 +69,7 @@ struct PackedCall {
   bool paged = false;
   bool bounds_queries = false, bounds_keys = false;  ///< sequences lie one behind the other
   std::size_t count = 0;                             ///< of sequences in the file
-  std::vector<Sequence> sequences;                   ///< those with queries and keys
+  std::vector<Sequence> sequences;                   ///< with queries and keys
   std::vector<std::string> left_out;                 ///< one remark on each other sequence
 
   /// Part 0 q .. 3 o of a sequence as a tensor [n, heads, d].
@@ -77,7 +77,7 @@ struct PackedCall {
   /// The same for `store`, another tensor with the tokens of part 0 q or 1 k, made by `store_like`.
   NamedTensor tensor(const TokenStore& store, const Sequence& sequence, int part) const;
   /// Reads a tensor as the tokens of part 0 q or 1 k with `heads` heads and `d` columns: stored like the part or, for q, as a
-  /// row of padded tokens for each sequence. If both orders of heads and tokens fit, takes that of the part; none if none fits.
+  /// row of padded tokens for each sequence. If both orders of heads and tokens fit, takes the part's order; none if none fits.
   std::optional<TokenStore> store_like(const NamedTensor& tensor, int part, int heads, int d) const;
   HeadShape shape(const Sequence& sequence, int part) const;
 };

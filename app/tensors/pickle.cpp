@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/files/files.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -48,18 +49,8 @@ class PickleReader {
   }
 
   /// An integer from `count` bytes, lowest first.
-  std::uint64_t number(int count) {
-    const std::string_view part = taken(static_cast<std::uint64_t>(count));
-    std::uint64_t value = 0;
-    for (std::size_t i = part.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(part[i]);
-    return value;
-  }
-
-  double big_endian_double() {
-    std::uint64_t bits = 0;
-    for (const char c : taken(8)) bits = bits << 8 | static_cast<unsigned char>(c);
-    return std::bit_cast<double>(bits);
-  }
+  std::uint64_t number(std::uint64_t count) { return number_in(taken(count)); }
+  double big_endian_double() { return std::bit_cast<double>(number_in(taken(8), true)); }
 
   std::string_view line() {
     const std::size_t end = bytes_.find('\n', at_);

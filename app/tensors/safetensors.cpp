@@ -104,8 +104,7 @@ std::uint64_t header_bytes(const InputFile& file) {
                              " bytes, expected a .safetensors file, which has 8 and a header");
   }
   file.read_at(0, prefix);
-  std::uint64_t length = 0;
-  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(prefix[static_cast<std::size_t>(i)]);
+  const std::uint64_t length = number_in({prefix.data(), prefix.size()});
   constexpr std::uint64_t longest = 16 << 20;
   const std::uint64_t most = std::min(file.size() - prefix.size(), longest);
   if (length >= 2 && length <= most) return length;
@@ -154,7 +153,7 @@ std::uint64_t effort_of_safetensors(const InputFile& file) {
   return file.size() + parsing * header_bytes(file);
 }
 
-/// A type with its encoding. `bits` of a number that the type cannot hold may be those of another number.
+/// A type with its encoding. `bits` of a number that the type cannot hold may be another number's bits.
 struct ExactType {
   std::string_view name;
   int bytes;
@@ -204,9 +203,9 @@ std::string_view exact_type(const std::vector<double>& values, std::string_view 
   return narrowest(values, before).name;
 }
 
-std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const std::map<std::string, std::string>& metadata) {
+std::string safetensors_bytes(const std::vector<ExactTensor>& tensors, const FileMetadata& metadata) {
   Json header = Json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  for (const auto& [key, text] : metadata) header["__metadata__"][key] = text;
   std::string data;
   for (const ExactTensor& t : tensors) {
     const ExactType& type = narrowest(t.values, t.type);

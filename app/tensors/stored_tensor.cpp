@@ -29,16 +29,6 @@ constexpr std::size_t chunk_elements = std::size_t{1} << 17;
 /// Limit of a file in Fortran order, in bytes: its heads are interleaved, and reading one head reads all.
 constexpr std::uint64_t largest_fortran_order = std::uint64_t{1} << 30;
 
-/// An integer from `count` bytes.
-std::uint64_t bits_at(const char* bytes, int count, bool big_endian) {
-  std::uint64_t bits = 0;
-  for (int i = 0; i < count; ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[big_endian ? i : count - 1 - i]);
-    bits = bits << 8 | byte;
-  }
-  return bits;
-}
-
 /// OCP's e4m3: no infinities, NaN only in the last code.
 double from_e4m3(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 3 & 15);
@@ -54,7 +44,7 @@ double from_e8m0(std::uint64_t bits) {
 }
 
 double number_at(const char* bytes, ElementType type, bool big_endian) {
-  const std::uint64_t bits = bits_at(bytes, bytes_of(type), big_endian);
+  const std::uint64_t bits = number_in({bytes, static_cast<std::size_t>(bytes_of(type))}, big_endian);
   switch (type) {
     case ElementType::F8_E4M3:
       return from_e4m3(static_cast<std::uint32_t>(bits));

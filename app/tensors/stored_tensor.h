@@ -12,6 +12,7 @@
 
 #include "app/files/files.h"
 #include "kernels/arithmetic/enum_array.h"
+#include "kernels/arithmetic/format.h"
 
 namespace attoscope::app {
 
@@ -48,6 +49,13 @@ constexpr std::optional<ElementType> type_named(std::string_view name) {
   const auto* const found = std::ranges::find(element_type_names, name);
   return found == element_type_names.end() ? std::nullopt
                                            : std::optional(static_cast<ElementType>(found - element_type_names.begin()));
+}
+
+/// The format of numbers of this floating-point type; `of_others`: of numbers of the other types.
+constexpr Format format_of(ElementType t, const Format& of_others) {
+  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64};  // in the order of the types
+  const auto i = static_cast<std::size_t>(t);
+  return i < formats.size() ? formats[i] : of_others;
 }
 
 /// "BF16"

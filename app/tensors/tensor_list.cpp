@@ -29,7 +29,7 @@ std::vector<ui::TensorEntry> entries_of(const TensorSpec& spec, bool one_by_one)
       entries.push_back({name, alone ? path : path + ":" + t.name, shape_text(t.tensor.shape), t.dtype, t.refusal});
     }
   if (one_by_one) return entries;
-  const TensorSet set = open_tensor_set(spec.files());  // its tensors are those of the files, in the same order
+  const TensorSet set = open_tensor_set(spec.files());  // it has the files' tensors in the same order
   for (std::size_t i = 0; i < std::min(entries.size(), set.tensors.size()); ++i) entries[i].name = set.tensors[i].name;
   return entries;
 }

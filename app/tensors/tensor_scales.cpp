@@ -168,11 +168,6 @@ std::string wanted_shapes(const ScaledMatrix& of) {
   return s.batch > 1 ? shapes + ", a batch of " + std::to_string(s.batch) + " in front or not" : shapes;
 }
 
-[[noreturn]] void refuse_shape(const StoredTensor& scale, const ScaledMatrix& of) {
-  throw std::runtime_error(scale.label + " has shape " + shape_text(scale.shape) + ", expected that of a scale of " +
-                           of.tensor.label + ", " + shape_text(of.tensor.shape) + ": " + wanted_shapes(of));
-}
-
 std::string shape_of_reading(const StoredScale& s) {
   return scale_text(s) + (s.shape.order == HeadOrder::tokens_first ? " of tokens before heads" : "");
 }
@@ -217,7 +212,9 @@ StoredScale stored_scale(const StoredTensor& scale, const ScaledMatrix& of, std:
   check_type(scale);
   std::vector<StoredScale> all = possible_scales(scale, of, said);
   if (order) keep_order(all, *order);
-  if (all.empty()) refuse_shape(scale, of);
+  if (all.empty())
+    refuse_shape(scale,
+                 "that of a scale of " + of.tensor.label + ", " + shape_text(of.tensor.shape) + ": " + wanted_shapes(of));
   if (all.size() > 1) ask_which(scale, of, all);
   return all.front();
 }

@@ -9,6 +9,7 @@
 
 #include "app/tensors/call_scales.h"
 #include "app/tensors/mask_files.h"
+#include "app/tensors/name_words.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -34,7 +35,7 @@ std::string file_name(const std::string& path) { return path.substr(path.find_la
 
 /// Prefix of the names in a file; "inputs" and "outputs", the file names of dumps, are dropped.
 std::string prefix_of(const std::string& stem) {
-  const std::string last = stem.substr(stem.find_last_of('.') + 1);
+  const std::string_view last = last_name(stem);
   if (last != "inputs" && last != "outputs") return stem;
   return stem.size() == last.size() ? "" : stem.substr(0, stem.size() - last.size() - 1);
 }

@@ -57,7 +57,7 @@ std::vector<std::string> files_in_list(const std::string& files);
 /// True for one file of kind `one` or `named`.
 bool is_single_file(const std::string& files);
 
-/// All files of a spec, including those of scales, masks and tables; a folder is replaced by the tensor files in it.
+/// All files of a spec, including files of scales, masks and tables; a folder is replaced by the tensor files in it.
 std::vector<std::string> single_files_of(const TensorSpec& spec);
 
 /// Replaces each path of a text, with or without a head, by `place(path)`. Throws std::invalid_argument with one sentence if

@@ -367,8 +367,8 @@ class OldFile {
       std::array<char, 8> count{};
       if (file_->size() - at < count.size()) fail(key);
       file_->read_at(at, count);
-      std::uint64_t elements = 0, bytes = 0;
-      for (std::size_t i = count.size(); i-- > 0;) elements = elements << 8 | static_cast<unsigned char>(count[i]);
+      const std::uint64_t elements = number_in({count.data(), count.size()});
+      std::uint64_t bytes = 0;
       at += count.size();
       if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(types_[key]), &bytes) || bytes > file_->size() - at)
         fail(key);

@@ -7,14 +7,30 @@
 #include <thread>
 
 namespace attoscope::app {
+namespace {
 
-void HeadsProgress::tell(std::size_t head, double share) {
-  if (!told_) return;
-  const std::lock_guard lock(mutex_);
-  if (share <= shares_[head]) return;
-  sum_ += share - shares_[head], shares_[head] = share;
-  told_(std::min(1.0, sum_ / static_cast<double>(shares_.size())));
-}
+/// Progress over all heads, from the progress of each; many threads may call `tell`.
+class HeadsProgress {
+ public:
+  /// Calls `told`, if not empty, one call at a time; it must outlive this object.
+  HeadsProgress(std::size_t heads, const Progress& told) : shares_(heads), told_(told) {}
+
+  void tell(std::size_t head, double share) {
+    if (!told_) return;
+    const std::lock_guard lock(mutex_);
+    if (share <= shares_[head]) return;
+    sum_ += share - shares_[head], shares_[head] = share;
+    told_(std::min(1.0, sum_ / static_cast<double>(shares_.size())));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<double> shares_;
+  double sum_ = 0;
+  const Progress& told_;
+};
+
+}  // namespace
 
 void each_head(const std::vector<int>& heads, const Options& options,
                const std::function<void(int head, const Options& own)>& work) {
@@ -26,7 +42,7 @@ void each_head(const std::vector<int>& heads, const Options& options,
   const auto take_heads = [&] {
     ComputeCache cache;
     Options own = options;
-    own.threads = 1;
+    own.threads = heads.size() == 1 ? options.threads : 1;
     own.cache = &cache;
     own.cancelled = [&] { return failed || (options.cancelled && options.cancelled()); };
     try {

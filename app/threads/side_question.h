@@ -61,7 +61,8 @@ class SideQuestion {
     ++forgotten_;
     worker_.cancel();
   }
-  /// Does `forget`, and drops the answer and answers to earlier questions that arrive later.
+  /// Does `forget`, and drops the answer, answers to earlier questions that arrive later, and their exceptions until the next
+  /// question is asked.
   void clear() {
     forget();
     dropped_ = forgotten_;
@@ -72,6 +73,9 @@ class SideQuestion {
     try {
       if (auto told = worker_.take(); told && told->forgotten >= dropped_) answer_ = std::move(told->answer);
     } catch (const Stopped&) {  // the question was forgotten
+    } catch (...) {
+      const bool cleared = !asked_ && forgotten_ == dropped_;  // the exception is of an earlier question
+      if (!cleared) throw;
     }
   }
   /// The newest answer, to any question; null: none yet.

@@ -1,7 +1,7 @@
 /// Checkpoints (`attoscope.checkpoint/1`): one file with the plan, the record and the states of all runs, from which training
 /// goes on with the same bits. It has the digest of the text, not the text.
 ///
-/// The file: the line "attoscope.checkpoint/1", the size of the whole file and that of the JSON (u64), the JSON (the record as
+/// The file: the line "attoscope.checkpoint/1", the sizes of the whole file and of the JSON (u64), the JSON (the record as
 /// `attoscope.train/1` and the states' scalars), then of every run weights, m, v (f32) and of every comparison the paths (f64),
 /// all little-endian, and the XXH3 digest of all that precedes it.
 #pragma once

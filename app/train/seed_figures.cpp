@@ -23,6 +23,12 @@ void add_pair(std::vector<SeedLine>& lines, const std::string& label, const Pair
   }
 }
 
+std::vector<SeedLine> seed_lines(std::span<const FigureRecord> records) {
+  std::vector<SeedLine> lines;
+  for (const FigureRecord& r : records) add_record(lines, r.line, r.record);
+  return lines;
+}
+
 ui::Series series_of(const SeedLine& line, std::size_t i, double WeightDeviation::* value) {
   constexpr std::array inks{ui::Ink::a,    ui::Ink::one,  ui::Ink::two, ui::Ink::golden, ui::Ink::three,
                             ui::Ink::four, ui::Ink::five, ui::Ink::six, ui::Ink::b};
@@ -63,7 +69,7 @@ std::vector<int> skips_of(const TrainRecord& r) {
   return steps;
 }
 
-/// Final Wasserstein-1 of fp16 - fp32 divided by that of a - b, for every seed; `without_skips`: of the line `unskipped`
+/// Final Wasserstein-1 of fp16 - fp32 divided by a - b's, for every seed; `without_skips`: of the line `unskipped`
 /// instead of fp16 - fp32.
 std::vector<double> half_over_ab(std::span<const FigureRecord> records, bool without_skips) {
   std::vector<double> ratios;
@@ -179,12 +185,9 @@ Figure references_over_seeds(const ui::FigureSettings& settings, std::span<const
   return f;
 }
 
-std::vector<SeedLine> seed_lines(std::span<const FigureRecord> records) {
-  std::vector<SeedLine> lines;
-  for (const FigureRecord& r : records)
-    for (std::size_t i = 0; i < r.record.pairs.size(); ++i)
-      add_pair(lines, i == 0 ? r.line : ui::pair_label(r.record.pairs[i].pair), r.record.pairs[i]);
-  return lines;
+void add_record(std::vector<SeedLine>& lines, const std::string& line, const TrainRecord& record) {
+  for (std::size_t i = 0; i < record.pairs.size(); ++i)
+    add_pair(lines, i == 0 ? line : ui::pair_label(record.pairs[i].pair), record.pairs[i]);
 }
 
 SeedBand band_of(const std::vector<double>& values) {

@@ -13,7 +13,7 @@ namespace attoscope::app {
 struct CapturePlace {
   std::string run;  ///< name: "a", "b in fp16"
   int layer = 0, head = 0, sequence = 0;
-  int step = 0;  ///< steps taken before: Q, K, V are those of the next step
+  int step = 0;  ///< steps taken before: Q, K, V belong to the next step
 
   friend bool operator==(const CapturePlace&, const CapturePlace&) = default;
 };

@@ -23,17 +23,6 @@ bool needs_plan(ui::TrainRequest::Act act) {
   return act == Act::run || act == Act::one_step || act == Act::restart || act == Act::fork;
 }
 
-/// "303,612"
-std::string grouped(std::size_t x) {
-  const std::string digits = std::to_string(x);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 /// Reads the text of a plan; throws only std::bad_alloc.
 TextAnswer read_plan_text(const TextSource& asked) {
   try {
@@ -51,7 +40,8 @@ void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
   p.wrong = planned.wrong;
   if (!text.corpus) return;
   p.vocabulary = static_cast<int>(text.corpus->characters.size());
-  p.text = fmt::format("{}, {} characters, {} different", text_name(text), grouped(text.corpus->text.size()), p.vocabulary);
+  p.text = fmt::format("{}, {} characters, {} different", text_name(text),
+                       grouped(static_cast<std::int64_t>(text.corpus->text.size())), p.vocabulary);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ ui::Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviati
   return s;
 }
 
-/// Divides every y by that of `unit` at the same step; NaN if `unit` has none, or 0.
+/// Divides every y by `unit`'s y at the same step; NaN if `unit` has none, or 0.
 ui::Series over(ui::Series s, const ui::Series& unit) {
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const auto at = std::ranges::find(unit.x, s.x[i]);

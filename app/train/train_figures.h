@@ -76,7 +76,7 @@ struct FigureRecord {
   TrainRecord record;
 };
 /// Figure of Wasserstein-1 and relative L2 of every line over steps: mean, least and greatest over the seeds; the caption has
-/// the findings. The one of references marks the steps that fp16's loss scale skipped.
+/// the findings. The figure of references marks the steps that fp16's loss scale skipped.
 Figure weights_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records);
 Figure references_over_seeds(const ui::FigureSettings& settings, std::span<const FigureRecord> records);
 
@@ -86,8 +86,8 @@ struct SeedLine {
   std::vector<int> steps;
   std::vector<std::vector<WeightDeviation>> found;  ///< [step][seed]
 };
-/// The comparisons of all records, grouped by name; the first pair of a record is grouped by its line.
-std::vector<SeedLine> seed_lines(std::span<const FigureRecord> records);
+/// Adds the comparisons of a record, grouped by name; its first pair is grouped by `line`.
+void add_record(std::vector<SeedLine>& lines, const std::string& line, const TrainRecord& record);
 
 /// Least, mean and greatest over the seeds; all NaN if no seed has a number.
 struct SeedBand {

@@ -22,9 +22,9 @@ using Records = std::span<const TrainRecord>;
 std::string seed_text(const TrainRecord& r) { return std::to_string(r.plan.recipe.seed); }
 
 std::vector<SeedLine> lines_of(Records records) {
-  std::vector<FigureRecord> all;
-  for (const TrainRecord& r : records) all.push_back({r.pairs[0].pair.name, r});
-  return seed_lines(all);
+  std::vector<SeedLine> lines;
+  for (const TrainRecord& r : records) add_record(lines, r.pairs[0].pair.name, r);
+  return lines;
 }
 
 /// number(run i) of every seed.

@@ -34,7 +34,7 @@ class TrainThread {
   const std::string& own_checkpoint() const { return training_.own_checkpoint(); }
 
  private:
-  enum class Task : std::uint8_t { end, order, step, look };
+  enum class Task : std::uint8_t { end, order, step };
 
   void work(const std::stop_token& stop);
   Task next(const std::stop_token& stop, TrainOrder& order);

@@ -25,8 +25,9 @@ class KeptStates {
 
   explicit KeptStates(std::size_t bytes) : most_bytes_(bytes) {}
 
-  /// Adds a state, or replaces the one of the same step. Drops the newest earlier state if it is not `lasting`. While over the
-  /// memory limit, drops the state whose neighbours are closest to each other, except the first, the newest and pinned ones.
+  /// Adds a state, or replaces the state of the same step. Drops the newest earlier state if it is not `lasting`. While over
+  /// the memory limit, drops the state whose neighbours are closest to each other, but never the first, the newest or a pinned
+  /// one.
   void keep(Moment moment);
   /// Forgets all states of later steps.
   void drop_after(int step);

@@ -40,7 +40,7 @@ Gui::Gui() {
 
 Gui::~Gui() { ImGui_ImplOpenGL3_Shutdown(); }
 
-/// Loads a font for newly missing characters; those that it lacks are missing again in the next frame.
+/// Loads a font for newly missing characters; characters that it lacks are missing again in the next frame.
 bool Gui::find_missing_characters() {
   ui::MissingCharacters fresh;
   std::ranges::set_difference(missing_, sought_, std::inserter(fresh, fresh.end()));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
-#include <utility>
 
 #include "imgui.h"
 #include "imgui_impl_glfw.h"
@@ -128,14 +127,10 @@ void MainWindow::begin_frame() {
   ImGui::NewFrame();
 }
 
-bool MainWindow::draw_frame(unsigned background) { return gui_->draw(background); }
-
 void MainWindow::show_frame() {
   glfwSwapBuffers(window_.get());
   pace_.drawn();
 }
-
-std::vector<std::string> MainWindow::take_dropped() { return std::exchange(dropped_, {}); }
 
 void MainWindow::wake() {
   stirred_ = true;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/window/drag_watch.h"
@@ -65,10 +66,10 @@ class MainWindow {
   double scale() const;
   /// `begin_frame` begins ImGui's frame; `draw_frame` ends and draws it; `show_frame` shows it.
   void begin_frame();
-  bool draw_frame(unsigned background);
+  bool draw_frame(unsigned background) { return gui_->draw(background); }
   void show_frame();
   /// Files dropped onto the window since the last call.
-  std::vector<std::string> take_dropped();
+  std::vector<std::string> take_dropped() { return std::exchange(dropped_, {}); }
   /// True while files are dragged over the window.
   bool dragging() const { return drag_.dragging(); }
   /// Sentence on missing fonts, or "".

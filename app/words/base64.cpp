@@ -16,24 +16,26 @@ std::string base64(std::string_view bytes, std::string_view digits) {
   return text;
 }
 
+std::string bytes_of_base64(std::string_view text, std::string_view digits) {
+  std::string bytes;
+  std::uint32_t held = 0;
+  int bits = 0;
+  for (const char c : text) {
+    held = held << 6 | static_cast<std::uint32_t>(digits.find(c));
+    for (bits += 6; bits >= 8; bits -= 8) bytes += static_cast<char>(held >> (bits - 8) & 255);
+  }
+  return bytes;
+}
+
 std::string pixel_text(const std::vector<std::int8_t>& pixels) {
   return base64({reinterpret_cast<const char*>(pixels.data()), pixels.size()}, base64_digits);
 }
 
 std::vector<std::int8_t> parse_pixels(std::string_view text, int size) {
   if (text.size() != static_cast<std::size_t>(size) / 3 * 4) throw std::invalid_argument("the wrong length");
-  std::vector<std::int8_t> pixels;
-  pixels.reserve(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < text.size(); i += 4) {
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 4; ++j) {
-      const std::size_t digit = base64_digits.find(text[i + j]);
-      if (digit == std::string_view::npos) throw std::invalid_argument("a character that is not base64");
-      bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    }
-    for (int shift = 16; shift >= 0; shift -= 8) pixels.push_back(static_cast<std::int8_t>(bits >> shift & 255));
-  }
-  return pixels;
+  if (text.find_first_not_of(base64_digits) != text.npos) throw std::invalid_argument("a character that is not base64");
+  const std::string bytes = bytes_of_base64(text, base64_digits);
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace attoscope::app

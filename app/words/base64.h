@@ -13,6 +13,8 @@ inline constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabc
 
 /// Base64 of the bytes with these digits, without padding.
 std::string base64(std::string_view bytes, std::string_view digits);
+/// The whole bytes in a text of these digits.
+std::string bytes_of_base64(std::string_view text, std::string_view digits);
 
 /// Base64 of pixels: four characters for three of them.
 std::string pixel_text(const std::vector<std::int8_t>& pixels);

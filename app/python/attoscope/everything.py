@@ -11,7 +11,7 @@ _INPUTS = {"o_proj": "attn_out", "post_attention_layernorm": "residual", "down_p
 
 
 class Everything:
-    """Outputs of modules in the order of execution; those of a second call of the model are named call1.NAME."""
+    """Outputs of modules in the order of execution; outputs of a second call of the model are named call1.NAME."""
 
     def __init__(self, file: str, skipped: List[str]) -> None:
         self._file, self._skipped = file, skipped

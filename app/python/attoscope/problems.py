@@ -42,7 +42,7 @@ def problem_of(mask: Any, causal: Optional[str], scale: Any = None, softcap: Any
 
 
 class Masks:
-    """Reads masks; keeps those of the last calls, since all layers share them."""
+    """Reads masks; keeps the masks of the last calls, since all layers share them."""
 
     def __init__(self) -> None:
         self._last: List[Tuple[Any, Tuple[Tuple[int, ...], List[MaskRows]]]] = []

@@ -128,14 +128,10 @@ void MainWindow::begin_frame() {
   ImGui::NewFrame();
 }
 
-bool MainWindow::draw_frame(unsigned background) { return gui_->draw(background); }
-
 void MainWindow::show_frame() {
   pace_.drawn();
   EM_ASM({ Module.drawn(); });
 }
-
-std::vector<std::string> MainWindow::take_dropped() { return std::exchange(dropped_, {}); }
 
 void MainWindow::wake() { wake_page(); }
 
