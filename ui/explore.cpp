@@ -177,7 +177,8 @@ void draw_numbers(const Frame& frame) {
 
 /// True while a popup of the controls waits for the controls' tab.
 bool controls_are_wanted(const Frame& frame) {
-  return frame.state.popups.kernel.wanted_for + frame.state.popups.file.wanted_for > 0;
+  auto& files = frame.state.popups.files;
+  return files[FileUse::output].wanted_for + files[FileUse::tensors].wanted_for > 0;
 }
 
 /// True while a question brings the numbers to the front. Counts the frames down.

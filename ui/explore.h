@@ -13,7 +13,7 @@ inline constexpr const char* recurrence_window = "Recurrence";
 
 /// A docked panel.
 struct Panel {
-  const char* name;  ///< of its window and tab
+  const char* name;  ///< name of its window and tab
   Dock dock;
   /// Width of the window at scale 1 (for a panel at the bottom, its height) below which the panel is a tab at `instead`.
   float least = 0;

@@ -18,20 +18,8 @@ UiStatePtr make_ui_state() { return UiStatePtr(new UiState); }
 
 namespace {
 
-void draw_workspace(const Frame& frame) {
-  switch (frame.session.view.workspace) {
-    case Workspace::explore:
-      return draw_explore(frame);
-    case Workspace::sweep:
-      return draw_sweep(frame);
-    case Workspace::train:
-      return draw_train(frame);
-    case Workspace::model:
-      return draw_model(frame);
-    case Workspace::learn:
-      return draw_learn(frame);
-  }
-}
+constexpr EnumArray<Workspace, void (*)(const Frame&)> draw_workspace{draw_explore, draw_sweep, draw_train, draw_model,
+                                                                      draw_learn};
 
 }  // namespace
 
@@ -43,7 +31,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   ImGui::GetIO().ConfigInputTextCursorBlink = !session.view.reduced_motion;
   if (input.dragging) hold_files();
   handle_keys(frame);
-  draw_workspace(frame);
+  draw_workspace[session.view.workspace](frame);
   if (!is_presenting(session)) {
     draw_top_bar(frame);
     draw_status_bar(session, input, requests);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
@@ -260,22 +259,21 @@ void add_lessons(const LearnInput& learn, std::vector<PaletteCommand>& all) {
 }
 
 /// Opens the desktop's file dialog, or if there is none the field for a path in the controls.
-void ask_file(const Frame& t, FileUse use, PathPrompt Popups::* prompt) {
+void ask_file(const Frame& t, FileUse use) {
   t.session.view.workspace = Workspace::explore;
   if (!must_type(use, t.input, t.requests)) return;
   t.state.popups.forward_steps = false;  // the gradients' steps have dO
-  (t.state.popups.*prompt).wanted_for = 3;
+  t.state.popups.files[use].wanted_for = 3;
 }
 
 /// Commands for the loaded output of a kernel.
 void add_your_kernel(const Session& session, std::vector<PaletteCommand>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
-  all.push_back({"your kernel: open its output …", std::string(words),
-                 [](const Frame& t) { ask_file(t, FileUse::output, &Popups::kernel); }});
+  all.push_back({"your kernel: open its output …", std::string(words), [](const Frame& t) { ask_file(t, FileUse::output); }});
   all.push_back({"session: save with its tensors …", "pack, one file NAME.attoscope.zip that opens anywhere, share, archive",
                  [](const Frame& t) { ask_session(SessionRequest::Act::pack, t.input, t.state, t.requests); }});
-  all.push_back({"input: open Q, K, V …", "tensor file, .npy, .safetensors",
-                 [](const Frame& t) { ask_file(t, FileUse::tensors, &Popups::file); }});
+  all.push_back(
+      {"input: open Q, K, V …", "tensor file, .npy, .safetensors", [](const Frame& t) { ask_file(t, FileUse::tensors); }});
   if (session.experiment.problem.input.kind == InputKind::tensors)
     all.push_back({"input: list its tensors", "names, shapes, types, which are used as Q, K, V and O", [](const Frame& t) {
                      t.session.view.workspace = Workspace::explore;
@@ -295,14 +293,12 @@ void add_your_kernel(const Session& session, std::vector<PaletteCommand>& all) {
 void add_backward(const Experiment& e, std::vector<PaletteCommand>& all) {
   if (!e.backward.on) return;
   constexpr std::string_view words = "gradient, backward pass, .npy, .safetensors";
-  for (const auto& [title, use, prompt] :
-       {std::tuple{"dQ", FileUse::dq, &Popups::dq}, {"dK", FileUse::dk, &Popups::dk}, {"dV", FileUse::dv, &Popups::dv}})
+  for (const auto& [title, use] : {std::pair{"dQ", FileUse::dq}, {"dK", FileUse::dk}, {"dV", FileUse::dv}})
     all.push_back({fmt::format("your kernel: open its {} …", title), "rounded or wrong? judge, " + std::string(words),
-                   [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }});
-  for (const auto& [title, use, prompt] :
-       {std::tuple{"dO", FileUse::d_o, &Popups::d_o}, {"dL", FileUse::d_lse, &Popups::d_lse}})
-    all.push_back({fmt::format("{}: open a file …", title), std::string(words),
-                   [use = use, prompt = prompt](const Frame& t) { ask_file(t, use, prompt); }});
+                   [use = use](const Frame& t) { ask_file(t, use); }});
+  for (const auto& [title, use] : {std::pair{"dO", FileUse::d_o}, {"dL", FileUse::d_lse}})
+    all.push_back(
+        {fmt::format("{}: open a file …", title), std::string(words), [use = use](const Frame& t) { ask_file(t, use); }});
   for (const bool of_b : {false, true})
     for (const GradKernel& k : grad_kernels()) {
       const GradMethod named = grad_method(k.name, e.problem.d, e.problem.mask);
@@ -361,8 +357,7 @@ std::vector<PaletteCommand> commands(const Frame& target) {
   std::vector<PaletteCommand> all;
   for (const Key& key : keys())
     if (key.act != nullptr) all.push_back({std::string(key.what), "", key.act, std::string(key.keys)});
-  all.push_back(
-      {"reset layout", "panels in their default sizes", [](const Frame& t) { t.session.view.panels = {}; }});
+  all.push_back({"reset layout", "panels in their default sizes", [](const Frame& t) { t.session.view.panels = {}; }});
   all.push_back({"UI scale 100 %", "size of text and controls", [](const Frame& t) { t.session.view.ui_scale = 1; }});
   add_questions(all);
   add_workspaces(all);

@@ -56,9 +56,7 @@ void edit_figure_settings(FigureSettings& s) {
     explain(what);
   };
   row([&] { edit_figure_policy(s, (half - px(8)) / 2); },
-      [&] {
-        sized({"N", 64, most_n, 1, most_figure_n, true}, s.n, "Tokens; figures that vary N go from 128 to twice this.");
-      });
+      [&] { sized({"N", 64, most_n, 1, most_figure_n, true}, s.n, "Tokens; figures that vary N go from 128 to twice this."); });
   row(
       [&] {
         sized({"seeds", 1, most_seeds, 1, most_figure_seeds}, s.seeds,
@@ -76,8 +74,8 @@ bool entry(const FigureEntry& e) {
   explain("Draws the figure and saves it with its data, script and JSON in the pictures folder.", "attoscope figure " + e.name);
   const float used = draw_text({at.x + pad, at.y + px(3)}, Face::body, colours().text, e.title);
   draw_text({at.x + pad + used + px(12), at.y + px(5)}, Face::mono_small, colours().faint, e.name);
-  draw_text({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours().secondary,
-            fitted(Face::small, e.what, px(figures_width) - 2 * pad));
+  draw_fitted({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours().secondary, e.what,
+              px(figures_width) - 2 * pad);
   return pressed;
 }
 
@@ -87,18 +85,16 @@ void draw_figure_progress(const PanelInput& input, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (!input.figures.progress) {
     ImGui::Dummy({px(figures_width), height});
-    draw_text({at.x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
-              "Finished points are kept and not computed again.");
+    draw_in_line(at, height, Face::small, colours().faint, "Finished points are kept and not computed again.");
     return;
   }
   const FigureProgress& p = *input.figures.progress;
   draw_bar({at.x, at.y + (height - thick) / 2}, bar, thick, share_of(p));
-  const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
-  draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours().secondary,
-            fmt::format("{:5} of {:5} {}  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
+  draw_in_line({at.x + bar + px(8), at.y}, height, Face::mono_small, colours().secondary,
+               fmt::format("{:5} of {:5} {}  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
   const float numbers = text_width(Face::mono_small, "12345 of 12345 points  99.9 s left") + px(24);
-  draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours().text,
-            fitted(Face::label, p.title, px(figures_width - 64) - bar - numbers));
+  draw_in_line({at.x + bar + numbers, at.y}, height, Face::label, colours().text,
+               fitted(Face::label, p.title, px(figures_width - 64) - bar - numbers));
   ImGui::SetCursorScreenPos({at.x + px(figures_width - 56), at.y});
   if (push_button("cancel###cancel figure", false, {px(56), height})) requests.exports.stop_figures = true;
   explain("Stops this figure and the queued ones. Its finished points are kept.");

@@ -68,8 +68,7 @@ const GalleryPicture* picture_of(const Pictures& pictures, const GalleryEntry& e
 /// Mean errors next to the picture, or the reason why there are none.
 void draw_numbers(ImVec2 at, float width, const GalleryPicture* picture) {
   if (picture == nullptr) return (void)draw_text(at, Face::small, colours().faint, "computing");
-  if (!picture->problem.empty())
-    return (void)draw_text(at, Face::small, colours().bad, fitted(Face::small, picture->problem, width));
+  if (!picture->problem.empty()) return (void)draw_fitted(at, Face::small, colours().bad, picture->problem, width);
   const std::array<std::tuple<const char*, std::string, Colour>, 3> lines{
       {{"a / b", times(picture->a_mean / picture->b_mean), colours().text},
        {"a", scientific(picture->a_mean), colours().a},
@@ -90,7 +89,7 @@ void draw_sentence(ImVec2 at, float width, int count, std::string_view text) {
     const char* const stop =
         i + 1 == count ? end : ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), text.data(), end, width);
     const auto length = static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, stop - text.data()));
-    draw_text(at, Face::small, colours().secondary, fitted(Face::small, text.substr(0, length), width));
+    draw_fitted(at, Face::small, colours().secondary, text.substr(0, length), width);
     text.remove_prefix(length);
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
@@ -108,7 +107,7 @@ bool draw_card(const GalleryEntry& entry, const Pictures& pictures, ImVec2 size,
                                             hot ? mixed(colours().raised, colours().text, 0.08f) : colours().raised, px(3));
   const std::string kind = entry.kind == Kind::experiment ? "" : entry.kind == Kind::kernel ? "kernel" : "policy";
   const float aside = kind.empty() ? 0 : text_width(Face::small, kind) + px(8);
-  draw_text({at.x + pad, at.y + px(6)}, Face::label, colours().text, fitted(Face::label, entry.title, inner - aside));
+  draw_fitted({at.x + pad, at.y + px(6)}, Face::label, colours().text, entry.title, inner - aside);
   draw_text({at.x + size.x - pad, at.y + px(7)}, Face::small, colours().faint, kind, 1);
   const GalleryPicture* const found = picture_of(pictures, entry);
   const ImVec2 image{at.x + pad, at.y + px(28)};

@@ -31,24 +31,10 @@ void draw_box(const char* name, Colour edge, std::string_view title, std::string
   ImGui::PopStyleVar(2);
 }
 
-std::string_view taken_as(FileUse use) {
-  switch (use) {
-    case FileUse::output:
-      return "your kernel's output";
-    case FileUse::d_o:
-      return "dO";
-    case FileUse::d_lse:
-      return "dL";
-    case FileUse::tensors:
-      return "Q, K and V";
-    case FileUse::missing:
-      return "the missing file";
-    case FileUse::captured_run:
-      return "the captured run";
-    default:
-      return "this file";
-  }
-}
+/// The meaning of a file in a field that takes it.
+constexpr EnumArray<FileUse> taken_as{
+    "this file", "this file", "this file", "this file", "the captured run", "Q, K and V",      "your kernel's output",
+    "dO",        "dL",        "this file", "this file", "this file",        "the missing file"};
 
 }  // namespace
 
@@ -70,13 +56,12 @@ void draw_drop_target(const PanelInput& input) {
                                           {view->Pos.x + view->Size.x - edge, view->Pos.y + view->Size.y - edge},
                                           colours().accent, 0, px(4));
   if (const std::optional<FileUse> over = held_over())
-    return draw_box("Drop", colours().accent, "Let go to open as " + std::string(taken_as(*over)),
+    return draw_box("Drop", colours().accent, "Let go to open as " + std::string(taken_as[*over]),
                     "The field under the file takes it, whatever the file's name.");
-  draw_box(
-      "Drop", colours().accent, "Let go to open",
-      "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO "
-      "and gradients turn the backward pass on. A session replaces this one. A checkpoint opens Model, which also takes a "
-      "text or tokens.");
+  draw_box("Drop", colours().accent, "Let go to open",
+           "Q, K and V, in one file, several or a folder, become the input. An output O becomes method a and is judged; a dO "
+           "and gradients turn the backward pass on. A session replaces this one. A checkpoint opens Model, which also takes a "
+           "text or tokens.");
 }
 
 }  // namespace attoscope::ui

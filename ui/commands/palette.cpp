@@ -42,12 +42,12 @@ bool draw_command(const PaletteCommand& command, int index, bool chosen) {
   const float end = at.x + width - pad - text_width(Face::mono_small, command.keys) - px(12), left = at.x + pad;
   const std::string name = fitted(Face::body, command.name, end - left);
   const float x = left + text_width(Face::body, name) + px(12), room = end - x;
-  draw_text({left, at.y + (height - line_height(Face::body)) / 2}, Face::body, colours().text, name);
+  draw_in_line({left, at.y}, height, Face::body, colours().text, name);
   if (room > px(40))
-    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, chosen ? colours().text : colours().faint,
-              fitted(Face::small, command.what, room));
-  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small,
-            chosen ? colours().text : colours().secondary, command.keys, 1);
+    draw_in_line({x, at.y}, height, Face::small, chosen ? colours().text : colours().faint,
+                 fitted(Face::small, command.what, room));
+  draw_in_line({at.x + width - pad, at.y}, height, Face::mono_small, chosen ? colours().text : colours().secondary,
+               command.keys, 1);
   return clicked;
 }
 

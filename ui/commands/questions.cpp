@@ -40,7 +40,7 @@ void is_my_kernel_right(const Frame& t) {
   View& view = t.session.view;
   view.workspace = Workspace::explore;
   if (!has_loaded(t.session.experiment)) {
-    t.state.popups.kernel.wanted_for = 3;
+    t.state.popups.files[FileUse::output].wanted_for = 3;
     return;
   }
   view.picture = PictureKind::output;
@@ -84,10 +84,9 @@ constexpr std::array all_questions{
         "worst head", "Which head is worst?",
         "Every head of the input's file by layer and head, coloured by a number, with a table and the heads that stand apart.",
         worst_head},
-    UserQuestion{
-        "my kernel", "Is my kernel right?",
-        "Opens the output of your kernel and judges every head, rounded or wrong, with the mistake that explains it.",
-        is_my_kernel_right},
+    UserQuestion{"my kernel", "Is my kernel right?",
+                 "Opens the output of your kernel and judges every head, rounded or wrong, with the mistake that explains it.",
+                 is_my_kernel_right},
     UserQuestion{"format", "Which format is enough?",
                  "A sweep over formats, from e4m3 to fp32: the error relative to the output.", which_format},
     UserQuestion{"step", "Which rounding costs most?",

@@ -68,8 +68,7 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   const bool focus = std::exchange(menu.typing, false) || outcome.just_failed;
   if (path_field("##path", "folder/name.json", menu.path, input, px(menu_width) - open - save - 2 * gap - 2 * pad, focus))
     ask(menu.entered);
-  explain(
-      "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, as in the last request.");
+  explain("The path of a session file; ~ is your home folder. Enter opens the file or saves to it, as in the last request.");
   ImGui::SameLine(0, gap);
   ImGui::BeginDisabled(menu.path.typed.empty());
   if (push_button("open###open path", menu.entered == Act::open, {open, 0})) ask(Act::open);
@@ -114,7 +113,7 @@ void text_rows(Requests& requests) {
 }
 
 void menu(const PanelInput& input, UiState& state, Requests& requests) {
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  const WithSpacing spacing({0, 0});
   file_rows(input, state, requests);
   ImGui::Dummy({0, px(4)});
   typed_row(input, state, requests);
@@ -124,7 +123,6 @@ void menu(const PanelInput& input, UiState& state, Requests& requests) {
   ImGui::Dummy({0, px(8)});
   section("  AS TEXT");
   text_rows(requests);
-  ImGui::PopStyleVar();
   const bool chosen = requests.files.session && !state.popups.session_menu.path.asked;
   if (chosen || requests.clipboard.copy || requests.clipboard.copy_link || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
@@ -134,8 +132,8 @@ void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::floor((min.y + max.y) / 2), left = min.x + px(20), right = max.x - px(16);
   if (files.unsaved) list->AddCircleFilled({min.x + px(10), middle}, px(3), colours().accent);
-  draw_text({left, middle - line_height(Face::label) / 2}, Face::label, colours().secondary,
-            fitted(Face::label, session_name(files), right - left - px(4)));
+  draw_fitted({left, middle - line_height(Face::label) / 2}, Face::label, colours().secondary, session_name(files),
+              right - left - px(4));
   list->AddTriangleFilled({right, middle - px(2)}, {right + px(8), middle - px(2)}, {right + px(4), middle + px(3)},
                           colours().faint);
 }

@@ -58,8 +58,7 @@ std::string preview_of(const Method& m, float combo) {
 }
 
 void explain_policy(const Method& m) {
-  if (!is_emulated(m.algorithm))
-    return explain("This method is not emulated: its rounding is fixed, so no policy applies.");
+  if (!is_emulated(m.algorithm)) return explain("This method is not emulated: its rounding is fixed, so no policy applies.");
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
   explain(
       "The steps that common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
@@ -113,10 +112,7 @@ void choose_kernel(Experiment& e, bool of_b) {
 void edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, Colour colour, float width) {
   const AlgorithmInfo& row = info(m.algorithm);
   const std::string reason = reason_against(m.algorithm, e, input);
-  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours().bad);
-  const bool open = begin_combo("##algorithm", std::string(name(m.algorithm)), width);
-  ImGui::PopStyleColor();
-  if (!open) {
+  if (!begin_combo("##algorithm", std::string(name(m.algorithm)), width, reason.empty() ? colour : colours().bad)) {
     return explain("The order of operations. " + std::string(row.name) + ": " + std::string(row.what) +
                        (reason.empty() ? "" : " " + reason),
                    row.formula);

@@ -77,12 +77,12 @@ float spare_spacing(float height) {
 void draw_controls(const Frame& frame) {
   Experiment& e = frame.session.experiment;
   const Experiment before = e;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + spare_spacing(ImGui::GetContentRegionAvail().y)});
+  const WithSpacing spacing({px(8), px(4) + spare_spacing(ImGui::GetContentRegionAvail().y)});
   section("INPUT");
   beside_heading(px(154), [&] { edit_pass(e, px(154), px(heading_button)); }, 3);
   edit_input(e, frame.input, frame.state.popups, frame.requests);
   frame.session.view.show_tensors |= frame.requests.files.list_tensors;
-  edit_kernel(e, frame.input, frame.state.popups.kernel, frame.requests);
+  edit_kernel(e, frame.input, frame.state.popups.files[FileUse::output], frame.requests);
   if (e.backward.on) edit_kernel_gradients(frame);
   explained_section("FORMAT D", "D, the main format: Q, K, V and every step marked D below are rounded to it.",
                     "x = (-1)^s 1.f 2^e, nearest, ties to even");
@@ -91,7 +91,6 @@ void draw_controls(const Frame& frame) {
   edit_shape(frame.session, frame.input);
   edit_roundings(frame);
   e = with_gradients_in_step(before, std::move(e));
-  ImGui::PopStyleVar();
 }
 
 }  // namespace attoscope::ui

@@ -121,17 +121,15 @@ void edit_limits(Format& f) {
 
 void edit_format(const char* id, Experiment& e) {
   Format f = e.format;
-  ImGui::PushID(id);
+  const WithId field(id);
   named_buttons(f);
   edit_bits(f);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  const WithSpacing close({0, px(2)});
   slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, f.exponent_bits);
   explain(parameter("exponent_bits").sentence, parameter("exponent_bits").formula);
   slider({"mantissa", 0, max_mantissa_bits, 0, max_mantissa_bits}, f.mantissa_bits);
   explain(parameter("mantissa_bits").sentence, parameter("mantissa_bits").formula);
   edit_limits(f);
-  ImGui::PopStyleVar();
-  ImGui::PopID();
   if (f != e.format) e = with_format(e, f);
 }
 

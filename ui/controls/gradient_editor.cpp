@@ -52,11 +52,10 @@ std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in,
   const std::size_t of_file = x.others.size();
   const std::string file = shown_file(x.path), now = x.chosen == of_file ? file : std::string(x.others[x.chosen].label);
   std::size_t chosen = x.chosen;
-  ImGui::PushID(x.title);
+  const WithId id(x.title);
   const float name = text_width(Face::label, x.title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(matrix_header_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
-            x.title);
+  draw_in_line(at, px(matrix_header_height), Face::label, colours().secondary, x.title);
   ImGui::SetCursorScreenPos({at.x + name, at.y});
   const WithField f(Face::label, matrix_header_height);
   if (begin_combo("##incoming", fitted(Face::label, now, width - name - px(36)), width - name)) {
@@ -71,7 +70,6 @@ std::size_t incoming_combo(const Incoming& x, float width, const PanelInput& in,
     takes_files(x.texts.use);
     explain(x.texts.what, x.chosen == of_file ? std::string_view(x.path) : x.texts.formula);
   }
-  ImGui::PopID();
   return chosen;
 }
 
@@ -94,7 +92,7 @@ void edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& 
                       b.d_o_file.file,
                       d_o_choices,
                       static_cast<std::size_t>(b.d_o),
-                      popups.d_o,
+                      popups.files[FileUse::d_o],
                       {FileUse::d_o, gradient_path_hint, parameter("do").sentence, "n x d_v, rounded by a's input step",
                        "Reads dO from the file."}};
   const Incoming of_lse{
@@ -102,7 +100,7 @@ void edit_incoming(Backward& b, const PanelInput& in, Popups& popups, Requests& 
       b.d_lse_file.file,
       d_lse_choices,
       b.d_lse_file.file.empty() ? 0u : 1u,
-      popups.d_lse,
+      popups.files[FileUse::d_lse],
       {FileUse::d_lse, gradient_path_hint, "The gradient of the log-sum-exp of each query, subtracted from delta.",
        "delta_i = sum_c dO_ic O_ic - dL_i", "Reads dL from the file."}};
   const auto d_o = static_cast<OutputGradient>(edit_incoming(of_o, left, in, requests));
@@ -202,11 +200,8 @@ void step_cell(const GradColumn& c, GradStep step, const MatrixPlace& place, std
 
 /// Draws an item of a column, if the method has a backward pass.
 void in_column(const GradColumn& c, const std::function<void()>& draw) {
-  ImGui::PushID(c.id);
-  ImGui::PushID("grad");
+  const WithId method(c.id), pass("grad");
   if (is_emulated(c.target.method().algorithm)) draw();
-  ImGui::PopID();
-  ImGui::PopID();
 }
 
 }  // namespace
@@ -241,23 +236,21 @@ void edit_pass(Experiment& e, float width, float height) {
 void edit_kernel_gradients(const Frame& frame) {
   static constexpr std::array<Choice, 1> own{{{"a's", "Method a computes it; no file is compared."}}};
   KernelGradients& files = frame.session.kernel_gradients;
-  Popups& popups = frame.state.popups;
   const float gap = px(8), width = std::floor((ImGui::GetContentRegionAvail().x - 2 * gap) / 3);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   float left = at.x;
-  const auto edit = [&](FileUse use, const char* title, std::string& file, PathPrompt& prompt, const char* what) {
-    const PathTexts texts{
-        use, gradient_path_hint,
-        "A gradient computed by your own kernel, which replaces a's. It is compared with golden and judged.",
-        "file - golden", what};
+  const auto edit = [&](FileUse use, const char* title, std::string& file, const char* what) {
+    const PathTexts texts{use, gradient_path_hint,
+                          "A gradient computed by your own kernel, which replaces a's. It is compared with golden and judged.",
+                          "file - golden", what};
     ImGui::SetCursorScreenPos({left, at.y});
     left += width + gap;
-    const Incoming x{title, file, own, file.empty() ? 0u : 1u, prompt, texts};
+    const Incoming x{title, file, own, file.empty() ? 0u : 1u, frame.state.popups.files[use], texts};
     if (edit_incoming(x, width, frame.input, frame.requests) == 0) file.clear();
   };
-  edit(FileUse::dq, "dQ", files.dq, popups.dq, "Reads dQ from the file, and shows it instead of a's.");
-  edit(FileUse::dk, "dK", files.dk, popups.dk, "Reads dK from the file, and shows it instead of a's.");
-  edit(FileUse::dv, "dV", files.dv, popups.dv, "Reads dV from the file, and shows it instead of a's.");
+  edit(FileUse::dq, "dQ", files.dq, "Reads dQ from the file, and shows it instead of a's.");
+  edit(FileUse::dk, "dK", files.dk, "Reads dK from the file, and shows it instead of a's.");
+  edit(FileUse::dv, "dV", files.dv, "Reads dV from the file, and shows it instead of a's.");
   ImGui::SetCursorScreenPos({at.x, at.y + px(matrix_header_height + 2)});
   ImGui::Dummy({0, 0});
 }

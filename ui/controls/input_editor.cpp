@@ -58,8 +58,7 @@ constexpr PathTexts path_of_tensors{
     FileUse::tensors, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy",
     "The path of a tensor file or of a folder of such files; :1 at the end takes its second head, [n h d] gives the order of "
     "its dimensions. Or several files separated by commas, files of scales last.",
-    "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7",
-    "Reads Q, K, V, N and d from the file."};
+    "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7", "Reads Q, K, V, N and d from the file."};
 
 void input_combo(Problem& problem, const PanelInput& in, float width, Requests& requests) {
   Input& input = problem.input;
@@ -204,7 +203,7 @@ void head_combo(Problem& problem, const TensorFileInfo& info, float width) {
 void name_field(const char* title, float width) {
   const float name_width = text_width(Face::label, title) + px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
+  draw_in_line(at, px(control_height), Face::label, colours().secondary, title);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   ImGui::SetNextItemWidth(width - name_width);
 }
@@ -232,8 +231,8 @@ void edit_detail(Problem& problem, const PanelInput& in, float width, Requests& 
 
 constexpr PathTexts path_of_missing{
     FileUse::missing, "the file's new path",
-    "The current path of this file. Other missing files are looked up by name in the same folder.",
-    "folder/q.npy", "Uses this file instead of the missing one, and computes again."};
+    "The current path of this file. Other missing files are looked up by name in the same folder.", "folder/q.npy",
+    "Uses this file instead of the missing one, and computes again."};
 
 /// A line below the input if a file is missing or a tensor has changed since the session was saved.
 void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& requests) {
@@ -242,7 +241,7 @@ void draw_file_state(const PanelInput& in, PathPrompt& prompt, Requests& request
   if (!c.missing.empty()) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const std::string text = fitted(Face::label, shown_file(c.missing) + " is missing", room - button - gap);
-    draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().bad, text);
+    draw_in_line(at, px(control_height), Face::label, colours().bad, text);
     ImGui::InvisibleButton("missing file", {room - button - gap, px(control_height)});
     explain(c.missing_text);
     ImGui::SameLine(0, gap);
@@ -342,9 +341,8 @@ void edit_mask(Problem& problem) {
     edit_mask_width(mask, field);
     ImGui::SameLine(0, gap);
   }
-  ImGui::PushID("mask");
+  const WithId id("mask");
   edit_problem_options(problem, more);
-  ImGui::PopID();
 }
 
 }  // namespace
@@ -357,8 +355,8 @@ void edit_input(Experiment& e, const PanelInput& in, Popups& popups, Requests& r
   input_combo(problem, in, left, requests);
   if (!has_line) ImGui::SameLine(0, gap);
   edit_detail(problem, in, has_line ? room : room - gap - left, requests);
-  path_popup("tensor file", popups.file, in, path_of_tensors, requests);
-  draw_file_state(in, popups.missing, requests);
+  path_popup("tensor file", popups.files[FileUse::tensors], in, path_of_tensors, requests);
+  draw_file_state(in, popups.files[FileUse::missing], requests);
   edit_mask(problem);
   const float seed = std::floor((room - gap) * 0.64f);
   edit_seed(problem, depends_on_seed(e), seed);

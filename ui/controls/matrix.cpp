@@ -33,7 +33,7 @@ void matrix_header(const MatrixPlace& place, const char* title, const DrawColumn
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::mono_small, matrix_header_height);
   ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-  draw_text({at.x, at.y + (px(matrix_header_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, title);
+  draw_in_line(at, px(matrix_header_height), Face::label, colours().secondary, title);
   for (const std::size_t column : {0, 1}) {
     go_to(place, column, at);
     draw(column);
@@ -46,11 +46,9 @@ void column_combo(const char* id, const std::string& preview, const ColumnCombo&
                   const std::function<void()>& explain_closed) {
   // The disabled state ends after the popup: Dear ImGui requires begin and end in one window.
   ImGui::BeginDisabled(!look.possible);
-  ImGui::PushStyleColor(ImGuiCol_Text, look.colour);
   if (look.tall) ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});
   const float room = look.width - ImGui::GetFrameHeight() - px(5);
-  const bool open = begin_combo(id, fitted(Face::mono_small, preview, room), look.width);
-  ImGui::PopStyleColor();
+  const bool open = begin_combo(id, fitted(Face::mono_small, preview, room), look.width, look.colour);
   if (open) {
     choose();
     ImGui::EndCombo();
@@ -62,7 +60,7 @@ void column_combo(const char* id, const std::string& preview, const ColumnCombo&
 void matrix_row(const MatrixPlace& place, const MatrixRow& row, float height, const DrawColumn& draw) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(("about " + std::string(row.name)).c_str(), {place.names, height});
-  draw_text({at.x, at.y + (height - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, row.name);
+  draw_in_line(at, height - px(2), Face::mono, colours().text, row.name);
   explain(row.what, row.formula);
   for (const std::size_t column : {0, 1}) {
     go_to(place, column, at);

@@ -15,9 +15,9 @@ inline constexpr float matrix_header_height = 22;  ///< height of combos and but
 
 /// Places of the columns, in pixels.
 struct MatrixPlace {
-  std::array<float, 2> left{};  ///< of a and of b
-  float width = 0;              ///< of a column
-  float names = 0;              ///< of the names at the left
+  std::array<float, 2> left{};  ///< left edges of a and of b
+  float width = 0;              ///< width of a column
+  float names = 0;              ///< width of the names at the left
 };
 /// Columns for the available width at the cursor; the names are at least `least_names` wide.
 MatrixPlace matrix_place(float least_names);
@@ -32,7 +32,7 @@ void matrix_header(const MatrixPlace& place, const char* title, const DrawColumn
 
 /// A combo in a column of a header line.
 struct ColumnCombo {
-  Colour colour;  ///< of the closed field
+  Colour colour;  ///< colour of the closed field
   float width;
   bool possible = true;  ///< it can be opened
   bool tall = false;     ///< the open list may be as high as the window

@@ -64,7 +64,7 @@ void edit_options(Method& m, const Format& main) {
                     .choices = s.key == "order"         ? std::span<const Choice>(orders)
                                : s.key == "exponential" ? std::span<const Choice>(exponentials)
                                                         : std::span<const Choice>()});
-  if (if_possible(options_changed(m, main) > 0, [] { return push_button("as it comes###defaults"); })) {
+  if (push_button("as it comes###defaults", false, {0, 0}, options_changed(m, main) > 0)) {
     usual = with_usual_options(m, main);
     usual.accumulator = m.accumulator;
     usual.flush = m.flush;
@@ -122,7 +122,7 @@ void edit_gradient_popup(const GradTarget& t) {
     edit_setting(s, differs(s, usual_options), {.on = "last to first", .choices = choices, .why_not = why_not});
   }
   const GradMethod as_usual = with_options_of(g, usual);
-  if (if_possible(as_usual != g, [] { return push_button("as it comes###defaults"); })) g = as_usual;
+  if (push_button("as it comes###defaults", false, {0, 0}, as_usual != g)) g = as_usual;
   explain("Resets every option to the usual backward pass of this forward pass. Sums, scales and roundings stay.");
 }
 
@@ -184,12 +184,7 @@ void popup_button(const std::string& text, const char* popup, ImVec2 size, const
                   const std::function<void()>& edit) {
   if (push_button(text.c_str(), false, size)) ImGui::OpenPopup(popup);
   explain(what);
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  if (ImGui::BeginPopup(popup)) {
-    edit();
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleColor();
+  in_popup(popup, edit);
 }
 
 }  // namespace

@@ -65,9 +65,7 @@ std::string error_text(double error, int digits = 3) {
 
 /// Name, numbers and digest of a pin beside its thumbnail.
 void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool named) {
-  if (named)
-    draw_text({at.x, at.y}, Face::label, current ? colours().accent : colours().text,
-              fitted(Face::label, pin.name, width - px(32)));
+  if (named) draw_fitted({at.x, at.y}, Face::label, current ? colours().accent : colours().text, pin.name, width - px(32));
   const float y = at.y + px(19), ratio = px(36), end = std::min(px(160), width - px(36));  // buttons follow
   const int digits = end < px(152) ? 2 : 3;
   const double relative = pin.a_mean < 0 || pin.b_mean < 0 ? std::nan("") : pin.a_mean / pin.b_mean;
@@ -129,7 +127,7 @@ void drag_and_drop(int i, const Pin& pin, ListRequest& request) {
 void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailShades& shade, ListRequest& request) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(entry_height), picture = px(pin_width * picture_scale);
-  ImGui::PushID(i);
+  const WithId id(i);
   ImGui::SetNextItemAllowOverlap();
   if (ImGui::Selectable("##pin", false, ImGuiSelectableFlags_AllowOverlap, {width, height})) request.restore = i;
   explain(pin.name + ". Click: restores this experiment. Drag: moves it in the list.",
@@ -143,7 +141,6 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailS
   ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + px(6)});
   pin_menu(i, state, pin, request);
   take_room({at.x, at.y + height}, {width, 0});
-  ImGui::PopID();
 }
 
 void handle(const ListRequest& request, Session& session, PinState& state, Requests& requests) {
@@ -199,8 +196,7 @@ void draw_header(Session& session, const PanelInput& input, PinState& state, Req
   if (push_button("keep this###keep", false, {width - px(64 + 88), 0})) keep_pin(session, input, state);
   explain("Adds the current experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
   ImGui::SameLine(0, px(8));
-  state.compared |=
-      if_possible(session.pins.size() >= 2, [] { return push_button("compare …###compare", false, {px(80), 0}); });
+  state.compared |= push_button("compare …###compare", false, {px(80), 0}, session.pins.size() >= 2);
   explain("All pins in one table: their errors, and every setting in which they differ.");
   ImGui::SameLine(0, px(8));
   if (push_button("paste###paste pins", false, {px(56), 0})) requests.clipboard.paste_pins = true;
@@ -297,7 +293,7 @@ void draw_pins(const Frame& frame) {
   draw_comparison(frame.session, frame);
   ListRequest request;
   const ThumbnailShades shade = thumbnail_shades();
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  const WithSpacing spacing({0, 0});
   ImGui::BeginChild("list", {0, 0}, ImGuiChildFlags_NavFlattened);
   if (count == 0)
     wrapped(Face::label, "There are no pins yet. A pin keeps an experiment with its numbers and a small picture of a − golden.",
@@ -310,7 +306,6 @@ void draw_pins(const Frame& frame) {
       draw_entry(i, pin, pin.experiment == frame.session.experiment, marks, shade, request);
     }
   ImGui::EndChild();
-  ImGui::PopStyleVar();
   handle(request, frame.session, marks, frame.requests);
 }
 

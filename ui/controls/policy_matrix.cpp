@@ -47,9 +47,8 @@ void step_cell(const Column& c, Step step, const Format& main, float height, std
   if (cell.idle)
     cell.what += step == Step::P ? "Without effect while P is stored as " + scaling_text(c.method.scaling.P) + ", see scales. "
                                  : "Without effect while P·V continues in O. ";
-  ImGui::PushID(c.id);
+  const WithId id(c.id);
   edit_rounding(c.method.precision[step], cell, main, typed);
-  ImGui::PopID();
 }
 
 /// A flag with two texts, as a row of the matrix.
@@ -73,23 +72,21 @@ void flag_cell(const Column& c, const FlagRow& row, float height) {
   bool& on = c.method.precision.*row.flag;
   const bool usual = c.nearest.precision != nullptr ? c.nearest.precision->*row.flag : on;
   const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y};
-  ImGui::PushID(c.id);
+  const WithId id(c.id);
   if (ImGui::InvisibleButton(row.id, {c.width, height}, ImGuiButtonFlags_EnableNav)) on = !on;
   const bool idle = row.flag == &Precision::accumulate_in_O && flushes(c.method) && c.method.flush != flush_of_policy;
   draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour,
             {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on, idle});
   explain(std::string(row.what) + (idle ? " Without effect while flush is set." : ""),
           std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
-  ImGui::PopID();
 }
 
 void edit_heads(const MatrixPlace& place, const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input,
                 std::string& typed) {
   const auto header = [&](const char* title, const std::function<void(const Column&)>& edit) {
     matrix_header(place, title, [&](std::size_t i) {
-      ImGui::PushID(columns[i].id);
+      const WithId id(columns[i].id);
       edit(columns[i]);
-      ImGui::PopID();
     });
   };
   header("algorithm", [&](const Column& c) { edit_algorithm(c.method, e, input, c.colour, c.width); });

@@ -89,7 +89,7 @@ void edit_popup(const Target& t) {
   label(Face::section, colours().faint, std::string("SCALES OF ").append(name(t.m.algorithm)));
   edit_storage(fields_of(t));
   edit_transforms(t);
-  if (if_possible(t.m.scaling.any(), [] { return push_button("no scales"); })) t.m.scaling = {};
+  if (push_button("no scales", false, {0, 0}, t.m.scaling.any())) t.m.scaling = {};
   explain("Stores nothing with scales and transforms nothing, the default of the method.");
 }
 
@@ -167,7 +167,7 @@ void edit_gradient_scales(const GradTarget& t, Colour colour, float width, std::
   const auto edit = [&] {
     label(Face::section, colours().faint, "SCALES OF THE BACKWARD PASS");
     edit_storage(fields);
-    if (if_possible(s != GradScalings{}, [] { return push_button("no scales"); })) s = {};
+    if (push_button("no scales", false, {0, 0}, s != GradScalings{})) s = {};
     explain("Stores nothing of the backward pass with scales.");
   };
   const ColumnCombo look{preview.empty() ? colours().faint : colour, width, true, true};

@@ -214,12 +214,7 @@ void edit_tiles_for_memory(Experiment& e, View& view, float width) {
                       "M, in elements or KB, and to give the tiles to a or to both.",
                       view.on_chip_elements, t.block_q, t.block_k),
           "Bc = ceil(M / 4d), Br = min(Bc, d)");
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  if (ImGui::BeginPopup("tiles for M")) {
-    edit_helper(e, view);
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleColor();
+  in_popup("tiles for M", [&] { edit_helper(e, view); });
 }
 
 /// The device; unavailable ones are greyed, with their reason.
@@ -228,10 +223,7 @@ void edit_device(std::string& device, const PanelInput& input, float width) {
   const std::string reason = reason_against(device, choices);
   const WithField f(Face::label);
   const std::string preview = fitted(Face::label, device == "auto" ? "device: auto" : device, width - px(36));
-  if (!reason.empty()) ImGui::PushStyleColor(ImGuiCol_Text, colours().bad);
-  const bool open = begin_combo("##device", preview, width);
-  if (!reason.empty()) ImGui::PopStyleColor();
-  if (!open)
+  if (!begin_combo("##device", preview, width, reason.empty() ? std::nullopt : std::optional(colours().bad)))
     return explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes "
                                     "only their time; the method `hardware` runs only on the GPU."
                                   : reason,
@@ -251,14 +243,13 @@ void edit_shape(Session& session, const PanelInput& input) {
   edit_tiles(e, square && has_square_tiles(e.a));
   ImGui::PopStyleVar();
   const float room = ImGui::GetContentRegionAvail().x, gap = px(6), half = std::floor((room - gap) * 0.42f);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
+  const WithSpacing spacing({gap, px(4)});
   square_and_swap(e, square);
   ImGui::SameLine();
   edit_tiles_for_memory(e, session.view, room - px(76 + 46) - 2 * gap);
   rows_combo(e.problem, half);
   ImGui::SameLine();
   edit_device(session.device, input, room - gap - half);
-  ImGui::PopStyleVar();
 }
 
 }  // namespace attoscope::ui

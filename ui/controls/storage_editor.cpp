@@ -19,8 +19,7 @@ constexpr Choice stored_off{"off", "Not scaled: only the method's own rounding."
 constexpr std::array<Choice, 13> usual_QK{{
     stored_off,
     {"int8/token", "8-bit integers, one scale for each row."},
-    {"int8/thread:32",
-     "8-bit integers, one scale for the rows held by one thread of an int8 mma (SageAttention 2)."},
+    {"int8/thread:32", "8-bit integers, one scale for the rows held by one thread of an int8 mma (SageAttention 2)."},
     {"int8/head", "8-bit integers, one scale for everything: one outlier makes all steps coarse."},
     {"e4m3/head", "8-bit floats, one scale for everything, as in most FP8 kernels."},
     {"e4m3/rows:128", "8-bit floats, one scale for each tile of 128 rows (FlashAttention-3's block quantisation)."},
@@ -53,8 +52,7 @@ constexpr std::array<Choice, 8> usual_P{{
     {"e4m3/x448", "P times 448, the largest number of e4m3; O is divided by it (FlashInfer)."},
     {"e4m3/block:32/e8m0/ceil", "MXFP8: 32 keys of a row share a power of two."},
     {"e2m1/block:16/e4m3/x2688/shift", "NVFP4: P times 2688 = 448 · 6, then 16 keys of a row share an e4m3 scale."},
-    {"e2m1/block:16/e4m3/x2688/unrounded/shift",
-     "As above, but divided by the unrounded scale (SageAttention 3): a bias."},
+    {"e2m1/block:16/e4m3/x2688/unrounded/shift", "As above, but divided by the unrounded scale (SageAttention 3): a bias."},
 }};
 
 // --- possible choices -------------------------------------------------------------------------------------------------
@@ -106,9 +104,8 @@ bool storage_line(const StorageField& f, bool is_open) {
     }
   }
   ImGui::SameLine(0, px(6));
-  const bool toggles = if_possible(f.now.is_on(), [&] {
-    return push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)});
-  });
+  const bool toggles =
+      push_button(("parts###parts of " + id).c_str(), is_open && f.now.is_on(), {more, px(control_height)}, f.now.is_on());
   explain(fmt::format("Element, granularity, scale and rounding of {}, one by one.", id));
   return toggles;
 }

@@ -73,9 +73,8 @@ void part_buttons(const TensorTree& t, const TensorEntry& e) {
     if (push_button(fmt::format("{}###{} {}", letter_of(part), letter_of(part), e.name).c_str(), chosen,
                     {px(part == CallPartName::d_o ? 28 : 22), px(18)}))
       take_tensor(t, part, e);
-    explain(chosen
-                ? fmt::format("Used as {}: {}.", letter_of(part), e.why.empty() ? "chosen" : e.why)
-                : fmt::format("Uses {} as {}. The others stay; the choice is kept for this file.", e.name, letter_of(part)));
+    explain(chosen ? fmt::format("Used as {}: {}.", letter_of(part), e.why.empty() ? "chosen" : e.why)
+                   : fmt::format("Uses {} as {}. The others stay; the choice is kept for this file.", e.name, letter_of(part)));
   }
 }
 

@@ -41,8 +41,7 @@ float width_of(const std::array<Piece, 4>& part) {
 
 /// Draws a part; returns its right end.
 float draw_part(const std::array<Piece, 4>& part, ImVec2 at, float end) {
-  for (const Piece& piece : part)
-    at.x += draw_text(at, Face::label, piece.colour, fitted(Face::label, piece.text, std::max(0.0f, end - at.x)));
+  for (const Piece& piece : part) at.x += draw_fitted(at, Face::label, piece.colour, piece.text, std::max(0.0f, end - at.x));
   return at.x;
 }
 

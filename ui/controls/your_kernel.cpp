@@ -49,9 +49,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   const Input& input = e.problem.input;
   const bool none = e.loaded.file.empty(), of_input = input.kind == InputKind::tensors && input.file == in.choices.tensors.file;
   const bool offered = of_input && in.choices.tensors.has_output && input.file != e.loaded.file;
-  const std::string preview = !none     ? title_of(e.loaded)
-                              : offered ? "the file also has an O ..."
-                                        : "your kernel's output ...";
+  const std::string preview = !none ? title_of(e.loaded) : offered ? "the file also has an O ..." : "your kernel's output ...";
   bool type_path = false;
   const WithField f(Face::label);
   if (begin_combo("##kernel", fitted(Face::label, preview, width - px(36)), width)) {
@@ -104,8 +102,8 @@ void slip_button(Session& session, const PanelInput& input) {
       view.field = view.second_field =
           input.answer.result->experiment.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
   }
-  explain("A swipe: errors of your kernel's output left of the divider, errors of the exact output of " +
-          slip->text + " right of it. If your kernel has this slip, both halves are equal.");
+  explain("A swipe: errors of your kernel's output left of the divider, errors of the exact output of " + slip->text +
+          " right of it. If your kernel has this slip, both halves are equal.");
 }
 
 /// Shows the tile of rows with an element of the loaded output, and pins the element.
@@ -166,11 +164,8 @@ void draw_kernel_verdict(const PanelInput& in, float width, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (ImGui::BeginChild("kernel verdict", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground)) {
     ImGui::SetCursorPosX(chip);
-    ImGui::BeginGroup();
-    ImGui::PushStyleColor(ImGuiCol_Text, known != nullptr ? kernel_tone(*known, in) : colours().faint);
-    wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
-    ImGui::PopStyleColor();
-    ImGui::EndGroup();
+    paragraph(Face::label, known != nullptr ? kernel_tone(*known, in) : colours().faint, sentence,
+              ImGui::GetContentRegionAvail().x);
     explain(
         "Each element has its own tolerance, twice the error of correct kernels in its row on these tensors: the "
         "verdict of attoscope judge. If it is wrong, every usual slip is computed, and one is named if it explains the "

@@ -42,7 +42,7 @@ struct OutputFileInfo {
 
 /// Contents of one or several files whose path is being typed.
 struct FileContent {
-  std::string files;                       ///< as typed
+  std::string files;                       ///< the typed text
   std::vector<std::string> tensors{};      ///< "q: [8, 1024, 64] F16"
   std::vector<std::string> completions{};  ///< paths that complete it: files of the wanted kind, and folders, ending in '/'
 };
@@ -62,7 +62,7 @@ struct TensorEntry {
 };
 /// All tensors of a file.
 struct TensorList {
-  std::string file;                  ///< as requested
+  std::string file;                  ///< the requested file
   std::string all;                   ///< the files that hold the tensors
   std::vector<TensorEntry> tensors;  ///< sorted by name, numbers in names by value
   std::string problem{};             ///< one sentence why no Q, K and V are taken; empty: they are
@@ -72,7 +72,7 @@ struct TensorList {
 struct TensorStatistics {
   std::string spec;  ///< `TensorEntry::spec`
   std::uint64_t count = 0, zeros = 0, nonfinite = 0;
-  double least = 0, most = 0, mean = 0, rms = 0;  ///< of the finite elements
+  double least = 0, most = 0, mean = 0, rms = 0;  ///< numbers of the finite elements
 };
 
 /// A device, and the reason if it cannot be used.

@@ -26,7 +26,7 @@ struct HeadRow {
   AttentionShape shape;
   double a_max = 0, a_rms = 0, a_rel = 0;  ///< max |error|, RMS error, RMS error over the RMS of golden
   double b_max = 0, b_rms = 0, b_rel = 0;
-  double ratio = 0;                       ///< RMS error of a over that of b
+  double ratio = 0;                       ///< RMS error of a over the RMS error of b
   double rescales = 0;                    ///< rescales of a per row
   double largest_score = 0;               ///< largest running max of its rows, of a, or of flash2 if a has no running max
   double largest_V = 0;                   ///< largest |V|
@@ -55,8 +55,8 @@ inline constexpr std::array<HeadMeasure, 13> head_measures{{
     {"b.rms", "b, RMS", "The root mean square error of b.", &HeadRow::b_rms},
     {"ratio", "a / b", "RMS error of a over that of b.", &HeadRow::ratio},
     {"rescales", "rescales a row", "Moves of a row's running max in a.", &HeadRow::rescales},
-    {"max_score", "largest score",
-     "The largest score, taken from the running max of a, or of FlashAttention 2 if a has none.", &HeadRow::largest_score},
+    {"max_score", "largest score", "The largest score, taken from the running max of a, or of FlashAttention 2 if a has none.",
+     &HeadRow::largest_score},
     {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
     {"tolerance", "error / tolerance", "The largest error of a loaded output over its tolerance: above 1 it is wrong.",
      &HeadRow::tolerance},
@@ -106,7 +106,7 @@ std::string outlier_words(const HeadOutlier& outlier, std::string_view name, con
 struct JudgedHead {
   int head = 0, layer = 0;
   AttentionShape shape;
-  double ratio = NAN;         ///< as `HeadJudgement::ratio`
+  double ratio = NAN;         ///< see `HeadJudgement::ratio`
   bool rounded = false;       ///< a correct kernel can produce this output
   bool incomparable = false;  ///< no verdict is possible
   int first_row = -1;         ///< first wrong row; -1: none

@@ -72,7 +72,7 @@ struct LessonQuestion {
 struct LessonAnswer {
   LessonQuestion question;
   std::shared_ptr<const Result> result{};  ///< null if the question has a measure
-  SweepTable table{};                      ///< of the measure; one cell if nothing is varied
+  SweepTable table{};                      ///< numbers of the measure; one cell if nothing is varied
   std::string problem{};                   ///< one sentence why there is no answer, or empty
 
   double number() const { return table.cells.empty() ? std::nan("") : table.cells[0].mean; }  ///< mean of the first cell

@@ -21,12 +21,12 @@ namespace attoscope::ui {
 /// A checkpoint and a text as they were read, without the weights.
 struct ModelReading {
   ModelPlan asked;
-  std::string name;               ///< "SmolLM2-135M-Instruct.Q4_1"
-  std::string about;              ///< "llama, 30 layers of 9 heads over 3, 134,515,008 weights"
-  int layers = 0, heads = 0;      ///< heads of a layer
-  std::vector<int> tokens;        ///< tokens to run
-  std::size_t all_tokens = 0;     ///< number of tokens of the whole text
-  std::vector<std::string> text;  ///< of each token: its bytes, or "12" without byte-level tokens
+  std::string name;                                       ///< "SmolLM2-135M-Instruct.Q4_1"
+  std::string about;                                      ///< "llama, 30 layers of 9 heads over 3, 134,515,008 weights"
+  int layers = 0, heads = 0;                              ///< heads of a layer
+  std::vector<int> tokens;                                ///< tokens to run
+  std::size_t all_tokens = 0;                             ///< number of tokens of the whole text
+  std::vector<std::string> text;                          ///< text of each token: its bytes, or "12" without byte-level tokens
   std::shared_ptr<const std::vector<std::string>> words;  ///< the vocabulary's texts; null: not known
   std::string wrong;  ///< one sentence why there is no model or no text; empty: both are there
 };
@@ -72,7 +72,7 @@ struct ModelView {
   std::vector<std::string> recent{};              ///< checkpoints, newest first
   std::shared_ptr<const ModelReading> reading{};  ///< the newest; null: none yet
   std::shared_ptr<const ModelFound> found{};      ///< null: none yet
-  std::shared_ptr<const ModelShares> shares{};    ///< of `found`; null: not asked for
+  std::shared_ptr<const ModelShares> shares{};    ///< shares of `found`; null: not asked for
   ModelProgress progress{};
 };
 

@@ -49,7 +49,7 @@ struct KernelGradientsQuestion {
 struct KernelGradientsAnswer {
   KernelGradientsQuestion question;
   std::shared_ptr<const Result> answer;
-  std::array<std::string, 3> sentences{};        ///< as `attoscope judge` prints them; empty: not judged yet
+  std::array<std::string, 3> sentences{};        ///< the lines of `attoscope judge`; empty: not judged yet
   std::array<std::optional<bool>, 3> rounded{};  ///< dQ, dK and dV; none: not given, or not judged
   std::array<bool, 3> sums{};                    ///< sums over the heads of a group: judged, but not on screen
 };

@@ -53,14 +53,14 @@ using SideBusy = bool;
 
 /// Choices of the controls.
 struct ChoicesInput {
-  TensorFileInfo tensors;                                 ///< of the input's file
-  OutputFileInfo output;                                  ///< of the loaded output's file
-  FileContent content;                                    ///< of `FileRequests::look`
+  TensorFileInfo tensors;                                 ///< contents of the input's file
+  OutputFileInfo output;                                  ///< contents of the loaded output's file
+  FileContent content;                                    ///< contents of `FileRequests::look`
   std::string example_file;                               ///< path of the shipped example; empty: none
   std::shared_ptr<const std::vector<ProbeEntry>> probes;  ///< null: none
   std::vector<DeviceEntry> devices;                       ///< cpu first
-  std::string missing;       ///< file of the experiment that is not found; empty: all are found
-  std::string missing_text;  ///< a sentence on it
+  std::string missing;                                    ///< file of the experiment that is not found; empty: all are found
+  std::string missing_text;                               ///< a sentence on it
   std::string changed_text;  ///< sentences on tensors that changed since the session was saved; empty: none
   std::string no_hardware;   ///< one sentence why the method `hardware` cannot be chosen; empty: it can
 };
@@ -87,7 +87,7 @@ struct LearnInput {
 /// The papers' figures.
 struct FiguresInput {
   std::shared_ptr<const std::vector<FigureEntry>> entries;  ///< null: none
-  std::optional<FigureProgress> progress;                   ///< of the figure in progress
+  std::optional<FigureProgress> progress;                   ///< progress of the figure being drawn
 };
 
 /// Input of the panels in a frame.

@@ -47,24 +47,24 @@ template <template <class Question, class Answer> class Part>
 struct SideList {
   Part<Experiment, Attribution> why;
   Part<ScoreQuestion, ScoreWindow> scores;
-  Part<ProductSumQuestion, ProductSum> sum;  ///< of the pinned cell
+  Part<ProductSumQuestion, ProductSum> sum;  ///< sum of the pinned cell
   Part<Experiment, Clipping> clipping;
   Part<Experiment, SameBits> same_bits;
-  Part<Experiment, Invariance> invariance;  ///< of an `invariance_question`
+  Part<Experiment, Invariance> invariance;  ///< answer to an `invariance_question`
   Part<Experiment, GradAttribution> gradient_why;
   Part<ScoreQuestion, GradientWindow> gradient_window;
   Part<GradientTraceQuestion, GradientTrace> gradient_trace;
   Part<Experiment, OrderSpread> order_spread;
   Part<KernelGradientsQuestion, KernelGradientsAnswer> kernel_gradients;
-  Part<std::string, TensorList> tensors;                  ///< of a file
-  Part<std::string, TensorStatistics> tensor_statistics;  ///< of a `TensorEntry::spec`
-  Part<std::string, GpuCheck> gpu_check;                  ///< of the session's device; independent of the experiment
-  Part<Experiment, HeadVerdict> verdict;                  ///< of a `verdict_question`, after its answer is complete
+  Part<std::string, TensorList> tensors;                  ///< tensors of a file
+  Part<std::string, TensorStatistics> tensor_statistics;  ///< numbers of a `TensorEntry::spec`
+  Part<std::string, GpuCheck> gpu_check;                  ///< check of the session's device; independent of the experiment
+  Part<Experiment, HeadVerdict> verdict;                  ///< answer to a `verdict_question`, after it is complete
   Part<SlipQuestion, SlipOutput> slip_output;
-  Part<Experiment, FollowedRow> followed;                                   ///< of a `followed_beside`
+  Part<Experiment, FollowedRow> followed;                                   ///< row of a `followed_beside`
   Part<HeadsOfFile, FoundHeads<HeadRow>> heads;                             ///< heads found so far; also in kv and judged
-  Part<HeadsOfFile, FoundHeads<KvRow>> kv;                                  ///< of a `kv_question`
-  Part<HeadsOfFile, FoundHeads<JudgedHead>> judged;                         ///< of a `verdict_question`
+  Part<HeadsOfFile, FoundHeads<KvRow>> kv;                                  ///< answer to a `kv_question`
+  Part<HeadsOfFile, FoundHeads<JudgedHead>> judged;                         ///< answer to a `verdict_question`
   Part<std::vector<GalleryQuestion>, std::vector<GalleryPicture>> gallery;  ///< in any order
 };
 

@@ -23,7 +23,7 @@ struct SweepAxes {
 /// Means along the first parameter, a line for each value of the second; then the means of b, if known.
 struct SweepLines {
   FigurePanel panel;
-  std::vector<std::vector<SweepPlace>> places;  ///< of the points of the panel's lines, except b's
+  std::vector<std::vector<SweepPlace>> places;  ///< combinations at the points of the panel's lines, except b's
   std::size_t left_out = 0;                     ///< number of lines beyond `most_lines`; those shown are spread evenly
 };
 SweepLines sweep_lines(const SweepTable& table, const SweepAxes& axes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,11 @@ struct EarlierClick {
   bool follows_key = false;
 };
 
+/// Index of a cell in a matrix stored row by row.
+constexpr std::size_t cell_index(int row, int cols, int col) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col);
+}
+
 /// A matrix shown as a picture, and its axes.
 struct CellPicture {
   int rows = 0, cols = 0;               ///< size of the matrix
@@ -50,21 +56,21 @@ struct CellPicture {
 
 /// Golden, a and b on show: a tensor of an answer, or P, dP or dS of a window of a backward pass's rows and keys.
 struct ShownTensor {
-  std::shared_ptr<const Result> result;            ///< they are its golden, a and b (see `seen_as`)
+  std::shared_ptr<const Result> result;            ///< source of golden, a and b (see `seen_as`)
   std::string_view name = "O";                     ///< one of `answer_tensor_names` or `pair_tensor_names`
   bool keys_down = false;                          ///< its rows are keys
-  std::shared_ptr<const GradientWindow> window{};  ///< source of the rows and keys; null: a whole tensor
+  std::shared_ptr<const GradientWindow> window{};  ///< window of rows and keys; null: a whole tensor
   bool is_output() const { return name == "O"; }
 };
 
-/// A tensor and the answer that it was made of, kept while both stay.
+/// A tensor and its answer, cached while both are unchanged.
 struct SeenTensor {
   std::shared_ptr<const Result> answer;
   AnswerTensor tensor = AnswerTensor::O;
   ShownTensor shown;
 };
 
-/// One of the pairs' values and the window that it was made of, kept while both stay.
+/// A pair tensor and its window, cached while both are unchanged.
 struct SeenPairs {
   PairShow pair = PairShow::none;
   ShownTensor shown;
@@ -79,10 +85,10 @@ struct HeatState : CellPicture, ShownTensor {
 /// stays equal.
 using PictureShown = std::tuple<PictureKind, Field, Field, Comparison, bool, RescaleShow, ScoreShow, PairShow, AnswerTensor>;
 
-/// Colour ranges of the last frame that follow the values.
+/// Colour ranges of the last frame, fitted to the values.
 struct FollowedRanges {
   bool held = false;               ///< a control is being moved: the ranges stay
-  std::optional<PictureShown> of;  ///< none: not drawn yet, or to be fitted again
+  std::optional<PictureShown> of;  ///< content that they were fitted to; none: fit again
   double first = 1, second = 1;    ///< second: range of the second field's own colour bar
 };
 
@@ -90,7 +96,7 @@ struct FollowedRanges {
 struct CellSumState {
   bool of_b = false;
   AttentionProduct product = AttentionProduct::pv;
-  int block = -1;  ///< index of a kept block, or of a page of steps; -1: the last
+  int block = -1;  ///< index of a recorded block, or of a page of steps; -1: the last
 };
 
 /// m of a, or P outside its format, by rows and tiles.
@@ -124,11 +130,11 @@ struct HeadsState {
   bool stopped = false;                          ///< the search was stopped
   ShownHeads<HeadRow> outputs{unusual_measure};  ///< `sort` is an index of `head_measures`
   float largest = 0, largest_relative = 0;       ///< the largest finite error of all pictures, and over its head's RMS output
-  std::vector<HeadOutlier> outliers;             ///< of `outputs`
-  MethodNames names{"a", "b", "b"};              ///< of the methods that they ran under
+  std::vector<HeadOutlier> outliers;             ///< heads of `outputs` that stand apart
+  MethodNames names{"a", "b", "b"};              ///< names of the methods of `outputs`
   int hovered = -1;                              ///< head under the mouse in the table beside the grid; -1: none
   ShownHeads<KvRow> kv{usual_kv_order};          ///< `sort` is an index of `kv_storages`
-  std::string unjudged;                          ///< output whose judging was stopped
+  std::string unjudged;                          ///< output whose verdicts were stopped
 };
 
 /// A curve along a row or a column of a picture, one value a cell.
@@ -164,7 +170,7 @@ struct StripAxes {
 /// The traced row as series over tiles.
 struct TracedSeries {
   std::vector<double> tile, max_true, max_used, alpha, l, P_max;  ///< l as a share of its largest
-  std::vector<double> moved_tile, moved;                          ///< tiles in which m moved, and its new value
+  std::vector<double> moved_tile, moved;                          ///< tiles in which m moved, and the new m
   std::vector<double> O_tile, O_norm;                             ///< norm of O, where it exists, as a share of its largest
   std::vector<double> tied_tile, tied_max;                        ///< tiles with a key whose score equals the max in use
   std::vector<double> error_tile, error;                          ///< tiles with an output, and its error
@@ -180,10 +186,10 @@ struct StripState {
   StripRows rows;
   double P_limit = 0;              ///< largest number of P's format; 0: P is not rounded
   double b_error = 0;              ///< largest error of b in the traced row; 0: not computed
-  bool of_b = false;               ///< the row is not a's of the answer on screen; b of `result` is a loaded output
-  int parts_at = -1;               ///< the tile in which a loaded output's row parts from what is followed; -1: not known
-  std::vector<double> run_begins;  ///< of split_kv, but the first: half a tile before the one that it begins with
-  unsigned hidden = 0;             ///< the curves that the axes leave out
+  bool of_b = false;               ///< the row is not a's row of the answer on screen; b of `result` is a loaded output
+  int parts_at = -1;               ///< tile from which a loaded output's row differs from the row shown; -1: not known
+  std::vector<double> run_begins;  ///< split_kv: first tile of each run but the first, minus 0.5
+  unsigned hidden = 0;             ///< hidden curves, not included in the axes
   StripAxes axes;
   bool has_axes = false;  ///< the axes belong to `result`
 };
@@ -202,7 +208,7 @@ struct ScatterPoints {
 };
 
 struct ScatterWork;
-/// Points on show, and those of a newer answer in progress.
+/// Points on show, and the points of a newer answer in progress.
 struct ScatterState : ScatterPoints {
   std::shared_ptr<ScatterWork> work;
 };
@@ -213,7 +219,7 @@ enum class Dock : std::uint8_t { left, pins, middle, right, bottom, hidden };
 /// Conditions of the current docking; scale 0: not docked yet.
 struct Docked {
   float scale = 0;            ///< pixels per unit
-  std::vector<Dock> docks{};  ///< of the panels, in the order of their table
+  std::vector<Dock> docks{};  ///< place of each panel, in the order of their table
   PanelSizes panels{};
 
   /// Number of panels at a place.
@@ -227,7 +233,7 @@ struct PaletteState {
   bool asked = false;  ///< open it in this frame
   std::string query;
   int chosen = 0;         ///< index in the matches
-  std::string complaint;  ///< the reason why the last command failed
+  std::string complaint;  ///< reason why the last command failed
 };
 
 /// An experiment, a kernel or a policy of the gallery.
@@ -258,11 +264,11 @@ struct PinState {
 /// Popup with a text field for a path, open until its file is loaded.
 struct PathPrompt {
   std::string typed;
-  int wanted_for = 0;   ///< frames until it opens, while its panel has the focus (a tab that comes to the front closes popups);
-                        ///< 0: not wanted
-  bool asked = false;   ///< the file is being read
-  bool failed = false;  ///< the file could not be opened; until the text changes
-  bool edited = false;  ///< the text was changed since the popup opened
+  int wanted_for = 0;    ///< frames until it opens while its panel has the focus (bringing a tab to the front closes
+                         ///< popups); 0: not wanted
+  bool asked = false;    ///< the file is being read
+  bool failed = false;   ///< the file could not be opened; reset when the text changes
+  bool edited = false;   ///< the text was changed since the popup opened
   bool refocus = false;  ///< the field gets the keyboard again
 };
 
@@ -279,13 +285,10 @@ struct Popups {
   PaletteState palette;
   GalleryState gallery;
   SessionMenuState session_menu;
-  PathPrompt file, kernel;       ///< of Q, K, V; of a kernel's output
-  PathPrompt missing;            ///< of a file that is not where the session says
-  PathPrompt d_o, d_lse;         ///< of the gradients that come into the backward pass
-  PathPrompt dq, dk, dv;         ///< of gradients that a kernel computed
-  bool questions_asked = false;  ///< open the list of questions in this frame
-  int numbers_wanted_for = 0;    ///< frames in which the tab of the statistics comes to the front
-  bool forward_steps = false;    ///< the controls show the forward pass's steps while the backward pass is on
+  std::map<FileUse, PathPrompt> files;  ///< fields for the paths of files, by their use
+  bool questions_asked = false;         ///< open the list of questions in this frame
+  int numbers_wanted_for = 0;           ///< frames in which the statistics' tab is brought to the front
+  bool forward_steps = false;           ///< the controls show the forward pass's steps while the backward pass is on
   bool help = false;
 };
 
@@ -307,17 +310,16 @@ struct KernelRows;
 
 /// The list of a file's tensors.
 struct TensorListState {
-  bool shown = false;  ///< in the last frame
-  std::string file;    ///< that the rest is about
-  std::array<std::string, call_part_names.size()>
-      chosen{};          ///< specs that take the place of those that are taken; empty: none does
-  std::string opened{};  ///< spec of the tensor whose numbers are shown; empty: none
+  bool shown = false;                                        ///< in the last frame
+  std::string file;                                          ///< file of the members below
+  std::array<std::string, call_part_names.size()> chosen{};  ///< specs that replace the tensors taken; empty: no replacement
+  std::string opened{};                                      ///< spec of the tensor whose numbers are shown; empty: none
 };
 
 /// An error on show over the panels.
 struct ErrorNote {
   std::string text;
-  double since = 0;  ///< of ImGui's clock, in seconds
+  double since = 0;  ///< time of ImGui's clock, in seconds
 };
 
 struct UiState {
@@ -332,7 +334,7 @@ struct UiState {
   ProfileState profiles, second_profiles;
   StripState strip;
   std::shared_ptr<KernelRows> kernel_rows;   ///< errors of a loaded output by rows; null until drawn
-  std::shared_ptr<GradientStrip> gradients;  ///< of the strip's backward pass; null until drawn
+  std::shared_ptr<GradientStrip> gradients;  ///< plots of the strip's backward pass; null until drawn
   Playback playback;
   ScatterState scatter;
   TrafficState traffic;

@@ -28,9 +28,8 @@ void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lesso
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, px(16)});
   if (ImGui::BeginChild("Lessons", {px(list_width), height},
                         ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened)) {
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+    const WithSpacing spacing({0, 0});
     for (std::size_t i = 0; i < lessons.size(); ++i) draw_lesson_row(state, open, lessons[i], static_cast<int>(i));
-    ImGui::PopStyleVar();
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
@@ -83,7 +82,7 @@ void draw_step_bar(Session& session, const LessonPlace& open, const LearnState& 
               where_width = px(24) + text_width(Face::small, state.presenting ? "lesson 00 of 00, step 00 of 00, screen 0 of 0"
                                                                               : "lesson 00 of 00, step 00 of 00");
   if (x + where_width < right) {
-    draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, where);
+    draw_in_line({x + px(8), at.y}, height, Face::small, colours().faint, where);
     x += where_width;
   }
   if (x + steps < right) {

@@ -45,8 +45,8 @@ bool draw_in_line(const std::string& text, Colour colour, std::string_view what,
 /// A part of a step that stays whole while it is presented: the title, a paragraph, a question or a view.
 struct ScreenItem {
   const LessonBlock* block = nullptr;  ///< null: the title
-  std::string paragraph{};             ///< of the block's text; empty: the block is a view
-  int index = 0;                       ///< of the paragraph in its block
+  std::string paragraph{};             ///< part of the block's text; empty: the block is a view
+  int index = 0;                       ///< index of the paragraph in its block
   bool alone = false;                  ///< it fills a screen
   float height = -1;                   ///< in pixels; negative: not measured
   float shrink = 1;                    ///< scale of its type to fit on a screen
@@ -56,7 +56,7 @@ struct ScreenItem {
 struct PresentedStep {
   const LessonStep* of = nullptr;
   bool is_split = false;       ///< its views are beside its text
-  float width = 0, scale = 0;  ///< of the page when the items were measured
+  float width = 0, scale = 0;  ///< width and scale of the page when the items were measured
   std::vector<ScreenItem> items;
   int screen = 0, screens = 1;
   std::vector<std::size_t> starts;  ///< the items that begin a screen
@@ -70,7 +70,7 @@ std::vector<std::size_t> screen_starts(std::span<const ScreenItem> items, float 
 
 /// A run of Markdown, prepared for drawing.
 struct TextState {
-  float width = -1, scale = 0;           ///< of the layout
+  float width = -1, scale = 0;           ///< width and scale of the layout
   std::string text;                      ///< without formulas that cannot be drawn
   std::vector<std::string> problems;     ///< one sentence for each removed formula
   float formula = 0, formula_scale = 0;  ///< width and scale of its widest displayed formula; 0: never measured
@@ -83,8 +83,8 @@ struct LearnState {
   MarkdownText markdown;
   std::shared_ptr<const Lessons> lessons;                         ///< the lessons that the other members refer to
   std::string lesson;                                             ///< the lesson of `views` and `texts`
-  std::map<int, LessonViewState> views;                           ///< by LessonView::index
-  std::map<std::pair<const LessonBlock*, int>, TextState> texts;  ///< by block and paragraph; -1: all of it
+  std::map<int, LessonViewState> views;                           ///< states by LessonView::index
+  std::map<std::pair<const LessonBlock*, int>, TextState> texts;  ///< states by block and paragraph; -1: all of it
   PresentedStep presented;
   Stepping stepping;
   bool is_black = false;              ///< the screen of a presented lesson is black
@@ -93,7 +93,7 @@ struct LearnState {
   bool scrolls_on = false;            ///< a column scrolled: it was not at its end
   float below = 0;                    ///< pixels of the page that are scrolled out of view
   std::vector<std::string> problems;  ///< the sentences that the page on screen shows
-  std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not exported
+  std::array<float, 2> scrolled{};    ///< position by PageColumn, in the last frame that was not exported
   bool was_kept = false;              ///< the last frame was exported
   std::string told;                   ///< the newest sentence of the status bar
   double told_until = 0;              ///< end of the time in which it is shown although presenting hides that bar

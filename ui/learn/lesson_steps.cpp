@@ -25,7 +25,7 @@ int steps_in(const Lesson& lesson) { return static_cast<int>(lesson.steps.size()
 /// The notation of a number: digits, exponent and unit.
 struct Notation {
   bool plus = false, has_exponent = false;
-  int digits = 0, decimals = 0;  ///< of the mantissa
+  int digits = 0, decimals = 0;  ///< digits of the mantissa
   std::string_view unit;
 };
 

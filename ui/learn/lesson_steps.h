@@ -8,7 +8,7 @@ namespace attoscope::ui {
 /// The open lesson and its step, clamped to those that exist.
 struct LessonPlace {
   const Lesson* lesson = nullptr;  ///< null: there are no lessons
-  int index = 0;                   ///< of the lesson
+  int index = 0;                   ///< index of the lesson
   int step = 0;
 };
 LessonPlace place_of(const LessonState& state, const Lessons* lessons);

@@ -21,7 +21,7 @@ namespace attoscope::ui {
 namespace {
 
 constexpr float reading_size = 16;     ///< em of the text at UI scale 1
-constexpr float formula_size = 0.92f;  ///< of a line of text: letters of formulas are as high as the text's
+constexpr float formula_size = 0.92f;  ///< share of a line of text: letters of formulas are as high as the text's
 constexpr std::string_view number_tag = "num";
 
 /// A formula within Markdown: `$...$`, or `$$...$$` if it is displayed.

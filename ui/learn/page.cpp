@@ -143,7 +143,7 @@ void keep_edits(LessonState& lesson, LessonViewEdits edits) {
     lesson.views.push_back(std::move(edits));
 }
 
-constexpr float question_scale = 1.07f;  ///< of presented questions: their text is as large as the page's
+constexpr float question_scale = 1.07f;  ///< scale of presented questions: their text is as large as the page's
 
 /// Draws a view; `room`: the height of a presented view, in pixels.
 void draw_view_block(Page& page, const LessonView& view, float room) {
@@ -182,12 +182,11 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
 }
 
 void draw_block(Page& page, const LessonBlock& block) {
-  ImGui::PushID(block.line);
+  const WithId id(block.line);
   if (block.view.empty())
     draw_text_block(page, block, block.markdown, -1);
   else
     draw_view_block(page, block.view.front(), 0);
-  ImGui::PopID();
   ImGui::Dummy({0, px(8)});
 }
 
@@ -240,7 +239,7 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   const float beyond = ImGui::GetScrollMaxY();
   const bool ends = page.state.scrolls > 0 ? ImGui::GetScrollY() >= beyond : ImGui::GetScrollY() <= 0;
   if (page.state.scrolls != 0 && !ends) {
-    constexpr float part = 0.85f;  // of the visible height
+    constexpr float part = 0.85f;  // share of the visible height
     ImGui::SetScrollY(ImGui::GetScrollY() + static_cast<float>(page.state.scrolls) * part * size.y);
     page.state.scrolls_on = true;
   }
@@ -261,16 +260,13 @@ float draw_item(Page& page, ScreenItem& item, float room) {
   if (item.block == nullptr) {
     draw_title(page);
   } else {
-    ImGui::PushID(item.block->line);
-    ImGui::PushID(item.index);
+    const WithId line(item.block->line), index(item.index);
     if (item.paragraph.empty()) {
       draw_view_block(page, item.block->view.front(), room);
     } else {
       const WithScale smaller(item.shrink);
       draw_text_block(page, *item.block, item.paragraph, item.index);
     }
-    ImGui::PopID();
-    ImGui::PopID();
     if (!item.alone) ImGui::Dummy({0, px(4)});
   }
   return ImGui::GetCursorPosY() - top;
@@ -365,7 +361,7 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
                      text_fits(page, blocks, column - 2 * px(narrow_margin));
   const float text_width = split ? column : size.x;
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
-  ImGui::PushID(place.step);
+  const WithId id(place.step);
   float beyond = draw_column(page, PageColumn::text, x, {text_width, size.y}, [&] {
     draw_title(page);
     for (const LessonBlock& block : blocks)
@@ -382,7 +378,6 @@ float draw_page(Session& session, const LessonPlace& place, const PanelInput& in
     });
     beyond = std::max(beyond, views_beyond);
   }
-  ImGui::PopID();
   state.was_kept = input.exporting;
   return beyond;
 }

@@ -23,7 +23,7 @@ constexpr float title_height = 22;
 
 /// Draws the title of a part; returns the box below the title.
 Box titled(const Box& box, const std::string& title) {
-  draw_text(box.min, Face::label, colours().text, fitted(Face::label, title, box.max.x - box.min.x));
+  draw_fitted(box.min, Face::label, colours().text, title, box.max.x - box.min.x);
   return {{box.min.x, box.min.y + px(title_height)}, box.max};
 }
 
@@ -119,7 +119,7 @@ bool draw_token(const ModelFound& f, const FlowedToken& token, ImVec2 at, float 
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (share > 0) list->AddRectFilled(at, {at.x + token.width, at.y + line}, mixed(colours().panel, colours().a, 0.55f * share));
   if (hot || chosen) list->AddRect(at, {at.x + token.width, at.y + line}, colours().text, 0, 0, px(1.4f));
-  draw_text({at.x + px(1), at.y + (line - line_height(Face::label)) / 2}, Face::label, colours().text, token.text);
+  draw_in_line({at.x + px(1), at.y}, line, Face::label, colours().text, token.text);
   return clicked;
 }
 
@@ -197,12 +197,8 @@ void draw_share_buttons(const ModelScene& s, float width) {
     const auto part = static_cast<ModelPart>(i + 1);
     if (push_button(labels[i], s.model().shares && s.model().shares->part == part, {each, 0}))
       s.ask({.act = ModelRequest::Act::attribute, .part = part});
-    const double seconds = p.expected[i + 1];
-    explain(std::string(meanings[i]) +
-                (seconds < 0 ? ""
-                             : fmt::format(" It takes about {}.", seconds < 90 ? fmt::format("{:.0f} s", std::max(1.0, seconds))
-                                                                               : fmt::format("{:.0f} min", seconds / 60))),
-            "share = (D - D') / D, D = mean |d log p| of a");
+    const std::string time = about_seconds(p.expected[i + 1]);
+    explain(meanings[i] + (time.empty() ? "" : " It takes " + time + "."), "share = (D - D') / D, D = mean |d log p| of a");
   }
 }
 

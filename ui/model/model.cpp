@@ -30,25 +30,16 @@ ModelLayout layout_of_model() {
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 
-/// "about 8 min"; empty: unknown.
-std::string about_seconds(double seconds) {
-  if (seconds < 0) return "";
-  if (seconds < 90) return fmt::format("about {:.0f} s", std::max(1.0, seconds));
-  return seconds < 5400 ? fmt::format("about {:.0f} min", seconds / 60) : fmt::format("about {:.1f} h", seconds / 3600);
-}
-
 void draw_run_buttons(const ModelScene& s) {
   const ModelProgress& p = s.model().progress;
   const ModelRequest::Act next = next_model_act(s.model());
   const bool runs = next == ModelRequest::Act::run;
-  if (if_possible(runs, [&] { return push_button("run###run model", runs, {px(model_button_width), 0}); }))
-    s.ask({.act = next});
+  if (push_button("run###run model", runs, {px(model_button_width), 0}, runs)) s.ask({.act = next});
   const std::string time = about_seconds(p.expected[0]);
   explain("Runs the exact model, the model under a and under b, and the yardsticks over the text" +
           (time.empty() ? "." : ": " + time + ".") + " Pressed again, it restarts with the current settings. Key R.");
   ImGui::SameLine(0, px(8));
-  if (if_possible(p.runs || p.attributes || p.opens,
-                  [] { return push_button("cancel###cancel model", false, {px(model_button_width), 0}); }))
+  if (push_button("cancel###cancel model", false, {px(model_button_width), 0}, p.runs || p.attributes || p.opens))
     s.ask({.act = ModelRequest::Act::cancel});
   explain("Stops; the answer on show stays. Key Esc.");
 }
@@ -64,8 +55,8 @@ void draw_model_progress(const ModelScene& s, ImVec2 at, float width) {
                                     : "running the exact model up to this layer";
   if ((p.runs || p.attributes) && p.share == 0) text = "reading the weights";
   if ((p.runs || p.attributes) && p.seconds_left >= 0) text += ", " + about_seconds(p.seconds_left) + " left";
-  draw_text({at.x + bar + px(10), at.y + (px(control_height) - line_height(Face::mono_small)) / 2}, Face::mono_small,
-            colours().secondary, fitted(Face::mono_small, text, width - bar - px(10)));
+  draw_in_line({at.x + bar + px(10), at.y}, px(control_height), Face::mono_small, colours().secondary,
+               fitted(Face::mono_small, text, width - bar - px(10)));
 }
 
 /// Headline and sentence.
@@ -99,10 +90,8 @@ void draw_against(const ModelScene& s) {
   if (!s.found() || s.found()->reading->asked.against.empty()) return;
   const ModelFound& f = *s.found();
   const bool bad = !f.against_wrong.empty();
-  ImGui::BeginGroup();
-  wrapped(Face::label, bad ? colours().bad : colours().text, bad ? f.against_wrong : "Captured run: " + f.against + ".",
-          ImGui::GetContentRegionAvail().x);
-  ImGui::EndGroup();
+  paragraph(Face::label, bad ? colours().bad : colours().text, bad ? f.against_wrong : "Captured run: " + f.against + ".",
+            ImGui::GetContentRegionAvail().x);
   explain(f.reading->asked.against, f.against_lines);
   ImGui::Dummy({0, px(8)});
 }
@@ -155,6 +144,12 @@ void draw_model_header(const ModelScene& s) {
 }
 
 }  // namespace
+
+std::string about_seconds(double seconds) {
+  if (seconds < 0) return "";
+  if (seconds < 90) return fmt::format("about {:.0f} s", std::max(1.0, seconds));
+  return seconds < 5400 ? fmt::format("about {:.0f} min", seconds / 60) : fmt::format("about {:.1f} h", seconds / 3600);
+}
 
 ModelRequest::Act next_model_act(const ModelView& m) {
   return m.reading && !m.progress.reads && m.reading->wrong.empty() ? ModelRequest::Act::run : ModelRequest::Act::none;

@@ -45,6 +45,8 @@ void draw_model_text(const ModelScene& scene, const Box& box);
 /// Table of the targets, the most moved first.
 void draw_model_targets(const ModelScene& scene, const Box& box);
 
+/// "about 8 min"; empty: unknown.
+std::string about_seconds(double seconds);
 /// Action of the run button; none without a model or a text.
 ModelRequest::Act next_model_act(const ModelView& model);
 

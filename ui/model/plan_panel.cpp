@@ -104,14 +104,13 @@ void edit_methods(const ModelScene& s, float width) {
     const float left = from.x + (of_b ? column + gap : 0);
     Method& m = of_b ? e.b : e.a;
     const Colour colour = of_b ? colours().b : colours().a;
-    ImGui::PushID(of_b ? "b" : "a");
+    const WithId id(of_b ? "b" : "a");
     ImGui::SetCursorScreenPos({left, from.y});
     edit_algorithm(m, e, input, colour, column);
     ImGui::SetCursorScreenPos({left, from.y + px(26)});
     edit_preset(e, of_b, colour, column);
     ImGui::SetCursorScreenPos({left, from.y + px(52)});
     edit_method_options(m, e.format, column, px(22));
-    ImGui::PopID();
   }
   ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
   edit_format("main format", e);
@@ -219,7 +218,7 @@ void edit_against(const ModelScene& s, float width) {
       "everything=True). The next run names the first tensor that differs by more than its tolerance, and why. A "
       "file can be dropped here.");
   ImGui::SameLine(0, gap);
-  if (if_possible(s.input.sessions.has_dialogs, [&] { return push_button("open …###open captured run", false, {button, 0}); }))
+  if (push_button("open …###open captured run", false, {button, 0}, s.input.sessions.has_dialogs))
     s.requests.files.ask = FileUse::captured_run;
   explain("The desktop's dialog for the file.");
 }

@@ -84,8 +84,7 @@ int shown_block(const CellSumState& state, const ProductSum& s) {
 void choose_block(CellSumState& state, const ProductSum& s, const std::string& place) {
   const int last = pages(s) - 1, shown = shown_block(state, s);
   const auto button = [&](const char* text, int to, const char* what) {
-    if (if_possible(to >= 0 && to <= last, [&] { return push_button(text, false, {px(104), 0}); }))
-      state.block = to == last ? -1 : to;
+    if (push_button(text, false, {px(104), 0}, to >= 0 && to <= last)) state.block = to == last ? -1 : to;
     explain(what);
   };
   button(s.rule ? "block before###block before" : "steps before###block before", shown - 1,

@@ -39,7 +39,7 @@ struct HeadGrid {
   const HeadGridLook& look;
   int across = 1;               ///< cells of the longest layer
   float names = 0, header = 0;  ///< width of the layer names, height of the column labels
-  float width = 1, height = 1;  ///< of a cell
+  float width = 1, height = 1;  ///< size of a cell
 };
 
 /// Names of the rows and of the columns.
@@ -124,8 +124,7 @@ int every(float label, float cell) { return std::max(1, static_cast<int>(std::ce
 
 /// The names of the axes, rows and columns, and the numbers of heads.
 void draw_head_numbers(const HeadGrid& grid, ImVec2 at) {
-  if (grid.names > 0)
-    draw_text(at, Face::small, colours().secondary, fitted(Face::small, axes_of(grid.info), grid.names - px(6)));
+  if (grid.names > 0) draw_fitted(at, Face::small, colours().secondary, axes_of(grid.info), grid.names - px(6));
   const int step = every(text_width(Face::mono_small, std::to_string(grid.across)) + px(6), grid.width);
   for (int i = 0; i < grid.across; i += step)
     draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, colours().secondary,
@@ -142,8 +141,8 @@ int draw_layers(const HeadGrid& grid, ImVec2 at) {
     const float y = at.y + grid.header + static_cast<float>(i) * grid.height;
     if (y + grid.height < seen.y || y > seen.y + size.y) continue;
     if (static_cast<int>(i) % step == 0)
-      draw_text({at.x, y + (grid.height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
-                fitted(Face::small, layer.name, grid.names - px(6)));
+      draw_in_line({at.x, y}, grid.height, Face::small, colours().secondary,
+                   fitted(Face::small, layer.name, grid.names - px(6)));
     for (int j = 0; j < layer.heads && layer.first + j < grid.info.heads; ++j)
       if (draw_head_cell(grid, layer.first + j, {at.x + grid.names + static_cast<float>(j) * grid.width, y}))
         clicked = layer.first + j;
@@ -172,15 +171,13 @@ void draw_verdict_legend(ImVec2 at, float width) {
   draw_text({at.x + bar / 2, under}, Face::mono_small, colours().text, "1", 0.5f);
   draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.0f}", most_ratio), 1);
   float x = at.x + bar + px(12);
-  draw_text({x, at.y - px(2)}, Face::small, colours().secondary,
-            fitted(Face::small, "error / tolerance: above 1 it is wrong", at.x + width - x));
+  draw_fitted({x, at.y - px(2)}, Face::small, colours().secondary, "error / tolerance: above 1 it is wrong", at.x + width - x);
   const float side = px(9), y = under + px(3);
   list->AddRectFilled({x, y}, {x + side, y + side}, colours().faint);
   x += side + px(5);
   x += draw_text({x, under}, Face::small, colours().secondary, "not comparable") + px(12);
   list->AddRect({x, y}, {x + side, y + side}, colours().line);
-  draw_text({x + side + px(5), under}, Face::small, colours().secondary,
-            fitted(Face::small, "not yet judged", at.x + width - x - side - px(5)));
+  draw_fitted({x + side + px(5), under}, Face::small, colours().secondary, "not yet judged", at.x + width - x - side - px(5));
 }
 
 }  // namespace
@@ -188,6 +185,14 @@ void draw_verdict_legend(ImVec2 at, float width) {
 std::string head_name(const TensorFileInfo& info, int head) {
   const auto place = static_cast<std::size_t>(head);
   return place < info.head_names.size() ? info.head_names[place] : fmt::format("head {}", head);
+}
+
+std::string all_numbers(const HeadRow& row, const MethodNames& names) {
+  std::string text;
+  for (const HeadMeasure& m : head_measures)
+    if (!std::isnan(row.*m.value))
+      text += fmt::format("{}{:<22} {:.4g}", text.empty() ? "" : "\n", title_of(m, names), row.*m.value);
+  return text;
 }
 
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size) {
@@ -221,23 +226,13 @@ Colour shade_of(double x, const PositiveRange& all) {
   return shade_at(!(x > 0) ? 0 : range > 0 ? std::clamp(std::log(x / all.least) / range, 0.0, 1.0) : 1.0);
 }
 
-/// Every measure of a head, for a tooltip.
-std::string all_numbers(const HeadRow& row, const MethodNames& names) {
-  std::string text;
-  for (const HeadMeasure& m : head_measures)
-    if (!std::isnan(row.*m.value))
-      text += fmt::format("{}{:<22} {:.4g}", text.empty() ? "" : "\n", title_of(m, names), row.*m.value);
-  return text;
-}
-
 void draw_measure_legend(ImVec2 at, float width, const PositiveRange& all, const std::string& title) {
   const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
   draw_shades(at, {bar, high}, shade_at);
   const float under = at.y + high + px(2);
   draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.least));
   draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.most), 1);
-  draw_text({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary,
-            fitted(Face::small, title, width - bar - px(12)));
+  draw_fitted({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary, title, width - bar - px(12));
 }
 
 /// Draws the grid and its legend in this room; returns the clicked head, -1: none.

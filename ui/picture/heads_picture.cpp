@@ -210,13 +210,6 @@ void draw_numbers(const HeadRow& row, ImVec2 at) {
   if (row.nonfinite > 0) line(colours().bad, fmt::format("{:.0f} NaN", row.nonfinite));
 }
 
-std::string numbers_text(const HeadRow& row, const MethodNames& names) {
-  std::string text;
-  for (const HeadMeasure& m : head_measures) text += fmt::format("{:<22} {:.4g}\n", title_of(m, names), row.*m.value);
-  text.pop_back();
-  return text;
-}
-
 /// Common parameters of the cards.
 struct Cards {
   const TensorFileInfo& info;
@@ -233,12 +226,12 @@ bool draw_card(const HeadRow& row, const Cards& cards) {
   const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size, ImGuiButtonFlags_EnableNav);
   const std::string name = head_name(cards.info, row.head);
   const bool hovered = ImGui::IsItemHovered();
-  explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row, cards.heads.names));
+  explain(name + ": a click opens it, Ctrl+Z comes back.", all_numbers(row, cards.heads.names));
   ImDrawList* const list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours().raised, px(4));
   if (hovered || row.head == cards.open)
     list->AddRect(at, {at.x + size.x, at.y + size.y}, hovered ? colours().text : colours().accent, px(4));
-  draw_text({at.x + px(8), at.y + px(6)}, Face::small, colours().text, fitted(Face::small, name, size.x - px(16)));
+  draw_fitted({at.x + px(8), at.y + px(6)}, Face::small, colours().text, name, size.x - px(16));
   const ImVec2 picture{at.x + px(8), at.y + px(30)};
   draw_small(row, picture, cards.table, cards.how, picture_factor(row, cards.heads, cards.range));
   draw_numbers(row, {picture.x + px(small_width + 10), picture.y});
@@ -268,7 +261,7 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
   const std::vector<const HeadRow*>& shown = m.outputs.shown;
   const int count = static_cast<int>(shown.size());
   const HeadRow* clicked = nullptr;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, gap});
+  const WithSpacing spacing({gap, gap});
   ImGuiListClipper clipper;
   clipper.Begin((count + across - 1) / across, px(card_height) + gap);
   while (clipper.Step())
@@ -277,7 +270,6 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
         if (i > line * across) ImGui::SameLine();
         if (draw_card(*shown[static_cast<std::size_t>(i)], cards)) clicked = shown[static_cast<std::size_t>(i)];
       }
-  ImGui::PopStyleVar();
   if (clicked != nullptr) open_head(session, clicked->head, clicked->shape);
 }
 

@@ -261,7 +261,7 @@ void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool 
   const MaskView mask = mask_view(p);
   const int n = key_count(p);
   const double right = (rect.col1 - rect.col0) / image.width;
-  std::vector<Keys> keys_under;  // of each column of pixels
+  std::vector<Keys> keys_under;  // keys of each column of pixels
   for (int x = 0; x < image.width; ++x) {
     const Keys cols{static_cast<int>(std::floor(rect.col0 + x * right + 1e-9)) * keys_per_col,
                     static_cast<int>(std::ceil(rect.col0 + (x + 1) * right - 1e-9)) * keys_per_col};

@@ -22,7 +22,7 @@ namespace {
 
 /// A picture of one field.
 struct Pane {
-  const char* label;  ///< of its button
+  const char* label;  ///< label of its button
   HeatState* state;
   Places p;
   Colouring how;

@@ -169,7 +169,7 @@ void draw_col_axis(const Places& p, const CellRect& rect) {
 void draw_caption(const Places& p, const std::string& columns, const std::string& remark) {
   if (text_width(Face::small, remark + columns) + px(20) < p.width())
     draw_text({p.min.x, p.caption + px(14)}, Face::small, colours().faint, columns);
-  draw_text({p.max.x, p.caption + px(14)}, Face::small, colours().faint, fitted(Face::small, remark, p.width() + px(40)), 1);
+  draw_fitted({p.max.x, p.caption + px(14)}, Face::small, colours().faint, remark, p.width() + px(40), 1);
 }
 
 void draw_row_lines(const Places& p, const CellRect& rect, double block) {
@@ -257,9 +257,7 @@ void draw_instead(const Places& p, const std::string& sentence) {
     return;
   }
   ImGui::SetCursorScreenPos({(p.min.x + p.max.x - width) / 2, (p.min.y + p.max.y) / 2 - lines * px(9)});
-  ImGui::BeginGroup();
-  wrapped(Face::label, colours().secondary, sentence, width);
-  ImGui::EndGroup();
+  paragraph(Face::label, colours().secondary, sentence, width);
 }
 
 void draw_note(const Box& bounds, ImVec2 at, std::span<const NoteLine> lines) {

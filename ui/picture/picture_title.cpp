@@ -97,7 +97,7 @@ void draw_picture_title(const Frame& frame) {
   const float width = ImGui::GetContentRegionAvail().x, height = line_height(Face::label) + px(4);
   take_room(at, {width, height});
   explain(title);
-  draw_text({at.x, at.y}, Face::label, colours().text, fitted(Face::label, title, width));
+  draw_fitted({at.x, at.y}, Face::label, colours().text, title, width);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 

@@ -101,7 +101,7 @@ struct GridCell {
   bool known = false;  ///< false: an empty frame
   Colour fill = 0;
   std::string number{};               ///< drawn if it fits
-  std::string sentence{}, formula{};  ///< of its tooltip
+  std::string sentence{}, formula{};  ///< texts of its tooltip
 };
 /// Content of a grid of heads.
 struct HeadGridLook {
@@ -112,6 +112,8 @@ struct HeadGridLook {
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size);
 /// "layer 7, head 7"
 std::string head_name(const TensorFileInfo& info, int head);
+/// Every known measure of a head, one a line, for a tooltip.
+std::string all_numbers(const HeadRow& row, const MethodNames& names);
 
 /// Draws layers by heads in the colours of the measure that orders the heads, and the table of all measures beside the grid;
 /// returns the clicked head, -1: none.

@@ -22,8 +22,7 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 int held_rows(const RescaleMap& map) { return map.tiles > 0 ? static_cast<int>(map.m.size()) / map.tiles : 0; }
 
 double held_m(const RescaleMap& map, int tile, int row) {
-  return static_cast<double>(
-      map.m[static_cast<std::size_t>(tile) * static_cast<std::size_t>(held_rows(map)) + static_cast<std::size_t>(row)]);
+  return static_cast<double>(map.m[cell_index(tile, held_rows(map), row)]);
 }
 
 /// True if a run of split_kv begins at this tile: nothing is rescaled there.
@@ -58,8 +57,7 @@ void take_moves(RescaleState& m, const Result& r) {
       const RunningMax at = running_max(r, tile, row);
       if (!at.moved()) continue;
       const double by = at.after - at.before;
-      m.values[static_cast<std::size_t>(row) * static_cast<std::size_t>(m.cols) + static_cast<std::size_t>(tile)] =
-          m.show == RescaleShow::moved ? 1.0f : static_cast<float>(by);
+      m.values[cell_index(row, m.cols, tile)] = m.show == RescaleShow::moved ? 1.0f : static_cast<float>(by);
     }
 }
 
@@ -70,19 +68,14 @@ void take_counts(RescaleState& m, const Clipping& c) {
   set_axes(m, c.experiment, c.tiles, rows, p.rows == 0 ? p.n : std::min(p.rows, p.n), c.row_step);
   m.values.resize(counts.size());
   for (int row = 0; row < rows; ++row)
-    for (int tile = 0; tile < c.tiles; ++tile)
-      m.values[static_cast<std::size_t>(row) * static_cast<std::size_t>(c.tiles) + static_cast<std::size_t>(tile)] =
-          counts[static_cast<std::size_t>(tile) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(row)];
+    for (int tile = 0; tile < c.tiles; ++tile) m.values[cell_index(row, c.tiles, tile)] = counts[cell_index(tile, rows, row)];
 }
 
 /// Pixels for which `holds` is true, as rectangles; adjacent equal columns are joined.
 template <class Holds>
 std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
   std::vector<CellRect> found;
-  const auto at = [&](int x, int y) {
-    return holds(
-        image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x)]);
-  };
+  const auto at = [&](int x, int y) { return holds(image.pixels[cell_index(y, image.width, x)]); };
   const auto same_column = [&](int x, int other) {
     for (int y = 0; y < image.height; ++y)
       if (at(x, y) != at(other, y)) return false;
@@ -138,7 +131,7 @@ std::string why_no_map(const PanelInput& input, const View& view) {
   return input.answer.result->rescale_map.m.empty() ? "This answer has no record of its running max." : "";
 }
 
-/// Experiment of the map: that of the counts, or of the answer.
+/// Experiment of the map: the counts' or the answer's.
 const Experiment& mapped(const RescaleState& m) { return shows_counts(m.show) ? m.clipping->experiment : m.result->experiment; }
 
 std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int tile, int matrix_row) {
@@ -151,11 +144,11 @@ std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int 
   if (!shows_counts(m.show)) {
     const RunningMax at = running_max(*m.result, tile, matrix_row);
     if (std::isnan(at.after)) {
-      lines.push_back({colours().faint, "the row sees no key of it"});
+      lines.push_back({colours().faint, "the row sees no key of this tile"});
       return lines;
     }
     if (std::isnan(at.before)) {
-      lines.push_back({colours().text, fmt::format("m = {:.6g}, nothing before it", at.after)});
+      lines.push_back({colours().text, fmt::format("m = {:.6g}, no m before it", at.after)});
     } else {
       lines.push_back({at.moved() ? colours().moved : colours().text, fmt::format("m {:.6g} → {:.6g}", at.before, at.after)});
       lines.push_back({at.moved() ? colours().moved : colours().secondary,

@@ -81,9 +81,7 @@ ScoreCell cell_at(const ScoreWindow& w, const Point& point) {
   const ScoreQuestion& q = w.question;
   const int row = static_cast<int>(std::floor(point.row)), key = static_cast<int>(std::floor(point.col));
   if (row < q.first_row || row >= q.first_row + q.rows || key < q.first_key || key >= q.first_key + q.keys) return {};
-  return {row, key,
-          static_cast<std::size_t>(row - q.first_row) * static_cast<std::size_t>(q.keys) +
-              static_cast<std::size_t>(key - q.first_key)};
+  return {row, key, cell_index(row - q.first_row, q.keys, key - q.first_key)};
 }
 
 int tile_of(const Experiment& e, int key) {

@@ -117,10 +117,10 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const MethodNames names = of_slip ? names_with_slip(input.answer.result->experiment) : from.names;
   const bool loaded_a = of_slip && input.answer.result->experiment.a.algorithm == Algorithm::loaded;
   const MethodNames brief{loaded_a ? "slip" : "a", of_slip && !loaded_a ? "slip" : "b", "b"};
-  const bool chosen =
-      field_combo("##second field",
-                  of_slip ? "The exact output of " + slip->text + " instead of the loaded one: " : "Compared with: ",
-                  view.second_field, {names, brief, from.shown, false, from.width});
+  const bool chosen = field_combo(
+      "##second field",
+      of_slip ? "The exact output of " + slip->text + " instead of the loaded one: " : "Compared with: ", view.second_field,
+      {names, brief, from.shown, false, from.width});
   if (chosen) view.second_slip = false;
 }
 
@@ -139,9 +139,8 @@ void tensor_combo(View& view) {
 void comparison_combo(View& view) {
   static constexpr EnumArray<Comparison, Choice> choices{
       Choice{"one picture", "A single field. Key V: the next way to compare."},
-      Choice{
-          "side by side",
-          "A second field beside the first, with the same zoom and cells, and one range if both have the same unit. Key V."},
+      Choice{"side by side",
+             "A second field beside the first, with the same zoom and cells, and one range if both have the same unit. Key V."},
       Choice{"swipe", "The second field is right of a divider that you drag. Key V."},
       Choice{"flicker",
              "The two fields alternate three times a second: changes stand out. With reduced motion (key H), key B alternates "
@@ -153,8 +152,7 @@ void rescale_combo(View& view) {
   static constexpr EnumArray<RescaleShow, Choice> choices{
       Choice{"moved", "Purple: the running max m of a row moved at a tile, and l and O were multiplied by alpha < 1."},
       Choice{"by how much", "m_new - m_old: how far the running max moved; alpha = exp(-that)."},
-      Choice{"saturated",
-             "The number of P of the row and tile above the largest number of P's format; counted on demand."},
+      Choice{"saturated", "The number of P of the row and tile above the largest number of P's format; counted on demand."},
       Choice{"underflowed", "The number of e > 0 of the row and tile that became P = 0 in P's format; counted on demand."}};
   choice_combo("##rescale", choices, rescale_names, score_width, view.rescale_show);
 }
@@ -221,8 +219,7 @@ void tiles_toggle(View& view) {
 
 void whole_button(View& view) {
   const PictureSettings look = picture_settings(view);
-  if (if_possible(look.zoom != CellRect{}, [] { return push_button("whole###reset zoom", false, {px(whole_width), 0}); }))
-    look.zoom = {};
+  if (push_button("whole###reset zoom", false, {px(whole_width), 0}, look.zoom != CellRect{})) look.zoom = {};
   explain(
       "Shows everything again (double click, or key 0). Wheel zooms about the mouse, with Shift only across, with Ctrl only "
       "the rows; dragging moves.");

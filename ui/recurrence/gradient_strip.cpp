@@ -174,7 +174,7 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, px(title_height)});
   explain(words.what, words.formula);
-  draw_text(at, Face::label, colours().text, fitted(Face::label, words.title, size.x));
+  draw_fitted(at, Face::label, colours().text, words.title, size.x);
   std::vector<LegendName> names;
   std::uint64_t& hidden = strip.hidden[plot];
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
@@ -215,8 +215,7 @@ void draw_gradient_plots(const Frame& frame, const StripSteps& steps, ImVec2 at,
 
 /// Draws a sentence in the middle of the room.
 void say_in(ImVec2 at, ImVec2 size, const std::string& text) {
-  draw_text({at.x + size.x / 2, at.y + size.y / 2 - px(16)}, Face::label, colours().secondary,
-            fitted(Face::label, text, size.x), 0.5f);
+  draw_fitted({at.x + size.x / 2, at.y + size.y / 2 - px(16)}, Face::label, colours().secondary, text, size.x, 0.5f);
   take_room(at, size);
 }
 
@@ -360,7 +359,7 @@ void draw_pass_switch(Session& session, const PanelInput& input) {
     const float left = width + px(12);
     const std::string line = gradient_line(*input.side.gradient_trace, view.follows_key);
     const ImVec2 there{at.x + left, at.y + (px(control_height) - line_height(Face::mono_small)) / 2};
-    const float used = draw_text(there, Face::mono_small, colours().text, fitted(Face::mono_small, line, room - left));
+    const float used = draw_fitted(there, Face::mono_small, colours().text, line, room - left);
     take_room(there, {std::max(1.0f, used), line_height(Face::mono_small)});
     if (!view.follows_key)
       explain(

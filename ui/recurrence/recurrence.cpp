@@ -39,9 +39,7 @@ std::string parting_words(const CallJudgement& call, const Result& followed, con
 void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room) {
   const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
   ImGui::SetCursorScreenPos({left, at.y + room.y / 2 - px(48)});
-  ImGui::BeginGroup();
-  wrapped(Face::label, colours().secondary, why, width + 1);
-  ImGui::EndGroup();
+  paragraph(Face::label, colours().secondary, why, width + 1);
   const float below = std::max(at.y + room.y / 2, ImGui::GetItemRectMax().y + px(8));
   if (r != nullptr && !r->trace.tiles.empty())
     draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width);
@@ -59,7 +57,7 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   if (rows.found && (!awaited || rows.found->experiment.loaded == input.answer.result->experiment.loaded))
     draw_kernel_rows(session, rows, right, {width, room.y});
   else
-    draw_text(right, Face::label, colours().faint, fitted(Face::label, "Your kernel by rows: being computed", width));
+    draw_fitted(right, Face::label, colours().faint, "Your kernel by rows: being computed", width);
   return {left, room.y};
 }
 
@@ -75,12 +73,10 @@ void draw_followed_name(const PanelInput& input, const Result& shown, const Part
   const float inner = width - px(8), line = line_height(Face::small);
   const ImVec2 size{width, line + (words.empty() ? 0 : wrapped_height(Face::small, words, inner)) + px(4)};
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().background, 0.9f), px(3));
-  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours().a, fitted(Face::small, whose, inner));
+  draw_fitted({at.x + px(4), at.y + px(2)}, Face::small, colours().a, whose, inner);
   ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  ImGui::BeginGroup();
-  wrapped(Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, words, inner);
-  ImGui::EndGroup();
+  paragraph(Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, words, inner);
   ImGui::PopStyleVar();
   take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +

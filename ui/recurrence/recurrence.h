@@ -37,7 +37,7 @@ class StripSteps {
   StripSteps(int first, int count);  ///< at the places first, first + 1, ...
 
   int count() const { return count_; }
-  int place(int i) const;                           ///< of step i
+  int place(int i) const;                           ///< place of step i on the tile axis
   TileRange all() const { return all_; }            ///< all tiles, from edge to edge
   const Result* recurrence() const { return of_; }  ///< the answer of the traced row; null: a gradient's steps
 
@@ -188,8 +188,8 @@ struct GradientStrip {
   std::shared_ptr<const GradientTrace> trace;
   bool of_key = false;
   GradientAxis axis;
-  std::vector<FigurePanel> panels;                            ///< of `gradient_plots`
-  std::vector<std::string> names;                             ///< of the tiles, if placed by their position in the order
+  std::vector<FigurePanel> panels;                            ///< panels of `gradient_plots`
+  std::vector<std::string> names;                             ///< names of the tiles, if placed by their position in the order
   std::array<std::uint64_t, gradient_plots.size()> hidden{};  ///< bit i: series i of a panel is not drawn
 };
 

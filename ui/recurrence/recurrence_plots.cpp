@@ -83,11 +83,10 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   const float header = px(18), unit = text_width(Face::small, texts.unit);
   ImGui::Dummy({size.x, header});
   explain(texts.what, texts.formula);
-  const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, texts.title, size.x));
+  const float used = draw_fitted(at, Face::label, colours().text, texts.title, size.x);
   const bool alone = texts.legend.size() == 0;  // the line of names is free
   if (alone || used + px(8) + unit < size.x)
-    draw_text({at.x + size.x, at.y + px(1) + (alone ? header : 0)}, Face::small, texts.unit_colour,
-              fitted(Face::small, texts.unit, size.x), 1);
+    draw_fitted({at.x + size.x, at.y + px(1) + (alone ? header : 0)}, Face::small, texts.unit_colour, texts.unit, size.x, 1);
   const float names = draw_legend(s.view, {at.x, at.y + header}, size.x, texts.legend) + px(5);
   ImGui::SetCursorScreenPos({at.x, at.y + header + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);
@@ -331,12 +330,12 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   const std::size_t count = rows.found->call.worst_row().found.wrong_rows.size();
   const std::string words =
       count == 0 ? "no row is wrong" : fmt::format("{} {}", count, count == 1 ? "row is wrong" : "rows are wrong");
-  draw_text(at, Face::label, colours().text, fitted(Face::label, "Your kernel by rows", size.x));
-  draw_text({at.x, at.y + header}, Face::small,
-            !rows.bad.empty()     ? colours().bad
-            : rows.others_unknown ? colours().secondary
-                                  : colours().good,
-            fitted(Face::small, words, size.x));
+  draw_fitted(at, Face::label, colours().text, "Your kernel by rows", size.x);
+  draw_fitted({at.x, at.y + header}, Face::small,
+              !rows.bad.empty()     ? colours().bad
+              : rows.others_unknown ? colours().secondary
+                                    : colours().good,
+              words, size.x);
   const ImVec2 from{at.x, at.y + header + names}, room{size.x, size.y - header - names};
   ImGui::SetCursorScreenPos(from);
   ImGui::SetNextItemAllowOverlap();

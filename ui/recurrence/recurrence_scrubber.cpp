@@ -158,9 +158,7 @@ void draw_play(View& view, Playback& playback, const StripSteps& tiles) {
 
 /// Button that shows all tiles.
 void draw_all_button(View& view, const StripSteps& tiles) {
-  ImGui::BeginDisabled(shows_all_tiles(tiles, view));
-  if (push_button("all###all tiles", false, {px(34), px(control_height)})) view.tiles = {};
-  ImGui::EndDisabled();
+  if (push_button("all###all tiles", false, {px(34), px(control_height)}, !shows_all_tiles(tiles, view))) view.tiles = {};
   explain("Shows all tiles. In the plots the wheel zooms, a drag moves the tiles, and a double click shows all.");
   ImGui::SameLine();
 }
@@ -172,13 +170,12 @@ int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
 /// All buttons in a row; `events`: with the buttons that go to events.
 void draw_buttons(View& view, Playback& playback, const StripSteps& tiles, bool events, bool zooms) {
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
+  const WithSpacing spacing({px(2), 0});
   for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
     if (i == plain_steps / 2) draw_play(view, playback, tiles);
     draw_step(steps[i], view, playback, tiles);
   }
   if (zooms) draw_all_button(view, tiles);
-  ImGui::PopStyleVar();
 }
 
 void draw_slider(View& view, const StripSteps& tiles, ImVec2 at, ImVec2 size) {
@@ -241,7 +238,7 @@ void draw_scrubber(View& view, Playback& playback, const StripSteps& tiles, int 
   draw_buttons(view, playback, tiles, tiles.recurrence() != nullptr && size.x > px(two_lines_width), zooms);
   float x = ImGui::GetCursorScreenPos().x + px(8);
   const std::string words = fmt::format("tile {:{}} (0 to {})", tile, std::to_string(last).size(), last);  // fixed width
-  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, words) + px(8);
+  x += draw_in_line({x, y}, px(control_height), Face::mono, colours().text, words) + px(8);
   if (stacked) {
     draw_slider(view, tiles, {x, y}, {std::clamp(at.x + size.x - x, px(12), px(320)), px(control_height)});
     return say({at.x, at.y + px(38)}, size.x, stacked_lines(size.x));

@@ -69,7 +69,7 @@ struct FigureChoice {
 
 /// Settings of a named figure of the papers.
 struct FigureSettings {
-  std::string policy = "eager";  ///< of method a
+  std::string policy = "eager";  ///< policy of method a
   bool all_policies = false;     ///< draw every flash policy instead of one
   int n = 1024, d = 64, seeds = 5;
 
@@ -119,7 +119,7 @@ struct SweepPlan {
 };
 inline constexpr int most_plan_seeds = 10000;
 
-/// A measure between two models' weights at a measured step; the first five are those of WeightDeviation, in order.
+/// A measure between two models' weights at a measured step; the first five are the numbers of WeightDeviation, in order.
 enum class TrainMeasure : std::uint8_t { max_abs, wasserstein, rel_l2, update_cosine, directionality, loss_difference };
 inline constexpr EnumArray<TrainMeasure> train_measure_names{"max_abs",       "wasserstein",    "rel_l2",
                                                              "update_cosine", "directionality", "loss_difference"};
@@ -163,8 +163,8 @@ struct ModelPlan {
   ModelText text = ModelText::chronicle;
   std::string typed, file;
   int limit = 128;               ///< tokens; 0: all
-  std::string around = "exact";  ///< as in `attoscope model --around`
-  std::string only{};            ///< as in `attoscope model --only`
+  std::string around = "exact";  ///< text of `attoscope model --around`
+  std::string only{};            ///< text of `attoscope model --only`
   std::string against{};         ///< a captured run to compare with; empty: none
   bool yardsticks = true;
 
@@ -291,10 +291,10 @@ struct View {
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
   PairShow pair_show = PairShow::none;
-  AnswerTensor tensor = AnswerTensor::O;  ///< of the picture `output`, the statistics and their files
+  AnswerTensor tensor = AnswerTensor::O;  ///< tensor of the picture `output`, the statistics and their files
   HeadsShow heads_show = HeadsShow::grid;
   HeadsRange heads_range = HeadsRange::relative;
-  Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
+  Look rescale_look{}, score_look{};  ///< looks of the rescale map and of the scores
   bool show_sum = false;              ///< the sum of the pinned cell's last product
   bool profiles = false;              ///< row and column through the cell under the mouse, as curves
 
@@ -303,12 +303,12 @@ struct View {
   bool follows_forward = false;             ///< the strip shows the forward pass although the backward pass is on
   int scrubbed_tile = -1;                   ///< tile under the scrubber of the strip; -1: the last. If tiles are added out of
                                             ///< order, the index in that order
-  TileRange tiles{};                        ///< of the strip's plots
+  TileRange tiles{};                        ///< shown tiles of the strip's plots
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   Detail detail = Detail::ulps;
   BitsShow bits_show = BitsShow::runs;
   int on_chip_elements = 24576;     ///< M of the FA-1 helper and the traffic panel, in elements
-  Machine machine = Machine::a100;  ///< of the roofline
+  Machine machine = Machine::a100;  ///< machine of the roofline
 
   Theme theme = Theme::dark;
   double ui_scale = 1;

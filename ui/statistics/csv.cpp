@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include "kernels/experiment/csv_text.h"
@@ -19,11 +19,20 @@ namespace attoscope::ui {
 
 namespace {
 
-/// "row,0,1,2": the first word, then `count` numbers from `from`.
-std::string numbered(std::string_view first, int from, int count) {
-  std::string header(first);
-  for (int i = 0; i < count; ++i) header.append(",").append(std::to_string(from + i));
-  return header;
+/// A matrix with a line for each row that `row_of` numbers: the number, then the values of `cols` columns. The header names
+/// the columns by numbers from `first_col`.
+template <class RowOf, class Value>
+std::string matrix_csv(std::string header, int first_col, int rows, int cols, const RowOf& row_of, const Value& value) {
+  for (int j = 0; j < cols; ++j) header.append(",").append(std::to_string(first_col + j));
+  CsvText csv(header);
+  for (int i = 0; i < rows; ++i) {
+    const std::optional<int> row = row_of(i);
+    if (!row) continue;
+    csv.add(*row);
+    for (int j = 0; j < cols; ++j) csv.add(value(i, j));
+    csv.end_line();
+  }
+  return csv.take();
 }
 
 std::string field_csv(const View& view, const HeatState& heat) {
@@ -31,56 +40,38 @@ std::string field_csv(const View& view, const HeatState& heat) {
   const CellRect rect = seen(view.zoom, heat.n, heat.cols);
   const int col0 = std::clamp(static_cast<int>(std::floor(rect.col0)), 0, heat.cols);
   const int col1 = std::clamp(static_cast<int>(std::ceil(rect.col1)), col0, heat.cols);
-  CsvText csv(numbered(about_tensor(heat, heat.keys_down ? "key" : "row", " "), col0, col1 - col0));
-  for (int i = 0; i < heat.rows; ++i) {
+  const auto row_of = [&](int i) {
     const int row = heat.result->rows[static_cast<std::size_t>(i)];
-    if (row + 1 <= rect.row0 || row >= rect.row1) continue;
-    csv.add(row);
-    for (int j = col0; j < col1; ++j)
-      csv.add(heat.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(heat.cols) + static_cast<std::size_t>(j)]);
-    csv.end_line();
-  }
-  return csv.take();
+    return row + 1 <= rect.row0 || row >= rect.row1 ? std::nullopt : std::optional(row);
+  };
+  return matrix_csv(about_tensor(heat, heat.keys_down ? "key" : "row", " "), col0, heat.rows, col1 - col0, row_of,
+                    [&](int i, int j) { return heat.values[cell_index(i, heat.cols, col0 + j)]; });
 }
 
 /// A field of P, dP or dS, whose columns are keys; NaN where the row does not see the key.
 std::string pairs_csv(const HeatState& heat) {
   const ScoreQuestion& q = heat.window->question;
-  CsvText csv(numbered(about_tensor(heat, "row", " "), q.first_key, q.keys));
-  for (int i = 0; i < q.rows; ++i) {
-    csv.add(q.first_row + i);
-    for (int j = 0; j < q.keys; ++j) csv.add(static_cast<float>(field_value(*heat.result, heat.field, i, j)));
-    csv.end_line();
-  }
-  return csv.take();
+  return matrix_csv(
+      about_tensor(heat, "row", " "), q.first_key, q.rows, q.keys, [&](int i) { return q.first_row + i; },
+      [&](int i, int j) { return static_cast<float>(field_value(*heat.result, heat.field, i, j)); });
 }
 
 std::string rescales_csv(const Result& r) {
   const RescaleMap& map = r.rescale_map;
   if (map.tiles == 0) return {};
   const int rows = static_cast<int>(map.m.size()) / map.tiles;
-  CsvText csv(numbered("row", 0, map.tiles));
-  for (int i = 0; i < rows; ++i) {
-    csv.add(r.rows[static_cast<std::size_t>(i * map.row_step)]);
-    for (int t = 0; t < map.tiles; ++t)
-      csv.add(map.m[static_cast<std::size_t>(t) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)]);
-    csv.end_line();
-  }
-  return csv.take();
+  return matrix_csv(
+      "row", 0, rows, map.tiles, [&](int i) { return r.rows[static_cast<std::size_t>(i * map.row_step)]; },
+      [&](int i, int t) { return map.m[cell_index(t, rows, i)]; });
 }
 
 std::string scores_csv(ScoreShow show, const ScoreWindow& w) {
-  CsvText csv(numbered("row", w.question.first_key, w.question.keys));
-  for (int i = 0; i < w.question.rows; ++i) {
-    csv.add(w.question.first_row + i);
-    for (int j = 0; j < w.question.keys; ++j) {
-      const std::size_t at =
-          static_cast<std::size_t>(i) * static_cast<std::size_t>(w.question.keys) + static_cast<std::size_t>(j);
-      csv.add(show == ScoreShow::S ? w.S[at] : show == ScoreShow::P ? w.P[at] : w.P[at] - w.weight[at]);
-    }
-    csv.end_line();
-  }
-  return csv.take();
+  const ScoreQuestion& q = w.question;
+  const auto value = [&](int i, int j) {
+    const std::size_t at = cell_index(i, q.keys, j);
+    return show == ScoreShow::S ? w.S[at] : show == ScoreShow::P ? w.P[at] : w.P[at] - w.weight[at];
+  };
+  return matrix_csv("row", q.first_key, q.rows, q.keys, [&](int i) { return q.first_row + i; }, value);
 }
 
 std::string histogram_csv(const ShownTensor& shown) {

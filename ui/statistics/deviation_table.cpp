@@ -178,8 +178,7 @@ constexpr float lse_picture = 44;
 void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
   const LseJudgement& l = lse.judged;
   const PanelLine line = panel_line(px(lse_picture), width);
-  draw_text({line.at.x, line.at.y + (px(lse_picture) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
-            "L by query");
+  draw_in_line(line.at, px(lse_picture), Face::label, colours().secondary, "L by query");
   const float left = line.at.x + px(72), room = line.at.x + width - left, half = px(lse_picture) / 2 - px(3),
               middle = line.at.y + px(lse_picture) / 2, least = 1 / ImGui::GetIO().DisplayFramebufferScale.x;
   const int count = static_cast<int>(l.shares.size());
@@ -304,17 +303,15 @@ void draw_deviations(const Frame& frame) {
   const float y = header.at.y + (height - line_height(Face::small)) / 2;
   const float about =
       r.backward ? draw_text({header.at.x, y}, Face::small, colours().faint, fmt::format("of {}", tensor.name)) : 0;
-  draw_text({header.at.x + x.a, y}, Face::small, colours().a,
-            fitted(Face::small, names.a, x.a - about - (about > 0 ? px(6) : 0)), 1);
-  draw_text({header.at.x + x.b, y}, Face::small, colours().b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
+  draw_fitted({header.at.x + x.a, y}, Face::small, colours().a, names.a, x.a - about - (about > 0 ? px(6) : 0), 1);
+  draw_fitted({header.at.x + x.b, y}, Face::small, colours().b, names.b_after_a, x.b - x.a - px(6), 1);
   draw_text({header.at.x + x.ratio, y}, Face::small, colours().secondary, "ratio", 1);
   draw_text({header.at.x + x.difference, y}, Face::small, colours().secondary, "apart", 1);
-  explain(
-      about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
-                               " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the "
-                               "reference of both: the same attention of the same rounded inputs, computed in fp64 or "
-                               "better."),
-      tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
+  explain(about_tensor(tensor, "Errors of " + names.a + " (a) and " + names.b +
+                                   " (b) from golden, their ratio a/b, and the difference a − b of the two. Golden is the "
+                                   "reference of both: the same attention of the same rounded inputs, computed in fp64 or "
+                                   "better."),
+          tensor.is_output() ? "golden = softmax(scale Q K^T) V" : "");
   const auto in_parts = [&](const DeviationMeasure& row) { return (r.a_parts || r.b_parts) && has_lines_of_parts(row); };
   const int least = r.backward ? 3 : 6,
             parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());

@@ -82,8 +82,7 @@ void draw_matrices(const Places& p, const LoopBlocks& g, const LoopStep& s) {
     fill(keys_of(p, g, s.key_tile, y, p.strip), colours().accent);
   }
   const auto letter = [&](float x, float y, const char* text, bool lit) {
-    draw_text({x + p.strip / 2, y + (p.strip - line_height(Face::mono_small)) / 2}, Face::mono_small,
-              lit ? colours().panel : colours().secondary, text, 0.5f);
+    draw_in_line({x + p.strip / 2, y}, p.strip, Face::mono_small, lit ? colours().panel : colours().secondary, text, 0.5f);
   };
   letter(left, p.grid.y, "Q", s.query_block == 0);
   letter(right, p.grid.y, "O", s.query_block == 0);
@@ -138,8 +137,7 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const LoopBl
     const float height = std::max(px(6), room * part.rows / highest), w = std::max(px(6), width * part.columns / widest);
     const Box box{{p.chip.x + px(8), y}, {p.chip.x + px(8) + w, y + height}};
     list->AddRectFilled(box.min, box.max, part.colour, px(1));
-    draw_text({box.max.x + px(6), y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text,
-              part.name);
+    draw_in_line({box.max.x + px(6), y}, height, Face::mono_small, colours().text, part.name);
     if (part.arrives) draw_arrow({p.chip.x - px(22), y + height / 2}, {p.chip.x - px(4), y + height / 2}, part.colour);
     y += height + px(6);
   }
@@ -152,8 +150,7 @@ void draw_stored(const LoopPicture& picture, int at, const Places& p) {
   const std::string text = bytes_text(bytes) + (picture.order == LoopOrder::keys_outside ? ": O, l, m" : ": O, log-sum-exp");
   const float y = p.chip.y + p.chip_size.y - px(4) - p.text / 2;
   draw_arrow({p.chip.x + px(6), y}, {p.chip.x - px(22), y}, colours().golden);
-  draw_text({p.chip.x + px(10), y - p.text / 2}, Face::small, colours().text,
-            fitted(Face::small, text, p.chip_size.x - px(14)));
+  draw_fitted({p.chip.x + px(10), y - p.text / 2}, Face::small, colours().text, text, p.chip_size.x - px(14));
 }
 
 std::string moved(const LoopPicture& picture, int at) {
@@ -201,8 +198,7 @@ std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
   Series moves = series_of("so far", Ink::a, Shape::line);
   for (std::size_t i = 0; i <= static_cast<std::size_t>(at); ++i) {
     const LoopStep& s = picture.steps[i];
-    h.values[static_cast<std::size_t>(s.query_block) * static_cast<std::size_t>(g.tiles) +
-             static_cast<std::size_t>(s.key_tile)] = static_cast<float>(i + 1);
+    h.values[cell_index(s.query_block, g.tiles, s.key_tile)] = static_cast<float>(i + 1);
     moves.x.push_back(static_cast<double>(i + 1));
     moves.y.push_back(s.bytes);
   }
@@ -245,16 +241,15 @@ bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, flo
   explain("Goes through the whole loop.");
   ImGui::SameLine();
   if (transport_button("###loop step", TransportIcon::next, false)) at = std::min(last, at + 1);
-  explain("One block with one tile.");
+  explain("The next step: one block with one tile.");
   ImGui::SameLine();
   ImGui::PopStyleVar();
   const std::string digits = fmt::format("{} of {}", at + 1, last + 1);
   const float left = 3 * (transport_width() + px(2)) + px(8), right = text_width(Face::mono, digits) + px(12);
   const ImVec2 here = ImGui::GetCursorScreenPos();
   track({"loop", 0, std::max(1, last), 0, last}, at, {std::max(px(40), width - left - right), px(control_height)});
-  explain("The blocks of queries and the tiles of keys that they meet.");
-  const float y = here.y + (px(control_height) - line_height(Face::mono)) / 2;
-  draw_text({here.x - left + width + px(6), y}, Face::mono, colours().text, digits, 1);
+  explain("The step: a block of queries with a tile of keys.");
+  draw_in_line({here.x - left + width + px(6), here.y}, px(control_height), Face::mono, colours().text, digits, 1);
   at = std::clamp(at, 0, last);
   return at != before;
 }

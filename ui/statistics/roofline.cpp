@@ -183,8 +183,8 @@ void draw_roofline(View& view, std::span<const TrafficOf> all) {
   const TrafficOf& t = of_interest(all);
   const std::string words =
       t.name + fmt::format(" {} flop/B, {} Tflop/s", three_digits(t.intensity), three_digits(attainable(machine, t.intensity)));
-  draw_text({at.x, at.y + (line - line_height(Face::label)) / 2}, Face::label, colours().text,
-            fitted(Face::label, plotted ? "Roofline, Tflop/s by flop/B" : words, room.x - combo - px(8)));
+  draw_in_line(at, line, Face::label, colours().text,
+               fitted(Face::label, plotted ? "Roofline, Tflop/s by flop/B" : words, room.x - combo - px(8)));
   ImGui::SetCursorScreenPos({at.x + room.x - combo, at.y + px(1)});
   machine_combo(view.machine, combo);
   if (!plotted) return;

@@ -134,9 +134,8 @@ void draw_hardware(const PanelInput& input, float width) {
 void draw_gpu_button(const Session& session, const PanelInput& input, float width, Requests& requests) {
   const auto gpu = std::ranges::find_if(input.choices.devices, [](const DeviceEntry& d) { return d.spec.starts_with("cuda"); });
   const std::string why = gpu == input.choices.devices.end() ? "There is no GPU here." : gpu->reason;
-  ImGui::BeginDisabled(!why.empty() || input.answering.gpu_check);
-  if (push_button("check GPU###check gpu", false, {width, px(21)})) requests.side.gpu_check = session.device;
-  ImGui::EndDisabled();
+  if (push_button("check GPU###check gpu", false, {width, px(21)}, why.empty() && !input.answering.gpu_check))
+    requests.side.gpu_check = session.device;
   explain(
       why.empty()
           ? "Does the GPU add as is written? Computes some experiments on it and on the CPU, and 100,000 sums of products of "
@@ -153,13 +152,11 @@ void draw_gpu_check(const PanelInput& input, float width) {
   std::string lines = known != nullptr ? digests_line(known->digests) : "";
   if (known != nullptr)
     for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
-  ImGui::BeginGroup();
-  wrapped(Face::small,
-          known == nullptr      ? colours().secondary
-          : known->as_written() ? colours().good
-                                : colours().bad,
-          text, width);
-  ImGui::EndGroup();
+  paragraph(Face::small,
+            known == nullptr      ? colours().secondary
+            : known->as_written() ? colours().good
+                                  : colours().bad,
+            text, width);
   explain(text, lines);
 }
 
@@ -173,13 +170,12 @@ void draw_checked_runs(const Session& session, const PanelInput& input, Requests
       "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
       "sum has a defined order, so no bit may change. Then a against b: how many numbers differ, and from which tile on.",
       "digest = hash of the bit patterns, row-major");
-  draw_text({at.x, at.y + px(8)}, Face::label, colours().text, fitted(Face::label, "Bits of all runs; a against b", words));
+  draw_fitted({at.x, at.y + px(8)}, Face::label, colours().text, "Bits of all runs; a against b", words);
   ImGui::SetCursorScreenPos({at.x + width - button - px(8) - gpu_button, at.y + px(5)});
   draw_gpu_button(session, input, gpu_button, requests);
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
-  ImGui::BeginDisabled(input.answering.same_bits || input.answer.computing);
-  if (push_button("check###check bits", false, {button, px(21)})) requests.side.same_bits = session.experiment;
-  ImGui::EndDisabled();
+  if (push_button("check###check bits", false, {button, px(21)}, !input.answering.same_bits && !input.answer.computing))
+    requests.side.same_bits = session.experiment;
   explain("Computes the experiment in every way that this machine offers; takes about fifteen times as long as one run.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
   draw_hardware(input, width);

@@ -62,8 +62,8 @@ void draw_verdict_headline(const Verdict& v) {
   Face face = Face::headline;
   for (const Face smaller : {Face::body, Face::label, Face::small})
     if (text_width(face, v.headline) > header.width) face = smaller;
-  draw_text({header.at.x, header.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
-            fitted(face, v.headline, header.width));
+  draw_fitted({header.at.x, header.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone, v.headline,
+              header.width);
 }
 
 /// Sentence of the verdict, and at the right the progress of the answer.
@@ -78,8 +78,8 @@ void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const Pan
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
   if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
-  draw_text(second.at, Face::label, v.tone == Verdict::Tone::good ? colours().good : colours().secondary,
-            fitted(Face::label, sentence, second.width - tail_width));
+  draw_fitted(second.at, Face::label, v.tone == Verdict::Tone::good ? colours().good : colours().secondary, sentence,
+              second.width - tail_width);
   if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours().faint, tail, 1);
   explain(
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
@@ -180,8 +180,8 @@ void draw_heads_headline(Session& session, const PanelInput& input, HeadsState& 
   const bool has_wrong_lse = own != nullptr && own->lse && !own->lse->judged.rounded;
   const std::string words = heads_words(found) + (has_wrong_lse ? ", this L wrong" : "");
   const Face face = text_width(Face::headline, words) <= header.width - taken ? Face::headline : Face::body;
-  draw_text({header.at.x, header.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face,
-            has_wrong_lse ? colours().bad : heads_tone(found), fitted(face, words, header.width - taken));
+  draw_fitted({header.at.x, header.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face,
+              has_wrong_lse ? colours().bad : heads_tone(found), words, header.width - taken);
   const ImVec2 next = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({header.at.x + header.width - taken + gap, header.at.y});
   const bool shown = session.view.picture == PictureKind::heads && session.view.heads_show == HeadsShow::verdict;
@@ -301,18 +301,18 @@ bool draw_headline(const Frame& frame) {
   const float width = ImGui::GetContentRegionAvail().x, below = loaded && width < px(640) ? line_height(Face::body) : 0;
   const bool clicked = ImGui::InvisibleButton("headline", {width, px(control_height) + below}, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
-  const float words = draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, width)) + px(12),
-              x = below > 0 ? 0 : words, room = width - x, lower = line_height(Face::body) - line_height(Face::label);
+  const float words = draw_fitted(at, Face::body, line.colour, line.words, width) + px(12), x = below > 0 ? 0 : words,
+              room = width - x, lower = line_height(Face::body) - line_height(Face::label);
   const bool whole = loaded || text_width(Face::label, line.more) <= room;
   if (room > px(64))
-    draw_text({at.x + x, at.y + lower + below}, Face::label, line.more_colour,
-              fitted(Face::label, whole ? line.more : line.more.substr(0, line.more.find(':')), room));
+    draw_fitted({at.x + x, at.y + lower + below}, Face::label, line.more_colour,
+                whole ? line.more : line.more.substr(0, line.more.find(':')), room);
   return clicked;
 }
 
 void draw_statistics(const Frame& frame) {
   const Result* result = frame.input.answer.result.get();
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  const WithSpacing spacing({0, 0});
   ImGui::Dummy({0, px(4)});
   if (result == nullptr) {
     draw_no_answer(frame.input);
@@ -322,7 +322,6 @@ void draw_statistics(const Frame& frame) {
     draw_deviations(frame);
     draw_lower(frame);
   }
-  ImGui::PopStyleVar();
   dim_if_stale(frame.input);
 }
 

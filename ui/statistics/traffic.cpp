@@ -55,8 +55,7 @@ void draw_bars(const TrafficOfAll& all, std::span<const TrafficOf> backward, Roo
   for (std::size_t i = 0; i < all.size(); ++i, at.y += height) {
     if (backward.empty()) {
       draw_bytes(all[i], most, all[0].bytes, at, {width, height}, room);
-      draw_text({at.x + left, at.y + px(1)}, Face::mono_small, colours().faint,
-                fitted(Face::mono_small, all[i].formula, formula));
+      draw_fitted({at.x + left, at.y + px(1)}, Face::mono_small, colours().faint, all[i].formula, formula);
     } else {
       draw_bytes(all[i], most, all[0].bytes, {at.x + left, at.y}, {column, height}, room);
       draw_bytes(backward[i], most, backward[0].bytes, {at.x + width - column, at.y}, {column, height}, room);
@@ -73,7 +72,7 @@ void draw_caption(const Result& r, bool& shows_loop) {
   const std::string stored = stored_bytes_text(r.experiment);
   const std::string caption = stored.empty() ? fmt::format("between HBM and chip, {} B each", r.traffic.element_bytes)
                                              : fmt::format("{} B with scales, others {} B", stored, r.traffic.element_bytes);
-  draw_text({at.x, at.y + px(2)}, Face::small, colours().faint, fitted(Face::small, caption, width - button - px(8)));
+  draw_fitted({at.x, at.y + px(2)}, Face::small, colours().faint, caption, width - button - px(8));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
   toggle("loop", shows_loop, button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
@@ -318,7 +317,7 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
   const Result& r = *input.answer.result;
   const float height = ImGui::GetContentRegionAvail().y / px(1);
   const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
+  const WithSpacing spacing({px(8), 0});
   ImGui::Dummy({0, px(4)});
   if (height >= 254) draw_caption(r, state.shows_loop);
   if (state.shows_loop && height >= 254) {
@@ -328,7 +327,6 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
     draw_on_chip(r.experiment, session.view.on_chip_elements, room);
     draw_roofline(session.view, traffic_of_passes(r));
   }
-  ImGui::PopStyleVar();
 }
 
 }  // namespace attoscope::ui

@@ -131,9 +131,8 @@ void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s,
   const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + width, at.y + height};
   const bool known = s.slip->output != nullptr;
   const bool on = known && compares_with_slip(session.view, input) && compared_slip(session.view, input)->text == s.slip->text;
-  ImGui::BeginDisabled(!known);
-  const bool clicked = ImGui::InvisibleButton(id, {width, height}, ImGuiButtonFlags_EnableNav);
-  ImGui::EndDisabled();
+  const bool clicked =
+      if_possible(known, [&] { return ImGui::InvisibleButton(id, {width, height}, ImGuiButtonFlags_EnableNav); });
   const bool hovered = ImGui::IsItemHovered();
   explain(
       known ? "The part of the error's root mean square that is left if the exact output has this mistake. A click swipes your "

@@ -35,7 +35,7 @@ std::string mean_text(const SweepExtremes& extremes, double number, int more = 0
 /// Data of all pictures, updated once for a table.
 struct SweepDrawing : SweepLines {
   std::shared_ptr<const SweepTable> table;
-  SweepAxes axes;  ///< as the plan wants them
+  SweepAxes axes;  ///< the axes that the plan wants
   SweepExtremes extremes;
   std::array<std::string, 2> longest;  ///< longest name of a value of each parameter
 };
@@ -86,7 +86,7 @@ struct SweepState {
   CellPicture heat;  ///< one cell for each combination: the first parameter across, the second upwards
   std::shared_ptr<const SweepTable> heat_table;
   std::array<std::string, 2> typed, typed_from;  ///< typed values, and the plan's values that they began with
-  Table rows;                                    ///< of all combinations
+  Table rows;                                    ///< table of all combinations
   std::shared_ptr<const SweepTable> rows_of;
   std::string search;
   VariedParameter zoomed;                       ///< the first parameter, whose axis is zoomed

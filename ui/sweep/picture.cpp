@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "implot.h"
 #include "ui/frame/sweep_lines.h"
@@ -31,11 +30,7 @@ void refresh_heat(SweepState& m, const std::shared_ptr<const SweepTable>& table)
   p.values.clear();
   for (auto row = heat.values.end(); row != heat.values.begin(); row -= heat.width)
     p.values.insert(p.values.end(), row - heat.width, row);
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  p.has_nan = std::ranges::any_of(p.values, [](float x) { return std::isnan(x); });
-  p.has_infinity = std::ranges::find(p.values, infinity) != p.values.end();
-  p.has_minus_infinity = std::ranges::find(p.values, -infinity) != p.values.end();
-  p.image.width = 0;
+  measure(p);
 }
 
 /// Signed map for negative means; else a ramp, logarithmic if the plan says so.
@@ -118,7 +113,7 @@ std::vector<NoteLine> note(const SweepScene& s, const SweepPlace& place, const S
   return lines;
 }
 
-/// Text in the place of a missing picture.
+/// Draws text instead of a missing picture.
 void draw_empty(const SweepScene& s, const Box& box) {
   const SweepProgress& p = s.sweep().progress;
   std::string text = "Run the sweep: its points appear here as they are computed.";
@@ -171,7 +166,8 @@ void draw_equal(const SweepDrawing& d) {
   draw_text(ImPlot::GetPlotDrawList(), {at.x + px(6), y - px(16)}, Face::small, colours().faint, "equal errors");
 }
 
-/// Shows the numbers of the combination that the mouse is `over` within the box; a click opens it in Explore, where it may.
+/// Shows within the box the numbers of a combination if the mouse is `over` it; a click opens it in Explore if the scene allows
+/// that.
 void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, bool over, bool clicked, const Box& box) {
   const SweepCell* const cell = place ? cell_at(*s.state.drawing.table, *place) : nullptr;
   if (!over || cell == nullptr) return;
@@ -235,7 +231,7 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const SweepTable& t = *d.table;
   const bool names = has_categories(t), named = d.panel.series.size() > 1;
   const float width = box.max.x - box.min.x, header = names && named ? px(20) : 0;
-  if (header > 0) {  // marks have no ends for names
+  if (header > 0) {  // marks have no line ends for names
     std::vector<LegendName> above;
     for (const Series& line : d.panel.series) above.push_back(legend_name(line, false));
     for (LegendName& name : above) name.mark = CurveMark::dot, name.what.clear();

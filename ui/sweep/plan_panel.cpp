@@ -112,7 +112,7 @@ void draw_chips(const std::vector<std::string>& values, VariedParameter& varied,
     const bool hot = ImGui::IsItemHovered();
     explain(values.size() > 1 ? "A click removes this value." : "The only value.");
     ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + chip, at.y + height}, hot ? colours().line : colours().raised, px(3));
-    draw_text({at.x + px(6), at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text, text);
+    draw_in_line({at.x + px(6), at.y}, height, Face::mono_small, colours().text, text);
     if (pressed && values.size() > 1) {
       varied.values = without(values, shown);
       break;
@@ -120,8 +120,7 @@ void draw_chips(const std::vector<std::string>& values, VariedParameter& varied,
     at.x += chip + gap;
   }
   if (shown < values.size())
-    draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint,
-              fmt::format("+ {}", values.size() - shown));
+    draw_in_line({at.x + px(4), at.y}, height, Face::small, colours().faint, fmt::format("+ {}", values.size() - shown));
   ImGui::SetCursorScreenPos({from.x, at.y + height + px(4)});
 }
 
@@ -156,10 +155,9 @@ bool parameter_entry(const SweepParameter& p, bool chosen) {
   const float height = px(22), key_width = px(128), width = px(400);
   const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
   explain(p.what, "for instance " + p.key + " = " + p.example);
-  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono,
-            chosen ? colours().accent : colours().text, p.key);
-  draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().secondary,
-            fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
+  draw_in_line({at.x + px(4), at.y}, height, Face::mono, chosen ? colours().accent : colours().text, p.key);
+  draw_in_line({at.x + key_width, at.y}, height, Face::small, colours().secondary,
+               fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
   return pressed;
 }
 
@@ -214,7 +212,7 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
 
 /// A parameter, and its values as a list or a range, with the result as chips.
 void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
-  ImGui::PushID(index == 0 ? "first" : "second");
+  const WithId id(index == 0 ? "first" : "second");
   pick_parameter(s, "##parameter", varied, index == 1, width);
   if (!varied.key.empty()) {
     const std::vector<std::string>& values = s.sweep().progress.values[index];
@@ -225,14 +223,12 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
     if (numeric) {
       ImGui::SameLine(0, px(8));
       int form = static_cast<int>(form_of(varied.values));
-      ImGui::BeginDisabled(values.empty());
-      if (segmented("form", forms, form, form_width)) varied.values = in_form(static_cast<ValueForm>(form), values);
-      ImGui::EndDisabled();
+      if (if_possible(!values.empty(), [&] { return segmented("form", forms, form, form_width); }))
+        varied.values = in_form(static_cast<ValueForm>(form), values);
     }
     complain(s.sweep().progress.wrong_values[index], width);
     if (!values.empty()) draw_chips(values, varied, width);
   }
-  ImGui::PopID();
 }
 
 /// "7 × 6 values, 3 seeds: 126 points"; with one answer for each combination "7 × 6 values: 42 points".
@@ -248,9 +244,7 @@ std::string count_text(const SweepProgress& p) {
 
 /// Method of the measure, and its divisor.
 void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, float width) {
-  ImGui::BeginDisabled(!of_method || plan.relation == SweepRelation::ratio);
-  segmented("subject", subjects, plan.subject, width);
-  ImGui::EndDisabled();
+  if_possible(of_method && plan.relation != SweepRelation::ratio, [&] { segmented("subject", subjects, plan.subject, width); });
   bool is_ratio = plan.relation == SweepRelation::ratio;
   const std::array without_unit{relations[SweepRelation::absolute], relations[SweepRelation::ratio]};
   ImGui::BeginDisabled(!of_method);
@@ -292,21 +286,15 @@ bool has_numbers(const SweepScene& s) {
 
 void edit_drawing(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
-  ImGui::BeginDisabled(s.sweep().progress.count == 1);
-  segmented("spread", spreads, plan.spread, width);
-  ImGui::EndDisabled();
+  if_possible(s.sweep().progress.count != 1, [&] { segmented("spread", spreads, plan.spread, width); });
   const float half = (width - px(8)) / 2;
   bool log_x = plan.log_x && has_numbers(s);
-  ImGui::BeginDisabled(!has_numbers(s));
-  if (toggle("log x", log_x, half)) plan.log_x = log_x;
-  ImGui::EndDisabled();
+  if (if_possible(has_numbers(s), [&] { return toggle("log x", log_x, half); })) plan.log_x = log_x;
   explain("A logarithmic axis of the first parameter, if its values are numbers above 0.");
   ImGui::SameLine(0, px(8));
   toggle("log y", plan.log_y, half);
   explain("A logarithmic axis, or colour map, of the measure, if all its values are above 0.");
-  ImGui::BeginDisabled(plan.second.key.empty());
-  segmented("shape", shapes, plan.heat_map, width);
-  ImGui::EndDisabled();
+  if_possible(!plan.second.key.empty(), [&] { segmented("shape", shapes, plan.heat_map, width); });
 }
 
 void edit_second(const SweepScene& s, float width) {
@@ -333,9 +321,8 @@ void edit_repeats(const SweepScene& s, float width) {
     if (plan.over != SweepOver::seed) return;
   }
   const std::string& none = s.sweep().progress.no_seeds;
-  ImGui::BeginDisabled(!none.empty());
-  slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.plan().seeds);
-  ImGui::EndDisabled();
+  const Slider seeds{.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds};
+  if_possible(none.empty(), [&] { slider(seeds, s.plan().seeds); });
   explain(none.empty() ? "Every combination is computed with this many seeds, the experiment's own first: the picture "
                          "shows their mean and spread."
                        : none);

@@ -43,17 +43,14 @@ const char* next_text(const SweepProgress& p) {
 void draw_buttons(const SweepScene& s) {
   const SweepProgress& p = s.sweep().progress;
   const SweepRequest next = next_request(p);
-  ImGui::BeginDisabled(next == SweepRequest::none);
-  if (push_button(next_text(p), next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
-  ImGui::EndDisabled();
+  if (push_button(next_text(p), next == SweepRequest::run, {px(button_width), 0}, next != SweepRequest::none))
+    s.requests.sweep = next;
   explain(
       "Computes the missing points, the newest plan first; pressed again, it pauses. Finished points are kept on disk and not "
       "computed again, even after a restart; points that failed are tried again. Key R.");
   ImGui::SameLine(0, px(8));
   const bool under_way = p.state == State::running || p.state == State::paused;
-  ImGui::BeginDisabled(!under_way);
-  if (push_button("cancel###cancel sweep", false, {px(button_width), 0})) s.requests.sweep = SweepRequest::cancel;
-  ImGui::EndDisabled();
+  if (push_button("cancel###cancel sweep", false, {px(button_width), 0}, under_way)) s.requests.sweep = SweepRequest::cancel;
   explain("Stops the sweep. Finished points are kept. Key Esc.");
 }
 
@@ -78,8 +75,7 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
   const std::string text = fits ? all : fitted(Face::mono_small, fmt::format("{} of {}", p.done, p.points), width - bar - gap);
   const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, colours().secondary, text) + px(12);
   if (p.failed > 0 && end < at.x + width - px(80))
-    draw_text({end, text_y}, Face::mono_small, colours().bad,
-              fitted(Face::mono_small, fmt::format("{} failed", p.failed), at.x + width - end));
+    draw_fitted({end, text_y}, Face::mono_small, colours().bad, fmt::format("{} failed", p.failed), at.x + width - end);
 }
 
 TableCell number_cell(const SweepCell& cell, double number) { return cell.count > 0 ? TableCell(number) : TableCell(); }

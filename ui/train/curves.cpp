@@ -60,9 +60,7 @@ void pick_measure(const char* id, const std::array<std::string_view, N>& names, 
 /// A toggle on the line of the previous item.
 void beside(const char* text, bool& on, bool possible, const std::string& what) {
   ImGui::SameLine(0, px(8));
-  ImGui::BeginDisabled(!possible);
-  toggle(text, on);
-  ImGui::EndDisabled();
+  if_possible(possible, [&] { toggle(text, on); });
   explain(what);
 }
 
@@ -74,7 +72,7 @@ void draw_aside(const Box& box, const std::string& text) {
     end = text.find_last_of(",;", end - 1);
     if (end == std::string::npos) return;
   }
-  draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours().faint, shown, 1);
+  draw_in_line({box.max.x, box.min.y}, px(title_height), Face::small, colours().faint, shown, 1);
   take_room({left, box.min.y}, {room, px(title_height)});
   explain(text);
 }
@@ -91,9 +89,7 @@ bool fits_first_line(const Box& box) { return box.max.x - box.min.x >= px(400); 
 
 void all_steps_beside(const TrainScene& s) {
   ImGui::SameLine(0, px(8));
-  ImGui::BeginDisabled(!(s.state.zoom1 > s.state.zoom0));
-  if (push_button("all steps###all steps")) s.state.zoom0 = s.state.zoom1 = 0;
-  ImGui::EndDisabled();
+  if (push_button("all steps###all steps", false, {0, 0}, s.state.zoom1 > s.state.zoom0)) s.state.zoom0 = s.state.zoom1 = 0;
   explain("Shows all steps. The wheel zooms the plots, a drag moves them; a double click shows all, too.");
 }
 
@@ -247,9 +243,8 @@ float draw_legend_of(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, flo
   const int clicked = draw_legend(at, room, names, most_lines);
   if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
   if (many) {
-    ImGui::PushID(plot.id);
+    const WithId id(plot.id);
     list_all(plan, plot, {at.x + width - more, at.y}, more, most_named);
-    ImGui::PopID();
   }
   return std::max(px(legend_height), height_of_legend(room, names, most_lines));
 }
@@ -276,8 +271,8 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   const bool empty = std::ranges::none_of(
       plot.panel.series, [](const Series& c) { return std::ranges::any_of(c.y, [](double y) { return std::isfinite(y); }); });
   const std::string why = empty ? "Nothing that can be drawn was measured yet." : plot.nothing;
-  draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint,
-            fitted(Face::label, why, mouse.to.x - mouse.from.x - px(16)), 0.5f);
+  draw_fitted({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint, why,
+              mouse.to.x - mouse.from.x - px(16), 0.5f);
   if (const int step = point_at_step(s, mouse, plot.panel); step >= 0)
     draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, step));
 }

@@ -55,11 +55,8 @@ std::string short_policy(const GradPolicy& policy) { return std::string(policy.n
 void edit_policy(const MethodColumn& c) {
   const GradPolicy& nearest = nearest_policy(c.method.gradient);
   const int changed = differences(c.method.gradient, nearest.precision);
-  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
-  const bool open =
-      begin_combo("##backward", short_policy(nearest) + (changed > 0 ? fmt::format(" +{}", changed) : ""), c.width);
-  ImGui::PopStyleColor();
-  if (!open)
+  const std::string preview = short_policy(nearest) + (changed > 0 ? fmt::format(" +{}", changed) : "");
+  if (!begin_combo("##backward", preview, c.width, c.colour))
     return explain("The rounding of attention's backward pass. " + std::string(nearest.name) + ": " + std::string(nearest.what),
                    steps_of(c.method.gradient));
   for (const GradPolicy& p : grad_policies()) {
@@ -73,10 +70,8 @@ void edit_policy(const MethodColumn& c) {
 void edit_delta_from(const MethodColumn& c) {
   DeltaFrom& from = c.method.gradient.delta_from;
   const bool output = from == DeltaFrom::output;
-  ImGui::PushStyleColor(ImGuiCol_Text, colours().text);
   if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(method_field_height)}))
     from = output ? DeltaFrom::probabilities : DeltaFrom::output;
-  ImGui::PopStyleColor();
   explain(
       "The sum in delta: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; "
       "a biased error of a rounded O affects only the first (arXiv 2510.04212). A click changes it.",
@@ -90,19 +85,16 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const std::string text(name(step)), what(info(step).what);
     ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});
-    draw_text({at.x, at.y + (px(step_height - 2) - line_height(Face::mono)) / 2}, Face::mono, colours().text, text);
+    draw_in_line(at, px(step_height - 2), Face::mono, colours().text, text);
     explain("Backward pass: " + what + ".", "FlashAttention-2 (arXiv 2307.08691), Algorithm 2");
     for (const MethodColumn& c : columns) {
       const GradPolicy& nearest = nearest_policy(c.method.gradient);
       ImGui::SetCursorScreenPos({c.left, at.y});
-      ImGui::PushID(c.id);
-      ImGui::PushID("backward");
+      const WithId method(c.id), pass("backward");
       edit_rounding(c.method.gradient[step],
                     {text, c.colour, c.left, c.width, px(step_height), nearest.name, nearest.precision[step], false,
                      text + " of " + c.id + "'s backward pass: " + what + ". "},
                     c.method.format, s.state.typed_format);
-      ImGui::PopID();
-      ImGui::PopID();
     }
     ImGui::SetCursorScreenPos({at.x, at.y + px(step_height)});
   }
@@ -166,10 +158,7 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
 
 /// A list of main formats.
 void edit_main_format(const MethodColumn& c) {
-  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
-  const bool open = begin_combo("##format", name(c.method.format), c.width);
-  ImGui::PopStyleColor();
-  if (!open)
+  if (!begin_combo("##format", name(c.method.format), c.width, c.colour))
     return explain(
         "The main format D: of the inputs and outputs of every matrix product, and of the steps that round to D. "
         "Accumulators are fp32.",
@@ -214,9 +203,7 @@ void exchange_buttons(const TrainScene& s, float width) {
   Experiment& e = s.session.experiment;
   const float half = (width - px(8)) / 2;
   const bool possible = is_emulated(e.a.algorithm) && is_emulated(e.b.algorithm);
-  ImGui::BeginDisabled(!possible);
-  if (push_button("take from Explore###take methods", false, {half, 0})) take_from_explore(s.plan(), e);
-  ImGui::EndDisabled();
+  if (push_button("take from Explore###take methods", false, {half, 0}, possible)) take_from_explore(s.plan(), e);
   explain(possible ? "Takes a, b and the main format from Explore; each backward pass becomes the usual one of its method."
                    : "Explore shows a method that is not emulated, so it cannot be used for training.");
   ImGui::SameLine(0, px(8));
@@ -232,13 +219,11 @@ void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const cha
   for (std::size_t row = 0; row < names.size(); ++row, at.y += px(control_height)) {
     const WithField f(Face::mono_small, method_field_height);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    draw_text({at.x, at.y + (px(method_field_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary,
-              names[row]);
+    draw_in_line(at, px(method_field_height), Face::label, colours().secondary, names[row]);
     for (const MethodColumn& c : columns) {
       ImGui::SetCursorScreenPos({c.left, at.y});
-      ImGui::PushID(c.id);
+      const WithId id(c.id);
       edit(row, c);
-      ImGui::PopID();
     }
     ImGui::PopStyleVar();
   }
@@ -283,8 +268,7 @@ void edit_train_methods(const TrainScene& s, float width) {
   const std::array<MethodColumn, 2> columns{
       MethodColumn{"a", s.plan().a, colours().a, from.x + width - 2 * column - gap, column},
       MethodColumn{"b", s.plan().b, colours().b, from.x + width - column, column}};
-  for (const MethodColumn& c : columns)
-    draw_text({c.left, heading}, Face::small, c.colour, fitted(Face::small, named(s.plan(), c.id), c.width));
+  for (const MethodColumn& c : columns) draw_fitted({c.left, heading}, Face::small, c.colour, named(s.plan(), c.id), c.width);
   PanelInput input;  // with `input` and `experiment`, Explore's lists refuse choices that cannot be trained
   input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
   Experiment experiment;

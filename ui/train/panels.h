@@ -39,7 +39,7 @@ bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& n
 struct TrainPanelState {
   TrainDrawing drawing;
   TrainBranches branches;
-  CellPicture picture;                                ///< of the weights
+  CellPicture picture;                                ///< picture of the weights
   std::shared_ptr<const TrainRecord> picture_record;  ///< the record, gap, look and steps of `picture`
   std::shared_ptr<const WeightGap> picture_gap;
   TrainLook picture_look{};

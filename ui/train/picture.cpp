@@ -100,7 +100,7 @@ void pick_tensor(const TrainScene& s, float width) {
   for (std::size_t t = 0; t < all.size(); ++t) {
     if (all[t].layer != layer) {
       layer = all[t].layer;
-      label(Face::section, colours().faint, layer >= 0 ? "LAYER " + std::to_string(layer) : "BEHIND THE LAYERS");
+      label(Face::section, colours().faint, layer >= 0 ? "LAYER " + std::to_string(layer) : "AFTER THE LAYERS");
     }
     if (ImGui::Selectable((all[t].name + "###tensor " + std::to_string(t)).c_str(), static_cast<int>(t) == s.look().tensor))
       s.look().tensor = static_cast<int>(t);
@@ -155,14 +155,14 @@ void point_at_cell(const TrainScene& s, const PanelMouse& mouse) {
   const int row = std::clamp(static_cast<int>((1 - mouse.y) * p.rows), 0, p.rows - 1),
             col = std::clamp(static_cast<int>(mouse.x), 0, p.cols - 1);
   read_out({mouse.from, mouse.to}, fmt::format("row {}, column {}", row, col),
-           static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
+           static_cast<double>(p.values[cell_index(row, p.cols, col)]));
 }
 
 std::string picture_csv(const CellPicture& p) {
   std::string text;
   for (int row = 0; row < p.rows; ++row)
     for (int col = 0; col < p.cols; ++col) {
-      const float v = p.values[static_cast<std::size_t>(row * p.cols + col)];
+      const float v = p.values[cell_index(row, p.cols, col)];
       text += (v == PixelImage::nothing ? "" : in_full(static_cast<double>(v))) + (col + 1 < p.cols ? "," : "\n");
     }
   return text;
@@ -180,8 +180,7 @@ void draw_names(const TrainScene& s, const PanelMouse& mouse, bool matrix) {
   const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.state.picture_gap->step)
                            : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
                                            : "largest |ΔW| of each tensor, in the order of the table, steps as above";
-  draw_text({mouse.from.x, mouse.to.y + px(18)}, Face::small, colours().faint,
-            fitted(Face::small, what, mouse.to.x - mouse.from.x));
+  draw_fitted({mouse.from.x, mouse.to.y + px(18)}, Face::small, colours().faint, what, mouse.to.x - mouse.from.x);
 }
 
 /// The picture's pixels in the current plot.
@@ -218,8 +217,8 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   if (empty) {
     const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one."
                                                 : "The picture appears with the first measured step.";
-    draw_text({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint,
-              fitted(Face::label, text, mouse.to.x - mouse.from.x), 0.5f);
+    draw_fitted({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint, text,
+                mouse.to.x - mouse.from.x, 0.5f);
     return;
   }
   draw_colour_bar({{mouse.to.x + px(8), mouse.from.y}, {mouse.to.x + px(18), mouse.to.y}}, how, p);

@@ -110,15 +110,12 @@ void more_button(const TrainScene& s, float width) {
   if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
   explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number counts changed options.");
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  if (ImGui::BeginPopup("more of the recipe")) {
+  in_popup("more of the recipe", [&] {
     label(Face::section, colours().faint, "OPTIMISER");
     edit_options(s, optimiser_options);
     section("SEEDS, SCALE, MEASURES");
     edit_options(s, other_options);
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleColor();
+  });
 }
 
 void edit_recipe(const TrainScene& s, float width) {
@@ -138,7 +135,7 @@ void edit_recipe(const TrainScene& s, float width) {
       "are of the first training, and their bands reach from the least to the greatest of all.");
   ImGui::PopStyleVar();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "rate");
+  draw_in_line(at, px(control_height), Face::label, colours().secondary, "rate");
   ImGui::SetCursorScreenPos({at.x + px(90), at.y});
   const float more = px(72);
   real_field("##rate", r.rate, {.min = 0, .max = 10}, 0, (width - px(90) - more - px(8)) / px(1));

@@ -50,7 +50,7 @@ const StepReport* step_at(const RunRecord& run, int step);
 /// The curves of a record, made once for a record and a look; they grow with the record.
 struct TrainDrawing {
   std::shared_ptr<const TrainRecord> record;
-  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< of further seeds, as many as the look shows
+  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< records of further seeds, as many as the look shows
   TrainLook look{};
   FigurePanel pairs, runs;                             ///< all curves; replay: the last of `pairs` adds up the direct effects
   std::vector<double> skipped;                         ///< steps that some run left out

@@ -29,7 +29,7 @@ std::optional<std::size_t> draw_titled(const TrainScene& s, const char* name, co
   constexpr float title_height = 20;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  draw_text(at, Face::label, colours().text, fitted(Face::label, title, width));
+  draw_fitted(at, Face::label, colours().text, title, width);
   ImGui::SetCursorScreenPos({at.x, at.y + px(title_height)});
   std::optional<std::size_t> clicked;
   if (ImGui::BeginChild(name, {width, height - px(title_height)}, ImGuiChildFlags_NavFlattened))
@@ -196,7 +196,7 @@ void draw_train_replay(const TrainScene& s) {
       newest = measure_of(p, measure, s.look().tensor);
       sum += newest, squares += newest * newest, ++count;
     }
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  const WithSpacing spacing({0, 0});
   label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
   const auto number = [&](double x) { return count > 0 ? scientific(x, 3) : "–"; };
@@ -207,7 +207,6 @@ void draw_train_replay(const TrainScene& s) {
               "The sum if all measured steps had one direction: an upper bound of their direct effects.", width);
   draw_number("added up at random", number(std::sqrt(squares)),
               "The sum if the measured steps had random directions: the root of the sum of squares.", width);
-  ImGui::PopStyleVar();
 }
 
 void draw_train_seeds(const TrainScene& s, float height) {
@@ -285,10 +284,9 @@ void draw_train_explore(const TrainScene& s) {
             sequence = std::min(look.sequence, r.plan.recipe.batch - 1);
   pick_run(s, run);
   const ImVec2 at{ImGui::GetItemRectMax().x + px(10), ImGui::GetItemRectMin().y};
-  draw_text({at.x, at.y + (px(22) - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().text,
-            fmt::format("head {}.{}", layer, head));
+  draw_in_line(at, px(22), Face::mono_small, colours().text, fmt::format("head {}.{}", layer, head));
   ImGui::SetCursorScreenPos({at.x + place, at.y - px(1)});
-  draw_text({at.x + place, at.y + (px(22) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "sequence");
+  draw_in_line({at.x + place, at.y}, px(22), Face::label, colours().secondary, "sequence");
   const float left = place + text_width(Face::label, "sequence") + px(8);
   ImGui::SetCursorScreenPos({at.x + left, at.y - px(1)});
   whole_field("##sequence", look.sequence, 0, std::max(0, r.plan.recipe.batch - 1), (width - run - px(10) - left) / px(1));

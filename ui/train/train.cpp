@@ -31,9 +31,7 @@ const char* run_text(const TrainView& train) {
 /// A button that sends a request to the training.
 void request_button(const TrainScene& s, const char* text, float width, bool possible, const TrainRequest& request,
                     const std::string& what, bool lit = false) {
-  ImGui::BeginDisabled(!possible);
-  if (push_button(text, lit && possible, {width, 0})) s.requests.train = request;
-  ImGui::EndDisabled();
+  if (push_button(text, lit && possible, {width, 0}, possible)) s.requests.train = request;
   explain(what);
   ImGui::SameLine(0, px(8));
 }
@@ -89,12 +87,10 @@ void checkpoint_popup(const TrainScene& s) {
   }
   explain(std::string("The path of the checkpoint.") + (can_ask ? " If it is empty, a file dialog opens." : ""));
   const auto button = [&](const char* text, bool possible, const TrainRequest& request, const char* what) {
-    ImGui::BeginDisabled(!possible);
-    if (push_button(text, false, {px((width - 8) / 2), 0})) {
+    if (push_button(text, false, {px((width - 8) / 2), 0}, possible)) {
       s.requests.train = request;
       ImGui::CloseCurrentPopup();
     }
-    ImGui::EndDisabled();
     explain(what);
   };
   button("save###save checkpoint", named && s.record() != nullptr, {.act = Act::save, .file = typed},
@@ -111,12 +107,7 @@ void checkpoint_button(const TrainScene& s, float unit) {
     ImGui::OpenPopup("checkpoints");
   explain("Saves the training to a file, or opens one." +
           (s.progress().left_over.empty() ? std::string() : " The previous window left an unsaved training."));
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
-  if (ImGui::BeginPopup("checkpoints")) {
-    checkpoint_popup(s);
-    ImGui::EndPopup();
-  }
-  ImGui::PopStyleColor();
+  in_popup("checkpoints", [&] { checkpoint_popup(s); });
 }
 
 /// A notice about the current work or a failure; it replaces the conclusion.
@@ -168,8 +159,8 @@ void draw_progress_line(const TrainScene& s, ImVec2 at, float width) {
   if (p.state == State::running && p.seconds_left >= 0) text.append(", ").append(time_left(p.seconds_left));
   if (p.state == State::paused) text += ", paused";
   const float reserved = std::min(width * 0.6f, px(316));
-  draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, colours().secondary,
-            fitted(Face::mono_small, text, reserved), 1);
+  draw_in_line({at.x + width, at.y}, px(18), Face::mono_small, colours().secondary, fitted(Face::mono_small, text, reserved),
+               1);
   draw_steps_line(s, at, width - reserved - px(8));
 }
 
@@ -204,9 +195,7 @@ void draw_invitation(const TrainScene& s, const Box& box) {
                                   : "Press run above, or the space bar: the curves grow here while the plan at the left is "
                                     "trained, and you can pause, go back and fork at any time.";
   ImGui::SetCursorScreenPos({middle - width / 2, top});
-  ImGui::BeginGroup();
-  wrapped(Face::label, colours().secondary, text, width);
-  ImGui::EndGroup();
+  paragraph(Face::label, colours().secondary, text, width);
 }
 
 /// The places of the panels; in a narrow window the numbers share their place with the plan.

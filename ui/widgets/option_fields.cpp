@@ -15,8 +15,7 @@ namespace attoscope::ui {
 
 void begin_option(const char* name, bool differs) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            differs ? colours().text : colours().secondary, name);
+  draw_in_line(at, px(control_height), Face::label, differs ? colours().text : colours().secondary, name);
   if (differs) {
     const ImVec2 dot{at.x + px(option_name_width - 12), at.y + px(control_height) / 2};
     ImGui::GetWindowDrawList()->AddCircleFilled(dot, px(3), colours().accent);

@@ -22,7 +22,7 @@ bool whole_field(const char* id, int& value, int least, int most, float width = 
 struct SettingLook {
   double step = 0;                    ///< step of the buttons of a real number; 0: no buttons
   const char* on = "";                ///< text of a switch
-  std::span<const Choice> choices{};  ///< of an enumeration; empty: its names
+  std::span<const Choice> choices{};  ///< choices of an enumeration; empty: its names
   /// One sentence why the enumeration's value with this name cannot be chosen; "": it can.
   std::function<std::string(std::string_view name)> why_not{};
 };

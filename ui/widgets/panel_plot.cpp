@@ -59,7 +59,7 @@ struct DrawnCurve {
 
 /// Drawing order: bands and bars behind, marks in front; among lines b first, then from the panel's last line to its first.
 auto rank_of(const DrawnCurve& c) {
-  constexpr EnumArray<Shape, int> layers{3, 4, 3, 2, 1, 0, 4};  // of the shapes
+  constexpr EnumArray<Shape, int> layers{3, 4, 3, 2, 1, 0, 4};  // layer of each shape
   const int layer = layers[c.series.shape], place = static_cast<int>(c.place);
   return std::tuple(layer, c.series.ink != Ink::b, layer == 3 ? -place : place);
 }
@@ -305,9 +305,8 @@ PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size) 
   ImPlot::PushPlotClipRect();
   if (look.behind) look.behind();
   for (const DrawnCurve& c : curves) {
-    ImGui::PushID(static_cast<int>(c.place));
+    const WithId id(static_cast<int>(c.place));
     draw_curve(c, p.y.log, sideways);
-    ImGui::PopID();
   }
   if (look.above) look.above();
   ImPlot::PopPlotClipRect();

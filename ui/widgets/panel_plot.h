@@ -23,13 +23,13 @@ struct PanelRange {
 /// Options for drawing a panel.
 struct PanelLook {
   const char* id;
-  PanelRange shown{};              ///< changed by the mouse: wheel zooms, drag moves, double click shows all; null: all
-  std::uint64_t hidden = 0;        ///< bit i: series i is not drawn
-  std::span<const Series> pale{};  ///< drawn behind the others, in pale colours
-  std::vector<double> ticks{};     ///< of x, drawn if their names fit; empty: round numbers
-  std::vector<std::string> names{};                   ///< of the ticks
-  bool hides_y = false;                               ///< no ticks of y
-  float label_width = 0;                              ///< room for labels at the right ends of the curves
+  PanelRange shown{};                ///< changed by the mouse: wheel zooms, drag moves, double click shows all; null: all
+  std::uint64_t hidden = 0;          ///< bit i: series i is not drawn
+  std::span<const Series> pale{};    ///< drawn behind the others, in pale colours
+  std::vector<double> ticks{};       ///< ticks of x, drawn if their names fit; empty: round numbers
+  std::vector<std::string> names{};  ///< names of the ticks
+  bool hides_y = false;              ///< no ticks of y
+  float label_width = 0;             ///< room for labels at the right ends of the curves
   std::function<std::string(const Series&)> label{};  ///< label at a curve's end
   std::function<void()> behind{}, above{};            ///< drawn in the plot below the curves, and above them
 };

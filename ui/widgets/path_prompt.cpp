@@ -44,12 +44,11 @@ bool suggestion(const std::string& path, const std::string& reason, int index, f
   });
   explain(path, reason);
   const std::size_t cut = path.find_last_of('/', path.size() - 2) + 1;
-  const float y = at.y + (height - line_height(Face::small)) / 2;
   const std::string name = fitted(Face::small, path.substr(cut), width * 0.7f);
-  draw_text({at.x, y}, Face::small, reason.empty() ? colours().text : colours().faint, name);
+  draw_in_line(at, height, Face::small, reason.empty() ? colours().text : colours().faint, name);
   const float room = width - text_width(Face::small, name) - px(16);
   if (room > px(40))
-    draw_text({at.x + width, y}, Face::small, colours().faint, fitted(Face::small, path.substr(0, cut), room), 1);
+    draw_in_line({at.x + width, at.y}, height, Face::small, colours().faint, fitted(Face::small, path.substr(0, cut), room), 1);
   return pressed;
 }
 

@@ -282,7 +282,7 @@ void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float t
   for (EndLabel& l : labels) free = (l.y = std::max(l.y - line / 2, free)) + line;
   float limit = bottom;
   for (auto l = labels.rbegin(); l != labels.rend(); ++l) limit = (l->y = std::min(l->y, limit - line));
-  for (const EndLabel& l : labels) draw_text({x, l.y}, Face::mono_small, l.colour, fitted(Face::mono_small, l.name, width));
+  for (const EndLabel& l : labels) draw_fitted({x, l.y}, Face::mono_small, l.colour, l.name, width);
 }
 
 int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, int most) {

@@ -32,9 +32,8 @@ void draw_progress(const PanelInput& input, float height, Requests& requests) {
   ImGui::Dummy({bar, height});
   explain(input.answer.reading ? "A file is being read."
                                : "The experiment is being computed: inputs, golden value, a, b, deviations.");
-  const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
-  draw_text(
-      {at.x + bar + px(8), text_y}, Face::mono_small, colours().secondary,
+  draw_in_line(
+      {at.x + bar + px(8), at.y}, height, Face::mono_small, colours().secondary,
       fmt::format("{:3.0f} % ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
   if (push_button("cancel###cancel", false, {px(56), height - px(4)})) requests.cancel = true;

@@ -118,7 +118,7 @@ void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const CellLook& look) {
   list->AddRectFilled(from, to, ImGui::IsItemHovered() ? mixed(fill, colours().text, 0.15f) : fill, rounding);
   if (own) list->AddRect(from, to, colour, rounding, px(1.4f));
   const Colour ink = main ? colours().panel : own ? colour : colours().faint;
-  draw_text({middle, y}, Face::mono_small, ink, fitted(Face::mono_small, look.text, to.x - from.x - px(24)), 0.5f);
+  draw_fitted({middle, y}, Face::mono_small, ink, look.text, to.x - from.x - px(24), 0.5f);
   if (look.differs)
     list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours().panel : colours().text);
 }

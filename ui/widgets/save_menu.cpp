@@ -36,8 +36,7 @@ constexpr std::array<Choice, 2> bundles{{
 ImVec2 row_name(const char* name, bool possible) {
   constexpr float name_width = 56;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            possible ? colours().secondary : colours().faint, name);
+  draw_in_line(at, px(control_height), Face::label, possible ? colours().secondary : colours().faint, name);
   ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
   return ImGui::GetCursorScreenPos();
 }
@@ -107,7 +106,7 @@ ExportRequest export_request_of(const Exportable& plot) {
 void draw_menu(const Exportable& plot, View& view, Requests& requests) {
   constexpr float width = 296;
   const bool drawable = plot.plot != Plot::window;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  const WithSpacing spacing({px(8), px(8)});
   label(Face::body, colours().text, "Keep the " + plot.name);
   edit_choice(view.figure, drawable, is_over_tiles(plot.plot) && view.tiles != TileRange{});
   label(Face::small, colours().faint, files_of(drawable ? view.figure : FigureChoice{}, plot.csv != nullptr));
@@ -127,7 +126,6 @@ void draw_menu(const Exportable& plot, View& view, Requests& requests) {
     }
     explain("Every element of the shown field, not only the visible ones, as a NumPy array of doubles.");
   }
-  ImGui::PopStyleVar();
 }
 
 }  // namespace

@@ -101,8 +101,7 @@ void draw_heading(const ColumnHeading& heading, bool words, bool two_lines, int 
       ImGui::GetContentRegionAvail().x - (sorted ? 0.65f * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x : 0);
   ImGui::TableHeader(("###" + heading.key).c_str());
   for (const std::string& line : lines_of(title_of(heading), two_lines)) {
-    draw_text({at.x + (words ? 0 : width), at.y}, Face::small, colours().secondary, fitted(Face::small, line, width),
-              words ? 0.0f : 1.0f);
+    draw_fitted({at.x + (words ? 0 : width), at.y}, Face::small, colours().secondary, line, width, words ? 0.0f : 1.0f);
     if (two_lines) at.y += line_height(Face::small);
   }
   if (!heading.meaning.empty()) explain(heading.meaning);

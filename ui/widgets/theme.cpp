@@ -216,15 +216,8 @@ ImVec4 vec(Colour c, float alpha) {
 }
 
 const Palette& palette(Theme theme) {
-  switch (theme) {
-    case Theme::light:
-      return light_;
-    case Theme::high_contrast:
-      return contrast;
-    case Theme::dark:
-      break;
-  }
-  return dark;
+  constexpr EnumArray<Theme, const Palette*> palettes{&dark, &light_, &contrast};
+  return *palettes[theme];
 }
 
 const Palette& colours() {

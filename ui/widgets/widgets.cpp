@@ -106,6 +106,13 @@ WithFace::WithFace(Face face) {
 }
 WithFace::~WithFace() { ImGui::PopFont(); }
 
+WithId::WithId(const char* id) { ImGui::PushID(id); }
+WithId::WithId(int id) { ImGui::PushID(id); }
+WithId::~WithId() { ImGui::PopID(); }
+
+WithSpacing::WithSpacing(ImVec2 spacing) { ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, spacing); }
+WithSpacing::~WithSpacing() { ImGui::PopStyleVar(); }
+
 float line_height(Face face) { return px(face_text(face).size); }
 
 float text_width(Face face, std::string_view text) {
@@ -125,6 +132,10 @@ float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, floa
   return draw_text(ImGui::GetWindowDrawList(), at, face, colour, text, align);
 }
 
+float draw_in_line(ImVec2 at, float height, Face face, Colour colour, std::string_view text, float align) {
+  return draw_text({at.x, at.y + (height - line_height(face)) / 2}, face, colour, text, align);
+}
+
 std::string fitted(Face face, std::string_view text, float width) {
   if (text_width(face, text) <= width) return std::string(text);
   std::string shorter(text);
@@ -134,6 +145,10 @@ std::string fitted(Face face, std::string_view text, float width) {
     if (!shorter.empty() && static_cast<unsigned char>(shorter.back()) >= 0xC0) shorter.pop_back();
   }
   return shorter + "…";
+}
+
+float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align) {
+  return draw_text(at, face, colour, fitted(face, text, width), align);
 }
 
 void take_room(ImVec2 from, ImVec2 size) {
@@ -191,6 +206,12 @@ void wrapped(Face face, Colour colour, std::string_view text, float width) {
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   wrapped(face, text, width);
   ImGui::PopStyleColor();
+}
+
+void paragraph(Face face, Colour colour, std::string_view text, float width) {
+  ImGui::BeginGroup();
+  wrapped(face, colour, text, width);
+  ImGui::EndGroup();
 }
 
 namespace {
@@ -306,7 +327,7 @@ void explain(std::string_view what, std::string_view formula) {
 
 int controls_drawn() { return drawn_controls; }
 
-bool push_button(const char* text, bool on, ImVec2 size) {
+bool push_button(const char* text, bool on, ImVec2 size, bool possible) {
   ++drawn_controls;
   const WithFace f(Face::label);
   const ImGuiStyle& style = ImGui::GetStyle();
@@ -318,7 +339,7 @@ bool push_button(const char* text, bool on, ImVec2 size) {
   ImGui::PushStyleColor(ImGuiCol_Text, vec(on ? colours().panel : colours().text));
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
                       {0, std::min(style.FramePadding.y, std::max(0.0f, (size.y - ImGui::GetFontSize()) / 2))});
-  const bool pressed = ImGui::Button(text, size);
+  const bool pressed = if_possible(possible, [&] { return ImGui::Button(text, size); });
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(4);
   return pressed;
@@ -340,8 +361,8 @@ bool segmented(const char* id, std::span<const Choice> choices, int& chosen, con
   const float width = look.width == 0 ? ImGui::GetContentRegionAvail().x : look.width;
   const ImVec2 from = ImGui::GetCursorScreenPos(), size{width, look.height == 0 ? px(control_height) : look.height};
   ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + size.x, from.y + size.y}, colours().raised, px(3));
-  ImGui::PushID(id);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ImGui::GetStyle().ItemSpacing.y});
+  const WithId row(id);
+  const WithSpacing spacing({0, ImGui::GetStyle().ItemSpacing.y});
   bool changed = false;
   const std::vector<float> shares = edges_of(choices, width);
   for (int i = 0; i < static_cast<int>(choices.size()); ++i) {
@@ -349,15 +370,12 @@ bool segmented(const char* id, std::span<const Choice> choices, int& chosen, con
     if (i > 0) ImGui::SameLine();
     const float left = std::floor(shares[static_cast<std::size_t>(i)]),
                 right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
-    const bool pressed = if_possible(i != look.disabled, [&] {
-      return push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y});
-    });
+    const bool pressed =
+        push_button(std::string(choice.label).c_str(), i == chosen, {right - left, size.y}, i != look.disabled);
     changed |= pressed && i != chosen;
     if (pressed) chosen = i;
     if (!choice.what.empty()) explain(choice.what);
   }
-  ImGui::PopStyleVar();
-  ImGui::PopID();
   return changed;
 }
 
@@ -375,8 +393,7 @@ bool toggle(const char* text, bool& on, float width) {
         {x + side * 0.22f, y + side * 0.52f}, {x + side * 0.42f, y + side * 0.74f}, {x + side * 0.8f, y + side * 0.28f}};
     list->AddPolyline(tick, 3, colours().panel, 0, px(1.6f));
   }
-  draw_text({x + side + px(6), at.y + (size.y - line_height(Face::label)) / 2}, Face::label,
-            on ? colours().text : colours().secondary, text);
+  draw_in_line({x + side + px(6), at.y}, size.y, Face::label, on ? colours().text : colours().secondary, text);
   return pressed;
 }
 
@@ -410,7 +427,7 @@ bool track(const Slider& spec, int& value, ImVec2 size) {
 bool slider(const Slider& spec, int& value) {
   const float height = px(22), width = ImGui::GetContentRegionAvail().x, name_width = px(90), value_width = px(62);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours().secondary, spec.name);
+  draw_in_line(at, height, Face::label, colours().secondary, spec.name);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   const bool changed = track(spec, value, {width - name_width - value_width - px(8), height});
   const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
@@ -419,8 +436,7 @@ bool slider(const Slider& spec, int& value) {
     ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ImGui::SetKeyboardFocusHere(-1);
   }
-  draw_text({at.x + width, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours().text, std::to_string(value),
-            1);
+  draw_in_line({at.x + width, at.y}, height, Face::mono, colours().text, std::to_string(value), 1);
   return changed;
 }
 
@@ -440,9 +456,21 @@ bool begin_panel_popup(const char* id, ImGuiWindowFlags flags) {
   return open;
 }
 
-bool begin_combo(const char* text, const std::string& preview, float width) {
+void in_popup(const char* id, const std::function<void()>& draw) {
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours().panel);
+  if (ImGui::BeginPopup(id)) {
+    draw();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleColor();
+}
+
+bool begin_combo(const char* text, const std::string& preview, float width, std::optional<Colour> colour) {
   ImGui::SetNextItemWidth(width);
-  if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
+  if (colour) ImGui::PushStyleColor(ImGuiCol_Text, *colour);
+  const bool open = ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge);
+  if (colour) ImGui::PopStyleColor();
+  if (open) return true;
   ImGuiContext& g = *ImGui::GetCurrentContext();
   IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // ImGui's combos do not report labels
   return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,23 @@ class WithFace {
   WithFace(WithFace&&) = delete;
 };
 
+/// Begins the ids of the controls within a scope with `id`.
+class WithId {
+ public:
+  explicit WithId(const char* id);
+  explicit WithId(int id);
+  ~WithId();
+  WithId(WithId&&) = delete;
+};
+
+/// Sets the distances between the items within a scope.
+class WithSpacing {
+ public:
+  explicit WithSpacing(ImVec2 spacing);
+  ~WithSpacing();
+  WithSpacing(WithSpacing&&) = delete;
+};
+
 /// Line height of a face, and width of a text in it.
 float line_height(Face face);
 float text_width(Face face, std::string_view text);
@@ -38,8 +56,13 @@ float text_width(Face face, std::string_view text);
 float draw_text(ImDrawList* list, ImVec2 at, Face face, Colour colour, std::string_view text, float align = 0);
 /// Draws text in the current window. Takes no room in the layout.
 float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, float align = 0);
+/// Draws text in the vertical middle of a line of `height` whose top is at `at`.
+float draw_in_line(ImVec2 at, float height, Face face, Colour colour, std::string_view text, float align = 0);
 /// The text, shortened with "…" to fit `width`.
 std::string fitted(Face face, std::string_view text, float width);
+
+/// Draws the text, shortened to fit `width`. Returns the width that it takes.
+float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align = 0);
 
 /// Reserves room in the layout for what the caller drew at its own positions.
 void take_room(ImVec2 from, ImVec2 size);
@@ -67,6 +90,8 @@ class WithWidth {
 /// Text in lines of at most `width`.
 void wrapped(Face face, std::string_view text, float width);
 void wrapped(Face face, Colour colour, std::string_view text, float width);
+/// `wrapped` as a single item.
+void paragraph(Face face, Colour colour, std::string_view text, float width);
 
 /// Draws an answer's headline and sentence at the top of a panel, with both in a tooltip; in a low panel one line each. Its
 /// height never shrinks.
@@ -165,8 +190,8 @@ template <class Value>
 bool segmented(const char* id, std::span<const Choice> choices, Value& value, float width = 0) {
   return segmented(id, choices, value, SegmentedLook{.width = width});
 }
-/// A push button, lit while `on`.
-bool push_button(const char* label, bool on = false, ImVec2 size = {0, 0});
+/// A push button, lit while `on`; disabled unless `possible`.
+bool push_button(const char* label, bool on = false, ImVec2 size = {0, 0}, bool possible = true);
 /// A button without a box, for the top bar.
 bool quiet_button(const char* label, float width);
 /// A square check box drawn inside a button.
@@ -198,8 +223,11 @@ class WithField {
 /// A popup in the colour and with the padding of a panel; call ImGui::EndPopup() if it returns true.
 bool begin_panel_popup(const char* id, ImGuiWindowFlags flags = 0);
 
-/// A combo of `width`; call ImGui::EndCombo() if it returns true.
-bool begin_combo(const char* label, const std::string& preview, float width);
+/// Draws the popup in the colour of a panel if it is open.
+void in_popup(const char* id, const std::function<void()>& draw);
+
+/// A combo of `width`; call ImGui::EndCombo() if it returns true. `colour` is of the preview; none: the usual one.
+bool begin_combo(const char* label, const std::string& preview, float width, std::optional<Colour> colour = {});
 
 /// A small button in the upper (or lower) right corner of [min, max], visible while the mouse is over the rectangle or its
 /// panel has the keyboard's focus. True if it was clicked: the caller then sets `Requests::exports::plot`.

@@ -17,7 +17,7 @@ namespace {
 
 /// Bar height: free height minus `below` and one lane per algorithm, within these limits.
 constexpr int low_bars = 88, high_bars = 156;
-constexpr float lowest_presented = 104;  ///< of bars and weights while a lesson is presented
+constexpr float lowest_presented = 104;  ///< height of bars and weights while a lesson is presented
 constexpr float below = 444, stored_below = 134, weight_height = 44, number_room = 15;
 /// Scores are dragged in steps that every format holds.
 constexpr double drag_step = 0.25;

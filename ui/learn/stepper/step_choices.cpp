@@ -44,14 +44,13 @@ constexpr float number_width = 124, others_width = 64, format_width = 72, policy
 /// Draws a name, a slider's track and a value, close together.
 bool number(Flow& flow, const Slider& spec, int& value) {
   const ImVec2 at = flow.next(px(number_width));
-  const float text_y = at.y + (px(control_height) - line_height(Face::label)) / 2,
-              name_width = text_width(Face::label, spec.name) + px(8);
+  const float name_width = text_width(Face::label, spec.name) + px(8);
   const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
-  draw_text({at.x, text_y}, Face::label, enabled ? colours().secondary : colours().faint, spec.name);
+  draw_in_line(at, px(control_height), Face::label, enabled ? colours().secondary : colours().faint, spec.name);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   const bool changed = track(spec, value, {px(number_width - 28) - name_width, px(control_height)});
-  draw_text({at.x + px(number_width - 4), at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono,
-            enabled ? colours().text : colours().faint, std::to_string(value), 1);
+  draw_in_line({at.x + px(number_width - 4), at.y}, px(control_height), Face::mono, enabled ? colours().text : colours().faint,
+               std::to_string(value), 1);
   return changed;
 }
 
@@ -99,10 +98,8 @@ void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& f
                    "S_j = q·k_j");
   for (const SourceRow& row : sources) {
     const bool missing = row.source == Source::pinned && !scene.input.answer.result;
-    ImGui::BeginDisabled(missing);
-    if (ImGui::Selectable(std::string(row.name).c_str(), row.source == source))
+    if (if_possible(!missing, [&] { return ImGui::Selectable(std::string(row.name).c_str(), row.source == source); }))
       change(scene, "scores", text_from(row.source, state));
-    ImGui::EndDisabled();
     explain(row.what);
   }
   ImGui::EndCombo();
@@ -156,11 +153,9 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   ImGui::EndDisabled();
   const float width = px(others_width);
   flow.next(width);
-  ImGui::BeginDisabled(source != Source::random);
-  if (push_button("others", false, {width, 0}))
+  if (push_button("others", false, {width, 0}, source == Source::random))
     change(scene, "scores",
            word + ":" + std::to_string(count_of(state)) + ":" + std::to_string(std::atoi(seed.c_str() + 1) + 1));
-  ImGui::EndDisabled();
   explain("Other random scores: the next seed.", "S_j = 2 N(0, 1), to two digits");
 }
 
@@ -187,14 +182,12 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     flow.next(width);
     // the last one cannot be switched off, but looks like the others
     ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, why.empty() ? 1 : 0.5f);
-    ImGui::BeginDisabled((on && state.asked.size() == 1) || (!on && !why.empty()));
-    if (push_button(called.c_str(), on, {width, 0})) {
+    if (push_button(called.c_str(), on, {width, 0}, on ? state.asked.size() != 1 : why.empty())) {
       std::string list;
       for (const Algorithm other : stepped_algorithms)
         if (is_asked(other) != (other == algorithm)) list += (list.empty() ? "" : ", ") + std::string(name(other));
       change(scene, "algorithms", list);
     }
-    ImGui::EndDisabled();
     ImGui::PopStyleVar();
     explain(on            ? "Removes this algorithm; the last one stays."
             : why.empty() ? "Shows this algorithm beside the others, on the same scores."
@@ -230,9 +223,8 @@ void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& f
   for (const Policy& p : policies()) {
     if (p.algorithm != Algorithm::flash2) continue;
     const bool sums_P = p.precision.sum_rounded_P && state.asked.front().scaling.P.is_on();  // l sums e, P is stored later
-    ImGui::BeginDisabled(sums_P);
-    if (ImGui::Selectable(std::string(p.name).c_str(), p.name == chosen)) change(scene, "policy", std::string(p.name));
-    ImGui::EndDisabled();
+    const std::string text(p.name);
+    if (if_possible(!sums_P, [&] { return ImGui::Selectable(text.c_str(), text == chosen); })) change(scene, "policy", text);
     explain(sums_P ? "It sums P as stored; kernels that store P with a scale do not." : p.what);
   }
   ImGui::EndCombo();

@@ -98,8 +98,8 @@ void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<RunningLine
     const float text_y = y + (px(line_step) - line_height(face)) / 2;
     draw_text({at.x + px(line_number_width), text_y}, Face::mono_small, colours().faint, std::to_string(i + 1), 1);
     const Colour colour = runs || !running ? colours().text : loops ? colours().text : colours().secondary;
-    draw_text({at.x + px(line_number_width + padding), text_y}, face, colour,
-              fitted(face, lines[i].text, size.x - px(line_number_width + 2 * padding)));
+    draw_fitted({at.x + px(line_number_width + padding), text_y}, face, colour, lines[i].text,
+                size.x - px(line_number_width + 2 * padding));
   }
   ImGui::Dummy(size);
 }
@@ -124,7 +124,7 @@ float draw_formula(const StepperData& s, ImVec2 at, float width, Face face) {
                           : rescales              ? colours().moved
                           : i + 1 == lines.size() ? colours().text
                                                   : colours().secondary;
-    draw_text({at.x, y}, face, colour, fitted(face, lines[i], width));
+    draw_fitted({at.x, y}, face, colour, lines[i], width);
   }
   return at.y + px(18 + 3 * state_line + 8);
 }

@@ -169,7 +169,7 @@ StepClock step_clock(const std::vector<Steps>& rows) {
   const auto left = [&](std::size_t a) { return next[a] < rows[a].steps.size(); };
   std::vector<int> at(rows.size(), 0);
   for (;;) {
-    int reads = -1;  // of the next group of steps
+    int reads = -1;  // reads of the next group of steps
     for (std::size_t a = 0; a < rows.size(); ++a)
       if (left(a) && (reads < 0 || rows[a].steps[next[a]].reads < reads)) reads = rows[a].steps[next[a]].reads;
     if (reads < 0) return clock;

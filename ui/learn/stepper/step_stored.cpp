@@ -109,8 +109,7 @@ Applied weights_applied(const Steps& row) {
   const StepStorage& stored = row.storage;
   const Scaling& P = row.question.scaling.P;
   std::string text = "P as it is stored, after l has summed e. ";
-  if (stored.lift != 1)
-    text += fmt::format("e and l already carry the factor {:.6g}: it cancels in O / l. ", stored.lift);
+  if (stored.lift != 1) text += fmt::format("e and l already carry the factor {:.6g}: it cancels in O / l. ", stored.lift);
   if (stored.P_factor != 1)
     text += fmt::format("P is multiplied by {:.6g} here and l is not: O is divided by it at the end. ", stored.P_factor);
   if (stored.lift == 1 && stored.P_factor == 1) text += "P has no factor of its own. ";

@@ -84,8 +84,8 @@ void draw_lane(LessonScene& scene, const StepperData& s, int a, ImVec2 at, const
   const Colour colour = followed ? colours().a : colours().secondary;
   const float y = at.y + (px(step_lane_height) - line_height(Face::mono_small)) / 2;
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(8)}, {at.x + px(8), at.y + px(16)}, colour, px(2));
-  draw_text({at.x + px(16), at.y + (px(step_lane_height) - line_height(Face::mono)) / 2}, Face::mono,
-            followed ? colours().text : colours().secondary, called);
+  draw_in_line({at.x + px(16), at.y}, px(step_lane_height), Face::mono, followed ? colours().text : colours().secondary,
+               called);
   const int slots = std::ranges::max_element(s.rows, {}, &Steps::passes)->passes;
   draw_heads({at.x + px(name_width), at.y}, shown.passes_end, slots, row, step, followed);
   for (const auto& [c, end] : shown.columns)
@@ -206,7 +206,7 @@ std::string draw_recurrence_view(LessonScene& scene) {
             tick = ui::stepped(scene, shown, start, last);
   if (tick != shown) change(scene, "at", std::to_string(tick));
   const StepperData stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  const WithSpacing spacing({px(8), px(8)});
   scene.state.summary = fmt::format("Step {} of {}: {}, {}.", tick, last, name(stepped.row().question.algorithm),
                                     step_place(stepped.row(), stepped.index()));
   if (!is_on_page(scene)) draw_step_choices(scene, state);
@@ -214,7 +214,6 @@ std::string draw_recurrence_view(LessonScene& scene) {
   if (!is_on_page(scene)) draw_step_transport(scene, stepped, tick, last);
   if (const std::string unknown = draw_step_lanes(scene, stepped); problem.empty()) problem = unknown;
   draw_step_detail(scene, stepped);
-  ImGui::PopStyleVar();
   return problem;
 }
 

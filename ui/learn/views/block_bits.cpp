@@ -136,7 +136,7 @@ void draw_scale(const LessonScene& scene, const AskedBlock& q, const StoredBlock
   if (q.storage.scale == ScaleFormat::nvfp4_scale)
     text += fmt::format(" × {} of the head = {}", compact(static_cast<double>(block.head_scale)),
                         compact(static_cast<double>(block.scale)));
-  draw_text({x + px(8), text_y}, Face::mono, colours().good, fitted(Face::mono, text, at.x + scene.width - x - px(8)));
+  draw_fitted({x + px(8), text_y}, Face::mono, colours().good, text, at.x + scene.width - x - px(8));
   explain("The scale that all these numbers share, as it is stored: every element is multiplied by it.",
           scaling_text(q.storage));
 }
@@ -211,7 +211,7 @@ std::string draw_block_bits(LessonScene& scene) {
   const AskedBlock q = asked_block(scene, problem);
   if (!problem.empty()) return problem;
   const StoredBlock block = stored_block(q.numbers, q.storage, q.head_amax);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  const WithSpacing spacing({px(8), px(8)});
   if (!is_on_page(scene)) {
     const auto* const now = std::ranges::find_if(storages, [&](std::string_view s) { return parse_scaling(s) == q.storage; });
     choose(scene, "storage", storage_choices, storages, now == storages.end() ? "" : *now, scene.width);
@@ -222,7 +222,6 @@ std::string draw_block_bits(LessonScene& scene) {
   draw_view_summary(scene, sentence(q, block));
   draw_scale(scene, q, block);
   draw_elements(scene, q, block);
-  ImGui::PopStyleVar();
   return "";
 }
 

@@ -22,8 +22,8 @@ constexpr float name_width = 90;
 struct Control {
   std::string_view key;
   Slider slider{};                            ///< with a name: a slider
-  std::span<const Choice> choices{};          ///< of a row
-  std::span<const std::string_view> words{};  ///< of a menu
+  std::span<const Choice> choices{};          ///< buttons of a row
+  std::span<const std::string_view> words{};  ///< entries of a menu
   const char* title = nullptr;                ///< beside a menu or a row; null: the key
 };
 
@@ -142,7 +142,7 @@ void forget(LessonScene& scene, Void is_void) {
 
 void put_name(std::string_view text) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, text);
+  draw_in_line(at, px(control_height), Face::label, colours().secondary, text);
   ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
 }
 
@@ -193,9 +193,8 @@ void edit_named_policy(LessonScene& scene, bool of_a) {
   const WithField f(Face::mono);
   const Method before = of_a ? scene.experiment.a : scene.experiment.b;
   Method method = before;
-  ImGui::PushID(of_a ? "policy" : "baseline");
+  const WithId id(of_a ? "policy" : "baseline");
   edit_policy(method, of_a ? colours().a : colours().b, ImGui::GetContentRegionAvail().x);
-  ImGui::PopID();
   if (method == before) return;
   forget(scene, [of_a](std::string_view key) {  // fields that belong to the rounding policy
     if (!key.starts_with(of_a ? "a." : "b.")) return false;

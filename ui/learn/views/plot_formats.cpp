@@ -139,7 +139,7 @@ constexpr int heap_bins = 32;
 
 /// Weights of two models, sorted, and how far apart they are.
 struct HeapsState {
-  int n = 0;  ///< of each
+  int n = 0;  ///< number of weights of each model
   std::uint64_t seed = 0;
   std::vector<float> x, y;
   double distance = 0;  ///< Wasserstein-1

@@ -144,8 +144,7 @@ void draw_neighbours(const Rounded& n, float width) {
   } else {
     const std::string most = "The largest number is " + in_full(largest(n.format)) + "; the one before it is " +
                              in_full(neighbour(n.format, largest(n.format), false)) + ".";
-    draw_text({at.x + px(names_width), at.y + px(16)}, Face::label, colours().secondary,
-              fitted(Face::label, most, width - px(names_width)));
+    draw_fitted({at.x + px(names_width), at.y + px(16)}, Face::label, colours().secondary, most, width - px(names_width));
   }
   explain(
       "The stored number and its neighbours on either side. Everything in the band is rounded to the stored number; a point "
@@ -165,7 +164,7 @@ void draw_ranges(std::span<const Format> formats, double x, bool upper, float wi
   draw_decades(axis, top, bottom);
   const auto y_of = [&](std::size_t i) { return top + row * static_cast<float>(i) + px(5); };
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    draw_text({at.x, y_of(i) + (px(bar_height) - line_height(Face::mono)) / 2}, Face::mono, colours().text, name(formats[i]));
+    draw_in_line({at.x, y_of(i)}, px(bar_height), Face::mono, colours().text, name(formats[i]));
     draw_bar(formats[i], axis, y_of(i));
   }
   if (x != 0 && std::isfinite(x)) draw_x(axis, std::abs(x), top, bottom);
@@ -313,7 +312,7 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   const float names = px(64), height = px(24),
               box = std::min(px(24), std::floor((scene.width - names) / static_cast<float>(bits)));
   const ImVec2 at = ImGui::GetCursorScreenPos(), boxes{at.x + names, at.y}, size{box * static_cast<float>(bits), height};
-  draw_text({at.x, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours().text, s.name);
+  draw_in_line(at, height, Face::mono, colours().text, s.name);
   ImGui::SetCursorScreenPos(boxes);
   ImGui::PushID(s.name.c_str());
   const bool pressed = ImGui::InvisibleButton("bits", size, ImGuiButtonFlags_EnableNav);
@@ -383,7 +382,7 @@ std::string draw_bits_view(LessonScene& scene) {
   if (problem.empty()) problem = unknown_word("show", parts, shown);
   if (!problem.empty()) return problem;
   const auto shows = [&](std::string_view part) { return std::ranges::find(parts, part) != parts.end(); };
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  const WithSpacing spacing({px(8), px(8)});
   bool changed = !is_on_page(scene) && edit_value(scene, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back({f, name(f), round(f, x), bits_of(f, x)});
@@ -394,7 +393,6 @@ std::string draw_bits_view(LessonScene& scene) {
     if (shows("neighbours")) draw_neighbours({s.format, s.name, asked, s.value}, scene.width);
   }
   if (shows("range") || shows("overflow")) draw_ranges(formats, asked, shows("overflow"), scene.width);
-  ImGui::PopStyleVar();
   if (changed) change(scene, "value", in_full(x));
   return "";
 }

@@ -231,8 +231,8 @@ void draw_view_summary(LessonScene& scene, std::string_view text, Colour colour)
 
 void draw_verdict(const Verdict& v, float width) {
   const Face face = text_width(Face::headline, v.headline) <= width ? Face::headline : Face::label;
-  draw_text(ImGui::GetCursorScreenPos(), face, v.tone == Verdict::Tone::bad ? colours().bad : colours().text,
-            fitted(face, v.headline, width));
+  draw_fitted(ImGui::GetCursorScreenPos(), face, v.tone == Verdict::Tone::bad ? colours().bad : colours().text, v.headline,
+              width);
   ImGui::Dummy({width, line_height(Face::headline)});
   label(Face::label, v.tone == Verdict::Tone::good ? colours().good : colours().secondary,
         fitted(Face::label, v.sentence, width));

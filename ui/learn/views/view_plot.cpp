@@ -135,7 +135,7 @@ auto with_scene(const Experiment& experiment, const std::vector<LessonParameter>
 void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({scene.width, px(18)});
-  const float used = draw_text(at, Face::label, colours().text, fitted(Face::label, title, scene.width));
+  const float used = draw_fitted(at, Face::label, colours().text, title, scene.width);
   if (used + px(16) + text_width(Face::small, unit) < scene.width)
     draw_text({at.x + scene.width, at.y + px(1)}, Face::small, colours().faint, unit, 1);
 }

@@ -44,8 +44,7 @@ void draw_cells(float height, float width, std::array<Face, 2> faces, const std:
                                        [&](const std::string& text) { return text_width(faces[0], text) <= column; });
   const Face face = faces[fit ? 0 : 1];
   for (std::size_t i = 1; i < texts.size(); ++i)
-    draw_text({at.x + width * (0.24f + 0.76f * static_cast<float>(i) / 3), at.y}, face, inks[i], fitted(face, texts[i], column),
-              1);
+    draw_fitted({at.x + width * (0.24f + 0.76f * static_cast<float>(i) / 3), at.y}, face, inks[i], texts[i], column, 1);
 }
 
 void draw_numbers(const Result& r, float width) {

@@ -81,7 +81,7 @@ void type_numbers(LessonScene& scene, const std::string& key, std::string_view o
   const bool one = key == "c";
   const float name = px(20);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours().secondary, key);
+  draw_in_line(at, px(control_height), Face::mono, colours().secondary, key);
   ImGui::SetCursorScreenPos({at.x + name, at.y});
   const auto typed =
       typed_value(scene, key, otherwise, width - name,
@@ -157,7 +157,7 @@ std::string draw_sum_view(LessonScene& scene) {
   std::string problem;
   const AskedSum q = asked_sum(scene, problem);
   if (!problem.empty()) return problem;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  const WithSpacing spacing({px(8), px(8)});
   if (!is_on_page(scene)) {
     choose_gpu(scene, q);
     choose_types(scene, q);
@@ -170,7 +170,6 @@ std::string draw_sum_view(LessonScene& scene) {
     draw_view_summary(scene, why + ".", colours().bad);
   else
     draw_sum(scene, q);
-  ImGui::PopStyleVar();
   return "";
 }
 

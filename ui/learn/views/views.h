@@ -53,7 +53,7 @@ struct LessonScene {
   const LessonView& view;
   LessonViewEdits& edits;  ///< the reader's changes, saved with the session
   LessonViewState& state;
-  const Experiment& experiment;  ///< of the view, with the reader's changes
+  const Experiment& experiment;  ///< experiment of the view, with the reader's changes
   const PanelInput& input;
   Requests& requests;
   float width;  ///< available width, in pixels
