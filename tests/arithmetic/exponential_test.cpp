@@ -26,21 +26,33 @@ std::ostream& operator<<(std::ostream& out, const Worst& w) {
   return out << w.error << " at " << std::hexfloat << w.x << std::defaultfloat;
 }
 
-/// The worst of error(x) for `count` x = value(i), every `step`-th, on all threads.
-template <class Value, class Error>
-Worst worst_of(std::uint64_t count, std::uint64_t step, Value value, Error error) {
+void expect_within(double ulps, const Worst& worst) {
+  EXPECT_LE(worst.error, ulps) << worst;
+  std::cout << "worst: " << worst << " ulp\n";
+}
+
+/// The worst of worst_of(begin, end) for the parts of [0, count), on all threads.
+Worst worst_of_parts(std::uint64_t count, auto worst_of) {
   Worst worst;
   std::mutex mutex;
-  testing::in_parallel(count, [&](std::uint64_t begin, std::uint64_t end) {
+  in_parallel(count, [&](std::uint64_t begin, std::uint64_t end) {
+    const Worst mine = worst_of(begin, end);
+    const std::lock_guard lock(mutex);
+    worst.take(mine.error, mine.x);
+  });
+  return worst;
+}
+
+/// The worst of error(x) for `count` x = value(i), every `step`-th, on all threads.
+Worst worst_of(std::uint64_t count, std::uint64_t step, auto value, auto error) {
+  return worst_of_parts(count, [&](std::uint64_t begin, std::uint64_t end) {
     Worst mine;
     for (std::uint64_t i = (begin + step - 1) / step * step; i < end; i += step) {
       const auto x = value(i);
       mine.take(error(x), static_cast<double>(x));
     }
-    const std::lock_guard lock(mutex);
-    worst.take(mine.error, mine.x);
+    return mine;
   });
-  return worst;
 }
 
 float float_of(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
@@ -78,27 +90,17 @@ Worst worst_anywhere(std::uint64_t begin, std::uint64_t end, std::uint32_t sign)
 /// The worst float of magnitude 0 to `last`.
 Worst worst_float(std::uint32_t sign, float last) {
   const auto worst_of = __builtin_cpu_supports("fma") ? worst_with_fma : worst_anywhere;
-  Worst worst;
-  std::mutex mutex;
-  testing::in_parallel(std::bit_cast<std::uint32_t>(last) + 1u, [&](std::uint64_t begin, std::uint64_t end) {
-    const Worst mine = worst_of(begin, end, sign);
-    const std::lock_guard lock(mutex);
-    worst.take(mine.error, mine.x);
-  });
-  return worst;
+  return worst_of_parts(bits_of_float(last) + 1,
+                        [=](std::uint64_t begin, std::uint64_t end) { return worst_of(begin, end, sign); });
 }
 
 TEST(Exponential, EveryFloatInRangeIsWithin1_03Ulp) {
-  for (const Worst& worst : {worst_float(0x80000000, -smallest_argument), worst_float(0, largest_argument)}) {
-    EXPECT_LE(worst.error, 1.03) << worst;
-    std::cout << "worst: " << worst << " ulp\n";
-  }
+  expect_within(1.03, worst_float(0x80000000, -smallest_argument));
+  expect_within(1.03, worst_float(0, largest_argument));
 }
 
 TEST(Exponential, DoublesAreWithinOneUlp) {
-  Worst worst;
-  std::mutex mutex;
-  testing::in_parallel(8'000'000 / exhaustive_step, [&](std::uint64_t begin, std::uint64_t end) {
+  const Worst worst = worst_of_parts(8'000'000 / exhaustive_step, [](std::uint64_t begin, std::uint64_t end) {
     Dice dice(begin + 1);
     Worst mine;
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -106,11 +108,9 @@ TEST(Exponential, DoublesAreWithinOneUlp) {
       const double x = i % 2 == 0 ? wide : near;
       mine.take(ulps_off<long double>(fp64, exponential(x), std::exp(static_cast<long double>(x))), x);
     }
-    const std::lock_guard lock(mutex);
-    worst.take(mine.error, mine.x);
+    return mine;
   });
-  EXPECT_LE(worst.error, 1.0) << worst;
-  std::cout << "worst: " << worst << " ulp\n";
+  expect_within(1, worst);
 }
 
 template <class T>
@@ -145,10 +145,8 @@ Worst worst_exp2(float first, float last, std::uint64_t step) {
 TEST(Exponential2, EveryFloatInRangeIsWithin1_03Ulp) {
   constexpr float tiny = 0x1p-27f;  // below it 2^x rounds to 1 and the neighbours of 1
   for (const Worst& worst : {worst_exp2(tiny, 127.99999f, exhaustive_step), worst_exp2(-tiny, -150.0f, exhaustive_step),
-                             worst_exp2(0.0f, tiny, 1021), worst_exp2(-0.0f, -tiny, 1021)}) {
-    EXPECT_LE(worst.error, 1.03) << worst;
-    std::cout << "worst: " << worst << " ulp\n";
-  }
+                             worst_exp2(0.0f, tiny, 1021), worst_exp2(-0.0f, -tiny, 1021)})
+    expect_within(1.03, worst);
 }
 
 TEST(Exponential2, DoublesAreWithin1_03Ulp) {
@@ -160,8 +158,7 @@ TEST(Exponential2, DoublesAreWithin1_03Ulp) {
     const long double truth = std::exp2(static_cast<long double>(x));
     worst.take(ulps_off<long double>(fp64, exponential2(x), truth), x);
   }
-  EXPECT_LE(worst.error, 1.03) << worst;
-  std::cout << "worst: " << worst << " ulp\n";
+  expect_within(1.03, worst);
 }
 
 template <class T>
@@ -235,8 +232,7 @@ TEST(Logarithm, OfDoublesIsWithin2Ulps) {
     const long double truth = std::log(static_cast<long double>(x));
     worst.take(ulps_off<long double>(fp64, logarithm(x), truth), x);
   }
-  EXPECT_LE(worst.error, 2) << worst;
-  std::cout << "worst: " << worst << " ulp\n";
+  expect_within(2, worst);
 }
 
 template <class T>

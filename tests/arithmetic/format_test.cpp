@@ -69,7 +69,7 @@ std::uint64_t wrong_floats() {
   const std::vector<double> numbers = numbers_and_one_beyond(f);
   const std::size_t codes = numbers.size() - 1;
   std::atomic<std::uint64_t> wrong = 0;
-  testing::in_parallel(infinite + 1, [&](std::uint64_t begin, std::uint64_t end) {
+  in_parallel(infinite + 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::size_t code = 0; code <= codes; ++code) {
       const std::uint64_t first = code == 0 ? 0 : first_of_next(numbers, code - 1);
       const std::uint64_t next = code == codes ? infinite + 1 : first_of_next(numbers, code);
@@ -101,7 +101,7 @@ TEST(Exhaustive, EveryFloatRoundsToTheNearestTf32) { expect_nearest_numbers_of_t
 TEST(Exhaustive, EveryFloatRoundsToTheNearestE4m3) { expect_nearest_numbers_of_the_table<e4m3>(); }
 TEST(Exhaustive, EveryFloatRoundsToTheNearestE5m2) { expect_nearest_numbers_of_the_table<e5m2>(); }
 
-/// 16 floats, and what an instruction makes of them.
+/// 16 floats, and an instruction's results for them.
 struct Instructed {
   static constexpr std::uint64_t count = 16;
   alignas(64) float x[count], y[count];
@@ -145,8 +145,7 @@ bool has_f16c() {
 TEST(Round, EveryFloatBecomesTheFp16ThatTheProcessorMakesOfIt) {
   if (!has_f16c()) GTEST_SKIP() << "this processor has no F16C or no AVX2";
   std::atomic<std::uint64_t> wrong = 0;
-  testing::in_parallel(std::uint64_t{1} << 32,
-                       [&](std::uint64_t begin, std::uint64_t end) { wrong += wrong_against_f16c(begin, end); });
+  in_parallel(std::uint64_t{1} << 32, [&](std::uint64_t begin, std::uint64_t end) { wrong += wrong_against_f16c(begin, end); });
   EXPECT_EQ(wrong, 0u);
 }
 
@@ -166,8 +165,8 @@ TEST(Round, EveryNormalFloatBecomesTheBf16ThatTheProcessorMakesOfIt) {
   if (!__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512vl"))
     GTEST_SKIP() << "this processor has no AVX512-BF16";
   std::atomic<std::uint64_t> wrong = 0;
-  testing::in_parallel(std::uint64_t{1} << 32,
-                       [&](std::uint64_t begin, std::uint64_t end) { wrong += wrong_against_avx512(begin, end); });
+  in_parallel(std::uint64_t{1} << 32,
+              [&](std::uint64_t begin, std::uint64_t end) { wrong += wrong_against_avx512(begin, end); });
   EXPECT_EQ(wrong, 0u);
 }
 
@@ -192,7 +191,7 @@ TEST(Round, EveryFormatRoundsHardDoublesAsPlainScalingDoes) { expect_plain_round
 TEST(Round, IsIdempotentAndMonotonic) {
   Dice dice(2);
   for (int i = 0; i < 200'000; ++i) {
-    const Format f = testing::random_format(dice);
+    const Format f = random_format(dice);
     const double x = dice.normal() * std::ldexp(1, dice.between(-20, 20)), y = dice.normal();
     ASSERT_TRUE(same(round(f, round(f, x)), round(f, x))) << name(f) << ' ' << x;
     if (f.overflow != Overflow::nan) {

@@ -31,10 +31,10 @@ template <class T>
 void expect_plans_to_round() {
   Dice dice(1);
   int wrong = 0;
-  testing::for_each_format([&](const Format& f) {
+  for_each_format([&](const Format& f) {
     if (f.mantissa_bits > Layout<T>::mantissa_bits) return;
     const RounderPlan<T> p = plan<T>(to_format(f), f);
-    for (const T x : testing::hard_values<T>(f, dice))
+    for (const T x : hard_values<T>(f, dice))
       for (const T signed_x : {x, -x})
         if (!same(by_plan(p, signed_x), round(f, signed_x)) && wrong++ < 20)
           ADD_FAILURE() << name(f) << " takes " << std::hexfloat << signed_x << " to " << by_plan(p, signed_x)

@@ -34,9 +34,9 @@ template <class T>
 void expect_neighbours() {
   Dice dice(11);
   int wrong = 0;
-  testing::for_each_format([&](const Format& f) {
+  for_each_format([&](const Format& f) {
     if (f.mantissa_bits > Layout<T>::mantissa_bits) return;
-    for (const T x : testing::hard_values<T>(f, dice)) {
+    for (const T x : hard_values<T>(f, dice)) {
       if (!std::isfinite(x) || x == 0 || !std::isfinite(largest<T>(f))) continue;
       const Neighbours<T> n = neighbours(f, x);
       for (int i = 0; i < 4; ++i) {
@@ -134,7 +134,7 @@ Experiment stochastic_experiment(const char* policy_name) {
 TEST(Stochastic, ChangesTheNumbersAndFollowsTheSeed) {
   for (const char* name : {"hw", "eager", "all_tile", "all_direct"}) {
     Experiment e = stochastic_experiment(name);
-    e.problem.input = testing::given(*compute(e).inputs);  // the seed is now that of the dice alone
+    e.problem.input = given(*compute(e).inputs);  // the seed is now the seed of the dice alone
     const Result r = compute(e), again = compute(e, {.threads = 1});
     EXPECT_EQ(r.digests.a, again.digests.a) << name;
     EXPECT_EQ(r.digests.golden, again.digests.golden) << name;
@@ -160,11 +160,11 @@ TEST(Stochastic, BlockQAndThreadsChangeNoBit) {
 
 TEST(Stochastic, OutputsAreUnbiased) {
   Experiment e = small_experiment(bf16, 30, 8);
-  e.problem.input = testing::given(*compute(e).inputs);
+  e.problem.input = given(*compute(e).inputs);
   e.a.precision = {};
   const Result truth = compute(e);
   e.a.precision[Step::output] = {Rounding::Kind::main, {}, true};
-  const int runs = testing::sanitized ? 50 : 400;
+  const int runs = sanitized ? 50 : 400;
   std::vector<double> sum(truth.a.values.size());
   for (e.problem.seed = 1; e.problem.seed <= static_cast<std::uint64_t>(runs); ++e.problem.seed) {
     const Result r = compute(e);

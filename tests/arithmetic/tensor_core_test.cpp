@@ -23,8 +23,7 @@ TensorCoreRule rule_of(const RecordedProducts& p) {
 }
 
 /// Number of rows for which `dot` does not give the recorded result.
-template <class Dot>
-int missed_rows(const RecordedProducts& p, Dot dot) {
+int missed_rows(const RecordedProducts& p, auto dot) {
   int missed = 0;
   for (int row = 0; row < p.rows; ++row) {
     const auto at = static_cast<std::size_t>(row);
@@ -63,8 +62,7 @@ std::vector<const RecordedProducts*> sets_with_halves() {
 }
 
 /// The 32 products of a row in another order: the i-th moves to to[i].
-template <class Place>
-std::vector<float> moved(std::span<const float> x, Place to) {
+std::vector<float> moved(std::span<const float> x, auto to) {
   std::vector<float> y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) y[to(i)] = x[i];
   return y;

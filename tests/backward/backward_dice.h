@@ -1,4 +1,4 @@
-/// Backward passes for the tests: any that an experiment may have, what comes into them, and their answers held against plain.
+/// Backward passes for the tests: any pass that an experiment may have, its incoming gradients, and comparisons of its answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "kernels/lanes/job.h"
 #include "tests/reference/plain.h"
 #include "tests/reference/plain_backward.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"  // IWYU pragma: export
 
 namespace attoscope::testing {
 
@@ -119,10 +119,7 @@ inline std::string describe(const GradMethod& g, const Format& main) {
 }
 
 /// Calls f(T{}) with the experiment's working type.
-template <class F>
-void in_working_type(const Experiment& e, F f) {
-  works_in_double(e) ? f(double{}) : f(float{});
-}
+void in_working_type(const Experiment& e, auto f) { works_in_double(e) ? f(double{}) : f(float{}); }
 
 /// An instruction set for a scope.
 struct OnSet : StopSign {

@@ -10,6 +10,7 @@ namespace attoscope {
 namespace {
 
 using testing::Dice;
+using testing::with_seeds;
 
 /// A problem with any mask, shape, soft cap, sink and slope, and normal inputs.
 Problem random_problem(Dice& dice) {
@@ -34,8 +35,7 @@ OutputGradients incoming_of(Dice& dice, const Problem& p) {
 }
 
 /// d loss / d x by two central differences, the error of h^2 taken away.
-template <class Loss>
-long double slope(double& x, Loss loss) {
+long double slope(double& x, auto loss) {
   const double old = x, h = 0x1p-10;
   const auto central = [&](double step) {
     x = old + step;
@@ -48,13 +48,10 @@ long double slope(double& x, Loss loss) {
   return (4 * central(h / 2) - central(h)) / 3;
 }
 
-std::string what_of(const Problem& p, std::uint64_t seed) {
-  return "seed " + std::to_string(seed) + ": " + testing::describe(Experiment{.problem = p});
-}
+std::string what_of(const Problem& p) { return testing::describe(Experiment{.problem = p}); }
 
 TEST(GoldenGradients, AreFiniteDifferencesOfTheForwardPass) {
-  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(200)); ++seed) {
-    Dice dice(seed);
+  with_seeds(1, testing::experiments(200), [&](Dice& dice) {
     Problem p = random_problem(dice);
     Tensors x = *raw_inputs(p);
     const OutputGradients d = incoming_of(dice, p);
@@ -66,23 +63,25 @@ TEST(GoldenGradients, AreFiniteDifferencesOfTheForwardPass) {
       for (int probe = 0; probe < 5; ++probe) {
         const auto i = static_cast<std::size_t>(dice.bits() % of.size());
         const auto expected = static_cast<double>(slope(of[i], loss));
-        ASSERT_NEAR(got[i], expected, 1e-8 * (1 + std::fabs(expected))) << tensor << " at " << i << ", " << what_of(p, seed);
+        ASSERT_NEAR(got[i], expected, 1e-8 * (1 + std::fabs(expected))) << tensor << " at " << i << ", " << what_of(p);
       }
     };
     expect("dQ", x.q, golden.dq.values);
     expect("dK", x.k, golden.dk.values);
     expect("dV", x.v, golden.dv.values);
-    if (HasFatalFailure()) return;
     if (p.sink) {
       const auto expected = static_cast<double>(slope(*p.sink, loss));
-      ASSERT_NEAR(golden.dsink, expected, 1e-8 * (1 + std::fabs(expected))) << what_of(p, seed);
+      ASSERT_NEAR(golden.dsink, expected, 1e-8 * (1 + std::fabs(expected))) << what_of(p);
     }
-  }
+  });
 }
 
-/// Calls check(name, got, truth) for every number of every tensor.
-template <class Check>
-void for_each_number(const Problem& p, const Gradients& g, const plain::TrueGradients& truth, Check check) {
+/// Calls check(name, got, truth) for every number of every golden gradient of the problem.
+void for_each_number(const Problem& p, Dice& dice, bool precise, auto check) {
+  const Tensors x = *raw_inputs(p);
+  const OutputGradients d = incoming_of(dice, p);
+  const plain::TrueGradients truth = plain::true_gradients(p, x, d);
+  const Gradients g = golden_gradients(p, x, d, precise);
   const std::vector<int> rows = computed_rows(p), keys = plain::keys_of_backward(p);
   const auto of = [&](const char* name, const Matrix& m, const std::vector<int>& places, const std::vector<long double>& all) {
     ASSERT_EQ(m.rows, static_cast<int>(places.size()));
@@ -105,37 +104,27 @@ void for_each_number(const Problem& p, const Gradients& g, const plain::TrueGrad
 }
 
 TEST(GoldenGradients, AreTheFormulasToAFewRoundings) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    Dice dice(seed);
+  with_seeds(1, 200, [&](Dice& dice) {
     Problem p = random_problem(dice);
     p.n *= 5, p.n_k *= 7, p.d *= 3;
     if (dice.one_in(2)) p.rows = dice.between(1, p.n);
-    const Tensors x = *raw_inputs(p);
-    const OutputGradients d = incoming_of(dice, p);
-    const plain::TrueGradients truth = plain::true_gradients(p, x, d);
-    for_each_number(p, golden_gradients(p, x, d, false), truth, [&](const char* name, double got, long double expected) {
+    for_each_number(p, dice, false, [&](const char* name, double got, long double expected) {
       ASSERT_NEAR(got, static_cast<double>(expected), 2e-13 * (1 + std::fabs(static_cast<double>(expected))))
-          << name << ", " << what_of(p, seed);
+          << name << ", " << what_of(p);
     });
-    if (HasFatalFailure()) return;
-  }
+  });
 }
 
 TEST(GoldenGradients, InDoubleDoubleAreTheFormulasRoundedOnce) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    Dice dice(seed);
+  with_seeds(1, 100, [&](Dice& dice) {
     Problem p = random_problem(dice);
     p.n *= 3, p.n_k *= 3;
-    const Tensors x = *raw_inputs(p);
-    const OutputGradients d = incoming_of(dice, p);
-    const plain::TrueGradients truth = plain::true_gradients(p, x, d);
     // long double's own roundings: its sums over rows
-    for_each_number(p, golden_gradients(p, x, d, true), truth, [&](const char* name, double got, long double expected) {
+    for_each_number(p, dice, true, [&](const char* name, double got, long double expected) {
       const auto ulp = static_cast<long double>(std::nextafter(std::fabs(got), HUGE_VAL) - std::fabs(got));
-      ASSERT_LE(std::fabs(got - expected), 0.5L * ulp + 1e-17L) << name << ", " << what_of(p, seed);
+      ASSERT_LE(std::fabs(got - expected), 0.5L * ulp + 1e-17L) << name << ", " << what_of(p);
     });
-    if (HasFatalFailure()) return;
-  }
+  });
 }
 
 TEST(GoldenGradients, HaveTheSameBitsOnEverySetAndAnyThreads) {
@@ -167,8 +156,7 @@ TEST(GoldenGradients, OfOneKeyWithASinkAreNotZero) {
 
 // K's only column is 1: dQ is scale times the sum of dS over the keys, which is 0 in exact arithmetic without dL.
 TEST(GoldenGradients, HaveADSWhoseRowsSumToZero) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    Dice dice(seed);
+  with_seeds(1, 60, [&](Dice& dice) {
     Problem p = random_problem(dice);
     p.sink.reset();
     p.softcap = 0;
@@ -176,8 +164,8 @@ TEST(GoldenGradients, HaveADSWhoseRowsSumToZero) {
     std::ranges::fill(x.k, 1.0);
     OutputGradients d = incoming_of(dice, p);
     d.d_lse.clear();
-    for (const double dq : golden_gradients(p, x, d, false).dq.values) ASSERT_NEAR(dq, 0, 1e-13) << what_of(p, seed);
-  }
+    for (const double dq : golden_gradients(p, x, d, false).dq.values) ASSERT_NEAR(dq, 0, 1e-13) << what_of(p);
+  });
 }
 
 }  // namespace

@@ -32,27 +32,25 @@ Experiment without_roundings(Experiment e) {
 }
 
 TEST(GradientProperties, InExactArithmeticEveryMethodIsGolden) {
-  for (int seed = 1; seed <= testing::experiments(200); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
-    const Experiment e = without_roundings(testing::random_backward_experiment(dice));
-    GradMethod g = testing::random_gradient(dice, e, e.a);
+  with_seeds(1, experiments(200), [&](Dice& dice) {
+    const Experiment e = without_roundings(random_backward_experiment(dice));
+    GradMethod g = random_gradient(dice, e, e.a);
     g.precision.steps = {};
-    const OutputGradients d = testing::random_incoming(dice, e, false);
-    const Gradients x = testing::gradients_on<double>({}, e, e.a, g, d),
+    const OutputGradients d = random_incoming(dice, e, false);
+    const Gradients x = gradients_on<double>({}, e, e.a, g, d),
                     golden = golden_gradients(e.problem, *raw_inputs(e.problem), d, true);
     const auto expect = [&](const char* what, const Matrix& got, const Matrix& wanted) {
       ASSERT_EQ(got.values.size(), wanted.values.size());
       for (std::size_t i = 0; i < got.values.size(); ++i)
         ASSERT_NEAR(got.values[i], wanted.values[i], 1e-10 * (1 + std::fabs(wanted.values[i])))
-            << what << " at " << i << ", seed " << seed << ": " << testing::describe(e) << testing::describe(g, e.format);
+            << what << " at " << i << ": " << describe(e) << describe(g, e.format);
     };
     expect("dQ", x.dq, golden.dq);
     expect("dK", x.dk, golden.dk);
     expect("dV", x.dv, golden.dv);
-    expect("delta", testing::column(x.delta), testing::column(golden.delta));
-    expect("dsink", testing::column({x.dsink}), testing::column({golden.dsink}));
-    if (HasFatalFailure()) return;
-  }
+    expect("delta", column(x.delta), column(golden.delta));
+    expect("dsink", column({x.dsink}), column({golden.dsink}));
+  });
 }
 
 /// A causal experiment in bf16 that rounds as tensor cores do.
@@ -69,7 +67,7 @@ GradMethod in_tiles(int block_q, int block_k) {
   return g;
 }
 Gradients answer(const Experiment& e, const GradMethod& g, const OutputGradients& d) {
-  return testing::gradients_on<float>({}, e, e.a, g, d);
+  return gradients_on<float>({}, e, e.a, g, d);
 }
 
 TEST(GradientProperties, ARowOfdOThatIsNotFiniteReachesItsdQAndTheKeysThatItSees) {
@@ -77,7 +75,7 @@ TEST(GradientProperties, ARowOfdOThatIsNotFiniteReachesItsdQAndTheKeysThatItSees
   for (const auto mask : {Mask::Kind::causal, Mask::Kind::window}) {
     Experiment e = small_causal();
     e.problem.mask = {.kind = mask, .window = 9};
-    const OutputGradients clean = testing::random_incoming(dice, e, false);
+    const OutputGradients clean = random_incoming(dice, e, false);
     OutputGradients d = clean;
     const int row = 30;
     for (int c = 0; c < 8; ++c) d.d_o[static_cast<std::size_t>(row * 8 + c)] = HUGE_VAL;
@@ -87,11 +85,10 @@ TEST(GradientProperties, ARowOfdOThatIsNotFiniteReachesItsdQAndTheKeysThatItSees
         for (int i = 0; i < 60; ++i)
           for (int c = 0; c < 8; ++c) {
             EXPECT_EQ(std::isfinite(x.dq(i, c)), i != row) << i;
-            EXPECT_TRUE(i == row || testing::same(x.dq(i, c), without.dq(i, c))) << i;
+            EXPECT_TRUE(i == row || same(x.dq(i, c), without.dq(i, c))) << i;
             const bool reached = i >= seen.first && i < seen.end;
             EXPECT_EQ(std::isfinite(x.dv(i, c)), !reached) << i;
-            EXPECT_TRUE(reached || (testing::same(x.dk(i, c), without.dk(i, c)) && testing::same(x.dv(i, c), without.dv(i, c))))
-                << i;
+            EXPECT_TRUE(reached || (same(x.dk(i, c), without.dk(i, c)) && same(x.dv(i, c), without.dv(i, c)))) << i;
           }
       };
       expect(answer(e, g, d), answer(e, g, clean));
@@ -106,7 +103,7 @@ TEST(GradientProperties, RowsWithoutKeysAndKeysWithoutRowsHaveZeros) {
   Experiment e = small_causal();
   e.problem.mask = {.kind = Mask::Kind::padding, .window = 20};
   e.problem.sink = 0.5;
-  const OutputGradients d = testing::random_incoming(dice, e, false);
+  const OutputGradients d = random_incoming(dice, e, false);
   const Tensors inputs = *raw_inputs(e.problem);
   for (const Gradients& x : {answer(e, in_tiles(16, 16), d), golden_gradients(e.problem, inputs, d, false)})
     for (int i = 0; i < 20; ++i) {
@@ -124,14 +121,14 @@ TEST(GradientProperties, RowsWithoutKeysAndKeysWithoutRowsHaveZeros) {
 TEST(GradientProperties, OrdersAndTilesChangeWhatTheyMay) {
   Dice dice(3);
   const Experiment e = small_causal();
-  const OutputGradients d = testing::random_incoming(dice, e, false);
+  const OutputGradients d = random_incoming(dice, e, false);
   const auto with = [&](int block_q, int block_k, GradOrder order, int buffers = 1, std::uint64_t seed = 1) {
     GradMethod g = in_tiles(block_q, block_k);
     g.order = order, g.buffers = buffers, g.order_seed = seed;
     g.precision[GradStep::dQ] = exact;  // in fp32 every other order shows
     return answer(e, g, d);
   };
-  const auto same = [](const Gradients& x, const Gradients& y) { return testing::same_gradients(x, y); };
+  const auto same = [](const Gradients& x, const Gradients& y) { return same_gradients(x, y); };
   using enum GradOrder;
   const Gradients ascends = with(16, 8, ascending);
   EXPECT_TRUE(same(with(16, 64, shuffled), with(16, 64, ascending))) << "one tile";
@@ -143,13 +140,13 @@ TEST(GradientProperties, OrdersAndTilesChangeWhatTheyMay) {
   EXPECT_FALSE(same(with(16, 8, shuffled), with(16, 8, shuffled, 1, 2)));
   EXPECT_FALSE(same(with(16, 7, ascending), ascends));
   const Gradients shuffles = with(16, 8, shuffled);
-  EXPECT_TRUE(testing::same_bits("dK", shuffles.dk, ascends.dk) && testing::same_bits("dV", shuffles.dv, ascends.dv));
+  EXPECT_TRUE(same_bits("dK", shuffles.dk, ascends.dk) && same_bits("dV", shuffles.dv, ascends.dv));
   GradMethod backwards = in_tiles(16, 8);
   backwards.precision[GradStep::dK] = backwards.precision[GradStep::dV] = backwards.precision[GradStep::dQ] = exact;
   backwards.last_queries_first = true;
   const Gradients turned = answer(e, backwards, d);
-  EXPECT_TRUE(testing::same_bits("dQ", turned.dq, ascends.dq));
-  EXPECT_FALSE(testing::same_bits("dV", turned.dv, ascends.dv));
+  EXPECT_TRUE(same_bits("dQ", turned.dq, ascends.dq));
+  EXPECT_FALSE(same_bits("dV", turned.dv, ascends.dv));
 }
 
 // pytorch/torchtitan#4796
@@ -157,7 +154,7 @@ TEST(GradientProperties, OfOneKeyWithASinkAreNotZero) {
   Experiment e{.problem = {.n = 1, .d = 1, .scale = 1, .sink = 0}, .format = fp32};
   Tensors x = Tensors::shaped(AttentionShape::square(1, 1));
   x.q = x.k = {1}, x.v = {2};
-  e.problem.input = testing::given(x);
+  e.problem.input = given(x);
   for (const Algorithm algorithm : emulated_algorithms) {
     e.a.algorithm = algorithm;
     e.a.precision = {};

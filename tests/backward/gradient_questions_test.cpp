@@ -25,13 +25,13 @@ std::size_t index_of(int row, int columns, int column) { return static_cast<std:
 /// Any experiment with backward passes of any kind that `compute` takes.
 Experiment random_question(Dice& dice) {
   for (;;) {
-    Experiment e = testing::random_backward_experiment(dice);
+    Experiment e = random_backward_experiment(dice);
     if (!is_emulated(e.a.algorithm) || !is_emulated(e.b.algorithm)) continue;
     e.backward.on = true;
-    e.backward.a = testing::random_gradient(dice, e, e.a);
-    e.backward.b = testing::random_gradient(dice, e, e.b);
-    if (dice.one_in(3)) testing::add_grad_accumulators(e.backward.a, dice, e, e.a);
-    if (dice.one_in(3)) testing::add_grad_scalings(e.backward.b, dice);
+    e.backward.a = random_gradient(dice, e, e.a);
+    e.backward.b = random_gradient(dice, e, e.b);
+    if (dice.one_in(3)) add_grad_accumulators(e.backward.a, dice, e, e.a);
+    if (dice.one_in(3)) add_grad_scalings(e.backward.b, dice);
     try {
       validate(e);
       return e;
@@ -42,7 +42,7 @@ Experiment random_question(Dice& dice) {
 
 std::shared_ptr<const Tensors> rounded_inputs(const Experiment& e) {
   std::shared_ptr<const Tensors> inputs;
-  testing::in_working_type(e, [&](auto t) {
+  in_working_type(e, [&](auto t) {
     using T = decltype(t);
     inputs = as_tensors(operands<T>(*raw_inputs(e.problem), e.a.precision[Step::input], e.format, e.problem.seed),
                         shape_of(e.problem));
@@ -56,7 +56,7 @@ plain::GradientPairs plain_pairs(const Experiment& e, bool of_b) {
 
 ScoreQuestion whole_window(const Experiment& e) { return {e, 0, e.problem.n, 0, key_count(e.problem)}; }
 
-/// Expects that numbers of the window are those of the whole matrix at its place; storage with scales knows no sign of 0.
+/// Expects that numbers of the window equal the whole matrix at its place; storage with scales knows no sign of 0.
 void expect_window(const ScoreQuestion& q, const std::vector<double>& found, const std::vector<double>& whole) {
   ASSERT_EQ(found.size(), static_cast<std::size_t>(q.rows * q.keys));
   for (int row = 0; row < q.rows; ++row)
@@ -68,11 +68,9 @@ void expect_window(const ScoreQuestion& q, const std::vector<double>& found, con
 }
 
 TEST(GradientWindow, HasThePlainPairsInRandomExperiments) {
-  for (int seed = 1; seed <= experiments(150); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, experiments(150), [&](Dice& dice) {
     const Experiment e = random_question(dice);
-    SCOPED_TRACE("seed " + std::to_string(seed) + testing::describe(e) + testing::describe(e.backward.a, e.format) +
-                 testing::describe(e.backward.b, e.format));
+    SCOPED_TRACE(describe(e) + describe(e.backward.a, e.format) + describe(e.backward.b, e.format));
     ScoreQuestion q{.experiment = e};
     q.first_row = dice.between(0, e.problem.n - 1);
     q.rows = dice.between(1, e.problem.n - q.first_row);
@@ -86,12 +84,11 @@ TEST(GradientWindow, HasThePlainPairsInRandomExperiments) {
       expect_window(q, w[PairTensor::dP].*method, pairs.dp);
       expect_window(q, w[PairTensor::dS].*method, pairs.ds);
     }
-    if (HasFatalFailure()) return;
-  }
+  });
 }
 
 Experiment named_question(std::string_view kernel, int n, int n_k, int d, Mask::Kind mask, double softcap) {
-  Experiment e = testing::small_experiment(bf16, n, d);
+  Experiment e = small_experiment(bf16, n, d);
   e.problem.n_k = n_k;
   e.problem.mask.kind = mask;
   e.problem.softcap = softcap;
@@ -207,12 +204,10 @@ void expect_steps(const GradientSteps& steps, const Gradients& whole, const plai
 }
 
 TEST(GradientTrace, EndsWithTheBitsOfTheWholePass) {
-  for (int seed = 1; seed <= experiments(150); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(9000 + seed));
+  with_seeds(9001, experiments(150), [&](Dice& dice) {
     Experiment e = random_question(dice);
     e.problem.rows = 0;
-    SCOPED_TRACE("seed " + std::to_string(seed) + testing::describe(e) + testing::describe(e.backward.a, e.format) +
-                 testing::describe(e.backward.b, e.format));
+    SCOPED_TRACE(describe(e) + describe(e.backward.a, e.format) + describe(e.backward.b, e.format));
     const Result whole = compute(unrounded_at_the_end(e));
     const plain::GradientPairs a = plain_pairs(e, false), b = plain_pairs(e, true);
     ComputeCache cache;
@@ -222,8 +217,7 @@ TEST(GradientTrace, EndsWithTheBitsOfTheWholePass) {
       expect_steps(t.a, whole.backward->a, a, q);
       expect_steps(t.b, whole.backward->b, b, q);
     }
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(GradientTrace, HasTheErrorsAgainstGolden) {
@@ -293,10 +287,8 @@ TEST(OrderSpread, SumsInFp32MoveWithManyTiles) {
 }
 
 TEST(OrderSpread, HasTheBitsOfTheWholePass) {
-  for (int seed = 1; seed <= experiments(40); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(4000 + seed));
+  with_seeds(4001, experiments(40), [&](Dice& dice) {
     Experiment e = random_question(dice);
-    SCOPED_TRACE("seed " + std::to_string(seed));
     const OrderSpread s = order_spread(e);
     const auto digest_of = [&](GradOrder order, std::uint64_t order_seed, int buffers) {
       Experiment other = e;
@@ -310,8 +302,7 @@ TEST(OrderSpread, HasTheBitsOfTheWholePass) {
     EXPECT_EQ(s.shuffled[5].digest, digest_of(GradOrder::shuffled, first + 5, 1));
     EXPECT_EQ(s.schedules[1].digest, digest_of(GradOrder::descending, 1, 1));
     EXPECT_EQ(s.schedules[4].digest, digest_of(GradOrder::buffers, 1, 4));
-    if (HasFailure()) return;
-  }
+  });
 }
 
 // --- sources of errors ---------------------------------------------------------------------------------------------------

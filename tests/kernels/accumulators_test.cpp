@@ -45,19 +45,12 @@ Input some_input(Dice& dice, const AttentionShape& shape) {
     for (int i = 0; i < count; ++i) tensor.push_back(element(dice, kind));
   };
   fill(t.q, t.n * t.d), fill(t.k, t.n_k * t.d), fill(t.v, t.n_k * t.d_v);
-  return testing::given(std::move(t));
+  return given(std::move(t));
 }
 
-Accumulator some_accumulator(Dice& dice, const Experiment& e, const Method& m, AttentionProduct product) {
-  std::vector<Accumulator> possible;
-  for (std::size_t i = 0; i < accumulator_names.size(); ++i)
-    if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty()) possible.push_back(static_cast<Accumulator>(i));
-  return dice.any(possible);
-}
-
-/// Larger than testing::random_experiment's, with P in the format of V, and accumulators in both products of a and b.
+/// Larger than random_experiment's, with P in the format of V, and accumulators in both products of a and b.
 Experiment random_accumulators(Dice& dice) {
-  Experiment e = testing::random_experiment(dice);
+  Experiment e = random_experiment(dice);
   e.format = dice.any(factors);
   e.problem.n = dice.between(1, 180);
   e.problem.d = dice.between(1, 72);
@@ -74,8 +67,8 @@ Experiment random_accumulators(Dice& dice) {
     m->flush = dice.between(-1, 5);
     m->precision = policy(dice.one_in(2) ? "hw" : "eager").precision;
     m->precision[Step::input] = m->precision[Step::P] = to_main;
-    m->accumulator.qk = some_accumulator(dice, e, *m, AttentionProduct::qk);
-    m->accumulator.pv = some_accumulator(dice, e, *m, AttentionProduct::pv);
+    m->accumulator.qk = any_accumulator(e, *m, AttentionProduct::qk, dice);
+    m->accumulator.pv = any_accumulator(e, *m, AttentionProduct::pv, dice);
   }
   return e;
 }
@@ -116,8 +109,8 @@ TEST(Accumulators, PassTheirIntegersRange) {
       t.k.push_back(column >= 16 ? large.factor : column == 0 ? 0.5 : large.first);
       t.v.push_back(1);
     }
-    Experiment e = testing::small_experiment(large.format, 3, 32);
-    e.problem.input = testing::given(std::move(t));
+    Experiment e = small_experiment(large.format, 3, 32);
+    e.problem.input = given(std::move(t));
     e.problem.scale = 0.01;
     e.a.precision = policy("hw").precision;
     e.a.precision[Step::output] = exact;
@@ -134,7 +127,7 @@ TEST(Accumulators, PassTheirIntegersRange) {
 }
 
 Experiment small(const Format& format = bf16) {
-  Experiment e = testing::small_experiment(format, 200, 32);
+  Experiment e = small_experiment(format, 200, 32);
   e.a.precision = policy("hw").precision;
   e.a.precision[Step::output] = exact;  // so that every bit of O is seen
   return e;
@@ -262,9 +255,7 @@ TEST(KernelPresets, AreExperimentsAndFoundAgainByTheirMethod) {
   for (const KernelPreset& kernel : kernel_presets())
     for (const int d : {32, 64, 96, 128, 192, 256})
       for (const auto mask : {Mask::Kind::none, Mask::Kind::causal}) {
-        Experiment e = default_experiment();
-        e.problem.n = 40;
-        e.problem.d = d;
+        Experiment e = sized_experiment(40, d);
         e.problem.mask.kind = mask;
         e = with_kernel(std::move(e), kernel);
         if (e.a.scaling.hadamard && (d & (d - 1)) != 0) {

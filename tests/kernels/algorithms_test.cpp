@@ -7,7 +7,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope {
 namespace {
@@ -90,16 +90,15 @@ TEST(Algorithms, WithExactStepsAreTheTruthToTheWorkingTypesRounding) {
 /// Expects of random experiments that a has the bits of b, which is a after `change`.
 void expect_same_bits(int first_seed, const std::function<void(Experiment&)>& prepare,
                       const std::function<void(Method&)>& change) {
-  for (int seed = first_seed; seed < first_seed + experiments(160); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(first_seed, experiments(160), [&](Dice& dice) {
     Experiment e = random_experiment(dice);
     prepare(e);
     e.b = e.a;
     change(e.b);
-    testing::drop_impossible_accumulators(e);
+    drop_impossible_accumulators(e);
     const Result r = compute(e);
-    ASSERT_EQ(r.digests.a, r.digests.b) << "seed " << seed << ": " << describe(e);
-  }
+    ASSERT_EQ(r.digests.a, r.digests.b) << describe(e);
+  });
 }
 
 TEST(Algorithms, Flash4WithoutPatienceIsFlash2) {
@@ -216,8 +215,8 @@ TEST(Options, WithOnesInVASumOfRoundedPIsItsOwnNumerator) {
 TEST(Options, Exp2LeavesAResidualAtTheMaxThatExpDoesNot) {
   Experiment e = small_experiment(fp32, 40, 8);
   e.problem.input.kind = InputKind::tensors;
-  e.problem.input = testing::given(
-      {40, 40, 8, 8, std::vector<double>(320, 300.3), std::vector<double>(320, 300.7), std::vector<double>(320, 1.0)});
+  e.problem.input =
+      given({40, 40, 8, 8, std::vector<double>(320, 300.3), std::vector<double>(320, 300.7), std::vector<double>(320, 1.0)});
   e.a.precision = {};
   EXPECT_EQ(compute(e).trace.tiles[0].p_max, 1);
   e.a.exponential = ExponentialKind::exp2;
@@ -230,7 +229,7 @@ TEST(Options, ATiedMaxMovesAwayFromItsTies) {
   const auto max_used = [](double key, double beta) {
     Experiment e = small_experiment(fp32, 3, 1);
     e.problem.scale = 1;
-    e.problem.input = testing::given({3, 3, 1, 1, {1, 1, 1}, {key, key, key - 1}, {1, 2, 3}});
+    e.problem.input = given({3, 3, 1, 1, {1, 1, 1}, {key, key, key - 1}, {1, 2, 3}});
     e.a.precision = {};
     e.a.tie_beta = beta;
     return compute(e).trace.tiles[0].max_used;

@@ -8,6 +8,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -26,13 +27,6 @@ Experiment backward_experiment(int rows) {
 }
 
 std::shared_ptr<const Result> answer_to(const Experiment& e) { return std::make_shared<const Result>(compute(e)); }
-
-void expect_same(const Deviation& x, const Deviation& y) {
-  EXPECT_EQ(x.max_abs, y.max_abs);
-  EXPECT_EQ(x.rms, y.rms);
-  EXPECT_EQ(x.worst_row, y.worst_row);
-  EXPECT_EQ(x.ulps.counts, y.ulps.counts);
-}
 
 struct Seen {
   AnswerTensor tensor;
@@ -62,9 +56,9 @@ TEST(AnswerTensor, HasTheNumbersOfItsGradient) {
       EXPECT_EQ(seen->golden->values, ((*b.golden).*s.matrix).values);
       EXPECT_EQ(seen->a.values, (b.a.*s.matrix).values);
       EXPECT_EQ(seen->b.values, (b.b.*s.matrix).values);
-      expect_same(seen->a_error, b.a_error.*s.deviation);
-      expect_same(seen->b_error, b.b_error.*s.deviation);
-      expect_same(seen->a_minus_b, b.a_minus_b.*s.deviation);
+      testing::expect_same_errors(seen->a_error, b.a_error.*s.deviation);
+      testing::expect_same_errors(seen->b_error, b.b_error.*s.deviation);
+      testing::expect_same_errors(seen->a_minus_b, b.a_minus_b.*s.deviation);
       expect_numbers(*seen);
       const bool keys = has_keys_as_rows(s.tensor);
       EXPECT_EQ(seen->rows, keys ? b.keys : answer->rows);

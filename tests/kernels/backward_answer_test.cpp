@@ -1,4 +1,4 @@
-// The backward pass in `compute`: what of it is computed again after a change, how it is stopped, and what it needs.
+// The backward pass in `compute`: parts that are computed again after a change, stops, and the memory that it needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "tests/support/same_answer.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
@@ -30,13 +31,7 @@ Experiment question() {
 }
 
 /// The gradients that were computed, not reused.
-std::string computed(const Result& r) {
-  const BackwardTiming& t = r.timing.backward;
-  std::string parts;
-  for (const auto& [ms, name] : {std::pair{t.golden, "golden"}, std::pair{t.a, "a"}, std::pair{t.b, "b"}})
-    if (ms > 0) parts += (parts.empty() ? "" : " ") + std::string(name);
-  return parts;
-}
+std::string computed(const Result& r) { return testing::computed_parts(r.timing.backward); }
 
 /// The numbers of a deviation, NaN as NaN.
 std::string numbers_text(const Deviation& d) {
@@ -165,9 +160,7 @@ TEST(BackwardAnswer, IsAPartOfTheProgress) {
 }
 
 TEST(BackwardAnswer, SaysWhatItNeeds) {
-  Experiment e = default_experiment();
-  e.problem.n = max_n;
-  e.problem.d = max_d;
+  Experiment e = testing::sized_experiment(max_n, max_d);
   const double forward = bytes_needed(e, 1);
   e = with_backward(e);
   EXPECT_GT(bytes_needed(e, 1), forward + 8.0 * max_n * max_d * 9);

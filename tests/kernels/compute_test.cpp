@@ -10,7 +10,7 @@
 #include "tests/kernels/is_plain.h"
 #include "tests/support/matchers.h"
 #include "tests/support/same_answer.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope {
 namespace {
@@ -18,22 +18,18 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 TEST(Compute, AnswersHundredsOfRandomExperimentsWithThePlainReferencesBits) {
-  for (int seed = 1; seed <= experiments(800); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, experiments(800), [&](Dice& dice) {
     const Experiment e = random_experiment(dice);
     const Result result = compute(e);
-    ASSERT_TRUE(is_plain(result, e.a, result.a)) << "a of seed " << seed << ": " << describe(e);
-    ASSERT_TRUE(is_plain(result, e.b, result.b)) << "b of seed " << seed << ": " << describe(e);
-  }
+    ASSERT_TRUE(is_plain(result, e.a, result.a)) << "a of " << describe(e);
+    ASSERT_TRUE(is_plain(result, e.b, result.b)) << "b of " << describe(e);
+  });
 }
 
 TEST(Compute, AnswersEveryPolicyInEveryFormatWithThePlainReferencesBits) {
   for (const Policy& p : policies())
     for (const Format& f : {bf16, fp16, tf32, e4m3, e5m2, fp32, fp64}) {
-      Experiment e = default_experiment();
-      e.format = f;
-      e.problem.n = 45;
-      e.problem.d = 19;
+      Experiment e = sized_experiment(45, 19, f);
       e.problem.mask.kind = Mask::Kind::causal;
       e.a = {.algorithm = p.algorithm, .block_q = 16, .block_k = 16, .precision = p.precision};
       const Result result = compute(e);
@@ -43,10 +39,9 @@ TEST(Compute, AnswersEveryPolicyInEveryFormatWithThePlainReferencesBits) {
 }
 
 TEST(Compute, RoundsTensorsByAsInputStepForEverybody) {
-  for (int seed = 1; seed <= 100; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 100, [&](Dice& dice) {
     const Experiment e = random_experiment(dice);
-    if (e.problem.input.kind != InputKind::tensors) continue;
+    if (e.problem.input.kind != InputKind::tensors) return;
     const Result result = compute(e);
     const Rounding& r = e.a.precision[Step::input];
     const auto rounded = [&](double x) {
@@ -58,14 +53,12 @@ TEST(Compute, RoundsTensorsByAsInputStepForEverybody) {
     const Tensors &raw = *e.problem.input.tensors, &used = *result.inputs;
     for (const auto& [from, to] : {std::pair{&raw.q, &used.q}, {&raw.k, &used.k}, {&raw.v, &used.v}})
       ASSERT_TRUE(std::ranges::equal(*from, *to, [&](double x, double y) { return same(rounded(x), y); })) << describe(e);
-  }
+  });
 }
 
 /// A question large enough to give several threads and several blocks of rows something to do.
 Experiment question() {
-  Experiment e = default_experiment();
-  e.problem.n = 333;
-  e.problem.d = 40;
+  Experiment e = sized_experiment(333, 40);
   e.problem.mask.kind = Mask::Kind::causal;
   e.a.precision = policy("eager").precision;
   return e;
@@ -91,7 +84,7 @@ TEST(Compute, TheNumberOfThreadsChangesNoBit) {
 TEST(Compute, NoSettingOfTheProblemIsMissedByTheCache) {
   ComputeCache cache;
   Dice dice(4711);
-  Experiment e = testing::small_experiment(bf16, 40, 8);
+  Experiment e = small_experiment(bf16, 40, 8);
   std::vector<std::string> paths;
   for_each(settings(e.problem), "", [&](const std::string& path, const Setting& s) {
     if (is_typed(s) && !path.ends_with("file")) paths.push_back(path);
@@ -104,7 +97,7 @@ TEST(Compute, NoSettingOfTheProblemIsMissedByTheCache) {
     ASSERT_TRUE(set(*find(settings(e.problem), path), text(*find(settings(other), path)))) << path;
     if (dice.one_in(3)) e.a.precision[Step::input] = dice.one_in(2) ? to_main : exact;
     if (dice.one_in(3)) e.a.precision[Step::input].stochastic = e.a.precision[Step::input].kind != Rounding::Kind::exact;
-    if (dice.one_in(4)) e.format = testing::random_format(dice);
+    if (dice.one_in(4)) e.format = random_format(dice);
     SCOPED_TRACE(std::to_string(i) + ": " + describe(e));
     const Digests known = compute(e, {.cache = &cache}).digests, fresh = compute(e).digests;
     EXPECT_EQ(known.golden, fresh.golden);
@@ -194,15 +187,13 @@ TEST(Validate, NamesTheKeyAndTheValueOfWhatIsImpossible) {
 }
 
 TEST(Validate, TensorsMustBeThereAndFitTheSizes) {
-  Experiment e = default_experiment();
-  e.problem.n = 4;
-  e.problem.d = 2;
+  Experiment e = sized_experiment(4, 2);
   e.problem.input.kind = InputKind::tensors;
   EXPECT_THROW(compute(e), std::invalid_argument);
   const std::vector<double> right(8, 1.0), wrong(7, 1.0);
-  e.problem.input = testing::given({4, 4, 2, 2, right, right, wrong});
+  e.problem.input = given({4, 4, 2, 2, right, right, wrong});
   EXPECT_THROW(compute(e), std::invalid_argument);
-  e.problem.input = testing::given({4, 4, 2, 2, right, right, right});
+  e.problem.input = given({4, 4, 2, 2, right, right, right});
   EXPECT_NO_THROW(compute(e));
 }
 

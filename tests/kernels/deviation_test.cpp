@@ -43,16 +43,9 @@ Matrix drawn(int rows, int cols, std::uint64_t seed) {
 TEST(Deviation, OfEqualMatricesIsNothing) {
   const Matrix m = drawn(7, 9, 1);
   const Deviation d = between(m, m);
-  EXPECT_EQ(d.max_abs, 0);
-  EXPECT_EQ(d.mean_abs, 0);
-  EXPECT_EQ(d.rms, 0);
-  EXPECT_EQ(d.std, 0);
-  EXPECT_EQ(d.bias, 0);
-  EXPECT_EQ(d.rel_rms, 0);
+  for (const double x : {d.max_abs, d.mean_abs, d.rms, d.std, d.bias, d.rel_rms, d.wasserstein, d.max_ulp}) EXPECT_EQ(x, 0);
   EXPECT_NEAR(d.cosine, 1, 1e-15);
   EXPECT_LE(d.cosine, 1);
-  EXPECT_EQ(d.wasserstein, 0);
-  EXPECT_EQ(d.max_ulp, 0);
   EXPECT_EQ(d.nonfinite, 0);
   EXPECT_EQ(d.ulps.counts[1 + UlpHistogram::inner / 2], 63);
 }
@@ -286,8 +279,7 @@ TEST(Moments, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
 }
 
 /// f(instruction set, x, y) for finite x and y of many lengths.
-template <class F>
-void each_pair_of_finite(F f) {
+void each_pair_of_finite(auto f) {
   Dice dice(8);
   for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
     if (!has_instruction_set(isa)) continue;

@@ -69,9 +69,9 @@ TEST(DeviceAnswer, WhateverElseHappensIsToldInTheRuntimesWords) {
 TEST(DeviceAnswer, IsOneSentenceForEveryError) {
   for (int error = 1; error < 1000; ++error) {
     const std::string told = why(static_cast<CudaError>(error));
-    EXPECT_THAT(told, ::testing::AllOf(::testing::StartsWith("NVIDIA GeForce GTX 1080"), ::testing::EndsWith(".")));
+    EXPECT_THAT(told, AllOf(StartsWith("NVIDIA GeForce GTX 1080"), EndsWith(".")));
     EXPECT_EQ(told.find(". "), std::string::npos) << told;
-    EXPECT_THAT(why_no_list(static_cast<CudaError>(error), usual, "words"), ::testing::EndsWith("."));
+    EXPECT_THAT(why_no_list(static_cast<CudaError>(error), usual, "words"), EndsWith("."));
   }
 }
 
@@ -96,7 +96,6 @@ TEST(DeviceAnswer, UnderWaylandAnyGpuMayDraw) {
     for (const DeviceInfo& gpu : gpus) draws.push_back(gpu.draws);
     return draws;
   };
-  using ::testing::ElementsAre;
   const DeviceInfo silent{.index = 0}, drawn{.index = 1, .draws = true};
   EXPECT_THAT(drawing({silent, drawn}, false), ElementsAre(false, true));
   EXPECT_THAT(drawing({silent, drawn}, true), ElementsAre(false, true)) << "one is known to";
@@ -126,8 +125,6 @@ TEST(DeviceAnswer, ArchitecturesAreShownAsCapabilities) {
   EXPECT_EQ(architectures_text(""), "");
 }
 
-using namespace testing;  // attoscope::testing
-
 std::vector<int> loaded;  ///< GPUs, in order
 bool is_refused = false;
 void some_code(int gpu) {
@@ -136,7 +133,7 @@ void some_code(int gpu) {
 }
 void other_code(int gpu) { loaded.push_back(100 + gpu); }
 
-/// GPU 0 has its code in the program; those of 1 and 2 is compiled.
+/// GPU 0 has its code in the program; the driver compiles the code of 1 and 2.
 std::vector<DeviceInfo> three_gpus() {
   return {{.index = 0, .name = "old"},
           {.index = 1, .name = "new", .compiles = true},

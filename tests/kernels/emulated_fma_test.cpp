@@ -105,10 +105,7 @@ T exponent(Dice& dice) {
   }
 }
 
-template <class T>
-bool is_normal(T x) {
-  return x > 0 && std::isnormal(x);
-}
+bool is_normal(auto x) { return x > 0 && std::isnormal(x); }
 
 /// Compares logarithms of u in (0, 1], as in the drawing of inputs, and of any number.
 template <class T>

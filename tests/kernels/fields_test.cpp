@@ -129,13 +129,7 @@ TEST(Sampled, SurvivesAnEmptyMatrixAndAnEmptyView) {
   EXPECT_EQ(sampled({1}, 1, 1, {5, 5, 6, 6}, 2, 2, outside), std::vector<float>(4, outside));
 }
 
-Result small_result(Format format = bf16) {
-  Experiment e = default_experiment();
-  e.problem.n = 37;
-  e.problem.d = 5;
-  e.format = format;
-  return compute(e);
-}
+Result small_result() { return compute(sized_experiment(37, 5)); }
 
 /// The formula of each field from the matrices.
 double by_formula(const Result& r, Field field, int row, int col) {

@@ -7,7 +7,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope::golden_test {
 namespace {
@@ -15,12 +15,12 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 Experiment of_kind(Dice& dice, InputKind kind, const Format& format) {
-  Experiment e = testing::random_experiment(dice);
+  Experiment e = random_experiment(dice);
   e.problem.input = {};
   e.problem.input.kind = kind;
   e.format = format;
   e.a.precision = e.b.precision = policy("hw").precision;
-  testing::drop_impossible_accumulators(e);
+  drop_impossible_accumulators(e);
   return e;
 }
 
@@ -29,8 +29,7 @@ double largest_value(const Tensors& t) {
 }
 
 /// Calls check(golden, truth, result) for every element.
-template <class Check>
-void for_each_element(const Result& r, Check check) {
+void for_each_element(const Result& r, auto check) {
   const Problem& p = r.experiment.problem;
   for (std::size_t i = 0; i < r.rows.size(); ++i) {
     const auto truth = plain::softmax(p, *r.inputs, r.rows[i], visible_keys(p, r.rows[i]));
@@ -43,27 +42,25 @@ constexpr InputKind drawn[] = {InputKind::normal, InputKind::uniform,   InputKin
                                InputKind::ties,   InputKind::ascending, InputKind::descending};
 
 TEST(Golden, InDoubleIsTheTruthToAFewRoundings) {
-  for (int seed = 1; seed <= 60; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 60, [&](Dice& dice) {
     const Result r = compute(of_kind(dice, dice.any(drawn), bf16));
     const double slack = 1e-13 * largest_value(*r.inputs);
     for_each_element(r, [&](double golden, long double truth) {
-      ASSERT_NEAR(golden, static_cast<double>(truth), slack) << "seed " << seed << ": " << describe(r.experiment);
+      ASSERT_NEAR(golden, static_cast<double>(truth), slack) << describe(r.experiment);
     });
-  }
+  });
 }
 
 TEST(Golden, OfAnFp64ExperimentIsTheTruthRoundedOnce) {
-  for (int seed = 1; seed <= 60; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 60, [&](Dice& dice) {
     const Result r = compute(of_kind(dice, dice.any(drawn), fp64));
     const long double below_one_column = 1e-26L * largest_value(*r.inputs);  // for columns that cancel
     for_each_element(r, [&](double golden, long double truth) {
       const auto ulps =
           static_cast<double>((std::fabs(golden - truth) - below_one_column) / ulp(fp64, static_cast<double>(truth)));
-      ASSERT_LE(ulps, 0.501) << "seed " << seed << ": " << describe(r.experiment);
+      ASSERT_LE(ulps, 0.501) << describe(r.experiment);
     });
-  }
+  });
 }
 
 TEST(Golden, KnowsSinksSoftCappingAndSlopesUnderEveryMask) {
@@ -76,7 +73,7 @@ TEST(Golden, KnowsSinksSoftCappingAndSlopesUnderEveryMask) {
   for (const Format& f : {bf16, fp64})
     for (const auto mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window, Mask::Kind::padding})
       for (const Biases& b : biases) {
-        Experiment e = testing::small_experiment(f, 60, 12);
+        Experiment e = small_experiment(f, 60, 12);
         e.problem.mask = {mask, 17};
         e.problem.sink = b.sink;
         e.problem.softcap = b.softcap;
@@ -90,20 +87,18 @@ TEST(Golden, KnowsSinksSoftCappingAndSlopesUnderEveryMask) {
 
 TEST(Golden, IsFiniteExactlyWhereTheTruthIs) {
   int seen = 0;
-  for (int seed = 1; seed <= 300; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
-    Experiment e = testing::random_experiment(dice);
-    if (e.problem.input.kind != InputKind::tensors || works_in_double(e)) continue;
+  with_seeds(1, 300, [&](Dice& dice) {
+    Experiment e = random_experiment(dice);
+    if (e.problem.input.kind != InputKind::tensors || works_in_double(e)) return;
     const Result r = compute(e);
     std::int64_t nonfinite = 0;
     for_each_element(r, [&](double golden, long double truth) {
-      ASSERT_EQ(std::isfinite(golden), std::isfinite(truth))
-          << golden << ' ' << truth << " seed " << seed << ": " << describe(e);
+      ASSERT_EQ(std::isfinite(golden), std::isfinite(truth)) << golden << ' ' << truth << ": " << describe(e);
       nonfinite += !std::isfinite(golden);
     });
     EXPECT_EQ(r.golden_nonfinite, nonfinite);
     ++seen;
-  }
+  });
   EXPECT_GT(seen, 50);
 }
 
@@ -111,11 +106,9 @@ TEST(Golden, AKeyWhoseScoreIsMinusInfinityCountsForNothing) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const Format& f : {bf16, fp64})
     for (const std::vector<double>& k : {std::vector<double>{1, -infinity, 2}, {-infinity, 1, 2}}) {
-      Experiment e = default_experiment();
-      e.problem.n = 3;
-      e.problem.d = 1;
+      Experiment e = sized_experiment(3, 1);
       e.problem.scale = 1;
-      e.problem.input = testing::given({3, 3, 1, 1, {1, 1, 1}, k, {1, 1, 3}});
+      e.problem.input = given({3, 3, 1, 1, {1, 1, 1}, k, {1, 1, 3}});
       e.format = f;
       const Result r = compute(e);
       const double expected = (std::exp(1.0) * 1 + std::exp(2.0) * 3) / (std::exp(1.0) + std::exp(2.0));

@@ -1,62 +1,35 @@
 /// SSE2, AVX2, AVX-512 and the GPU's lanes on the same random questions, in one process: one answer, to the last bit.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <stdexcept>
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "kernels/lanes/job.h"
+#include "tests/support/environment.h"
 #include "tests/support/same_answer.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope::instruction_sets_test {
 namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Sets ATTOSCOPE_ISA for a scope.
-class Narrowed {
- public:
-  explicit Narrowed(const char* isa) : before_(std::getenv("ATTOSCOPE_ISA") ? std::getenv("ATTOSCOPE_ISA") : "") {
-    setenv("ATTOSCOPE_ISA", isa, 1);
-  }
-  Narrowed(const Narrowed&) = delete;
-  Narrowed& operator=(const Narrowed&) = delete;
-  ~Narrowed() { setenv("ATTOSCOPE_ISA", before_.c_str(), 1); }
-
- private:
-  std::string before_;
-};
-
-bool machine_runs(const char* isa) {
-  const Narrowed narrowed(isa);
-  try {
-    return instruction_set().name == std::string(isa);
-  } catch (const std::invalid_argument&) {
-    return false;
-  }
-}
-
 TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
   int compared = 0;
   for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!machine_runs(isa)) continue;
-    for (int seed = 1; seed <= experiments(300); ++seed) {
-      Dice dice(static_cast<std::uint64_t>(8000 + seed));
-      Experiment e = testing::random_experiment(dice);
-      if (dice.one_in(2)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
-      if (dice.one_in(3)) testing::make_stochastic(e.b, dice, 2);
+    if (!has_instruction_set(isa)) continue;
+    with_seeds(8001, experiments(300), [&](Dice& dice) {
+      Experiment e = random_experiment(dice);
+      if (dice.one_in(2)) make_stochastic(e.a, dice, dice.between(1, 3));
+      if (dice.one_in(3)) make_stochastic(e.b, dice, 2);
       const Result best = compute(e);
-      const Narrowed narrowed(isa);
-      SCOPED_TRACE(std::string(isa) + ", seed " + std::to_string(seed) + ": " + describe(e));
+      const Environment narrowed("ATTOSCOPE_ISA", isa);
+      SCOPED_TRACE(std::string(isa) + ": " + describe(e));
       expect_same_answer(compute(e), best);
-      if (HasFailure()) return;
       ++compared;
-    }
+    });
   }
   EXPECT_GE(compared, experiments(300));
 }
@@ -71,7 +44,7 @@ double normal_number(std::uint64_t seed, std::uint32_t stream, std::uint64_t i) 
 
 TEST(InstructionSets, DrawAnyPieceOfAStreamWithTheBitsOfItsNumbers) {
   for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!machine_runs(isa)) continue;
+    if (!has_instruction_set(isa)) continue;
     Dice dice(28000);
     for (int i = 0; i < 400; ++i) {
       const std::uint64_t seed = dice.bits(), first = dice.bits() >> dice.between(1, 60) << 1;
@@ -87,19 +60,12 @@ TEST(InstructionSets, DrawAnyPieceOfAStreamWithTheBitsOfItsNumbers) {
   }
 }
 
-/// Expects that the rows of `some` are those of `all`.
+/// Expects that the rows of `some` equal the same rows of `all`.
 void expect_rows_of(const Result& some, const Result& all) {
   const auto same_rows = [&](const Matrix& x, const Matrix& y) {
     for (std::size_t i = 0; i < some.rows.size(); ++i)
-      for (int c = 0; c < x.cols; ++c) {
-        const std::size_t here = i * static_cast<std::size_t>(x.cols) + static_cast<std::size_t>(c),
-                          there = static_cast<std::size_t>(some.rows[i]) * static_cast<std::size_t>(x.cols) +
-                                  static_cast<std::size_t>(c);
-        const double own = x.values[here], other = y.values[there];
-        if (std::isnan(own) && std::isnan(other)) continue;
-        ASSERT_EQ(std::bit_cast<std::uint64_t>(own), std::bit_cast<std::uint64_t>(other))
-            << "row " << some.rows[i] << ", column " << c;
-      }
+      for (int c = 0; c < x.cols; ++c)
+        ASSERT_TRUE(same(x(static_cast<int>(i), c), y(some.rows[i], c))) << "row " << some.rows[i] << ", column " << c;
   };
   same_rows(*some.golden, *all.golden);
   same_rows(some.a, all.a);
@@ -108,11 +74,10 @@ void expect_rows_of(const Result& some, const Result& all) {
 
 TEST(InstructionSets, GiveOneRowAndFewRowsTheBitsThatTheyHaveAmongMany) {
   for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!machine_runs(isa)) continue;
-    const Narrowed narrowed(isa);
-    for (int seed = 1; seed <= experiments(60); ++seed) {
-      Dice dice(static_cast<std::uint64_t>(18000 + seed));
-      Experiment e = testing::random_experiment(dice);
+    if (!has_instruction_set(isa)) continue;
+    const Environment narrowed("ATTOSCOPE_ISA", isa);
+    with_seeds(18001, experiments(60), [&](Dice& dice) {
+      Experiment e = random_experiment(dice);
       e.problem.input = {};
       e.problem.n = dice.between(70, 140);
       e.problem.n_k = dice.one_in(10)  ? dice.between(4096, 5000)
@@ -122,13 +87,12 @@ TEST(InstructionSets, GiveOneRowAndFewRowsTheBitsThatTheyHaveAmongMany) {
       e.problem.d_v = dice.one_in(2) ? dice.between(1, 140) : 0;
       e.problem.rows = 0;
       e.a.scaling = e.b.scaling = {};  // scales restrict d
-      if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 2);
+      if (dice.one_in(3)) make_stochastic(e.a, dice, 2);
       const Result all = compute(e);
       e.problem.rows = dice.one_in(2) ? 1 : dice.between(1, 20);
-      SCOPED_TRACE(std::string(isa) + ", seed " + std::to_string(seed) + ": " + describe(e));
+      SCOPED_TRACE(std::string(isa) + ": " + describe(e));
       expect_rows_of(compute(e), all);
-      if (HasFailure()) return;
-    }
+    });
   }
 }
 

@@ -17,6 +17,7 @@
 #include "kernels/questions/scores.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain_backward.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope {
 namespace {
@@ -98,7 +99,7 @@ Problem with_terms(Problem p, std::vector<double> terms, bool keeps_all) {
   if (keeps_all)
     mask = {p.n, key_count(p), std::vector<Keys>(static_cast<std::size_t>(p.n), Keys{0, key_count(p)}), std::move(terms)};
   t.mask = std::make_shared<const MaskTensor>(std::move(mask));
-  p.input = testing::given(std::move(t));
+  p.input = given(std::move(t));
   p.input.digest ^= 77;
   return p;
 }
@@ -117,18 +118,17 @@ void unfold(Experiment& e) {
     if (e.problem.softcap == 0 && e.problem.alibi == 0) m->exponential = ExponentialKind::natural;
 }
 
-void expect_same(const Matrix& x, const Matrix& y, const Experiment& e, std::uint64_t seed) {
+void expect_same(const Matrix& x, const Matrix& y, const Experiment& e) {
   ASSERT_EQ(x.values.size(), y.values.size());
   for (std::size_t i = 0; i < x.values.size(); ++i)
     ASSERT_TRUE(x.values[i] == y.values[i] || (std::isnan(x.values[i]) && std::isnan(y.values[i])))
-        << "seed " << seed << ", element " << i << ": " << x.values[i] << " and " << y.values[i] << "; " << describe(e);
+        << "element " << i << ": " << x.values[i] << " and " << y.values[i] << "; " << describe(e);
 }
 
 TEST(MaskTensors, OfARuleGiveItsNumbers) {
-  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(150)); ++seed) {
-    Dice dice(seed);
-    Experiment rule = testing::random_experiment(dice);
-    rule.problem.input = testing::given(*raw_inputs(rule.problem));
+  with_seeds(1, experiments(150), [&](Dice& dice) {
+    Experiment rule = random_experiment(dice);
+    rule.problem.input = given(*raw_inputs(rule.problem));
     unfold(rule);
     Experiment tensor = rule;
     const bool keeps_all = dice.one_in(2);
@@ -136,29 +136,28 @@ TEST(MaskTensors, OfARuleGiveItsNumbers) {
     tensor.problem.mask = {.top_left = rule.problem.mask.top_left};
     const Result x = compute(rule), y = compute(tensor);
     EXPECT_EQ(x.rows_without_keys, y.rows_without_keys);
-    expect_same(x.a, y.a, rule, seed);
-    expect_same(x.b, y.b, rule, seed);
-    expect_same(*x.golden, *y.golden, rule, seed);
+    expect_same(x.a, y.a, rule);
+    expect_same(x.b, y.b, rule);
+    expect_same(*x.golden, *y.golden, rule);
     ASSERT_EQ(x.trace.tiles.size(), y.trace.tiles.size()) << describe(rule);
     const std::optional<Mask> found =
         rule_of(mask_of_terms(rule.problem.n, key_count(rule.problem), terms_of_rule(rule.problem)));
-    if (!found) continue;
+    if (!found) return;
     Problem named = rule.problem;
     named.mask = *found;
     EXPECT_EQ(terms_of_rule(named), terms_of_rule(rule.problem)) << mask_text(*found);
-  }
+  });
 }
 
 TEST(MaskTensors, AddTheirTermsAsInThePlainTranscription) {
-  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::experiments(60)); ++seed) {
-    Dice dice(seed);
-    Experiment e = testing::random_experiment(dice);
+  with_seeds(1, experiments(60), [&](Dice& dice) {
+    Experiment e = random_experiment(dice);
     std::vector<double> terms(at(e.problem, e.problem.n, 0));
     for (double& x : terms) x = dice.one_in(8) ? -std::numeric_limits<float>::max() : static_cast<float>(2 * dice.normal());
     e.problem = with_terms(e.problem, std::move(terms), false);
     const Result r = compute(e);
-    ASSERT_TRUE(testing::is_plain(r, e.a, r.a)) << "seed " << seed << ": " << describe(e);
-  }
+    ASSERT_TRUE(is_plain(r, e.a, r.a)) << describe(e);
+  });
 }
 
 /// Terms with gaps, biases, rows without a key, and rows of the lowest number alone, whose log-sum-exp no 113 bits hold.
@@ -178,27 +177,26 @@ std::vector<double> random_terms(Dice& dice, const Problem& p) {
 }
 
 TEST(MaskTensors, InGoldenAreTheTruth) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    Dice dice(seed);
-    Experiment e = testing::random_experiment(dice);
+  with_seeds(1, 60, [&](Dice& dice) {
+    Experiment e = random_experiment(dice);
     e.problem.input = {};
     e.problem.rows = 0;
     e.format = dice.one_in(2) ? fp64 : bf16;
     e.a.precision = e.b.precision = policy("hw").precision;
-    testing::drop_impossible_accumulators(e);
+    drop_impossible_accumulators(e);
     e.problem = with_terms(e.problem, random_terms(dice, e.problem), false);
     const Result r = compute(e);
     for (int row = 0; row < e.problem.n; ++row) {
       const std::vector<long double> truth = plain::softmax(e.problem, *r.inputs, row, visible_keys(e.problem, row));
       for (int c = 0; c < value_columns(e.problem); ++c)
         ASSERT_NEAR((*r.golden)(row, c), static_cast<double>(truth[static_cast<std::size_t>(c)]), 1e-12)
-            << "seed " << seed << ", row " << row << ": " << describe(e);
+            << "row " << row << ": " << describe(e);
     }
-  }
+  });
 }
 
 TEST(MaskTensors, ARowOfTheLowestNumberAloneGivesTheMean) {
-  Experiment e = testing::small_experiment();
+  Experiment e = small_experiment();
   e.problem.n = 9;
   std::vector<double> terms(81, -std::numeric_limits<float>::max());
   e.problem = with_terms(e.problem, std::move(terms), false);
@@ -217,7 +215,7 @@ TEST(MaskTensors, ARowOfTheLowestNumberAloneGivesTheMean) {
 }
 
 TEST(MaskTensors, ARowOfTheLowestNumberIsTheMeanOfMergedRuns) {
-  Experiment e = testing::small_experiment();
+  Experiment e = small_experiment();
   e.problem.n = 9;
   e.problem = with_terms(e.problem, std::vector<double>(81, -std::numeric_limits<float>::max()), false);
   e.format = fp32;
@@ -234,11 +232,10 @@ TEST(MaskTensors, ARowOfTheLowestNumberIsTheMeanOfMergedRuns) {
 }
 
 TEST(MaskTensors, AreKnownByTheBackwardPass) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Dice dice(seed);
-    Experiment rule = testing::random_experiment(dice);
+  with_seeds(1, 40, [&](Dice& dice) {
+    Experiment rule = random_experiment(dice);
     rule.problem.input = {};
-    rule.problem.input = testing::given(*raw_inputs(rule.problem));
+    rule.problem.input = given(*raw_inputs(rule.problem));
     rule.problem.rows = 0;
     rule.a = rule.b = Method{.precision = policy("hw").precision};
     rule.a.block_k = rule.b.block_k = dice.between(1, 40);
@@ -251,15 +248,15 @@ TEST(MaskTensors, AreKnownByTheBackwardPass) {
     ASSERT_TRUE(x.backward && y.backward);
     for (const auto& [g, h] :
          {std::pair{x.backward->golden.get(), y.backward->golden.get()}, std::pair{&x.backward->a, &y.backward->a}}) {
-      expect_same(g->dq, h->dq, rule, seed);
-      expect_same(g->dk, h->dk, rule, seed);
-      expect_same(g->dv, h->dv, rule, seed);
+      expect_same(g->dq, h->dq, rule);
+      expect_same(g->dk, h->dk, rule);
+      expect_same(g->dv, h->dv, rule);
     }
-  }
+  });
 }
 
 TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
-  Experiment e = testing::small_experiment();
+  Experiment e = small_experiment();
   e.problem.n = 8, e.problem.sink.reset();
   e.problem = with_terms(e.problem, std::vector<double>(64, -std::numeric_limits<float>::max()), false);
   e = with_backward(std::move(e));
@@ -280,7 +277,7 @@ TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
 }
 
 TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
-  Experiment e = testing::small_experiment();
+  Experiment e = small_experiment();
   int asked = 0;
   const Options options{.device = "cuda:0", .engine = [&]() -> std::unique_ptr<Engine> {
                           ++asked;
@@ -300,7 +297,7 @@ TEST(EmptyRows, FollowTheConventionOfTheProblem) {
   for (const bool is_tensor : {false, true})
     for (const Format& format : {bf16, fp64})
       for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash1, Algorithm::three_pass, Algorithm::split_kv}) {
-        Experiment e = testing::small_experiment();
+        Experiment e = small_experiment();
         e.problem.n = 12, e.problem.mask = {M::padding, 3}, e.problem.rows = 0, e.format = format;
         if (is_tensor) e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
         e.a = {.algorithm = algorithm, .block_k = 4, .precision = policy("exact").precision};
@@ -318,17 +315,16 @@ TEST(EmptyRows, FollowTheConventionOfTheProblem) {
               const bool is_empty = row < 3, is_right = (*x)(row, c) == (is_empty ? 0 : (*y)(row, c));
               ASSERT_TRUE(is_right && std::isnan((*y)(row, c)) == is_empty) << static_cast<int>(algorithm) << ", row " << row;
             }
-        expect_same(zeros.backward->a.dq, nan.backward->a.dq, e, 0);
-        expect_same(zeros.backward->a.dk, nan.backward->a.dk, e, 0);
-        expect_same(zeros.backward->golden->dv, nan.backward->golden->dv, e, 0);
+        expect_same(zeros.backward->a.dq, nan.backward->a.dq, e);
+        expect_same(zeros.backward->a.dk, nan.backward->a.dk, e);
+        expect_same(zeros.backward->golden->dv, nan.backward->golden->dv, e);
         EXPECT_EQ(zeros.backward->a_error.dk.nonfinite, 0);
         EXPECT_EQ(nan.backward->a_error.dk.nonfinite, 0);
       }
 }
 
 TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Dice dice(seed);
+  with_seeds(1, 40, [&](Dice& dice) {
     Problem p;
     p.n = dice.between(1, 20), p.n_k = dice.between(1, 20), p.d = dice.between(1, 5), p.d_v = dice.between(1, 5);
     p = with_terms(p, random_terms(dice, p), false);
@@ -339,14 +335,13 @@ TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
     for (const bool precise : {false, true}) {
       const Gradients g = golden_gradients(p, t, d, precise);
       const auto expect = [&](const Matrix& got, const std::vector<long double>& expected) {
-        for (std::size_t i = 0; i < expected.size(); ++i)
-          ASSERT_NEAR(got.values[i], static_cast<double>(expected[i]), 1e-10) << seed;
+        for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(got.values[i], static_cast<double>(expected[i]), 1e-10);
       };
       expect(g.dq, truth.dq);
       expect(g.dk, truth.dk);
       expect(g.dv, truth.dv);
     }
-  }
+  });
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(Merges, SettingsAreKeptWhereTheyDiffer) {
   EXPECT_FALSE(set(*find(settings(m), "lse_base"), "10"));
 }
 
-/// Golden's log-sum-exp is that of plain sums, and each method's is near it in its own base.
+/// Golden's log-sum-exp is the logarithm of plain sums, and each method's is near it in its own base.
 TEST(LogSumExp, OfEveryAlgorithmIsNearGolden) {
   for (const Algorithm algorithm : emulated_algorithms)
     for (const StoredBase base : {StoredBase::e, StoredBase::two})

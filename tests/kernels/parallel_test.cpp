@@ -1,4 +1,4 @@
-// Loops on all threads, by what this build chose and by the standard library's threads alone. Made to run under
+// Loops on all threads, by the library that this build chose and by the standard library's threads alone. Made to run under
 // ThreadSanitizer.
 #include "kernels/parallel/parallel.h"
 
@@ -23,44 +23,20 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Chosen {
-  template <class Index, class F>
-  static void each(Index first, Index end, const F& f) {
-    parallel_for(first, end, f);
-  }
-  template <class Index, class F>
-  static void one_by_one(Index first, Index end, const F& f) {
-    parallel_for_single(first, end, f);
-  }
-  template <class... F>
-  static void invoke(const F&... f) {
-    parallel_invoke(f...);
-  }
-  template <class F>
-  static void alone(const F& f) {
-    isolated(f);
-  }
+  static void each(auto first, auto end, const auto& f) { parallel_for(first, end, f); }
+  static void one_by_one(auto first, auto end, const auto& f) { parallel_for_single(first, end, f); }
+  static void invoke(const auto&... f) { parallel_invoke(f...); }
+  static void alone(const auto& f) { isolated(f); }
   static int concurrency() { return max_concurrency(); }
   using Limit = ThreadLimit;
   using Counts = PerThread<int>;
 };
 
 struct Pooled {
-  template <class Index, class F>
-  static void each(Index first, Index end, const F& f) {
-    pooled::parallel_for(first, end, f);
-  }
-  template <class Index, class F>
-  static void one_by_one(Index first, Index end, const F& f) {
-    pooled::parallel_for_single(first, end, f);
-  }
-  template <class... F>
-  static void invoke(const F&... f) {
-    pooled::parallel_invoke(f...);
-  }
-  template <class F>
-  static void alone(const F& f) {
-    pooled::isolated(f);
-  }
+  static void each(auto first, auto end, const auto& f) { pooled::parallel_for(first, end, f); }
+  static void one_by_one(auto first, auto end, const auto& f) { pooled::parallel_for_single(first, end, f); }
+  static void invoke(const auto&... f) { pooled::parallel_invoke(f...); }
+  static void alone(const auto& f) { pooled::isolated(f); }
   static int concurrency() { return pooled::max_concurrency(); }
   using Limit = pooled::ThreadLimit;
   using Counts = pooled::PerThread<int>;
@@ -74,8 +50,7 @@ TYPED_TEST_SUITE(Parallel, Backends);
 /// The threads that were in a part of the work at the same time.
 class Meter {
  public:
-  template <class F>
-  void within(F f) {
+  void within(auto f) {
     {
       const std::lock_guard lock(mutex_);
       most_ = std::max(most_, ++now_[std::this_thread::get_id()] == 1 ? ++threads_ : threads_);
@@ -192,7 +167,7 @@ TYPED_TEST(Parallel, OneThreadIsTheCallers) {
   EXPECT_EQ(order.size(), 8u);
 }
 
-// A thread that waits within one part must not begin another one: what the first keeps for itself would be in use twice.
+// A thread that waits within one part must not begin another one: numbers of the first would be in use twice.
 TYPED_TEST(Parallel, AThreadThatWaitsBeginsNothingOutside) {
   typename TypeParam::Limit limit(4);
   std::atomic<int> twice{0};

@@ -8,6 +8,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
@@ -24,9 +25,7 @@ std::vector<double> shares_of(const Experiment& experiment, ComputeCache* cache 
 }
 
 Experiment question(int n, int rows = 0) {
-  Experiment e = default_experiment();
-  e.problem.n = n;
-  e.problem.d = 16;
+  Experiment e = testing::sized_experiment(n, 16);
   e.problem.rows = rows;
   return e;
 }

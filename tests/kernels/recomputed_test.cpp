@@ -19,14 +19,6 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// The parts of an answer that were computed, not reused.
-std::string computed(const Timing& t) {
-  std::string parts;
-  for (const auto& [ms, name] : {std::pair{t.golden, "golden"}, std::pair{t.a, "a"}, std::pair{t.b, "b"}})
-    if (ms > 0) parts += (parts.empty() ? "" : " ") + std::string(name);
-  return parts;
-}
-
 /// A change with its cost.
 struct Change {
   const char* name;
@@ -55,7 +47,7 @@ const std::vector<Change> changes{
 };
 
 Experiment start() {
-  Experiment e = testing::small_experiment(bf16, 50, 12);
+  Experiment e = small_experiment(bf16, 50, 12);
   e.a.block_k = 8;
   e.a.precision[Step::input] = to_format(fp16);
   return e;
@@ -66,13 +58,13 @@ TEST(Recomputed, IsWhatTheControlChanges) {
     SCOPED_TRACE(c.name);
     ComputeCache cache;
     Experiment e = start();
-    EXPECT_EQ(computed(compute(e, {.cache = &cache}).timing), "golden a b");
+    EXPECT_EQ(computed_parts(compute(e, {.cache = &cache}).timing), "golden a b");
     c.change(e);
     const Result changed = compute(e, {.cache = &cache});
-    EXPECT_EQ(computed(changed.timing), c.again);
+    EXPECT_EQ(computed_parts(changed.timing), c.again);
     expect_same_answer(changed, compute(e));
     const Result back = compute(start(), {.cache = &cache});
-    EXPECT_EQ(computed(back.timing), c.again);
+    EXPECT_EQ(computed_parts(back.timing), c.again);
     expect_same_answer(back, compute(start()));
   }
 }
@@ -94,7 +86,7 @@ TEST(Recomputed, IsWhatTheTableOfControlsSays) {
   for (const Control& control : controls()) {
     SCOPED_TRACE(control.name);
     ComputeCache cache;
-    Experiment e = testing::small_experiment(bf16, 150, 12);
+    Experiment e = small_experiment(bf16, 150, 12);
     compute(e, {.cache = &cache});
     for (int i = 0; i < 3; ++i) {
       control.change(e);
@@ -108,7 +100,7 @@ TEST(Recomputed, IsWhatTheTableOfControlsSays) {
 /// An optional part that is left out changes nothing else, and costs its own time alone when it is wanted.
 TEST(Recomputed, IsWhatWasNotWantedBefore) {
   using enum UpdatePart;
-  const Experiment e = testing::small_experiment(bf16, 150, 12);
+  const Experiment e = small_experiment(bf16, 150, 12);
   const Result all = compute(e);
   for (const bool b_changes : {false, true}) {
     ComputeCache cache;
@@ -141,20 +133,20 @@ TEST(Recomputed, ManyChangesInARowAreAnsweredAsIfNothingWereKnown) {
   Dice dice(3);
   ComputeCache cache;
   Experiment e = start();
-  for (int i = 0; i < testing::experiments(400); ++i) {
-    if (dice.one_in(25)) e = testing::random_experiment(dice);
-    Experiment other = testing::random_experiment(dice);
+  for (int i = 0; i < experiments(400); ++i) {
+    if (dice.one_in(25)) e = random_experiment(dice);
+    Experiment other = random_experiment(dice);
     if (dice.one_in(5)) e.a = other.a;
     if (dice.one_in(5)) e.b = other.b;
     if (dice.one_in(5)) std::swap(e.a, e.b);
-    if (dice.one_in(6)) testing::make_stochastic(e.b, dice, 3);
+    if (dice.one_in(6)) make_stochastic(e.b, dice, 3);
     if (dice.one_in(4)) ++e.problem.seed;
     if (dice.one_in(2)) e.problem.traced_row = dice.between(0, e.problem.n - 1);
     if (dice.one_in(9)) dice.any(std::vector(changes.begin() + 1, changes.end())).change(e);
-    testing::drop_impossible_accumulators(e);
+    drop_impossible_accumulators(e);
     e.problem.traced_row = std::min(e.problem.traced_row, e.problem.n - 1);
     expect_same_answer(compute(e, {.cache = &cache}), compute(e));
-    if (::testing::Test::HasFailure()) FAIL() << i << ": " << testing::describe(e);
+    if (::testing::Test::HasFailure()) FAIL() << i << ": " << describe(e);
   }
 }
 

@@ -122,9 +122,7 @@ TEST(Sampling, AtEveryZoomAndBeyondTheMatrix) {
 }
 
 TEST(Sampling, OfAComputedResult) {
-  Experiment e = default_experiment();
-  e.problem.n = 203;
-  e.problem.d = 40;
+  Experiment e = sized_experiment(203, 40);
   const Result r = compute(e);
   expect_same_pixels(r, whole(r), 333, 150, sample_threads);
   expect_same_pixels(r, {17.3, 3.1, 55.9, 21.7}, 100, 80, sample_threads);

@@ -17,6 +17,7 @@ namespace attoscope {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::sized_experiment;
 using Clock = std::chrono::steady_clock;
 
 /// Allowed time while other programs share the cores; alone it is below 20 ms.
@@ -49,20 +50,13 @@ void expect_quick_stops(const char* what, const Experiment& e, const std::vector
   EXPECT_GT(worst, 0) << what << " ended before it was asked to stop";
 }
 
-Experiment large(int n, int d) {
-  Experiment e = default_experiment();
-  e.problem.n = n;
-  e.problem.d = d;
-  return e;
-}
-
 TEST(Cancelling, A16384TokenRunStopsAtOnce) {
-  expect_quick_stops("N=16384", large(16384, 64), {5ms, 40ms, 150ms, 400ms, 800ms});
+  expect_quick_stops("N=16384", sized_experiment(16384, 64), {5ms, 40ms, 150ms, 400ms, 800ms});
 }
 
 TEST(Cancelling, EveryAlgorithmStopsAtOnce) {
   for (const Algorithm algorithm : emulated_algorithms) {
-    Experiment e = large(16384, 64);
+    Experiment e = sized_experiment(16384, 64);
     e.problem.rows = 2048;  // a's turn comes soon
     e.a.algorithm = e.b.algorithm = algorithm;
     e.a.block_k = 16384;
@@ -73,7 +67,7 @@ TEST(Cancelling, EveryAlgorithmStopsAtOnce) {
 
 TEST(Cancelling, A65536TokenRunStopsSoon) {
   constexpr double limit_ms = 3 * patience_ms;  // half a gigabyte is given back to the system first
-  Experiment e = large(65536, 128);
+  Experiment e = sized_experiment(65536, 128);
   e.problem.rows = 64;
   expect_quick_stops("N=65536, d=128, drawing", e, {3ms, 30ms, 60ms}, limit_ms);
   e.problem.rows = 4096;
@@ -91,7 +85,7 @@ double peak_bytes() {
 
 TEST(Memory, ASubsetOfA65536TokenRunStaysUnder2GiB) {
   if (testing::sanitized) GTEST_SKIP() << "sanitizers keep freed memory";
-  Experiment e = large(65536, 128);
+  Experiment e = sized_experiment(65536, 128);
   e.problem.rows = 64;
   const double before = peak_bytes();
   const Result r = compute(e);
@@ -104,11 +98,11 @@ TEST(Memory, ASubsetOfA65536TokenRunStaysUnder2GiB) {
 }
 
 TEST(Memory, TheWholeOfA65536TokenRunIsPromisedToStayUnder2GiB) {
-  EXPECT_LT(bytes_needed(large(65536, 128), 2), 2.0 * (1u << 30));
+  EXPECT_LT(bytes_needed(sized_experiment(65536, 128), 2), 2.0 * (1u << 30));
 }
 
 TEST(Memory, SizesThatCannotFitAreRefusedWithTheBytesTheyNeed) {
-  const Experiment e = large(max_n, max_d);
+  const Experiment e = sized_experiment(max_n, max_d);
   if (bytes_needed(e, 2) < static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)))
     GTEST_SKIP() << "they fit";
   EXPECT_THAT(testing::message_of<std::runtime_error>([&] { compute(e); }), testing::HasSubstr("bytes"));

@@ -14,7 +14,7 @@
 #include "tests/reference/plain.h"
 #include "tests/reference/plain_scaling.h"
 #include "tests/support/matchers.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope {
 namespace {
@@ -25,27 +25,23 @@ constexpr ScaledTensor stored_ones[] = {ScaledTensor::Q, ScaledTensor::K, Scaled
 
 TEST(Scaling, GivesThePlainImplementationsBitsToRandomQuestions) {
   int scaled = 0;
-  for (int seed = 1; seed <= experiments(600); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(41000 + seed));
-    Experiment e = testing::random_experiment(dice);
+  with_seeds(41001, experiments(600), [&](Dice& dice) {
+    Experiment e = random_experiment(dice);
     for (Method* const m : {&e.a, &e.b})
-      if (is_emulated(m->algorithm)) testing::add_scalings(e, *m, dice);
-    testing::add_other_heads(e, dice);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+      if (is_emulated(m->algorithm)) add_scalings(e, *m, dice);
+    add_other_heads(e, dice);
+    SCOPED_TRACE(describe(e));
     const Result r = compute(e);
     EXPECT_TRUE(is_plain(r, e.a, r.a));
     EXPECT_TRUE(is_plain(r, e.b, r.b));
     scaled += e.a.scaling.any() + e.b.scaling.any();
-    if (HasFailure()) return;
-  }
+  });
   EXPECT_GE(scaled, experiments(600));
 }
 
 TEST(Scaling, OfNamedKernelsIsPlainToTheLastBit) {
   for (const ScaledKernel& kernel : scaled_kernels()) {
-    Experiment e = default_experiment();
-    e.problem.n = 150;
-    e.problem.d = 32;
+    Experiment e = sized_experiment(150, 32);
     e.problem.mask.kind = Mask::Kind::causal;
     e = with_kernel(e, kernel_preset(kernel.name));
     SCOPED_TRACE(kernel.name);
@@ -58,8 +54,8 @@ TEST(Scaling, OfNamedKernelsIsPlainToTheLastBit) {
 TEST(Scaling, KeepsItsPlaceInTexts) {
   Dice dice(7);
   for (int i = 0; i < 400; ++i) {
-    Experiment e = testing::random_experiment(dice);
-    testing::add_scalings(e, e.a, dice);
+    Experiment e = random_experiment(dice);
+    add_scalings(e, e.a, dice);
     for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
       EXPECT_EQ(parse_scaling(scaling_text(e.a.scaling[t])), e.a.scaling[t]) << scaling_text(e.a.scaling[t]);
   }
@@ -94,7 +90,7 @@ TEST(Scaling, ChangesPartByPart) {
 TEST(Scaling, TransformsAloneLeaveAttentionAsItIs) {
   for (const bool exp2 : {false, true})
     for (int which = 0; which < 4; ++which) {
-      Experiment e = testing::small_experiment(fp32, 96, 32);
+      Experiment e = small_experiment(fp32, 96, 32);
       e.a.precision = e.b.precision = {};
       e.a.exponential = exp2 ? ExponentialKind::exp2 : ExponentialKind::natural;
       const double without = compute(e).a_error.max_abs;
@@ -107,9 +103,7 @@ TEST(Scaling, TransformsAloneLeaveAttentionAsItIs) {
 }
 
 TEST(Scaling, ErrorIsThatOfStorageAndThatOfTheArithmetic) {
-  Experiment e = default_experiment();
-  e.problem.n = 200;
-  e.problem.d = 32;
+  Experiment e = sized_experiment(200, 32);
   e = with_kernel(e, kernel_preset("sage2"));
   const Result r = compute(e);
   ASSERT_TRUE(r.a_parts);
@@ -128,9 +122,7 @@ TEST(Scaling, ErrorIsThatOfStorageAndThatOfTheArithmetic) {
 /// Expects the golden value of the stored numbers to be the softmax over plain::'s stored numbers.
 TEST(Scaling, StoredGoldenIsTheTruthOfWhatIsStored) {
   for (const char* name : {"sage2", "sage3", "nvfp4", "kv_int4", "fa3_fp8_hadamard"}) {
-    Experiment e = default_experiment();
-    e.problem.n = 70;
-    e.problem.d = 16;
+    Experiment e = sized_experiment(70, 16);
     e = with_kernel(e, kernel_preset(name));
     if (e.a.scaling.smooth_Q > 0) e.a.scaling.smooth_Q = 32;
     const Result r = compute(e);
@@ -149,16 +141,14 @@ TEST(Scaling, StoredGoldenIsTheTruthOfWhatIsStored) {
 
 /// Inputs whose other heads have these largest magnitudes; `asked` counts the calls for one.
 Experiment beside_others(std::array<double, 3> largest, int& asked) {
-  Experiment e = testing::small_experiment(bf16, 70, 16);
-  Tensors t = Tensors::shaped(AttentionShape::square(70, 16));
+  Experiment e = small_experiment(bf16, 70, 16);
   Dice dice(5);
-  for (std::vector<double>* const x : {&t.q, &t.k, &t.v})
-    for (int i = 0; i < 70 * 16; ++i) x->push_back(dice.normal());
+  Tensors t = drawn_tensors(AttentionShape::square(70, 16), [&] { return dice.normal(); });
   t.all_heads = std::make_shared<const AllHeads>([largest, &asked](ScaledTensor tensor, const StopSign&) {
     ++asked;
     return largest[static_cast<std::size_t>(tensor)];
   });
-  e.problem.input = testing::given(t);
+  e.problem.input = given(t);
   return e;
 }
 
@@ -186,7 +176,7 @@ TEST(Scaling, OfAllHeadsIsOneScaleForThem) {
 
 TEST(Scaling, OfAllHeadsIsOfOneHeadWhereThereIsNoOther) {
   for (const InputKind kind : {InputKind::normal, InputKind::outliers}) {
-    Experiment e = testing::small_experiment(bf16, 70, 16);
+    Experiment e = small_experiment(bf16, 70, 16);
     e.problem.input.kind = kind;
     for (const auto& [tensor, head] : {std::pair{"int8/tensor", "int8/head"},
                                        {"e4m3/tensor/e8m0/ceil", "e4m3/head/e8m0/ceil"},
@@ -216,14 +206,12 @@ TEST(Scaling, OfAllHeadsBeyondTheFormatIsItsLargestNumber) {
 
 // --- edges -------------------------------------------------------------------------------------------------------------
 
-Scaling scaling(const char* text) { return parse_scaling(text); }
-
 TEST(Scaling, OfNumbersOnTheGridChangesNothing) {
   Dice dice(3);
   for (const char* text : {"int8/token", "e4m3/head", "e2m1/block:16/e4m3", "e4m3/block:32/e8m0/ceil",
                            "e3m2/block:32/e8m0/floor", "int4/columns:8", "e5m2/channel", "e2m3/rows:5"})
     for (const ScaledTensor t : stored_ones) {
-      const Scaling s = scaling(text);
+      const Scaling s = parse_scaling(text);
       const std::vector<double> all = plain::numbers_of(s.element);
       std::vector<float> x;
       for (int i = 0; i < 40 * 32; ++i) x.push_back(static_cast<float>(dice.any(all)) * (dice.one_in(2) ? 0.5f : -0.5f));
@@ -248,7 +236,8 @@ TEST(Scaling, OfExtremeTensorsIsDefined) {
     for (const ScaledTensor t : stored_ones)
       for (const float value :
            {0.0f, -0.0f, inf, -inf, tiny, 3 * tiny, std::numeric_limits<float>::max(), std::numeric_limits<float>::min()}) {
-        const ScaledStorage<float> stored = scaled_storage(std::vector<float>(7 * 5, value), 7, 5, scaling(text), t, bf16);
+        const ScaledStorage<float> stored =
+            scaled_storage(std::vector<float>(7 * 5, value), 7, 5, parse_scaling(text), t, bf16);
         for (const float x : stored.operand) {
           EXPECT_FALSE(std::isnan(x)) << text << " of " << value;
           EXPECT_TRUE(!std::isinf(value) || (value > 0 ? x : -x) > 0) << text;
@@ -257,7 +246,7 @@ TEST(Scaling, OfExtremeTensorsIsDefined) {
         for (const float x : stored.factor) EXPECT_TRUE(x > 0 && std::isfinite(x)) << text << " of " << value;
       }
   const ScaledStorage<float> mixed =
-      scaled_storage(std::vector<float>{1, std::nanf(""), -inf, 2}, 2, 2, scaling("int8/head"), ScaledTensor::Q, bf16);
+      scaled_storage(std::vector<float>{1, std::nanf(""), -inf, 2}, 2, 2, parse_scaling("int8/head"), ScaledTensor::Q, bf16);
   EXPECT_TRUE(std::isnan(mixed.operand[1]));
   EXPECT_EQ(mixed.operand[2], -127);
   EXPECT_EQ(mixed.operand[3], 127);
@@ -265,7 +254,7 @@ TEST(Scaling, OfExtremeTensorsIsDefined) {
 
 TEST(Scaling, ScalesAreThoseOfTheirRules) {
   const auto scale_of = [](const char* text, float amax) {
-    return scaled_storage(std::vector<float>{amax, amax / 3}, 1, 2, scaling(text), ScaledTensor::K, bf16).factor.at(0);
+    return scaled_storage(std::vector<float>{amax, amax / 3}, 1, 2, parse_scaling(text), ScaledTensor::K, bf16).factor.at(0);
   };
   EXPECT_EQ(scale_of("e4m3/token/floor", 448), 1);  // 2^(8 - 8)
   EXPECT_EQ(scale_of("e4m3/token/floor", 511), 1);  // OCP: 511 saturates at 448
@@ -299,7 +288,9 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
     change(e);
     return message_of<std::invalid_argument>([&] { validate(e); });
   };
-  const auto set = [](ScaledTensor t, const char* text) { return [=](Experiment& e) { e.a.scaling[t] = scaling(text); }; };
+  const auto set = [](ScaledTensor t, const char* text) {
+    return [=](Experiment& e) { e.a.scaling[t] = parse_scaling(text); };
+  };
   EXPECT_EQ(why(set(ScaledTensor::K, "int8/token")), "");
   EXPECT_THAT(why(set(ScaledTensor::K, "int8/token/e8m0")), HasSubstr("expected floor or ceil"));
   EXPECT_THAT(why(set(ScaledTensor::V, "int8/thread:32")), HasSubstr("only Q and K can have"));
@@ -308,11 +299,11 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
   EXPECT_THAT(why(set(ScaledTensor::P, "e4m3/head")), HasSubstr("has no factor"));
   EXPECT_THAT(why(set(ScaledTensor::P, "e4m3/tensor")), HasSubstr("P of other heads is never known"));
   EXPECT_EQ(why(set(ScaledTensor::V, "e4m3/tensor")), "");
-  EXPECT_THAT(why([](Experiment& e) { e.a.scaling.K = scaling("e4m3/tensor"), e.a.scaling.smooth_K = true; }),
+  EXPECT_THAT(why([](Experiment& e) { e.a.scaling.K = parse_scaling("e4m3/tensor"), e.a.scaling.smooth_K = true; }),
               HasSubstr("neither hadamard nor smoothing"));
   EXPECT_THAT(why([](Experiment& e) { e.a.scaling.hadamard = true, e.problem.d = 24; }), HasSubstr("power of 2"));
   EXPECT_THAT(why([](Experiment& e) { e.b.scaling.smooth_K = true, e.problem.sink = 1; }), HasSubstr("b.scaling: smooth_K"));
-  EXPECT_THAT(why([](Experiment& e) { e.b.scaling.P = scaling("e4m3/x1"); }), HasSubstr("divides by l at the end"));
+  EXPECT_THAT(why([](Experiment& e) { e.b.scaling.P = parse_scaling("e4m3/x1"); }), HasSubstr("divides by l at the end"));
 }
 
 }  // namespace

@@ -17,14 +17,15 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-Session read(const std::string& text, std::vector<std::string>& remarks) { return parse_session(text, remarks); }
+/// The session whose experiment has this text.
+Session read(const std::string& experiment, std::vector<std::string>& remarks) {
+  return parse_session(R"({"schema":"attoscope.session/1","experiment":)" + experiment + "}", remarks);
+}
 
 TEST(ExperimentFields, ASinkIsANumberOrNull) {
   std::vector<std::string> remarks;
-  EXPECT_EQ(read(R"({"schema":"attoscope.session/1","experiment":{"problem":{"sink":2.5}}})", remarks).experiment.problem.sink,
-            2.5);
-  EXPECT_EQ(read(R"({"schema":"attoscope.session/1","experiment":{"problem":{"sink":null}}})", remarks).experiment.problem.sink,
-            std::nullopt);
+  EXPECT_EQ(read(R"({"problem":{"sink":2.5}})", remarks).experiment.problem.sink, 2.5);
+  EXPECT_EQ(read(R"({"problem":{"sink":null}})", remarks).experiment.problem.sink, std::nullopt);
   EXPECT_THAT(remarks, IsEmpty());
   EXPECT_TRUE(nlohmann::json::parse(session_text(Session()))["experiment"]["problem"]["sink"].is_null());
 }
@@ -54,9 +55,7 @@ constexpr Outside outside_of_methods[] = {
 TEST(ExperimentFields, WhatAMethodMustNotHoldIsNamedInASessionAndLeftOut) {
   for (const auto& [key, value, expected] : outside_of_methods) {
     std::vector<std::string> remarks;
-    const std::string text =
-        std::string(R"({"schema":"attoscope.session/1","experiment":{"b":{")") + key + "\":" + value + "}}}";
-    EXPECT_EQ(read(text, remarks), Session());
+    EXPECT_EQ(read(std::string(R"({"b":{")") + key + "\":" + value + "}}", remarks), Session());
     EXPECT_THAT(remarks, ElementsAre(std::string("experiment.b.") + key + " is '" + value + "', expected " + expected +
                                      "; the default is kept"));
   }
@@ -79,9 +78,8 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedOnTheCommandLine) {
 TEST(ExperimentFields, ABackwardPassIsNamed) {
   for (const GradKernel& k : grad_kernels()) {
     std::vector<std::string> remarks;
-    const std::string text =
-        R"({"schema":"attoscope.session/1","experiment":{"problem":{"d":128,"mask":{"kind":"causal"}},"b":{"grad":{"policy":")" +
-        std::string(k.name) + R"(","block_k":48}}}})";
+    const std::string text = R"({"problem":{"d":128,"mask":{"kind":"causal"}},"b":{"grad":{"policy":")" + std::string(k.name) +
+                             R"(","block_k":48}}})";
     const Experiment e = read(text, remarks).experiment;
     EXPECT_THAT(remarks, ElementsAre());
     GradMethod expected = grad_method(k.name, 128, e.problem.mask);
@@ -93,7 +91,7 @@ TEST(ExperimentFields, ABackwardPassIsNamed) {
     EXPECT_EQ(e.backward.b, expected) << k.name;
   }
   std::vector<std::string> remarks;
-  read(R"({"schema":"attoscope.session/1","experiment":{"a":{"grad":{"policy":"grad_none"}}}})", remarks);
+  read(R"({"a":{"grad":{"policy":"grad_none"}}})", remarks);
   EXPECT_THAT(remarks, ElementsAre("experiment.a.grad.policy is '\"grad_none\"', expected a backward pass that `attoscope "
                                    "presets` lists; the default is kept"));
 }

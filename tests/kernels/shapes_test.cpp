@@ -17,12 +17,7 @@ using testing::Dice;
 
 Tensors normal_tensors(const AttentionShape& shape, std::uint64_t seed) {
   Dice dice(seed);
-  Tensors t = Tensors::shaped(shape);
-  const auto fill = [&](std::vector<double>& x, int rows, int columns) {
-    for (int i = 0; i < rows * columns; ++i) x.push_back(dice.normal());
-  };
-  fill(t.q, t.n, t.d), fill(t.k, t.n_k, t.d), fill(t.v, t.n_k, t.d_v);
-  return t;
+  return testing::drawn_tensors(shape, [&] { return dice.normal(); });
 }
 
 Experiment on(Tensors t, Algorithm algorithm, Mask::Kind mask) {

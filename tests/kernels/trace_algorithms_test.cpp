@@ -25,8 +25,7 @@ Experiment of_scores(std::vector<double> keys, Algorithm algorithm, double v = 1
   return e;
 }
 
-template <class F>
-std::vector<double> column(const Result& r, F field) {
+std::vector<double> column(const Result& r, auto field) {
   std::vector<double> x;
   for (const TraceTile& t : r.trace.tiles) x.push_back(static_cast<double>(field(t)));
   return x;

@@ -1,4 +1,4 @@
-/// The trace of one row and the counts over all rows: those of compute() are those of the plain reference.
+/// Trace of one row and counts over all rows: compute() and the plain reference give the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope::trace_test {
 namespace {
@@ -113,11 +113,10 @@ void expect_trace_tile(const TraceTile& seen, const plain::Tile& expected, doubl
 }
 
 TEST(Trace, TellsOfEveryTileWhatThePlainReferenceDid) {
-  for (int seed = 1; seed <= experiments(250); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(1000 + seed));
+  with_seeds(1001, experiments(250), [&](Dice& dice) {
     const Experiment e = random_experiment(dice);
     const Result r = compute(e);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+    SCOPED_TRACE(describe(e));
     ASSERT_EQ(r.trace.row, traced_row(e.problem));
     const plain::Row row = plain::attend(e, e.a, *r.inputs, r.trace.row);
     ASSERT_EQ(r.trace.tiles.size(), row.tiles.size());
@@ -127,8 +126,7 @@ TEST(Trace, TellsOfEveryTileWhatThePlainReferenceDid) {
       if (works_in_double(e) && is_extreme(*r.inputs)) continue;
       expect_error(r.trace.tiles[i].error, error_so_far(r, row.tiles[i], r.trace.row), largest_value(*r.inputs));
     }
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(Trace, EndsWithTheErrorOfItsRow) {
@@ -222,22 +220,20 @@ Experiment of_normal_scores(Dice& dice) {
   e.problem.input = {};
   e.format = bf16;
   e.a.precision = policy(dice.any(std::array{"hw", "tile", "eager"})).precision;
-  testing::drop_impossible_accumulators(e);
+  drop_impossible_accumulators(e);
   return e;
 }
 
 TEST(Rescales, AreCountedAsTheRowsOfThePlainReferenceMove) {
-  for (int seed = 1; seed <= experiments(250); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(2000 + seed));
+  with_seeds(2001, experiments(250), [&](Dice& dice) {
     const Experiment e = of_normal_scores(dice);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+    SCOPED_TRACE(describe(e));
     const Result r = compute(e);
     if (e.a.algorithm != Algorithm::three_pass) {
       EXPECT_EQ(r.rescales.tiles, (key_count(e.problem) + e.a.block_k - 1) / e.a.block_k);
     }
     expect_rescales(r);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(Rescales, AreAsManyAsRecordsAmongExchangeableScores) {
@@ -258,8 +254,7 @@ TEST(Rescales, HappenAtEveryTileOfAscendingScoresAndNeverOfDescendingOnes) {
 }
 
 TEST(RescaleMap, HoldsTheRunningMaxOfEveryRowAndTile) {
-  for (int seed = 1; seed <= experiments(250); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(3000 + seed));
+  with_seeds(3001, experiments(250), [&](Dice& dice) {
     const Experiment e = of_normal_scores(dice);
     const Result r = compute(e);
     const std::vector<plain::Row> rows = plain_rows(r);
@@ -269,8 +264,8 @@ TEST(RescaleMap, HoldsTheRunningMaxOfEveryRowAndTile) {
     for (std::size_t i = 0; i < held; ++i)
       for (const plain::Tile& t : rows[i * static_cast<std::size_t>(r.rescale_map.row_step)].tiles)
         expected[static_cast<std::size_t>(t.tile) * held + i] = static_cast<float>(as_score(e, t.m, rows[i].score_unit));
-    ASSERT_TRUE(std::ranges::equal(r.rescale_map.m, expected, same<float>)) << "seed " << seed << ": " << describe(e);
-  }
+    ASSERT_TRUE(std::ranges::equal(r.rescale_map.m, expected, same<float>)) << describe(e);
+  });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope {
 namespace {
@@ -182,8 +182,7 @@ double walk_recomputation(const Experiment& e, const GradSizes& size, bool first
 }
 
 TEST(BackwardTraffic, IsWhatAWalkOverEveryElementTouches) {
-  for (int seed = 1; seed <= 200; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 200, [&](Dice& dice) {
     Experiment e = small(dice);
     GradMethod& m = e.backward.a;
     m.block_q = dice.between(1, 80);
@@ -201,17 +200,15 @@ TEST(BackwardTraffic, IsWhatAWalkOverEveryElementTouches) {
     rounded(GradStep::dK, size.dK, to_main, 2);
     rounded(GradStep::dV, size.dV, to_main, 2);
     const BackwardTraffic t = backward_traffic(e);
-    ASSERT_EQ(total_bytes(t.stored_P), walk_stored_P(e.problem, size)) << seed;
-    ASSERT_EQ(total_bytes(t.flash1), walk_recomputation(e, size, true)) << seed;
-    ASSERT_EQ(total_bytes(t.flash2), walk_recomputation(e, size, false)) << seed;
-  }
+    ASSERT_EQ(total_bytes(t.stored_P), walk_stored_P(e.problem, size));
+    ASSERT_EQ(total_bytes(t.flash1), walk_recomputation(e, size, true));
+    ASSERT_EQ(total_bytes(t.flash2), walk_recomputation(e, size, false));
+  });
 }
 
 /// The letters of the papers, without a mask and with as many keys as queries.
 TEST(BackwardTraffic, HasTheFormulasOfItsDescription) {
-  Experiment e;
-  Problem& p = e.problem;
-  p.n = 96, p.d = 16;
+  Experiment e{.problem = {.n = 96, .d = 16}};
   e.backward.a.block_q = 32, e.backward.a.block_k = 16;
   const double n = 96, d = 16, tiles = 6;
   const auto elements = [](const std::vector<TrafficPart>& parts) {
@@ -224,7 +221,7 @@ TEST(BackwardTraffic, HasTheFormulasOfItsDescription) {
   EXPECT_EQ(elements(t.flash1), 4 * n * d + tiles * n * (5 * d + 2));
   EXPECT_EQ(elements(t.flash2), 8 * n * d + n + tiles * n * (4 * d + 2));
   EXPECT_EQ(t.tiles, 18);
-  p.mask.kind = Mask::Kind::causal;
+  e.problem.mask.kind = Mask::Kind::causal;
   const BackwardTraffic causal = backward_traffic(e);
   EXPECT_EQ(elements(causal.stored_P), elements(t.stored_P)) << "N x N, masked or not";
   EXPECT_EQ(causal.skipped_tiles, 6);
@@ -232,8 +229,7 @@ TEST(BackwardTraffic, HasTheFormulasOfItsDescription) {
 }
 
 TEST(BackwardTraffic, CountsTensorsAsTheyAreStored) {
-  Experiment e;
-  e.problem.n = 64, e.problem.d = 16;
+  Experiment e{.problem = {.n = 64, .d = 16}};
   e.a.scaling.K = parse_scaling("int8/token");
   e.backward.a.scaling.dO = parse_scaling("int8/token");
   const BackwardTraffic t = backward_traffic(e);
@@ -245,29 +241,26 @@ TEST(BackwardTraffic, CountsTensorsAsTheyAreStored) {
 }
 
 TEST(UsefulFlops, OfTheBackwardPassAreOneOfEachProductButTheScores) {
-  for (int seed = 1; seed <= 50; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 50, [&](Dice& dice) {
     const Problem p = small(dice).problem;
     const double d = p.d, d_v = value_columns(p);
-    EXPECT_EQ(useful_backward_flops(p), visible_pairs(p) * (2 * d_v + 2 * d_v + 2 * d + 2 * d)) << seed;
-  }
+    EXPECT_EQ(useful_backward_flops(p), visible_pairs(p) * (2 * d_v + 2 * d_v + 2 * d + 2 * d));
+  });
 }
 
 TEST(UsefulFlops, AreFourDForEveryPairThatMeets) {
-  for (int seed = 1; seed <= 200; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 200, [&](Dice& dice) {
     const Problem p = small(dice).problem;
     double flops = 0;
     for (int row = 0; row < p.n; ++row)
       for (int key = visible_keys(p, row).first; key < visible_keys(p, row).end; ++key) flops += 2 * (p.d + value_columns(p));
-    ASSERT_EQ(useful_flops(p), flops) << seed;
-    ASSERT_EQ(visible_pairs(p) * 2 * (p.d + value_columns(p)), flops) << seed;
-  }
+    ASSERT_EQ(useful_flops(p), flops);
+    ASSERT_EQ(visible_pairs(p) * 2 * (p.d + value_columns(p)), flops);
+  });
 }
 
 TEST(OnChip, HoldsTheTilesOfOneStep) {
-  for (int seed = 1; seed <= 200; ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, 200, [&](Dice& dice) {
     const Experiment e = small(dice);
     const int rows = std::min(e.a.block_q, e.problem.n), keys = std::min(e.a.block_k, key_count(e.problem));
     const OnChip c = on_chip(e.problem, e.a);
@@ -279,16 +272,14 @@ TEST(OnChip, HoldsTheTilesOfOneStep) {
     ASSERT_EQ(c.m_and_l, 2 * rows);
     ASSERT_EQ(c.total(), c.Q + c.K + c.V + c.O + c.S + c.m_and_l);
     ASSERT_EQ(static_cast<double>(traffic(e).on_chip_elements), c.Q + c.K + c.V + c.O);
-  }
+  });
 }
 
 TEST(OnChip, TheFourTilesOfThePapersRuleShareM) {
   for (const int d : {16, 64, 128})
     for (int quarter = 1; quarter <= 64; ++quarter) {
       const int elements = 4 * d * quarter;  // divisible by the rule without a rest
-      Experiment e;
-      e.problem.n = 1 << 20;
-      e.problem.d = d;
+      Experiment e{.problem = {.n = 1 << 20, .d = d}};
       const TileSizes t = tiles_for_memory(elements, d);
       e.a.block_q = t.block_q, e.a.block_k = t.block_k;
       EXPECT_LE(traffic(e).on_chip_elements, elements);
@@ -320,9 +311,7 @@ std::vector<Experiment> looped_experiments() {
   for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window, Mask::Kind::padding})
     for (const auto& [block_q, block_k] : {std::pair{64, 64}, {16, 64}, {64, 16}, {50, 7}, {4096, 4096}, {1, 300}})
       for (const bool reversed : {false, true}) {
-        Experiment e = default_experiment();
-        e.problem.n = 300;
-        e.problem.d = 32;
+        Experiment e = testing::sized_experiment(300, 32);
         e.problem.mask = {mask, 70};
         e.a.block_q = block_q;
         e.a.block_k = block_k;
@@ -347,9 +336,7 @@ TEST(LoopSteps, MoveWhatTrafficCounts) {
 
 /// FlashAttention-2 stores O and the log-sum-exp of each row once, FlashAttention-1 O, l and m of each row for every tile.
 TEST(LoopSteps, StoreWhatTheAlgorithmsStore) {
-  Experiment e = default_experiment();
-  e.problem.n = 300;
-  e.problem.d = 32;
+  Experiment e = testing::sized_experiment(300, 32);
   const auto stored = [&](LoopOrder order) {
     double sum = 0;
     for (const LoopStep& s : loop_steps(e, order)) sum += s.stored;

@@ -1,4 +1,4 @@
-// Attribution: its runs are those of `compute`, and its sums are as documented.
+// Attribution: its runs equal runs of `compute`, and its sums are as documented.
 #include "kernels/questions/attribution.h"
 
 #include <algorithm>
@@ -15,9 +15,7 @@ namespace attoscope {
 namespace {
 
 Experiment question(const char* name) {
-  Experiment e = default_experiment();
-  e.problem.n = 333;
-  e.problem.d = 40;
+  Experiment e = testing::sized_experiment(333, 40);
   e.a.precision = policy(name).precision;
   return e;
 }
@@ -127,8 +125,7 @@ TEST(Attribution, ErrorsOfLeavesOutOnlyWasserstein) {
 }
 
 /// Number of polls for cancellation by the work: a measure of its amount, the same on every machine.
-template <class F>
-int amount(F work) {
+int amount(auto work) {
   std::atomic<int> asked = 0;
   work(Options{.cancelled = [&] { return ++asked, false; }, .threads = 1});
   return asked;

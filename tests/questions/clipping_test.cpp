@@ -1,4 +1,4 @@
-/// Counts of P that left their format, by row and tile: those of every row's trace.
+/// Counts of P that left their format, by row and tile: the same as in every row's trace.
 #include "kernels/questions/clipping.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ void make_clipping_likely(Experiment& e, Dice& dice) {
   e.a.precision[Step::P] = to_format(dice.one_in(2) ? e4m3 : Format{3, 2, Overflow::infinity, false});
   if (dice.one_in(2)) e.a.p_exponent = dice.between(-3, 10);
   if (dice.one_in(3)) e.problem.scale = 2;
-  testing::drop_impossible_accumulators(e);
+  drop_impossible_accumulators(e);
 }
 
 Trace trace_of(Experiment e, int row) {

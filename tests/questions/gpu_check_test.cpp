@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/text.h"
 #include "kernels/tensor_core/products.h"
 #include "tests/reference/plain_tensor_core.h"
 #include "tests/support/matchers.h"
@@ -273,13 +274,12 @@ TEST(GpuCheck, LeavesOutWhatAnOldGpuLacks) {
 }
 
 TEST(GpuCheck, SaysThatNoRuleFits) {
-  const GpuCheck check = check_of(gpu_that(90,
-                                           [](const ProductQuestions& q) {
-                                             TensorCoreRule rule = tensor_core_rule(TensorCore::h100, bf16, SumType::f32);
-                                             rule.aligned_bits = 21;
-                                             return answers_by(rule, q);
-                                           }),
-                                  4000, {{bf16}});
+  const auto products = [](const ProductQuestions& q) {
+    TensorCoreRule rule = tensor_core_rule(TensorCore::h100, bf16, SumType::f32);
+    rule.aligned_bits = 21;
+    return answers_by(rule, q);
+  };
+  const GpuCheck check = check_of(gpu_that(90, products), 4000, {{bf16}});
   EXPECT_FALSE(check.as_written());
   const ProductsCheck& k = check.kinds[0];
   EXPECT_EQ(k.count, 4000);
@@ -297,16 +297,15 @@ TEST(GpuCheck, SaysThatNoRuleFits) {
 }
 
 TEST(GpuCheck, FindsOneSumOfAHundredThousand) {
-  const GpuCheck check = check_of(gpu_that(80,
-                                           [](const ProductQuestions& q) {
-                                             std::vector<float> sums = answers_of(TensorCore::a100, q);
-                                             if (q.steps > 1) {
-                                               float& one = sums.at(20'000);
-                                               one = std::bit_cast<float>(std::bit_cast<std::uint32_t>(one) ^ 1U);
-                                             }
-                                             return sums;
-                                           }),
-                                  usual_product_count, {{fp16}});
+  const auto products = [](const ProductQuestions& q) {
+    std::vector<float> sums = answers_of(TensorCore::a100, q);
+    if (q.steps > 1) {
+      float& one = sums.at(20'000);
+      one = std::bit_cast<float>(std::bit_cast<std::uint32_t>(one) ^ 1U);
+    }
+    return sums;
+  };
+  const GpuCheck check = check_of(gpu_that(80, products), usual_product_count, {{fp16}});
   EXPECT_FALSE(check.as_written());
   const RuleAgreement& best = *check.kinds[0].best();
   EXPECT_EQ(best.agree, 99'999);
@@ -344,11 +343,10 @@ TEST(GpuCheck, EightBitsMayBeMultipliedAsFp16) {
 }
 
 TEST(GpuCheck, SaysWhereItIsNoOneGpus) {
-  const GpuCheck check = check_of(gpu_that(90,
-                                           [](const ProductQuestions& q) {
-                                             return answers_of(q.kind.factors == fp16 ? TensorCore::v100 : TensorCore::b200, q);
-                                           }),
-                                  1300, {{fp16}, {e4m3}});
+  const auto products = [](const ProductQuestions& q) {
+    return answers_of(q.kind.factors == fp16 ? TensorCore::v100 : TensorCore::b200, q);
+  };
+  const GpuCheck check = check_of(gpu_that(90, products), 1300, {{fp16}, {e4m3}});
   EXPECT_TRUE(check.as_written());
   EXPECT_EQ(gpu_check_sentence(check),
             "This GPU adds by written rules, but not by those of one GPU: fp16 as v100 and e4m3 as b200.");

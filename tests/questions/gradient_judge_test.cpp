@@ -57,7 +57,7 @@ TEST(GradientJudge, TruthIsGolden) {
   }
 }
 
-/// Gradients of a wrong O are those of that O, and gradients of the right one are right.
+/// Right gradients beside a wrong O are right and do not fit it; gradients that were computed from it do.
 TEST(GradientJudge, AWrongOutputIsTold) {
   const GradientCall call = gradient_call({}, causal, bf16, 3);
   JudgedGradients given = gradients_of(call, GradientKind::flash);
@@ -147,7 +147,8 @@ struct PlantedCount {
   int planted = 0, passed = 0, named = 0, misnamed = 0;
 };
 
-/// Plants one slip. In kernels op by op it may be smaller than the tolerance of such kernels; what is wrong has its right name.
+/// Plants one slip. In kernels op by op it may be smaller than the tolerance of such kernels; a wrong tensor has its right
+/// name.
 void plant(const PlantedGradient& planted, GradientKind kind, const Format& f, const Mask& mask, PlantedCount& count) {
   GradientCall call = gradient_call(planted.sizes, mask, f, 7);
   if (planted.problem) planted.problem(call.p);
@@ -170,7 +171,7 @@ void plant(const PlantedGradient& planted, GradientKind kind, const Format& f, c
   ++count.planted, count.passed += judged.rounded(), count.named += any;
 }
 
-/// In FlashAttention's roundings each slip meets all masks, and in those op by op, too; in the third kind bf16 alone.
+/// In FlashAttention's roundings and in roundings op by op each slip meets all masks; in the third kind bf16 alone.
 TEST(GradientJudge, PlantedSlipsAreNamed) {
   EXPECT_GE(planted_gradients().size(), 60u);
   Mask turned[]{masks[0], masks[1], masks[2]};

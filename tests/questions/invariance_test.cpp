@@ -1,4 +1,4 @@
-// One method under several schedules: the counts are those of outputs that were computed one by one, and a row parts in the
+// One method under several schedules: the counts equal counts of outputs that are computed one by one, and a row parts in the
 // tile of the cause.
 #include "kernels/questions/invariance.h"
 
@@ -19,11 +19,7 @@ namespace {
 
 /// One query over many keys; a is flash2 with 64 keys a tile.
 Experiment decode(int keys, const char* rounding = "hw") {
-  Experiment e;
-  e.problem.n = 1;
-  e.problem.n_k = keys;
-  e.problem.d = 16;
-  e.problem.d_v = 8;
+  Experiment e{.problem = {.n = 1, .n_k = keys, .d = 16, .d_v = 8}};
   e.a.precision = policy(rounding).precision;
   return e;
 }
@@ -51,7 +47,7 @@ std::int64_t differing(const Matrix& x, const Matrix& y, int first_row, int rows
   return count;
 }
 
-/// Expects the answer's numbers to be those of outputs computed one by one; returns the number of schedules with other bits.
+/// Expects the numbers of outputs that are computed one by one; returns the number of schedules with other bits.
 int expect_as_computed_alone(const Experiment& e) {
   const Invariance found = invariance(e);
   const Result reference = computed_alone(e, found.runs[0].schedule);

@@ -62,7 +62,7 @@ class Eager {
     if (form_.scaled == Scaled::scores || form_.scaled == Scaled::unstored) s = stored(s * scale);
     if (cap != 0) s = stored(stored(std::tanh(stored(s / cap))) * cap);
     if (x_.p.alibi != 0) {
-      const int distance = form_.bias_by_key ? j : -std::abs(x_.at(i) - j);
+      const int distance = form_.bias_by_key ? j : -std::abs(x_.stands_at(i) - j);
       s = stored(s + stored(static_cast<float>(x_.p.alibi) * static_cast<float>(distance)));
     }
     return s;
@@ -90,17 +90,7 @@ class Eager {
 
 /// Normal inputs on the grid of f; scores of this standard deviation.
 Problem problem_of(const Format& f, int n, int d, Mask mask, std::uint64_t seed, double deviation) {
-  Problem p = planted::problem({n, n, d, d}, mask, seed);
-  Tensors t = *p.input.tensors;
-  for (double& q : t.q) q *= deviation;
-  for (Values* x : {&t.q, &t.k, &t.v})
-    for (double& y : *x) y = round(f, y);
-  p.input.tensors = std::make_shared<const Tensors>(std::move(t));
-  return p;
-}
-
-HeadJudgement judged(const Problem& p, const Values& o, const Format& f, const std::optional<Method>& declared = {}) {
-  return judge({p, stored(o, f), {.format = f, .stored = f, .declared = declared}}).head;
+  return problem_in(f, AttentionShape::square(n, d), mask, seed, deviation);
 }
 
 /// Counts the outputs of a kind that are called wrong.
@@ -108,7 +98,8 @@ class Alarms {
  public:
   explicit Alarms(const char* kind) : kind_(kind) {}
   ~Alarms() { std::printf("%s: %d, of which called wrong: %d\n", kind_, outputs_, wrong_); }
-  void look(const std::string& text, const HeadJudgement& h) {
+  void look(const std::string& text, const Judged& judged) {
+    const HeadJudgement& h = judged.head;
     ++outputs_, wrong_ += !h.rounded;
     EXPECT_TRUE(h.rounded) << kind_ << ", " << text << ": ratio " << h.ratio << ", whole " << h.whole << ", "
                            << h.wrong_rows.size() << " rows";
@@ -275,7 +266,7 @@ TEST(JudgeAlarms, NoMistakePassesForAnotherRounding) {
           for (std::size_t i = 0; i < truth.size(); ++i)
             most = std::max(most, std::abs(correct[i] - truth[i])), effect = std::max(effect, std::abs(faulty[i] - correct[i]));
           if (effect < 2.4 * most) return;
-          const HeadJudgement h = judged(p, faulty, f);
+          const HeadJudgement h = judged(p, faulty, f).head;
           ++planted, passed += h.rounded;
           EXPECT_FALSE(h.rounded) << text << ", " << name(f) << ", with " << with << ", seed " << seed << ", effect "
                                   << effect / most << ": " << h.as;

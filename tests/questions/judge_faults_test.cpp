@@ -16,6 +16,10 @@ using namespace planted;
 
 bool matches(const std::string& text, const char* pattern) { return std::regex_search(text, std::regex(pattern)); }
 
+JudgedOutput output_of(const Call& call, Values o) {
+  return {call.p, stored(std::move(o), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
+}
+
 /// Verdict on one fault.
 struct Answer {
   bool rounded = false, named = false, misnamed = false, placed = false;
@@ -26,8 +30,7 @@ struct Answer {
 
 Answer answer_to(const PlantedFault& fault, std::uint64_t seed) {
   const Call call = fault.call(seed);
-  const JudgedOutput output{
-      call.p, stored(fault.output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
+  const JudgedOutput output = output_of(call, fault.output(call));
   const auto begin = std::chrono::steady_clock::now();
   const Judged judged = judge(output);
   Answer a{.rounded = judged.head.rounded, .name = {}, .place = judged.head.where, .ratio = judged.head.ratio};
@@ -46,9 +49,7 @@ TEST(JudgeFaults, WithoutTheFaultNothingIsSeen) {
   int wrong = 0, calls = 0;
   for (const PlantedFault& fault : planted_faults()) {
     const Call call = fault.call(1);
-    const JudgedOutput output{
-        call.p, stored(correct_output(call), call.stored), {.format = call.f, .stored = call.stored, .declared = {}}};
-    const HeadJudgement h = judge(output).head;
+    const HeadJudgement h = judge(output_of(call, correct_output(call))).head;
     ++calls, wrong += !h.rounded;
     EXPECT_TRUE(h.rounded) << fault.kind << ": " << h.ratio << " " << h.where;
   }
@@ -92,7 +93,7 @@ TEST(JudgeFaults, AreSeenAndNamed) {
   EXPECT_LE(misnamed, 1);
 }
 
-/// Tensors of other seeds than those that the patterns were written for.
+/// Tensors of other seeds than the patterns were written for.
 TEST(JudgeFaults, AreNotCalledByOtherNamesOnOtherTensors) {
   if (testing::sanitized) return;
   const char* seeds = std::getenv("ATTOSCOPE_SEEDS");

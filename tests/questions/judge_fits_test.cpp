@@ -7,6 +7,7 @@
 
 #include "kernels/judge/judge.h"
 #include "tests/questions/planted_kernels.h"
+#include "tests/questions/planted_loop.h"
 #include "tests/support/matchers.h"
 
 namespace attoscope {
@@ -24,27 +25,18 @@ struct Mistake {
 
 /// P rounded to f before P.V, the row sum not.
 Values kernel(const Problem& p, const Format& f, const Mistake& mistake) {
-  const Seen x = seen(p);
-  Values o, sums;
-  for (int i = 0; i < x.t.n; ++i) {
-    double m = -infinity, l = 0;
-    Values row(static_cast<std::size_t>(x.t.d_v));
-    for (int j = 0; j < x.t.n_k; ++j)
-      if (mistake.count(i, j, x.sees(i, j)) > 0) m = std::max(m, mistake.scale * x.S(i, j));
-    for (int j = 0; j < x.t.n_k; ++j) {
-      const double count = mistake.count(i, j, x.sees(i, j)),
-                   e = count > 0 ? count * std::exp(mistake.scale * x.S(i, j) - m) : 0;
-      l += e;
-      for (std::size_t c = 0; c < row.size(); ++c) row[c] += round(f, e) * x.v(j, static_cast<int>(c));
-    }
-    l = mistake.sum(i, l, m);
-    for (const double y : row) o.push_back(y / l);
-  }
-  return o;
+  Loop x({.p = p, .heads = {*p.input.tensors}, .head = 0, .f = f});
+  const auto count = [&](int i, int j) { return mistake.count(i, j, x.right_sees(i, j)); };
+  x.tile = x.t.n_k;
+  x.S = [&](int i, int j) { return mistake.scale * x.right_S(i, j); };
+  x.sees = [&](int i, int j) { return count(i, j) > 0; };
+  x.in_O = x.in_l = [&](int i, int j, double e) { return count(i, j) * e; };
+  x.sum = mistake.sum;
+  return x.run();
 }
 
 std::optional<Slip> found(const Problem& p, const Format& f, const Mistake& mistake) {
-  const JudgedOutput output{p, stored(kernel(p, f, mistake), f), {.format = f, .stored = f, .declared = {}}};
+  const JudgedOutput output = judged_output(p, kernel(p, f, mistake), f);
   const Judged judged = judge(output);
   EXPECT_FALSE(judged.head.rounded);
   return slips_of(output, judged).found;
@@ -98,10 +90,10 @@ TEST_P(JudgeFits, KeysThatCountOtherwise) {
 /// Noise gets no name.
 TEST_P(JudgeFits, NothingIsFittedToNoise) {
   const Problem p = problem(200, 64, causal);
-  testing::Dice dice(3);
+  Dice dice(3);
   Values o = kernel(p, GetParam(), {});
   for (double& x : o) x *= 1 + 0.05 * dice.normal();
-  const JudgedOutput output{p, stored(std::move(o), GetParam()), {.format = GetParam(), .stored = GetParam(), .declared = {}}};
+  const JudgedOutput output = judged_output(p, std::move(o), GetParam());
   const std::optional<Slip> slip = slips_of(output, judge(output)).found;
   EXPECT_FALSE(slip) << slip->text;
 }

@@ -21,10 +21,6 @@ using namespace planted;
 
 constexpr int n = kernel_n, d = kernel_d, tile = kernel_tile;
 
-Judged judged(const Problem& p, Values o, const Format& f) {
-  return judge({p, stored(std::move(o), f), {.format = f, .stored = f, .declared = {}}});
-}
-
 std::string said(const HeadJudgement& h) {
   char text[300];
   std::snprintf(text, sizeof text, "ratio %.2f, suspects %lld in %zu rows %s, whole %.2f, as '%s'", h.ratio,
@@ -34,10 +30,8 @@ std::string said(const HeadJudgement& h) {
 
 /// Inputs of a kind, on the grid of f, given as tensors.
 Problem drawn_problem(InputKind kind, int rows, int columns, const Mask& mask, std::uint64_t seed, const Format& f) {
-  Experiment e = default_experiment();
-  e.format = f;
-  e.problem.n = rows, e.problem.d = columns, e.problem.mask = mask, e.problem.seed = seed;
-  e.problem.input.kind = kind;
+  Experiment e = testing::sized_experiment(rows, columns, f);
+  e.problem.mask = mask, e.problem.seed = seed, e.problem.input.kind = kind;
   Problem p = e.problem;
   p.input = testing::given(*compute(e).inputs);
   return p;
@@ -86,8 +80,8 @@ TEST(Judge, NoCorrectOutputFails) {
   std::printf("correct outputs: %d, of which failed: %d\n", outputs, failed);
 }
 
-/// Rivals that differ in their sums are looked at in 64 rows: those that were left out are held to what they are held to where
-/// every row is looked at, and correct kernels of both kinds pass.
+/// Rivals that differ in their sums are looked at in 64 rows: rows that were left out have the tolerance of a look at every
+/// row, and correct kernels of both kinds pass.
 TEST(Judge, SampledRowsTellForAllRows) {
   constexpr int rows = 1024, seen = 64, columns = 64;
   for (const Format& f : {bf16, fp16})
@@ -118,16 +112,13 @@ TEST(Judge, SampledRowsTellForAllRows) {
     }
 }
 
-/// Small, equal, large and tiny numbers: what is right passes, what is not does not, and where nothing can be said that is
-/// said.
+/// Small, equal, large and tiny numbers: right outputs pass, wrong ones do not, and the judge says where it cannot compare.
 TEST(Judge, OddTensors) {
   const auto all = [](double q, double k, double v) {
     constexpr int rows = 8, columns = 4;
     const auto filled = [](double x) { return Values(rows * columns, x); };
-    Problem p;
-    p.n = rows, p.d = columns;
-    p.input = testing::given({rows, rows, columns, columns, filled(q), filled(k), filled(v)});
-    return p;
+    const Tensors t{rows, rows, columns, columns, filled(q), filled(k), filled(v)};
+    return Problem{.input = testing::given(t), .n = rows, .d = columns};
   };
   const auto filled = [](double x) { return Values(32, x); };
   for (const Format& f : {bf16, fp32}) {
@@ -214,7 +205,7 @@ std::vector<WrittenFault> written_faults() {
            }}};
 }
 
-/// Mistakes of the computation beside those of planted_kernels().
+/// Mistakes of the computation that planted_kernels() does not have.
 std::vector<Planted> further_kernels() {
   const auto swapped = [](auto change) -> Edit { return [change](Problem&, Tensors& t) { change(t); }; };
   const auto softcap = [](Problem& p, Tensors&) { p.softcap = 5; };
@@ -254,7 +245,7 @@ double size_of_fault(const Values& faulty, const Values& correct, const Values& 
   return std::max(largest / (2 * most), std::sqrt(square / rounding));
 }
 
-/// Counts of planted faults, and of those that passed.
+/// Counts of planted faults, and of faults that passed.
 struct Passed {
   int planted = 0, small = 0, passed = 0, small_passed = 0;
   std::vector<std::string> texts{};

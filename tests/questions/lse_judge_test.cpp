@@ -48,7 +48,7 @@ float plain_score(const Seen& x, int i, int j, const Format& f, LseKind kind) {
   s *= scale;
   if (kind == LseKind::eager) s = static_cast<float>(round(f, s));
   if (x.p.softcap != 0) s = static_cast<float>(x.p.softcap) * std::tanh(s / static_cast<float>(x.p.softcap));
-  return s - static_cast<float>(x.p.alibi) * static_cast<float>(std::abs(x.at(i) - j));
+  return s - static_cast<float>(x.p.alibi) * static_cast<float>(std::abs(x.stands_at(i) - j));
 }
 
 /// The log-sum-exp as the kernel stores it.
@@ -86,16 +86,6 @@ Values plain_lse(const Seen& x, const Format& f, const LsePlan& plan) {
     all.push_back(round(plan.stored, s.empty() ? -infinity : L));
   }
   return all;
-}
-
-/// A problem of numbers that the format holds.
-Problem problem_in(const Format& f, const AttentionShape& shape, const Mask& mask, std::uint64_t seed) {
-  Tensors t = drawn(shape, seed);
-  for (Values* x : {&t.q, &t.k, &t.v})
-    for (double& y : *x) y = round(f, y);
-  Problem p = problem(shape, mask, seed);
-  p.input = testing::given(t);
-  return p;
 }
 
 JudgedLse given_lse(const Problem& p, const Format& f, Values values, const Format& stored = fp32) {

@@ -1,4 +1,4 @@
-// Two methods against each other: counts are those of their digested bits, and a row parts in the tile of the cause.
+// Two methods against each other: counts equal the differences of their outputs, and a row parts in the tile of the cause.
 #include "kernels/questions/methods_apart.h"
 
 #include <cstring>
@@ -18,10 +18,7 @@ constexpr int n = 24, d = 32, block = 8;  // three tiles
 
 /// One kernel on two GPUs.
 Experiment two_gpus() {
-  Experiment e;
-  e.problem.n = n;
-  e.problem.d = d;
-  e.format = fp16;
+  Experiment e{.problem = {.n = n, .d = d}, .format = fp16};
   e.a.precision = policy("hw").precision;
   e.a.block_k = e.a.block_q = block;
   e.b = e.a;

@@ -1,4 +1,4 @@
-// NaN and infinity in Q, K and V: what plain kernels make of them, row by row, passes; what leaks from masked keys is named.
+// NaN and infinity in Q, K and V: outputs of plain kernels pass, row by row, and leaks from masked keys are named.
 
 #include <cmath>
 #include <limits>
@@ -32,7 +32,7 @@ Problem with_odd(Problem p, const std::vector<Odd>& all) {
     for (int c = odd.c < 0 ? 0 : odd.c; c < (odd.c < 0 ? columns : odd.c + 1); ++c)
       (t.*odd.part)[static_cast<std::size_t>(odd.row * columns + c)] = odd.x;
   }
-  p.input = testing::given(t);
+  p.input = given(t);
   return p;
 }
 
@@ -75,10 +75,6 @@ const std::vector<Case> cases{{"NaN in V, full: one column", {}, {{&Tensors::v, 
                                causal,
                                {{&Tensors::v, 40, 3, infinity}, {&Tensors::v, 50, 3, -infinity}},
                                n - 40}};
-
-Judged judged(const Problem& p, const Values& o, const Format& f) {
-  return judge({p, stored(o, f), {.format = f, .stored = f, .declared = {}}});
-}
 
 Problem problem_of(const Case& x) { return with_odd(problem({n, n, d, d}, x.mask), x.odd); }
 
@@ -155,7 +151,7 @@ TEST(Nonfinite, AnInfiniteValueOfNoWeightMayBeNaN) {
     Tensors t = *p.input.tensors;
     for (int i = 0; i < n; ++i) t.q[static_cast<std::size_t>(i * d)] = 64;
     t.k[std::size_t{40} * d] = tiny ? -16 : 0;
-    p.input = testing::given(t);
+    p.input = given(t);
     Values o = plain(p, fp32);
     for (int i = 0; i < n; ++i) o[static_cast<std::size_t>(i * d + 3)] = nan;
     EXPECT_EQ(judged(p, o, fp32).head.rounded, tiny);
@@ -168,7 +164,7 @@ TEST(Nonfinite, InfiniteScores) {
   Tensors t = *p.input.tensors;
   for (int i = 0; i < n; ++i) t.q[static_cast<std::size_t>(i * d)] = i % 3 == 0 ? 1 : -1;
   t.k[std::size_t{40} * d] = infinity;
-  p.input = testing::given(t);
+  p.input = given(t);
   for (const Format& f : {bf16, fp32}) {
     const Values o = plain(p, f);
     int rows = 0;
@@ -180,7 +176,7 @@ TEST(Nonfinite, InfiniteScores) {
   }
 }
 
-/// Kernels that multiply masked keys: all of them, those of a tile that is computed, or by a mask that is added to scores.
+/// Kernels that multiply masked keys: all of them, the keys of a computed tile, or by a mask that is added to scores.
 TEST(Nonfinite, LeaksAreNamed) {
   for (const Format& f : {bf16, fp32})
     for (const Case& x : cases) {
@@ -234,7 +230,7 @@ TEST(Nonfinite, OtherSlipsAreNamedBesideNaN) {
   EXPECT_EQ(said.head.verdict(), "wrong");
 }
 
-/// A NaN in rows that are masked for others changes no bound of theirs: what failed without it fails with it.
+/// A NaN in rows that are masked for others changes no bound of theirs: an output that failed without it fails with it.
 TEST(Nonfinite, OtherRowsAreHeldToWhatTheyWereHeldTo) {
   const Problem clean = problem({n, n, d, d}, causal), p = with_odd(clean, {{&Tensors::k, 40, 3, nan}});
   for (const Format& f : {bf16, fp32}) {

@@ -167,8 +167,7 @@ class PlainHead {
       add(p[at(j)] * count(mistake_.in_dv), plain, r.d_o, t_.d_v, &dv[at(j * t_.d_v)]);
     }
   }
-  template <class As>
-  void add(float factor, const As& as, const double* x, int count, double* sum) const {
+  void add(float factor, const auto& as, const double* x, int count, double* sum) const {
     for (int c = 0; c < count; ++c) sum[c] = std::fma(operand(factor), as(x[c]), static_cast<float>(sum[c]));
   }
 };
@@ -177,8 +176,6 @@ void add_to(Values& sum, const Values& x) {
   sum.resize(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
 }
-
-std::shared_ptr<const Values> shared(Values x, const Format& f) { return stored(std::move(x), f); }
 
 }  // namespace
 
@@ -219,7 +216,7 @@ JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const 
     g.d_o.push_back(std::make_shared<const Values>(call.d_o[at(h)]));
     g.d_lse.push_back(call.d_lse.empty() ? Values{} : call.d_lse[at(h)]);
     g.o.push_back(std::make_shared<const Values>(plain.o));
-    g.dq.values.push_back(shared(plain.dq, call.f));
+    g.dq.values.push_back(stored(plain.dq, call.f));
     dsink.push_back(static_cast<float>(plain.dsink));
     if (mistake.only_head >= 0 && h != mistake.only_head) continue;
     add_to(dk, plain.dk), add_to(dv, plain.dv);
@@ -227,7 +224,7 @@ JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const 
   const double times = mistake.averages ? 1.0 / heads : mistake.sums_twice ? 2 : 1;
   for (Values* x : {&dk, &dv})
     for (double& y : *x) y *= times;
-  g.dk.values = {shared(dk, call.f)}, g.dv.values = {shared(dv, call.f)};
+  g.dk.values = {stored(dk, call.f)}, g.dv.values = {stored(dv, call.f)};
   g.dq.stored = g.dk.stored = g.dv.stored = call.f;
   if (g.problem.sink) g.dsink = dsink;
   if (mistake.writes) mistake.writes(g);

@@ -15,310 +15,225 @@ std::function<GradientMistake(const GradientCall&)> always(GradientMistake m) {
   return [m = std::move(m)](const GradientCall&) { return m; };
 }
 
-GradientMistake of_delta(std::function<double(const PlantedRow&)> delta) {
-  GradientMistake m;
-  m.delta = std::move(delta);
-  return m;
-}
-GradientMistake of_lse(std::function<double(const PlantedRow&)> lse) {
-  GradientMistake m;
-  m.lse = std::move(lse);
-  return m;
-}
-
 double part_of_delta(const PlantedRow& r, int first, int end) {
   double sum = 0;
   for (int c = first; c < end; ++c) sum += r.o[c] * r.d_o[c];
   return sum - r.d_lse;
 }
 
-/// A run of keys or queries, `times` as often.
-GradientMistake counted(std::function<bool(int, int)> chosen, double times, bool dq, bool dk, bool dv) {
-  const auto count = [chosen = std::move(chosen), times](int i, int j) { return chosen(i, j) ? times : 1; };
-  GradientMistake m;
-  if (dq) m.in_dq = count;
-  if (dk) m.in_dk = count;
-  if (dv) m.in_dv = count;
-  return m;
+/// Chosen pairs of a query and a key count so often.
+std::function<double(int, int)> times(double count, bool (*is_chosen)(int, int)) {
+  return [=](int i, int j) { return is_chosen(i, j) ? count : 1; };
 }
 bool keys_64(int, int j) { return j >= 64 && j < 128; }
 bool last_keys(int, int j) { return j >= 128; }
 bool queries_32(int i, int) { return i >= 96 && i < 128; }
 bool diagonal_tile(int i, int j) { return i / 32 == j / 32; }
 
-GradientMistake scaled_by(double dq, double dk, double dv = 1) {
-  GradientMistake m;
-  m.dq_factor = dq, m.dk_factor = dk, m.dv_factor = dv;
-  return m;
-}
-
-GradientMistake written(std::function<void(JudgedGradients&)> writes) {
-  GradientMistake m;
-  m.writes = std::move(writes);
-  return m;
-}
 void overwrite(std::shared_ptr<const Values>& x, int first, int end, int columns, double value) {
   Values y = *x;
   std::fill(y.begin() + first * columns, y.begin() + end * columns, value);
   x = std::make_shared<const Values>(std::move(y));
 }
 
-std::function<bool(const GradientCall&, int, int)> sees_under(std::function<Mask(const Mask&)> other) {
-  return [other = std::move(other)](const GradientCall& call, int i, int j) {
+GradientMistake sees_under(std::function<Mask(const Mask&)> other) {
+  return {.sees = [other = std::move(other)](const GradientCall& call, int i, int j) {
     Problem p = call.p;
     p.mask = other(p.mask);
     const Keys keys = visible_keys(p, i);
     return j >= keys.first && j < keys.end;
+  }};
+}
+
+std::vector<PlantedGradient> delta_slips() {
+  const auto slip = [](const char* kind, const char* name, std::function<double(const PlantedRow&)> delta,
+                       const CallSizes& sizes = {}) -> PlantedGradient {
+    return {kind, name, "dq dk", always({.delta = std::move(delta)}), sizes};
   };
-}
-
-void add_delta_slips(std::vector<PlantedGradient>& all) {
+  const auto before = [](const PlantedRow& r) {
+    const int back = r.row > 0 ? r.d_v : 0;
+    double sum = 0;
+    for (int c = 0; c < r.d_v; ++c) sum += r.o[c - back] * r.d_o[c - back];
+    return sum;
+  };
   const CallSizes with_dl{.of_dl = true};
-  all.push_back({"no delta", "delta: .*(no delta|delta is missing)", "dq dk", {}, {}, always(of_delta([](const PlantedRow&) {
-                   return 0;
-                 }))});
-  all.push_back({"delta of the first half",
-                 "delta: .*first half|delta: .*16 columns",
-                 "dq dk",
-                 {},
-                 {},
-                 always(of_delta([](const PlantedRow& r) { return part_of_delta(r, 0, r.d_v / 2); }))});
-  all.push_back({"delta of the second half",
-                 "delta: .*(second|last) half|delta: .*16 columns",
-                 "dq dk",
-                 {},
-                 {},
-                 always(of_delta([](const PlantedRow& r) { return part_of_delta(r, r.d_v / 2, r.d_v); }))});
-  all.push_back(
-      {"delta of O before its division", "delta: .*before .*divi", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) {
-         return r.delta * r.l;
-       }))});
-  all.push_back({"delta added", "delta: .*(sign|added)", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) {
-                   return -r.delta;
-                 }))});
-  all.push_back(
-      {"delta twice", "delta: .*twice", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) { return 2 * r.delta; }))});
-  all.push_back({"delta of the query before", "delta: .*before", "dq dk", {}, {}, always(of_delta([](const PlantedRow& r) {
-                   const int back = r.row > 0 ? r.d_v : 0;
-                   double sum = 0;
-                   for (int c = 0; c < r.d_v; ++c) sum += r.o[c - back] * r.d_o[c - back];
-                   return sum;
-                 }))});
-  all.push_back(
-      {"dL dropped", "(dlse|delta): .*(dL|log-sum-exp)", "dq dk", with_dl, {}, always(of_delta([](const PlantedRow& r) {
-         return r.delta + r.d_lse;
-       }))});
-  all.push_back({"dL with the other sign",
-                 "(dlse|delta): .*(dL|log-sum-exp).*sign|(dlse|delta): .*sign.*dL",
-                 "dq dk",
-                 with_dl,
-                 {},
-                 always(of_delta([](const PlantedRow& r) { return r.delta + 2 * r.d_lse; }))});
+  return {slip("no delta", "delta: .*(no delta|delta is missing)", [](const PlantedRow&) { return 0; }),
+          slip("delta of the first half", "delta: .*first half|delta: .*16 columns",
+               [](const PlantedRow& r) { return part_of_delta(r, 0, r.d_v / 2); }),
+          slip("delta of the second half", "delta: .*(second|last) half|delta: .*16 columns",
+               [](const PlantedRow& r) { return part_of_delta(r, r.d_v / 2, r.d_v); }),
+          slip("delta of O before its division", "delta: .*before .*divi", [](const PlantedRow& r) { return r.delta * r.l; }),
+          slip("delta added", "delta: .*(sign|added)", [](const PlantedRow& r) { return -r.delta; }),
+          slip("delta twice", "delta: .*twice", [](const PlantedRow& r) { return 2 * r.delta; }),
+          slip("delta of the query before", "delta: .*before", before),
+          slip(
+              "dL dropped", "(dlse|delta): .*(dL|log-sum-exp)", [](const PlantedRow& r) { return r.delta + r.d_lse; }, with_dl),
+          slip(
+              "dL with the other sign", "(dlse|delta): .*(dL|log-sum-exp).*sign|(dlse|delta): .*sign.*dL",
+              [](const PlantedRow& r) { return r.delta + 2 * r.d_lse; }, with_dl)};
 }
 
-void add_lse_slips(std::vector<PlantedGradient>& all) {
-  all.push_back(
-      {"L in base 2 read as natural", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) {
-         return r.lse * std::numbers::log2e;
-       }))});
-  all.push_back({"natural L read as base 2", "lse: .*(base 2|log2)", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) {
-                   return r.lse * std::numbers::ln2;
-                 }))});
-  all.push_back({"L without the max", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) {
-                   return std::log(r.l);
-                 }))});
-  all.push_back(
-      {"L is the max alone", "lse: .*max", "dq dk dv", {}, {}, always(of_lse([](const PlantedRow& r) { return r.m; }))});
-  GradientMistake no_sink;
-  no_sink.sinks = false;
-  all.push_back(
-      {"L without the sink", "(sink|lse): .*sink", "dq dk dv dsink", {}, [](Problem& p) { p.sink = 2; }, always(no_sink)});
+std::vector<PlantedGradient> lse_slips() {
+  const auto slip = [](const char* kind, const char* name, std::function<double(const PlantedRow&)> lse) -> PlantedGradient {
+    return {kind, name, "dq dk dv", always({.lse = std::move(lse)})};
+  };
+  return {
+      slip("L in base 2 read as natural", "lse: .*(base 2|log2)",
+           [](const PlantedRow& r) { return r.lse * std::numbers::log2e; }),
+      slip("natural L read as base 2", "lse: .*(base 2|log2)", [](const PlantedRow& r) { return r.lse * std::numbers::ln2; }),
+      slip("L without the max", "lse: .*max", [](const PlantedRow& r) { return std::log(r.l); }),
+      slip("L is the max alone", "lse: .*max", [](const PlantedRow& r) { return r.m; }),
+      {"L without the sink", "(sink|lse): .*sink", "dq dk dv dsink", always({.sinks = false}), {}, [](Problem& p) {
+         p.sink = 2;
+       }}};
 }
 
-void add_scale_slips(std::vector<PlantedGradient>& all) {
+std::vector<PlantedGradient> scale_slips() {
   const double scale = 1 / std::sqrt(32.0);
-  all.push_back({"no scale in dQ", "scale: .*dQ.*", "dq", {}, {}, always(scaled_by(1 / scale, 1))});
-  all.push_back({"no scale in dK", "scale: .*dK.*", "dk", {}, {}, always(scaled_by(1, 1 / scale))});
-  all.push_back({"no scale in both", "scale: .*dQ and dK.*", "dq dk", {}, {}, always(scaled_by(1 / scale, 1 / scale))});
-  all.push_back({"scale twice in dQ", "scale: .*twice.*dQ|scale: .*dQ.*twice", "dq", {}, {}, always(scaled_by(scale, 1))});
-  all.push_back({"scale twice in dK", "scale: .*twice.*dK|scale: .*dK.*twice", "dk", {}, {}, always(scaled_by(1, scale))});
-  all.push_back({"scale twice in both", "scale: .*twice", "dq dk", {}, {}, always(scaled_by(scale, scale))});
-  all.push_back({"dQ with the other sign", "number: .*sign", "dq", {}, {}, always(scaled_by(-1, 1))});
-  all.push_back({"dQ without ln 2", "scale: .*(ln 2|log2)", "dq", {}, {}, always(scaled_by(std::numbers::log2e, 1))});
-  all.push_back({"dK times ln 2", "scale: .*(ln 2|log2)", "dk", {}, {}, always(scaled_by(1, std::numbers::ln2))});
+  return {{"no scale in dQ", "scale: .*dQ.*", "dq", always({.dq_factor = 1 / scale})},
+          {"no scale in dK", "scale: .*dK.*", "dk", always({.dk_factor = 1 / scale})},
+          {"no scale in both", "scale: .*dQ and dK.*", "dq dk", always({.dq_factor = 1 / scale, .dk_factor = 1 / scale})},
+          {"scale twice in dQ", "scale: .*twice.*dQ|scale: .*dQ.*twice", "dq", always({.dq_factor = scale})},
+          {"scale twice in dK", "scale: .*twice.*dK|scale: .*dK.*twice", "dk", always({.dk_factor = scale})},
+          {"scale twice in both", "scale: .*twice", "dq dk", always({.dq_factor = scale, .dk_factor = scale})},
+          {"dQ with the other sign", "number: .*sign", "dq", always({.dq_factor = -1})},
+          {"dQ without ln 2", "scale: .*(ln 2|log2)", "dq", always({.dq_factor = std::numbers::log2e})},
+          {"dK times ln 2", "scale: .*(ln 2|log2)", "dk", always({.dk_factor = std::numbers::ln2})}};
 }
 
-void add_mask_slips(std::vector<PlantedGradient>& all) {
-  GradientMistake none, more, fewer, other_side;
-  none.sees = sees_under([](const Mask&) { return Mask{}; });
-  const auto shifted = [](int by) {
-    return [by](const GradientCall& call, int i, int j) {
+std::vector<PlantedGradient> mask_slips() {
+  const auto slip = [](const char* kind, const char* name, GradientMistake mistake, Needs needs = Needs::a_mask,
+                       const CallSizes& sizes = {}) -> PlantedGradient {
+    return {kind, name, "dq dk dv", always(std::move(mistake)), sizes, {}, needs};
+  };
+  const auto shifted = [](int by) -> GradientMistake {
+    return {.sees = [by](const GradientCall& call, int i, int j) {
       const Keys keys = visible_keys(call.p, i);
       return j >= keys.first && j < std::min(keys.end + by, call.heads[0].n_k);
-    };
+    }};
   };
-  more.sees = shifted(1), fewer.sees = shifted(-1);
-  other_side.sees = sees_under([](Mask m) {
+  const auto other_side = [](Mask m) {
     m.top_left = !m.top_left;
     return m;
-  });
-  all.push_back({"mask ignored", "mask: .*(ignored|missing|without|no )", "dq dk dv", {}, {}, always(none), Needs::a_mask});
-  all.push_back({"one key more", "mask: .*one key more", "dq dk dv", {}, {}, always(more), Needs::a_mask});
-  all.push_back({"one key fewer", "mask: .*one key (fewer|less)", "dq dk dv", {}, {}, always(fewer), Needs::a_mask});
-  const CallSizes wide{.shape = {100, 150, 32, 32}};
-  all.push_back({"aligned on the other side",
-                 "mask: .*(top-left|first key|other side|aligned)",
-                 "dq dk dv",
-                 wide,
-                 {},
-                 always(other_side),
-                 Needs::a_mask});
-  GradientMistake too_causal, narrow;
-  too_causal.sees = sees_under([](const Mask&) { return causal; });
-  all.push_back({"a mask where none is wanted", "mask: .*causal", "dq dk dv", {}, {}, always(too_causal), Needs::no_mask});
-  narrow.sees = sees_under([](const Mask& m) { return window(m.window - 1); });
-  all.push_back(
-      {"window of one key fewer", "mask: .*narrower", "dq dk dv", {}, [](Problem& p) { p.mask = window(40); }, always(narrow)});
-  GradientMistake no_window;
-  no_window.sees = sees_under([](const Mask&) { return causal; });
-  all.push_back(
-      {"window ignored", "mask: .*window", "dq dk dv", {}, [](Problem& p) { p.mask = window(40); }, always(no_window)});
+  };
+  const GradientMistake too_causal = sees_under([](const Mask&) { return causal; });
+  const auto windowed = [](Problem& p) { p.mask = window(40); };
+  return {slip("mask ignored", "mask: .*(ignored|missing|without|no )", sees_under([](const Mask&) { return Mask{}; })),
+          slip("one key more", "mask: .*one key more", shifted(1)),
+          slip("one key fewer", "mask: .*one key (fewer|less)", shifted(-1)),
+          slip("aligned on the other side", "mask: .*(top-left|first key|other side|aligned)", sees_under(other_side),
+               Needs::a_mask, {.shape = {100, 150, 32, 32}}),
+          slip("a mask where none is wanted", "mask: .*causal", too_causal, Needs::no_mask),
+          {"window of one key fewer",
+           "mask: .*narrower",
+           "dq dk dv",
+           always(sees_under([](const Mask& m) { return window(m.window - 1); })),
+           {},
+           windowed},
+          {"window ignored", "mask: .*window", "dq dk dv", always(too_causal), {}, windowed}};
 }
 
-void add_score_slips(std::vector<PlantedGradient>& all) {
+std::vector<PlantedGradient> score_slips() {
   const auto capped = [](Problem& p) { p.softcap = 2; };
   const auto biased = [](Problem& p) { p.alibi = 0.05; };
-  GradientMistake no_derivative, no_cap, no_bias;
-  no_derivative.cap_derivative = no_cap.caps = no_bias.biases = false;
-  all.push_back({"soft cap without its derivative", "softcap: .*derivative", "dq dk", {}, capped, always(no_derivative)});
-  all.push_back({"soft cap ignored", "softcap: ", "dq dk dv", {}, capped, always(no_cap)});
-  all.push_back({"bias ignored", "(bias|alibi): ", "dq dk dv", {}, biased, always(no_bias)});
-  GradientMistake columns;
-  columns.dp_columns = 32;
-  all.push_back(
-      {"dP of the first d columns", "columns: .*(d_v|columns)", "dq dk", {.shape = {150, 150, 32, 48}}, {}, always(columns)});
-  GradientMistake short_products;
-  short_products.tf32_products = true;
-  all.push_back(
-      {"TF32 products", "format: .*(TF32|tf32)", "dq dk dv", {.size = 1}, {}, always(short_products), Needs::fp32_numbers});
+  return {{"soft cap without its derivative", "softcap: .*derivative", "dq dk", always({.cap_derivative = false}), {}, capped},
+          {"soft cap ignored", "softcap: ", "dq dk dv", always({.caps = false}), {}, capped},
+          {"bias ignored", "(bias|alibi): ", "dq dk dv", always({.biases = false}), {}, biased},
+          {"dP of the first d columns",
+           "columns: .*(d_v|columns)",
+           "dq dk",
+           always({.dp_columns = 32}),
+           {.shape = {150, 150, 32, 48}}},
+          {"TF32 products",
+           "format: .*(TF32|tf32)",
+           "dq dk dv",
+           always({.tf32_products = true}),
+           {.size = 1},
+           {},
+           Needs::fp32_numbers}};
 }
 
-void add_tile_slips(std::vector<PlantedGradient>& all) {
-  all.push_back({"keys lost in dQ",
-                 "tile: .*keys 64 to 127.*(missing|lost|never).*dQ|tile: .*dQ.*keys 64 to 127",
-                 "dq",
-                 {},
-                 {},
-                 always(counted(keys_64, 0, true, false, false))});
-  all.push_back(
-      {"keys twice in dQ", "tile: .*keys 64 to 127.*twice", "dq", {}, {}, always(counted(keys_64, 2, true, false, false))});
-  all.push_back(
-      {"last keys lost in dQ", "tile: .*keys 128 to 149", "dq", {}, {}, always(counted(last_keys, 0, true, false, false))});
-  all.push_back({"queries lost in dK and dV",
-                 "tile: .*queries 96 to 127",
-                 "dk dv",
-                 {},
-                 {},
-                 always(counted(queries_32, 0, false, true, true))});
-  all.push_back({"queries twice in dK and dV",
-                 "tile: .*queries 96 to 127.*twice",
-                 "dk dv",
-                 {},
-                 {},
-                 always(counted(queries_32, 2, false, true, true))});
-  all.push_back(
-      {"queries lost in dK", "tile: .*queries 96 to 127.*", "dk", {}, {}, always(counted(queries_32, 0, false, true, false))});
-  all.push_back(
-      {"queries lost in dV", "tile: .*queries 96 to 127.*", "dv", {}, {}, always(counted(queries_32, 0, false, false, true))});
-  all.push_back(
-      {"diagonal tile lost in dQ", "tile: .*diagonal", "dq", {}, {}, always(counted(diagonal_tile, 0, true, false, false))});
-  all.push_back({"diagonal tile twice in dK and dV",
-                 "tile: .*diagonal.*twice|tile: .*twice.*diagonal",
-                 "dk dv",
-                 {},
-                 {},
-                 always(counted(diagonal_tile, 2, false, true, true))});
+std::vector<PlantedGradient> tile_slips() {
+  return {{"keys lost in dQ", "tile: .*keys 64 to 127.*(missing|lost|never).*dQ|tile: .*dQ.*keys 64 to 127", "dq",
+           always({.in_dq = times(0, keys_64)})},
+          {"keys twice in dQ", "tile: .*keys 64 to 127.*twice", "dq", always({.in_dq = times(2, keys_64)})},
+          {"last keys lost in dQ", "tile: .*keys 128 to 149", "dq", always({.in_dq = times(0, last_keys)})},
+          {"queries lost in dK and dV", "tile: .*queries 96 to 127", "dk dv",
+           always({.in_dk = times(0, queries_32), .in_dv = times(0, queries_32)})},
+          {"queries twice in dK and dV", "tile: .*queries 96 to 127.*twice", "dk dv",
+           always({.in_dk = times(2, queries_32), .in_dv = times(2, queries_32)})},
+          {"queries lost in dK", "tile: .*queries 96 to 127.*", "dk", always({.in_dk = times(0, queries_32)})},
+          {"queries lost in dV", "tile: .*queries 96 to 127.*", "dv", always({.in_dv = times(0, queries_32)})},
+          {"diagonal tile lost in dQ", "tile: .*diagonal", "dq", always({.in_dq = times(0, diagonal_tile)})},
+          {"diagonal tile twice in dK and dV", "tile: .*diagonal.*twice|tile: .*twice.*diagonal", "dk dv",
+           always({.in_dk = times(2, diagonal_tile), .in_dv = times(2, diagonal_tile)})}};
 }
 
-void add_group_slips(std::vector<PlantedGradient>& all) {
+std::vector<PlantedGradient> group_slips() {
   const CallSizes four{.heads = 4}, three{.shape = AttentionShape::square(100, 32), .heads = 3};
-  GradientMistake last, first, twice, averages;
-  last.only_head = 3, first.only_head = 0, twice.sums_twice = averages.averages = true;
-  all.push_back({"only the last head of a group", "group: .*head 3", "dk dv", four, {}, always(last)});
-  all.push_back({"only the first head of a group", "group: .*head 0", "dk dv", four, {}, always(first)});
-  all.push_back({"a group summed twice", "group: .*twice", "dk dv", three, {}, always(twice)});
-  all.push_back({"a group averaged", "group: .*(average|mean)", "dk dv", four, {}, always(averages)});
-  all.push_back({"dQ of heads exchanged", "group: .*head", "dq", four, {}, always(written([](JudgedGradients& g) {
-                   std::swap(g.dq.values[0], g.dq.values[1]);
-                 }))});
+  const auto exchanged = [](JudgedGradients& g) { std::swap(g.dq.values[0], g.dq.values[1]); };
+  return {{"only the last head of a group", "group: .*head 3", "dk dv", always({.only_head = 3}), four},
+          {"only the first head of a group", "group: .*head 0", "dk dv", always({.only_head = 0}), four},
+          {"a group summed twice", "group: .*twice", "dk dv", always({.sums_twice = true}), three},
+          {"a group averaged", "group: .*(average|mean)", "dk dv", always({.averages = true}), four},
+          {"dQ of heads exchanged", "group: .*head", "dq", always({.writes = exchanged}), four}};
 }
 
-void add_written_slips(std::vector<PlantedGradient>& all) {
-  all.push_back({"dK and dV exchanged", "exchange: .*dK and dV", "dk dv", {}, {}, always(written([](JudgedGradients& g) {
-                   std::swap(g.dk.values, g.dv.values);
-                 }))});
-  all.push_back({"rows of dQ unwritten",
-                 "place: .*128 to 149.*dQ|place: .*dQ.*128 to 149",
-                 "dq",
-                 {},
-                 {},
-                 always(written([](JudgedGradients& g) { overwrite(g.dq.values[0], 128, 150, 32, 0); }))});
-  all.push_back({"rows of dK unwritten",
-                 "place: .*64 to 79.*dK|place: .*dK.*64 to 79",
-                 "dk",
-                 {},
-                 {},
-                 always(written([](JudgedGradients& g) { overwrite(g.dk.values[0], 64, 80, 32, 0); }))});
-  all.push_back({"rows of dV NaN", "place: .*dV", "dv", {}, {}, always(written([](JudgedGradients& g) {
-                   overwrite(g.dv.values[0], 32, 64, 32, std::nan(""));
-                 }))});
-  all.push_back({"dSink dropped",
-                 "sink: .*(dSink|sink)",
-                 "dsink",
-                 {},
-                 [](Problem& p) { p.sink = 1; },
-                 always(written([](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), 0.0); }))});
-  all.push_back({"dSink with the other sign",
-                 "sink: .*sign",
-                 "dsink",
-                 {},
-                 [](Problem& p) { p.sink = 1; },
-                 always(written([](JudgedGradients& g) {
-                   for (double& x : *g.dsink) x = -x;
-                 }))});
+std::vector<PlantedGradient> written_slips() {
+  const auto slip = [](const char* kind, const char* name, const char* wrong, std::function<void(JudgedGradients&)> writes,
+                       std::function<void(Problem&)> problem = {}) -> PlantedGradient {
+    return {kind, name, wrong, always({.writes = std::move(writes)}), {}, std::move(problem)};
+  };
+  const auto with_sink = [](Problem& p) { p.sink = 1; };
+  const auto negative = [](JudgedGradients& g) {
+    for (double& x : *g.dsink) x = -x;
+  };
+  return {slip("dK and dV exchanged", "exchange: .*dK and dV", "dk dv",
+               [](JudgedGradients& g) { std::swap(g.dk.values, g.dv.values); }),
+          slip("rows of dQ unwritten", "place: .*128 to 149.*dQ|place: .*dQ.*128 to 149", "dq",
+               [](JudgedGradients& g) { overwrite(g.dq.values[0], 128, 150, 32, 0); }),
+          slip("rows of dK unwritten", "place: .*64 to 79.*dK|place: .*dK.*64 to 79", "dk",
+               [](JudgedGradients& g) { overwrite(g.dk.values[0], 64, 80, 32, 0); }),
+          slip("rows of dV NaN", "place: .*dV", "dv",
+               [](JudgedGradients& g) { overwrite(g.dv.values[0], 32, 64, 32, std::nan("")); }),
+          slip(
+              "dSink dropped", "sink: .*(dSink|sink)", "dsink", [](JudgedGradients& g) { std::ranges::fill(*g.dsink, 0.0); },
+              with_sink),
+          slip("dSink with the other sign", "sink: .*sign", "dsink", negative, with_sink)};
 }
 
 /// Kernels that take one head's number in all heads of a group, whose numbers differ.
-void add_number_slips(std::vector<PlantedGradient>& all) {
-  const CallSizes three{.heads = 3};
-  const auto add = [&](const char* kind, const char* name, const char* wrong,
-                       std::function<GradientMistake(const GradientCall&)> mistake) {
-    all.push_back({kind, name, wrong, three, {}, std::move(mistake), Needs::nothing, true});
+std::vector<PlantedGradient> number_slips() {
+  const auto slip = [](const char* kind, const char* name, const char* wrong,
+                       std::function<GradientMistake(const GradientCall&)> mistake) -> PlantedGradient {
+    return {kind, name, wrong, std::move(mistake), {.heads = 3}, {}, Needs::nothing, true};
   };
-  GradientMistake scale, softcap, alibi;
-  scale.of_head_0 = &Problem::scale, softcap.of_head_0 = &Problem::softcap, alibi.of_head_0 = &Problem::alibi;
-  add("scale of head 0", "scale: .*scale of head 0 of the group", "dq dk dv dsink", always(scale));
-  add("soft cap of head 0", "softcap: .*soft cap of head 0 of the group", "dq dk dv dsink", always(softcap));
-  add("slope of head 0", "bias: .*slope of head 0 of the group", "dq dk dv dsink", always(alibi));
-  add("sink of head 0 in L", "sink: .*sink of its head 0", "dq dk dv dsink", [](const GradientCall& call) {
-    return of_lse([sink = *call.own[0].sink, own = call.own](const PlantedRow& r) {
+  const auto sink_in_L = [](const GradientCall& call) -> GradientMistake {
+    return {.lse = [sink = *call.own[0].sink, own = call.own](const PlantedRow& r) {
       return std::log(std::exp(r.lse) + std::exp(sink) - std::exp(*own[at(r.head)].sink));
-    });
-  });
-  add("dSink of head 0", "group: .*dSink of all heads", "dsink",
-      always(written([](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), g.dsink->front()); })));
-  add("dSink in the other order", "group: .*dSink.*reverse", "dsink",
-      always(written([](JudgedGradients& g) { std::reverse(g.dsink->begin(), g.dsink->end()); })));
-  add("dSink summed", "group: .*dSink.*sum over the heads", "dsink", always(written([](JudgedGradients& g) {
-        std::fill(g.dsink->begin(), g.dsink->end(), std::accumulate(g.dsink->begin(), g.dsink->end(), 0.0));
-      })));
+    }};
+  };
+  const auto front = [](JudgedGradients& g) { std::fill(g.dsink->begin(), g.dsink->end(), g.dsink->front()); };
+  const auto reversed = [](JudgedGradients& g) { std::ranges::reverse(*g.dsink); };
+  const auto summed = [](JudgedGradients& g) {
+    std::fill(g.dsink->begin(), g.dsink->end(), std::accumulate(g.dsink->begin(), g.dsink->end(), 0.0));
+  };
+  const char* const all = "dq dk dv dsink";
+  return {
+      slip("scale of head 0", "scale: .*scale of head 0 of the group", all, always({.of_head_0 = &Problem::scale})),
+      slip("soft cap of head 0", "softcap: .*soft cap of head 0 of the group", all, always({.of_head_0 = &Problem::softcap})),
+      slip("slope of head 0", "bias: .*slope of head 0 of the group", all, always({.of_head_0 = &Problem::alibi})),
+      slip("sink of head 0 in L", "sink: .*sink of its head 0", "dq dk dv dsink", sink_in_L),
+      slip("dSink of head 0", "group: .*dSink of all heads", "dsink", always({.writes = front})),
+      slip("dSink in the other order", "group: .*dSink.*reverse", "dsink", always({.writes = reversed})),
+      slip("dSink summed", "group: .*dSink.*sum over the heads", "dsink", always({.writes = summed}))};
 }
 
 /// Padded keys, which K = 0 stands for: P = exp(0 - L), dS = -P*delta. `is_over` tells whose product with 0 is NaN.
 std::function<GradientMistake(const GradientCall&)> padded_keys(std::function<bool(double p, double ds)> is_over,
                                                                 double written_as) {
   return [=](const GradientCall& call) {
-    return written([=](JudgedGradients& g) {
+    return GradientMistake{.writes = [=](JudgedGradients& g) {
       const Tensors& t = call.heads[0];
       const Seen x{t, call.p};
       for (int i = 0; i < t.n; ++i) {
@@ -329,60 +244,59 @@ std::function<GradientMistake(const GradientCall&)> padded_keys(std::function<bo
         const double p = std::exp(-m) / l;
         if (is_over(p, std::abs(p * delta))) overwrite(g.dq.values[0], i, i + 1, t.d, written_as);
       }
-    });
+    }};
   };
 }
 
-void add_padding_slips(std::vector<PlantedGradient>& all) {
+std::vector<PlantedGradient> padding_slips() {
   const CallSizes low{.shape = {120, 150, 32, 32}, .low = 57}, lower{.shape = {120, 150, 32, 32}, .low = 8};
+  const CallSizes pytorch_196678{.shape = {32, 704, 64, 64}, .low = 120};  // its scores, of fewer queries
+  const CallSizes one_query{.shape = {1, 128, 64, 64}, .low = 120};
   const auto over_fp32 = [](double p, double) { return p > std::numeric_limits<float>::max(); };
-  const char *const pattern = "overflow: .*-88.*16 to 31 of every 32.*padded key", *const in_fp16 =
-                                                                                       "overflow: .*fp16.*padded key";
-  all.push_back({"padded keys", pattern, "dq", low, {}, padded_keys(over_fp32, std::nan("")), Needs::no_mask});
-  all.push_back({"padded keys, NaN written as 0", pattern, "dq", low, {}, padded_keys(over_fp32, 0), Needs::no_mask});
   const auto ds_over_fp16 = [](double, double ds) { return ds > 65504; };
   const auto p_over_fp16 = [](double p, double) { return p > 65504; };
-  all.push_back(
-      {"padded keys, dS over fp16", in_fp16, "dq", lower, {}, padded_keys(ds_over_fp16, std::nan("")), Needs::fp16_numbers});
-  all.push_back(
-      {"padded keys, P over fp16", in_fp16, "dq", lower, {}, padded_keys(p_over_fp16, std::nan("")), Needs::fp16_numbers});
-  const CallSizes pytorch_196678{.shape = {32, 704, 64, 64}, .low = 120};  // its scores, of fewer queries
-  all.push_back({"padded keys of pytorch#196678",
-                 "overflow: .*-88.*padded key",
-                 "dq",
-                 pytorch_196678,
-                 {},
-                 padded_keys(over_fp32, std::nan("")),
-                 Needs::no_mask});
-  const CallSizes one_query{.shape = {1, 128, 64, 64}, .low = 120};
-  all.push_back({"padded queries of cudnn-frontend#1072",
-                 "overflow: .*-88.*padded query",
-                 "dk dv",
-                 one_query,
-                 {},
-                 always(written([](JudgedGradients& g) {
-                   overwrite(g.dk.values[0], 0, 128, 64, std::nan("")), overwrite(g.dv.values[0], 0, 128, 64, std::nan(""));
-                 })),
-                 Needs::no_mask});
-  for (const int padded : {10, 42, 106})
-    all.push_back({"padded keys in L",
-                   padded == 10   ? "padding: .*keys 150 to 159"
-                   : padded == 42 ? "padding: .*keys 150 to 191"
-                                  : "padding: .*keys 150 to 255",
-                   "dq dk dv",
-                   {},
-                   {},
-                   always(of_lse([padded](const PlantedRow& r) { return std::log(std::exp(r.lse) + padded); })),
-                   Needs::no_mask});
+  const char* const pattern = "overflow: .*-88.*16 to 31 of every 32.*padded key";
+  const char* const in_fp16 = "overflow: .*fp16.*padded key";
+  const double nan = std::nan("");
+  const auto all_nan = [nan](JudgedGradients& g) {
+    for (auto* const x : {&g.dk, &g.dv}) overwrite(x->values[0], 0, 128, 64, nan);
+  };
+  const auto in_L = [](const char* name, int padded) -> PlantedGradient {
+    const auto lse = [padded](const PlantedRow& r) { return std::log(std::exp(r.lse) + padded); };
+    return {"padded keys in L", name, "dq dk dv", always({.lse = lse}), {}, {}, Needs::no_mask};
+  };
+  return {
+      {"padded keys", pattern, "dq", padded_keys(over_fp32, nan), low, {}, Needs::no_mask},
+      {"padded keys, NaN written as 0", pattern, "dq", padded_keys(over_fp32, 0), low, {}, Needs::no_mask},
+      {"padded keys, dS over fp16", in_fp16, "dq", padded_keys(ds_over_fp16, nan), lower, {}, Needs::fp16_numbers},
+      {"padded keys, P over fp16", in_fp16, "dq", padded_keys(p_over_fp16, nan), lower, {}, Needs::fp16_numbers},
+      {"padded keys of pytorch#196678",
+       "overflow: .*-88.*padded key",
+       "dq",
+       padded_keys(over_fp32, nan),
+       pytorch_196678,
+       {},
+       Needs::no_mask},
+      {"padded queries of cudnn-frontend#1072",
+       "overflow: .*-88.*padded query",
+       "dk dv",
+       always({.writes = all_nan}),
+       one_query,
+       {},
+       Needs::no_mask},
+      in_L("padding: .*keys 150 to 159", 10),
+      in_L("padding: .*keys 150 to 191", 42),
+      in_L("padding: .*keys 150 to 255", 106),
+  };
 }
 
 }  // namespace
 
 std::vector<PlantedGradient> planted_gradients() {
   std::vector<PlantedGradient> all;
-  for (const auto add : {add_delta_slips, add_lse_slips, add_scale_slips, add_mask_slips, add_score_slips, add_tile_slips,
-                         add_group_slips, add_number_slips, add_written_slips, add_padding_slips})
-    add(all);
+  for (const auto slips : {delta_slips, lse_slips, scale_slips, mask_slips, score_slips, tile_slips, group_slips, number_slips,
+                           written_slips, padding_slips})
+    for (PlantedGradient& slip : slips()) all.push_back(std::move(slip));
   return all;
 }
 

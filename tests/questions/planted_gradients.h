@@ -61,7 +61,7 @@ struct GradientMistake {
   bool tf32_products = false;
   bool averages = false, sums_twice = false;       ///< the heads of a group
   int only_head = -1;                              ///< of a group, whose dK and dV are written
-  std::function<void(JudgedGradients&)> writes{};  ///< changes what is written
+  std::function<void(JudgedGradients&)> writes{};  ///< changes the written gradients
 };
 
 /// O of a right forward pass and the gradients of a kernel of this kind, stored in the call's format.
@@ -72,9 +72,9 @@ struct PlantedGradient {
   const char* kind;
   const char* name;   ///< a pattern of its right names, of "kind: text"
   const char* wrong;  ///< the tensors that it makes wrong: "dq dk"
+  std::function<GradientMistake(const GradientCall&)> mistake;
   CallSizes sizes{};
   std::function<void(Problem&)> problem{};  ///< changes the problem
-  std::function<GradientMistake(const GradientCall&)> mistake{};
   enum class Needs { nothing, a_mask, no_mask, fp32_numbers, fp16_numbers } needs = Needs::nothing;
   bool by_head = false;  ///< each head has a scale, a soft cap, a slope and a sink of its own
 };

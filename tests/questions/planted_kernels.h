@@ -24,7 +24,7 @@ void copy_row(std::vector<double>& x, int from, int to);
 
 Edit scaled(double scale);
 Edit with_mask(Mask mask);
-/// Replaces rows of V in the last, partial tile by those that `from` names, as they were before.
+/// Replaces rows of V in the last, partial tile by the rows that `from` names, as they were before.
 Edit tail_of_V(std::function<int(int)> from);
 Edit copied_row(int from, int to);
 

@@ -7,7 +7,7 @@
 namespace attoscope::planted {
 namespace {
 
-/// Rows [first, end) of K, V or both from those that begin at `from` of other tensors.
+/// Copies rows from `from` on of other tensors' K, V or both to rows [first, end).
 void copy_keys(Tensors& t, int first, int end, const Tensors& other, int from, bool k, bool v) {
   for (int j = first; j < end; ++j) {
     for (int c = 0; k && c < t.d; ++c) t.k[at(j * t.d + c)] = other.k[at((from + j - first) * t.d + c)];
@@ -38,16 +38,18 @@ std::vector<PlantedFault> faults_of_keys() {
   const auto sees = [](const std::function<bool(const Loop&, int, int)>& f) {
     return loop([f](Loop& x, const Call&) { x.sees = [&x, f](int i, int j) { return f(x, i, j); }; });
   };
-  const auto warp = [](bool k, bool v) {  // rows 16 to 31 of each tile of rows read the tile before at keys 128 to 191
-    return [k, v](const Call& call) {
-      Loop right(call), wrong(call);
-      copy_keys(wrong.t, 128, 192, call.own(), 64, k, v);
-      Values o = right.run();
-      const Values y = wrong.run();
+  const auto by_one_warp = [](const std::function<Values(const Call&)>& wrong) {  // rows 16 to 31 of each tile of rows
+    return written([wrong](Values& o, const Call& call) {
+      const Values y = wrong(call);
       for (int i = 0; i < call.p.n; ++i)
         if (i % 64 / 16 == 1) std::copy_n(y.begin() + i * 64, 64, o.begin() + i * 64);
-      return o;
-    };
+    });
+  };
+  const auto foreign_behind = [](const std::function<Tensors(const Call&)>& of, int first, int count) {
+    return loop([=](Loop& x, const Call& call) {
+      append_keys(x.t, of(call), first, count);
+      x.sees = [](int, int) { return true; };
+    });
   };
   return {
       {"zero keys behind the last", "behind the last one counted in l|too large by 16", "", call_of(one_head),
@@ -57,14 +59,9 @@ std::vector<PlantedFault> faults_of_keys() {
       {"zero padding attended", "padding", "", call_of(masked_by({Mask::Kind::padding, 40})),
        sees([](const Loop& x, int i, int j) { return j <= x.stands_at(i); })},
       {"loop to seq_len_q", "head 2|behind the last", "", call_of({.n_k = 200, .heads = 4}),
-       loop([](Loop& x, const Call& call) {
-         append_keys(x.t, call.heads[2], 0, 40);
-         x.sees = [](int, int) { return true; };
-       })},
-      {"stale page past the end", "not the call's", "", call_of(one_head), loop([](Loop& x, const Call&) {
-         append_keys(x.t, drawn(240, 64, 78), 0, 16);
-         x.sees = [](int, int) { return true; };
-       })},
+       foreign_behind([](const Call& call) { return call.heads[2]; }, 0, 40)},
+      {"stale page past the end", "not the call's", "", call_of(one_head),
+       foreign_behind([](const Call&) { return drawn(240, 64, 78); }, 0, 16)},
       {"page of another sequence, causal", "keys 160 to 175", "160", call_of(masked_by(causal)), foreign(160, 176)},
       {"page of another sequence", "keys 80 to 95", "80 to 95", call_of(one_head), foreign(80, 96)},
       {"16-bit block ids", "keys 128 to 239 .*0 to 111|keys 0 to 111 .*128 to 239", "128 to 239", call_of(one_head),
@@ -72,14 +69,10 @@ std::vector<PlantedFault> faults_of_keys() {
       {"neighbouring page", "keys 96 to 111.*112 to 127", "96 to 111", call_of(one_head), replaced(96, 112, 112, true, true)},
       {"neighbouring page, causal", "keys 96 to 111.*112 to 127", "", call_of(masked_by(causal)),
        replaced(96, 112, 112, true, true)},
-      {"garbage key", "not the call's", "", call_of(one_head), loop([](Loop& x, const Call&) {
-         append_keys(x.t, drawn(240, 64, 79), 5, 1);
-         x.sees = [](int, int) { return true; };
-       })},
-      {"documents mixed", "head 0|not the call's", "", call_of({.n = 120, .heads = 2}), loop([](Loop& x, const Call& call) {
-         append_keys(x.t, call.heads[0], 112, 8);
-         x.sees = [](int, int) { return true; };
-       })},
+      {"garbage key", "not the call's", "", call_of(one_head),
+       foreign_behind([](const Call&) { return drawn(240, 64, 79); }, 5, 1)},
+      {"documents mixed", "head 0|not the call's", "", call_of({.n = 120, .heads = 2}),
+       foreign_behind([](const Call& call) { return call.heads[0]; }, 112, 8)},
       {"tile lost", "keys 128 to 191 count 0", "128 to 191", call_of(one_head), counted(run(128, 192, 0))},
       {"tile twice", "keys 128 to 191 count 2 times", "128 to 191", call_of(one_head), counted(run(128, 192, 2))},
       {"tile twice in O", "keys 128 to 191 count 2 times in O", "128 to 191", call_of(one_head),
@@ -105,20 +98,16 @@ std::vector<PlantedFault> faults_of_keys() {
        call_of({.n = 300, .mask = causal}), sees([](const Loop&, int i, int j) { return j < i + (i >= 192 ? 0 : 1); })},
       {"causal mask missing in the last tile of rows", "missing causal mask.*rows 192 to 2", "192 to 2",
        call_of(masked_by(causal)), sees([](const Loop&, int i, int j) { return j <= i || i >= 192; })},
-      {"race of K by one warp", "K of keys 128 to 191 .*64 to 127", "row", call_of(one_head), warp(true, false)},
-      {"race of V by one warp", "V of keys 128 to 191 .*64 to 127", "row", call_of(one_head), warp(false, true)},
+      {"race of K by one warp", "K of keys 128 to 191 .*64 to 127", "row", call_of(one_head),
+       by_one_warp(replaced(128, 192, 64, true, false))},
+      {"race of V by one warp", "V of keys 128 to 191 .*64 to 127", "row", call_of(one_head),
+       by_one_warp(replaced(128, 192, 64, false, true))},
       {"race of P by one warp", "P of .*(64 to 127|tile before)", "row", call_of(one_head),
-       [](const Call& call) {
-         Loop right(call), wrong(call);
-         wrong.in_O = [&wrong](int i, int j, double e) {
-           return j < 128 || j >= 192 ? e : e * std::exp(wrong.right_S(i, j - 64) - wrong.right_S(i, j));
+       by_one_warp(loop([](Loop& x, const Call&) {
+         x.in_O = [&x](int i, int j, double e) {
+           return j < 128 || j >= 192 ? e : e * std::exp(x.right_S(i, j - 64) - x.right_S(i, j));
          };
-         Values o = right.run();
-         const Values y = wrong.run();
-         for (int i = 0; i < call.p.n; ++i)
-           if (i % 64 / 16 == 1) std::copy_n(y.begin() + i * 64, 64, o.begin() + i * 64);
-         return o;
-       }},
+       }))},
       {"scale missing in the last loop", "(scale|scores) .*keys 192 to 239|keys 192 to 239.* (scale|scores)", "192 to 239",
        call_of(one_head),
        loop([](Loop& x, const Call&) { x.S = [&x](int i, int j) { return x.right_S(i, j) * (j >= 192 ? 8 : 1); }; })},

@@ -1,4 +1,4 @@
-/// A kernel with replaceable steps, and the calls that it is given: what mistakes are planted in.
+/// A kernel with replaceable steps, in which mistakes are planted, and the calls that it is given.
 #pragma once
 
 #include <cmath>
@@ -11,9 +11,7 @@
 namespace attoscope::planted {
 
 /// An online loop over tiles of keys, with steps that a fault can replace.
-struct Loop {
-  Tensors t;
-  Problem p;
+struct Loop : Seen {
   Format f = bf16;
   int tile = 64;
   std::function<double(int i, int j)> S{};  ///< the scaled score, with cap and bias
@@ -27,26 +25,13 @@ struct Loop {
   double first_O = 0;  ///< initial accumulator, before the first tile
   std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
 
-  explicit Loop(const Call& call) : t(call.own()), p(call.p), f(call.f) {
+  explicit Loop(const Call& call) : Seen{call.own(), call.p}, f(call.f) {
     const Format to = f;
     round_P = [to](double e) { return round(to, e); };
   }
 
-  double dot(int i, int j) const {
-    double s = 0;
-    for (int c = 0; c < t.d; ++c) s += t.q[at(i * t.d + c)] * t.k[at(j * t.d + c)];
-    return s;
-  }
-  int stands_at(int i) const { return i + diagonal(p); }
-  double right_S(int i, int j) const {
-    double s = dot(i, j) * scale_of(p);
-    if (p.softcap != 0) s = p.softcap * std::tanh(s / p.softcap);
-    return s - p.alibi * std::abs(stands_at(i) - j);
-  }
-  bool right_sees(int i, int j) const {
-    const Keys keys = visible_keys(p, i);
-    return j >= keys.first && j < keys.end;
-  }
+  double right_S(int i, int j) const { return Seen::S(i, j); }
+  bool right_sees(int i, int j) const { return Seen::sees(i, j); }
 
   /// O, n x d_v.
   Values run() const;

@@ -96,37 +96,20 @@ std::vector<PlantedFault> faults_of_places() {
       {"head written to another's place", "head 2 instead of head 1|of head 2", "", call_of(several_heads), of_heads(2, 2, 2)},
       {"head unwritten", "output that is 0|never written", "", call_of(one_head),
        written([](Values& o, const Call&) { std::ranges::fill(o, 0.0); })},
-      {"mean of two heads", "mean of heads? .*2", "", call_of(several_heads),
-       [](const Call& call) {
-         Values o = correct_output(call);
+      {"mean of two heads", "mean of heads? .*2", "", call_of(several_heads), written([](Values& o, const Call& call) {
          const Values other = correct_output(of_head(call, 2));
          for (std::size_t i = 0; i < o.size(); ++i) o[i] = (o[i] + other[i]) / 2;
-         return o;
-       }},
+       })},
       {"overrun into the next head", "K and V of head 0 .*rows 0 to 19", "0 to 19", call_of(several_heads),
-       [](const Call& call) {
-         Values o = correct_output(call);
-         Loop x(call);
-         x.t.k = call.heads[0].k, x.t.v = call.heads[0].v;
-         const Values y = x.run();
-         std::copy_n(y.begin(), 20 * 64, o.begin());
-         return o;
-       }},
-      {"int32 wrap", "rows 200 to 239 .*head 0", "200 to 239", call_of(several_heads),
-       [](const Call& call) {
-         Values o = correct_output(call);
-         const Values other = correct_output(of_head(call, 0));
-         std::copy_n(other.begin(), 40 * 64, o.begin() + 200 * 64);
-         return o;
-       }},
+       written([of_heads](Values& o, const Call& call) { std::copy_n(of_heads(1, 0, 0)(call).begin(), 20 * 64, o.begin()); })},
+      {"int32 wrap", "rows 200 to 239 .*head 0", "200 to 239", call_of(several_heads), written([](Values& o, const Call& call) {
+         std::copy_n(correct_output(of_head(call, 0)).begin(), 40 * 64, o.begin() + 200 * 64);
+       })},
       {"packed sequence off by one", "rows shifted by 1", "", call_of({.mask = causal, .heads = 2}),
-       [](const Call& call) {
-         Values o = correct_output(call);
-         const Values other = correct_output(of_head(call, 0));
+       written([](Values& o, const Call& call) {
          std::copy(o.begin() + 64, o.end(), o.begin());
-         std::copy_n(other.begin(), 64, o.end() - 64);
-         return o;
-       }},
+         std::copy_n(correct_output(of_head(call, 0)).begin(), 64, o.end() - 64);
+       })},
       {"rows of the tile before", "rows shifted by 64|rows 128 to 191 .*64 to 127", "128 to 191", call_of(one_head),
        rows_from([](int i) { return i / 64 == 2 ? i - 64 : i; })},
       {"two tiles of rows exchanged", "rows .*(exchanged|swapped|64 to 127)", "0 to 127", call_of(one_head),
@@ -171,16 +154,14 @@ std::vector<PlantedFault> faults_of_places() {
       {"strides of Q", "Q .*(n x heads|heads x n)", "", call_of(several_heads), read_otherwise(&Tensors::q)},
       {"strides of V", "V .*(n x heads|heads x n)", "", call_of(several_heads), read_otherwise(&Tensors::v)},
       {"O written in another layout", "(O|output|rows).*(n x heads|heads x n)", "", call_of(several_heads),
-       [](const Call& call) {
+       written([](Values& o, const Call& call) {
          std::vector<Values> all;
          for (int h = 0; h < 4; ++h) all.push_back(correct_output(of_head(call, h)));
-         Values o = all[1];
          for (int i = 0; i < 240; ++i) {
            const int flat = 240 + i;
            std::copy_n(all[at(flat % 4)].begin() + flat / 4 * 64, 64, o.begin() + i * 64);
          }
-         return o;
-       }},
+       })},
       rope("RoPE of K interleaved", "RoPE.*interleaved",
            [](Tensors& t) { rotate(t.q, t.n, t.d, false, own_position), rotate(t.k, t.n_k, t.d, true, own_position); }),
       rope("RoPE of Q interleaved", "RoPE.*interleaved",

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/questions/planted_loop.h"
+
 namespace attoscope::planted {
 
 Tensors drawn(const AttentionShape& shape, std::uint64_t seed) {
   testing::Dice dice(seed);
-  const auto matrix = [&](int rows, int columns) {
-    Values x;
-    for (int i = 0; i < rows * columns; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
-    return x;
-  };
-  Tensors t = Tensors::shaped(shape);
-  t.q = matrix(t.n, t.d), t.k = matrix(t.n_k, t.d), t.v = matrix(t.n_k, t.d_v);
-  return t;
+  return testing::drawn_tensors(shape, [&] { return std::round(dice.normal() * 64) / 64; });
 }
 Tensors drawn(int n, int d, std::uint64_t seed) { return drawn(AttentionShape::square(n, d), seed); }
 Problem problem(const AttentionShape& shape, Mask mask, std::uint64_t seed) {
@@ -24,6 +19,16 @@ Problem problem(const AttentionShape& shape, Mask mask, std::uint64_t seed) {
   return p;
 }
 Problem problem(int n, int d, Mask mask, std::uint64_t seed) { return problem(AttentionShape::square(n, d), mask, seed); }
+
+Problem problem_in(const Format& f, const AttentionShape& shape, Mask mask, std::uint64_t seed, double size) {
+  Problem p = problem(shape, mask, seed);
+  Tensors t = *p.input.tensors;
+  for (double& q : t.q) q *= size;
+  for (Values* x : {&t.q, &t.k, &t.v})
+    for (double& y : *x) y = round(f, y);
+  p.input = testing::given(std::move(t));
+  return p;
+}
 
 Seen seen(const Problem& p) { return {*p.input.tensors, p}; }
 
@@ -57,28 +62,13 @@ Values rescored(const Seen& x, const Entry& S) {
 }
 
 Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l) {
-  Values o;
-  for (int i = 0; i < x.t.n; ++i) {
-    double m = -infinity, l = 0;
-    Values row(static_cast<std::size_t>(x.t.d));
-    for (int first = 0; first < x.t.n; first += tile) {
-      double top = m;
-      const int end = std::min(x.t.n, first + tile);
-      for (int j = first; j < end; ++j) top = std::max(top, x.score(i, j));
-      const double alpha = m == -infinity ? 0 : std::exp(m - top);
-      if (rescales_l) l *= alpha;
-      if (rescales_O)
-        for (double& r : row) r *= alpha;
-      m = top;
-      for (int j = first; j < end; ++j) {
-        const double e = m == -infinity ? 0 : std::exp(x.score(i, j) - m);
-        l += e;
-        for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * x.v(j, c);
-      }
-    }
-    for (const double r : row) o.push_back(r / l);
-  }
-  return o;
+  Loop kernel({.p = x.p, .heads = {x.t}, .head = 0});
+  const auto kept = [](int, int, double) { return 1.0; };
+  kernel.tile = tile;
+  kernel.round_P = [](double e) { return e; };
+  if (!rescales_O) kernel.alpha_of_O = kept;
+  if (!rescales_l) kernel.alpha_of_l = kept;
+  return kernel.run();
 }
 
 Values stale_max(const Seen& x, int tile, Max kind) {
@@ -119,6 +109,13 @@ std::shared_ptr<const Values> stored(Values o, const Format& f) {
   return std::make_shared<const Values>(std::move(o));
 }
 
+JudgedOutput judged_output(const Problem& p, Values o, const Format& f, const std::optional<Method>& declared) {
+  return {p, stored(std::move(o), f), {.format = f, .stored = f, .declared = declared}};
+}
+Judged judged(const Problem& p, Values o, const Format& f, const std::optional<Method>& declared) {
+  return judge(judged_output(p, std::move(o), f, declared));
+}
+
 Experiment with_output(const Problem& p, Values o, const Format& f) {
   Experiment e = default_experiment();
   e.problem = p;
@@ -142,7 +139,7 @@ std::string Said::text() const {
 }
 
 Said said_of(const Problem& p, Values o, const Format& f, const OtherHeads& heads) {
-  JudgedOutput output{p, stored(std::move(o), f), {.format = f, .stored = f, .declared = {}}};
+  JudgedOutput output = judged_output(p, std::move(o), f);
   if (p.input.kind != InputKind::tensors)
     output.problem.input = testing::given(*compute(with_output(p, *output.values, f)).inputs);
   const Judged judged = judge(output);

@@ -37,12 +37,12 @@ struct Seen {
     return j >= keys.first && j < keys.end;
   }
   /// The key at which a query stands.
-  int at(int i) const { return i + (p.mask.top_left ? 0 : t.n_k - t.n); }
+  int stands_at(int i) const { return i + (p.mask.top_left ? 0 : t.n_k - t.n); }
   /// The right score.
   double S(int i, int j) const {
     double s = dot(i, j) * scale_of(p);
     if (p.softcap != 0) s = p.softcap * std::tanh(s / p.softcap);
-    return s - p.alibi * std::abs(at(i) - j);
+    return s - p.alibi * std::abs(stands_at(i) - j);
   }
   double score(int i, int j) const { return sees(i, j) ? S(i, j) : -infinity; }
 };
@@ -52,6 +52,8 @@ Tensors drawn(const AttentionShape& shape, std::uint64_t seed = 1);
 Tensors drawn(int n, int d, std::uint64_t seed = 1);
 Problem problem(const AttentionShape& shape, Mask mask = {}, std::uint64_t seed = 1);
 Problem problem(int n = 200, int d = 32, Mask mask = {}, std::uint64_t seed = 1);
+/// The same, of numbers that `f` holds, Q so many times as large.
+Problem problem_in(const Format& f, const AttentionShape& shape, Mask mask, std::uint64_t seed, double size = 1);
 inline const Mask causal{Mask::Kind::causal};
 inline Mask window(int w) { return {Mask::Kind::window, w}; }
 
@@ -81,6 +83,10 @@ std::vector<Format> planted_formats();
 
 /// The output as stored.
 std::shared_ptr<const Values> stored(Values o, const Format& f);
+
+/// An output that is stored in `f`, the kernel's D, and the judge's verdict on it.
+JudgedOutput judged_output(const Problem& p, Values o, const Format& f, const std::optional<Method>& declared = {});
+Judged judged(const Problem& p, Values o, const Format& f, const std::optional<Method>& declared = {});
 
 Experiment with_output(const Problem& p, Values o, const Format& f = bf16);
 

@@ -233,10 +233,7 @@ TEST(ProductSum, OfHalves) {
 }
 
 TEST(ProductSum, FindsThePlacesOfItsFactors) {
-  Experiment e;
-  e.problem.n = 100;
-  e.problem.d = 8;
-  e.problem.mask = {Mask::Kind::window, 10};
+  Experiment e{.problem = {.n = 100, .d = 8, .mask = {Mask::Kind::window, 10}}};
   e.a.precision = policy("hw").precision;
   e.a.block_k = 64;
   e.a.accumulator = {Accumulator::h100, Accumulator::h100};
@@ -249,8 +246,7 @@ TEST(ProductSum, FindsThePlacesOfItsFactors) {
 }
 
 TEST(ProductSum, SaysWhyThereIsNone) {
-  Experiment e;
-  e.problem.n = e.problem.d = 16;
+  Experiment e{.problem = {.n = 16, .d = 16}};
   e.a.precision = policy("hw").precision;
   const auto why = [&] { return product_sum({e, false, AttentionProduct::pv, 3, 3}).why_none; };
   EXPECT_EQ(why(), "");
@@ -268,10 +264,7 @@ TEST(ProductSum, SaysWhyThereIsNone) {
 }
 
 TEST(ProductSum, KeepsTheLastBlocksOfALongOne) {
-  Experiment e;
-  e.problem.n = 6000;
-  e.problem.d = 4;
-  e.problem.rows = 1;
+  Experiment e{.problem = {.n = 6000, .d = 4, .rows = 1}};
   e.b.precision = policy("base_hw").precision;
   e.a.precision = policy("hw").precision;
   e.b.accumulator = {Accumulator::h100, Accumulator::h100};

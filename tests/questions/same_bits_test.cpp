@@ -17,9 +17,7 @@ using namespace testing;  // attoscope::testing
 using ::testing::Field;
 
 Experiment small() {
-  Experiment e;
-  e.problem.n = 40;
-  e.problem.d = 8;
+  Experiment e{.problem = {.n = 40, .d = 8}};
   e.a.block_k = e.a.block_q = e.b.block_q = 8;
   e.a.precision = policy("eager").precision;
   return e;

@@ -8,7 +8,7 @@
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
 #include "tests/support/matchers.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 
 namespace attoscope {
 namespace {
@@ -26,8 +26,7 @@ std::size_t at(const ScoreWindow& w, int row, int key) {
 int key_at(const Experiment& e, int place) { return e.a.reverse_keys ? key_count(e.problem) - 1 - place : place; }
 
 /// Calls visit(tile, index in the tile, key) for every key that the row sees.
-template <class Visit>
-void each_key(const Experiment& e, const plain::Row& row, int of, Visit visit) {
+void each_key(const Experiment& e, const plain::Row& row, int of, auto visit) {
   const Keys keys = visible_keys(e.problem, of);
   int place = e.a.reverse_keys ? key_count(e.problem) - keys.end : keys.first;
   for (std::size_t t = 0; t < row.tiles.size(); ++t)
@@ -35,10 +34,9 @@ void each_key(const Experiment& e, const plain::Row& row, int of, Visit visit) {
 }
 
 TEST(Scores, HaveTheBitsOfThePlainReferencesS) {
-  for (int seed = 1; seed <= experiments(120); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed));
+  with_seeds(1, experiments(120), [&](Dice& dice) {
     const Experiment e = random_experiment(dice);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+    SCOPED_TRACE(describe(e));
     const ScoreWindow w = scores(all_of(e));
     const Result r = compute(e);
     for (const int row : {0, e.problem.n / 2, e.problem.n - 1}) {
@@ -50,8 +48,7 @@ TEST(Scores, HaveTheBitsOfThePlainReferencesS) {
         EXPECT_TRUE(same(w.S[at(w, row, key)], unit)) << row << ' ' << key << ' ' << w.S[at(w, row, key)] << ' ' << unit;
       });
     }
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(Scores, AreNaNExactlyWhereARowDoesNotSeeTheKey) {
@@ -124,7 +121,7 @@ Experiment tame_experiment(Dice& dice) {
   e.a.scaling.V = {};  // the sum below is of V as it is given
   e.a.scaling.smooth_V = false;
   e.b = Method{.algorithm = Algorithm::three_pass};
-  testing::drop_impossible_accumulators(e);
+  drop_impossible_accumulators(e);
   return e;
 }
 
@@ -150,24 +147,20 @@ double largest_gap(const Experiment& e) {
 
 TEST(Scores, PTimesVIsTheOutput) {
   std::array<int, emulated_algorithms.size()> looked{};
-  for (int seed = 1; seed <= experiments(250); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed) + 100);
+  with_seeds(101, experiments(250), [&](Dice& dice) {
     const Experiment e = tame_experiment(dice);
-    EXPECT_LE(largest_gap(e), 3e-6) << "seed " << seed << ": " << describe(e);
+    EXPECT_LE(largest_gap(e), 3e-6) << describe(e);
     ++looked[static_cast<std::size_t>(e.a.algorithm)];
-    if (HasFailure()) return;
-  }
+  });
   for (const int count : looked) EXPECT_GT(count, experiments(250) / 20);
 }
 
 TEST(Scores, PTimesVIsTheOutputWithStochasticRounding) {
-  for (int seed = 1; seed <= experiments(60); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed) + 900);
+  with_seeds(901, experiments(60), [&](Dice& dice) {
     Experiment e = tame_experiment(dice);
-    testing::make_stochastic(e.a, dice, 2);
-    EXPECT_LE(largest_gap(e), 3e-6) << "seed " << seed << ": " << describe(e);
-    if (HasFailure()) return;
-  }
+    make_stochastic(e.a, dice, 2);
+    EXPECT_LE(largest_gap(e), 3e-6) << describe(e);
+  });
 }
 
 /// V the identity: the output is the weights.
@@ -190,8 +183,7 @@ Experiment weights_as_output(Dice& dice, int n) {
 }
 
 TEST(Scores, WeightsAreTheTrueSoftmax) {
-  for (int seed = 1; seed <= experiments(40); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(seed) + 40);
+  with_seeds(41, experiments(40), [&](Dice& dice) {
     const int n = dice.between(1, 24);
     const Experiment e = weights_as_output(dice, n);
     const ScoreWindow w = scores(all_of(e));
@@ -209,8 +201,7 @@ TEST(Scores, WeightsAreTheTrueSoftmax) {
       }
       EXPECT_TRUE(e.problem.sink ? sum < 1 : std::fabs(sum - 1) < 1e-6) << sum;
     }
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(Scores, OfAWindowAreThoseOfTheWhole) {

@@ -47,7 +47,7 @@ std::vector<bool> changed(const Values& o, const Values& from) {
   return all;
 }
 
-/// The share of rows whose error, stored in bf16, is more than twice that of the right row stored in bf16.
+/// The share of rows whose error, stored in bf16, is more than twice the error of the right row stored in bf16.
 double share_seen(const Values& o, const Values& from) {
   const Values wrong = distances(*stored(o, bf16), from), rounded = distances(*stored(from, bf16), from);
   double count = 0;

@@ -139,7 +139,7 @@ TEST(SlipsOfShapes, FiniteMaskValues) {
   Tensors t = drawn(120, 32);
   for (std::size_t i = 0; i < t.q.size(); i += 32) t.q[i] = 4, t.k[i] = -4;
   Problem low = problem(120, 32, causal);
-  low.input = testing::given(t);
+  low.input = given(t);
   low.scale = 1000;
   const Seen y = seen(low);
   const Values o = softmax(y, [&](int i, int j) { return y.sees(i, j) ? y.S(i, j) : -1e4; });
@@ -183,7 +183,7 @@ class Grouped {
   }
   Problem problem(int head) const {
     Problem p = with_shape(Problem{}, chunk);
-    p.input = testing::given(*files_[static_cast<std::size_t>(head)]);
+    p.input = given(*files_[static_cast<std::size_t>(head)]);
     p.input.index = head;
     return p;
   }

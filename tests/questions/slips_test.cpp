@@ -118,16 +118,16 @@ TEST(Slips, Operands) {
   const Problem p = problem();
   const Seen x = seen(p);
   const auto S = [&](int i, int j) { return x.S(i, j); };
-  const auto swapped = [&](int i, int j) {
-    double sum = 0;
-    for (int c = 0; c < 32; ++c) sum += x.q(i, c) * x.v(j, c);
-    return sum * scale_of(p);
+  const auto with = [x](auto change) {
+    Seen y = x;
+    change(y.t);
+    return right(y);
   };
   const auto value = [&](int shift) { return [&x, shift](int j, int c) { return x.v((j + shift + 200) % 200, c); }; };
-  expect_found(p, softmax(x, swapped, [&](int j, int c) { return x.k(j, c); }), Kind::operands, "K and V swapped");
-  expect_found(p, softmax(x, swapped), Kind::operands, "V in the place of K");
-  expect_found(p, softmax(x, S, [&](int j, int c) { return x.k(j, c); }), Kind::operands, "K in the place of V");
-  expect_found(p, softmax(x, [&](int i, int j) { return x.S(j, i); }), Kind::operands, "Q and K swapped");
+  expect_found(p, with([](Tensors& t) { std::swap(t.k, t.v); }), Kind::operands, "K and V swapped");
+  expect_found(p, with([](Tensors& t) { t.k = t.v; }), Kind::operands, "V in the place of K");
+  expect_found(p, with([](Tensors& t) { t.v = t.k; }), Kind::operands, "K in the place of V");
+  expect_found(p, with([](Tensors& t) { std::swap(t.q, t.k); }), Kind::operands, "Q and K swapped");
   expect_found(p, softmax(x, S, value(1)), Kind::operands, "V[j + 1]");
   expect_found(p, softmax(x, S, value(-1)), Kind::operands, "V[j - 1]");
   const auto v_misread = [&](int j, int c) { return x.t.v[static_cast<std::size_t>(c * 200 + j)]; };
@@ -239,10 +239,7 @@ TEST(Slips, MultiplesOfTheTruth) {
 TEST(Slips, InputsInAnotherFormat) {
   for (const auto& [own, asked] :
        {std::pair{fp16, bf16}, std::pair{fp32, bf16}, std::pair{fp32, fp16}, std::pair{bf16, fp16}}) {
-    Problem p;
-    p.n = 200;
-    p.d = 32;
-    p.mask = causal;
+    const Problem p{.n = 200, .d = 32, .mask = causal};
     Experiment e = default_experiment();
     e.problem = p;
     e.format = own;
@@ -343,35 +340,26 @@ TEST(Slips, OtherHeads) {
   Problem p = problem();
   p.input = testing::given(*files[1]);
   p.input.index = 1;
-  const Seen own{*files[1], p}, third{*files[3], p};
-  expect_slip(said_of(p, right(third), bf16, heads), Kind::head, "head 3 instead of head 1");
-  const auto S = [&](int i, int j) {
-    double sum = 0;
-    for (int c = 0; c < 32; ++c) sum += own.q(i, c) * third.k(j, c);
-    return sum * scale_of(p);
+  const auto of_heads = [&](std::size_t q, std::size_t k, std::size_t v) {
+    Seen x{*files[q], p};
+    x.t.k = files[k]->k, x.t.v = files[v]->v;
+    return right(x);
   };
-  expect_slip(said_of(p, softmax(third, S), bf16, heads), Kind::head, "K and V of head 3 with Q of head 1");
-  expect_slip(said_of(p, softmax(own, S), bf16, heads), Kind::head, "K of head 3 with Q and V of head 1");
-  const auto Q = [&](int i, int j) {
-    double sum = 0;
-    for (int c = 0; c < 32; ++c) sum += third.q(i, c) * own.k(j, c);
-    return sum * scale_of(p);
+  const auto expect_head = [&](const Values& o, const char* words) {
+    expect_slip(said_of(p, o, bf16, heads), Kind::head, words);
   };
-  expect_slip(said_of(p, softmax(own, Q), bf16, heads), Kind::head, "Q of head 3 with K and V of head 1");
-  const auto V = [&](int j, int c) { return third.v(j, c); };
-  expect_slip(said_of(p,
-                      softmax(
-                          own, [&](int i, int j) { return own.S(i, j); }, V),
-                      bf16, heads),
-              Kind::head, "V of head 3 with Q and K of head 1");
+  expect_head(of_heads(3, 3, 3), "head 3 instead of head 1");
+  expect_head(of_heads(1, 3, 3), "K and V of head 3 with Q of head 1");
+  expect_head(of_heads(1, 3, 1), "K of head 3 with Q and V of head 1");
+  expect_head(of_heads(3, 1, 1), "Q of head 3 with K and V of head 1");
+  expect_head(of_heads(1, 1, 3), "V of head 3 with Q and K of head 1");
   std::vector<Values> outputs;
-  for (int h = 0; h < 4; ++h) outputs.push_back(right(Seen{*files[static_cast<std::size_t>(h)], p}));
+  for (std::size_t h = 0; h < 4; ++h) outputs.push_back(of_heads(h, h, h));
   Values mixed;
-  for (int row = 0; row < 200; ++row)
-    for (int c = 0; c < 32; ++c)
-      mixed.push_back(outputs[static_cast<std::size_t>((200 + row) % 4)][static_cast<std::size_t>((200 + row) / 4 * 32 + c)]);
-  expect_slip(said_of(p, mixed, bf16, heads), Kind::head, "n x heads x d read as heads x n x d");
-  EXPECT_TRUE(said_of(p, right(own), bf16, heads).head.rounded);
+  for (std::size_t row = 0; row < 200; ++row)
+    for (std::size_t c = 0; c < 32; ++c) mixed.push_back(outputs[(200 + row) % 4][(200 + row) / 4 * 32 + c]);
+  expect_head(mixed, "n x heads x d read as heads x n x d");
+  EXPECT_TRUE(said_of(p, of_heads(1, 1, 1), bf16, heads).head.rounded);
 }
 
 TEST(Slips, EitherMethodMayBeTheLoadedOne) {

@@ -46,10 +46,10 @@ StepQuestion random_question(Dice& dice) {
   for (int i = 0; i < n * q.d; ++i) q.values.push_back(dice.normal());
   q.algorithm = dice.any(algorithms);
   q.block_k = dice.between(1, n + 3);
-  q.format = dice.one_in(10) ? fp64 : testing::random_format(dice);
+  q.format = dice.one_in(10) ? fp64 : random_format(dice);
   q.precision = dice.any(policies()).precision;
   for (Rounding& r : q.precision.steps)
-    if (dice.one_in(8)) r = dice.one_in(2) ? exact : to_format(testing::random_format(dice));
+    if (dice.one_in(8)) r = dice.one_in(2) ? exact : to_format(random_format(dice));
   q.precision.sum_rounded_P = dice.one_in(3);
   return q;
 }
@@ -82,7 +82,7 @@ StepQuestion random_scaled_question(Dice& dice) {
   q.flush = dice.between(-1, 1);
   Experiment e = step_experiment(q);
   do {
-    testing::add_scalings(e, e.a, dice);
+    add_scalings(e, e.a, dice);
   } while (!e.a.scaling.any());
   q.scaling = e.a.scaling;
   return q;
@@ -130,7 +130,7 @@ TEST(Stepper, ScaledStatesAreTheTraceOfCompute) {
   for (int i = 0; i < experiments(400); ++i) expect_the_lanes_bits(random_scaled_question(dice));
 }
 
-/// Computes flash2's numbers from those before them, in T.
+/// Computes flash2's numbers from the numbers before them, in T.
 template <class T>
 void expect_followed(const Steps& s) {
   const StepQuestion& q = s.question;
@@ -176,7 +176,7 @@ TEST(Stepper, EveryNumberFollowsFromThoseBefore) {
   }
 }
 
-/// The random bits are those of the row that is followed.
+/// The random bits belong to the row that is followed.
 TEST(Stepper, RowsAreRoundedStochasticallyAsInCompute) {
   Dice dice(89);
   for (int i = 0; i < experiments(200); ++i) {
@@ -216,7 +216,7 @@ TEST(Stepper, NamedScaledKernelsAreSteppedWithTheirBits) {
     }
 }
 
-/// Stored numbers are those that the lanes multiply, and give their S if fma adds them up.
+/// The lanes multiply the stored numbers, which give their S if fma adds them up.
 TEST(Stepper, StoredNumbersGiveTheScores) {
   Dice dice(87);
   int seen = 0;
@@ -450,7 +450,7 @@ TEST(Stepper, LostBitsAreThoseOfTheFormat) {
 }
 
 TEST(Stepper, ScoresOfARowAreThoseOfTheInputs) {
-  Experiment e = testing::small_experiment(bf16, 40, 8);
+  Experiment e = small_experiment(bf16, 40, 8);
   e.problem.mask.kind = Mask::Kind::causal;
   const Result r = compute(e);
   for (const int row : {0, 5, 39}) {
@@ -465,37 +465,26 @@ TEST(Stepper, ScoresOfARowAreThoseOfTheInputs) {
 }
 
 TEST(Stepper, RefusesInOneSentence) {
-  const auto said = [](const StepQuestion& asked) { return message_of<std::invalid_argument>([&] { steps(asked); }); };
-  const StepQuestion good = question(Algorithm::flash2, {1, 2, 3});
-  EXPECT_EQ(said(good), "");
-  StepQuestion q = good;
-  q.scores.clear(), q.values.clear();
-  EXPECT_EQ(said(q), "stepper: there are 0 scores, expected 1 .. 64");
-  q = good;
-  q.scores[1] = std::numeric_limits<double>::infinity();
-  EXPECT_NE(said(q).find("a score is inf, expected a number of at most 1000000"), std::string::npos) << said(q);
-  q = good;
-  q.values[0] = std::nan("");
-  EXPECT_NE(said(q).find("a value is"), std::string::npos);
-  q = good;
-  q.values.pop_back();
-  EXPECT_NE(said(q).find("there are 5 values"), std::string::npos);
-  q = good;
-  q.algorithm = Algorithm::split_kv;
-  EXPECT_NE(said(q).find("expected three_pass, two_pass, flash1, flash2 or flash4"), std::string::npos);
-  q = good;
-  q.flush = 3;
-  EXPECT_EQ(said(q), "stepper: P.V is added to O after 3 tiles, expected after each, or never");
-  q = good;
-  q.rows.d = 2;
-  EXPECT_EQ(said(q), "stepper: rows has 0 numbers of Q and 0 of K, expected 2 for each of the 3 scores");
-  q = good;
-  q.algorithm = Algorithm::two_pass;
-  q.scaling.P = parse_scaling("e4m3/x256/shift");
-  EXPECT_NE(said(q).find("needs an algorithm that divides by l at the end"), std::string::npos) << said(q);
-  q = good;
-  q.block_k = 0;
-  EXPECT_NE(said(q).find("block_k is 0"), std::string::npos);
+  const auto said = [](auto change) {
+    StepQuestion q = question(Algorithm::flash2, {1, 2, 3});
+    change(q);
+    return message_of<std::invalid_argument>([&] { steps(q); });
+  };
+  using Q = StepQuestion;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(said([](Q&) {}), "");
+  EXPECT_EQ(said([](Q& q) { q.scores.clear(), q.values.clear(); }), "stepper: there are 0 scores, expected 1 .. 64");
+  EXPECT_THAT(said([](Q& q) { q.scores[1] = infinity; }), HasSubstr("a score is inf, expected a number of at most 1000000"));
+  EXPECT_THAT(said([](Q& q) { q.values[0] = std::nan(""); }), HasSubstr("a value is"));
+  EXPECT_THAT(said([](Q& q) { q.values.pop_back(); }), HasSubstr("there are 5 values"));
+  EXPECT_THAT(said([](Q& q) { q.algorithm = Algorithm::split_kv; }),
+              HasSubstr("expected three_pass, two_pass, flash1, flash2 or flash4"));
+  EXPECT_EQ(said([](Q& q) { q.flush = 3; }), "stepper: P.V is added to O after 3 tiles, expected after each, or never");
+  EXPECT_EQ(said([](Q& q) { q.rows.d = 2; }),
+            "stepper: rows has 0 numbers of Q and 0 of K, expected 2 for each of the 3 scores");
+  EXPECT_THAT(said([](Q& q) { q.algorithm = Algorithm::two_pass, q.scaling.P = parse_scaling("e4m3/x256/shift"); }),
+              HasSubstr("needs an algorithm that divides by l at the end"));
+  EXPECT_THAT(said([](Q& q) { q.block_k = 0; }), HasSubstr("block_k is 0"));
 }
 
 }  // namespace

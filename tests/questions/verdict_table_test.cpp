@@ -84,9 +84,8 @@ TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
           const auto& [rows, columns, size] = shapes[++shape % 4];
           if ((static_cast<int>(kind) + static_cast<int>(mask.kind) + f.mantissa_bits + (&policy - policies().data())) % 2 != 0)
             continue;
-          Problem p;
-          p.n = rows, p.d = columns, p.mask = mask, p.input.kind = kind;
-          p.seed = static_cast<std::uint64_t>(shape);
+          Problem p{.seed = static_cast<std::uint64_t>(shape), .n = rows, .d = columns, .mask = mask};
+          p.input.kind = kind;
           const Said found = said_of(p, emulated(p, method(policy.name, size), f), f);
           SCOPED_TRACE(::testing::Message() << name(kind) << ", " << policy.name << ", mask " << static_cast<int>(mask.kind)
                                             << ", " << name(f) << ", n " << rows);

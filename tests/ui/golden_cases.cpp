@@ -102,7 +102,7 @@ Picture without(Picture p, int x0, int y0, int x1, int y1) {
   return p;
 }
 
-/// The comparison itself finds planted changes, and ignores those of other fonts.
+/// The comparison itself finds planted changes, and ignores differences between fonts.
 CASE(golden, planted_differences) {
   hand.stage.resize(width, height);
   const Picture right = picture_of(hand, views[0]);

@@ -43,8 +43,11 @@ bool Hand::check(bool truth, const std::string& what, Where where) {
 
 bool Hand::well() const { return !context_.IsError(); }
 
-void Hand::changes(const std::string& what, const std::function<void()>& act, const std::function<void(Session&)>& mutate,
-                   Where where) {
+void Hand::changes(const std::string& what, const std::function<void()>& act, const Change& mutate, Where where) {
+  if (!mutate) {
+    act();
+    return settle(where);
+  }
   if (!well()) return;
   Session expected = session();
   act();
@@ -96,9 +99,15 @@ bool Hand::await(const std::string& what, const std::function<bool()>& holds, Wh
   return held;
 }
 
-void Hand::open(Session opened) {
+void Hand::open(Session opened, int count) {
   stage.open(std::move(opened));
   settle();
+  if (count > 0) frames(count);
+}
+
+void Hand::resize(int width, int height, int count) {
+  stage.resize(width, height);
+  frames(count);
 }
 
 void Hand::drop(const std::vector<std::string>& files) {
@@ -120,6 +129,10 @@ void Hand::expect_notice(const std::string& words, Where where) {
         "'" + error() + notice() + "' instead of a notice with '" + words + "'", where);
 }
 
+void Hand::expect_text(const std::string& found, const std::string& expected, Where where) {
+  check(found == expected, "'" + found + "' instead of '" + expected + "'", where);
+}
+
 void Hand::click(const std::string& path, int button) { context_.ItemClick(path.c_str(), button); }
 
 void Hand::click_at_rest(const std::string& path) {
@@ -134,8 +147,8 @@ void Hand::click_at_rest(const std::string& path) {
   click(path);
 }
 
-void Hand::choose(const std::string& combo, const std::string& item) {
-  context_.ItemClick(combo.c_str());
+void Hand::choose(const std::string& list, const std::string& item, int button) {
+  click(list, button);
   pick(item);
 }
 
@@ -147,6 +160,12 @@ void Hand::pick(const std::string& item) {
 bool Hand::exists(const std::string& path) { return context_.ItemExists(path.c_str()); }
 
 bool Hand::has_popup() const { return ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); }
+
+bool Hand::has_tooltip() const {
+  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
+    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
+  });
+}
 
 bool Hand::disabled(const std::string& path) {
   return (context_.ItemInfo(path.c_str()).ItemFlags & ImGuiItemFlags_Disabled) != 0;
@@ -232,9 +251,7 @@ bool Hand::tooltip_after(const std::function<void()>& rest) {
   rest();
   context_.Yield(3);
   style = before;
-  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
-    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
-  });
+  return has_tooltip();
 }
 
 ImVec2 Hand::place(const std::string& path, float x, float y) {
@@ -272,6 +289,42 @@ void Hand::wheel(ImVec2 at, float by) {
   move(at);
   context_.MouseWheel({0, by});
   context_.Yield(2);
+}
+
+void Hand::click(const std::string& path, const Change& change, Where where) {
+  changes(path + " clicked", [&] { click(path); }, change, where);
+}
+
+void Hand::choose(const std::string& list, const std::string& item, const Change& change, int button, Where where) {
+  changes(list + " " + item, [&] { choose(list, item, button); }, change, where);
+}
+
+void Hand::key(int chord, const Change& change, Where where) {
+  changes("key " + std::string(ImGui::GetKeyChordName(chord)), [&] { key(chord); }, change, where);
+}
+
+void Hand::type(const std::string& path, const std::string& text, const Change& change, Where where) {
+  changes(path + " " + text, [&] { type(path, text); }, change, where);
+}
+
+void Hand::fill(const std::string& path, const std::string& text, const Change& change, Where where) {
+  changes(path + " " + text, [&] { fill(path, text); }, change, where);
+}
+
+void Hand::ask(const std::string& query, const Change& change, Where where) {
+  changes(query, [&] { ask(query); }, change, where);
+}
+
+void Hand::press(ImVec2 at, const Change& change, int clicks, Where where) {
+  changes("press", [&] { press(at, clicks); }, change, where);
+}
+
+void Hand::drag(ImVec2 from, ImVec2 to, const Change& change, Where where) {
+  changes("drag", [&] { drag(from, to); }, change, where);
+}
+
+void Hand::wheel(ImVec2 at, float by, const Change& change, Where where) {
+  changes("wheel", [&] { wheel(at, by); }, change, where);
 }
 
 void Hand::hold_key(int key, bool down) { down ? context_.KeyDown(key) : context_.KeyUp(key); }

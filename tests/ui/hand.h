@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "imgui.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/ui/stage.h"
 
 struct ImGuiTestContext;
@@ -18,7 +20,9 @@ namespace attoscope::testing {
 
 /// The panels' paths.
 inline const std::string controls = "//Controls/", heatmap = "//Heat map/", strip = "//Recurrence/", top_bar = "//Top bar/",
-                         focused = "//$FOCUSED/";
+                         statistics = "//Statistics/", focused = "//$FOCUSED/";
+/// Undoes a change.
+inline constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
 
 class Hand {
  public:
@@ -35,6 +39,7 @@ class Hand {
   Hand(ImGuiTestContext& context, Stage& at) : stage(at), context_(context) {}
 
   Stage& stage;
+  const TemporaryDirectory folder;  ///< for files of the test
   Session& session() { return stage.session; }
   Experiment& experiment() { return stage.session.experiment; }
   View& view() { return stage.session.view; }
@@ -44,28 +49,37 @@ class Hand {
   /// True as long as nothing failed.
   bool well() const;
 
-  /// Expects that `act` changes exactly what `mutate` does, and that the answer follows.
-  void changes(const std::string& what, const std::function<void()>& act, const std::function<void(Session&)>& mutate,
-               Where where = Where::current());
+  /// Makes the change that is expected of an act.
+  using Change = std::function<void(Session&)>;
+  /// Expects that `act` changes exactly what `mutate` does, and that the answer follows; no `mutate`: it may change anything.
+  void changes(const std::string& what, const std::function<void()>& act, const Change& mutate, Where where = Where::current());
   /// Expects that `act` changes nothing.
   void leaves(const std::string& what, const std::function<void()>& act, Where where = Where::current());
   /// A control, and the change that it makes; `text`: typed into it; `item`: chosen from its list; else it is clicked.
   struct Control {
     std::string path;
-    std::function<void(Session&)> mutate;
+    Change mutate;
     std::optional<std::string> text = {}, item = {};
   };
   /// Expects of each control in turn that it changes exactly this; `inside`: acts where the control is, as in a popup.
   void each(const std::vector<Control>& all, const std::function<void(const std::function<void()>&)>& inside = {},
             Where where = Where::current());
 
+  /// Sets a part of the view and draws frames.
+  template <class T>
+  void show(T View::* part, std::type_identity_t<T> value, int count = 2) {
+    view().*part = std::move(value);
+    frames(count);
+  }
   void frames(int count);
   /// Draws frames until the question on screen is answered.
   void settle(Where where = Where::current());
   /// Draws frames until `holds`, which is expected, and two more.
   bool await(const std::string& what, const std::function<bool()>& holds, Where where = Where::current());
-  /// Opens a window on `opened` and waits for its answer.
-  void open(Session opened);
+  /// Opens a window on `opened`, waits for its answer, and draws so many frames more.
+  void open(Session opened, int count = 0);
+  /// Resizes the window and draws frames.
+  void resize(int width, int height, int count = 3);
   /// Drops files on the picture and waits for the answer.
   void drop(const std::vector<std::string>& files);
   /// Drops files on the window, as sessions and checkpoints, too, and waits for the answer.
@@ -79,11 +93,16 @@ class Hand {
   void expect_error(const std::string& words, Where where = Where::current());
   void expect_notice(const std::string& words, Where where = Where::current());
 
+  /// Expects this text.
+  void expect_text(const std::string& found, const std::string& expected, Where where = Where::current());
+
+  /// Input of the panels from now on, in place of the explorer's; it begins as what is on screen.
+  PanelInput& tell() { return stage.told.emplace(stage.panel_input()); }
   void click(const std::string& path, int button = 0);
   /// Clicks an item once it keeps its place: words above it may still grow.
   void click_at_rest(const std::string& path);
-  /// Opens a combo and clicks one of its items.
-  void choose(const std::string& combo, const std::string& item);
+  /// Opens a list, by the right button if that is 1, and clicks one of its items.
+  void choose(const std::string& list, const std::string& item, int button = 0);
   /// Clicks an item of the focused popup.
   void pick(const std::string& item);
   bool exists(const std::string& path);
@@ -106,6 +125,8 @@ class Hand {
   ImGuiID id(const std::string& path);
   /// The whole rectangle of an item, also where its window cuts it off.
   ImRect rect(ImGuiID item);
+  /// True while a tooltip is on screen.
+  bool has_tooltip() const;
   /// True if a tooltip opens when the mouse rests on the item.
   bool explained(ImGuiID item);
 
@@ -120,6 +141,19 @@ class Hand {
   void press(ImVec2 at, int clicks = 1);
   void drag(ImVec2 from, ImVec2 to);
   void wheel(ImVec2 at, float by);
+
+  /// The same acts, each of which is expected to change exactly this.
+  void click(const std::string& path, const Change& change, Where where = Where::current());
+  void choose(const std::string& list, const std::string& item, const Change& change, int button = 0,
+              Where where = Where::current());
+  void key(int chord, const Change& change, Where where = Where::current());
+  void type(const std::string& path, const std::string& text, const Change& change, Where where = Where::current());
+  void fill(const std::string& path, const std::string& text, const Change& change, Where where = Where::current());
+  void ask(const std::string& query, const Change& change, Where where = Where::current());
+  void press(ImVec2 at, const Change& change, int clicks = 1, Where where = Where::current());
+  void drag(ImVec2 from, ImVec2 to, const Change& change, Where where = Where::current());
+  void wheel(ImVec2 at, float by, const Change& change, Where where = Where::current());
+
   void hold_key(int key, bool down);
   void hold_mouse(bool down, int button = 0);
   /// True if a tooltip opens when the mouse rests there, or while it is held down there.
@@ -135,6 +169,10 @@ class Hand {
   ImGuiTestContext& context_;
 };
 
+/// In place of an expected change: the act may change anything, and the answer follows, as in `hand.key(undo_key, settled)`.
+inline const Hand::Change settled;
+/// True if the part is in the text.
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 /// Acts in the popup of a button: opens it before and closes it after.
 std::function<void(const std::function<void()>&)> in_popup(Hand& hand, const std::string& button);
 /// A label as a part of a path: its slashes are escaped.

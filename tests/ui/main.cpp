@@ -1,5 +1,5 @@
-// attoscope_ui_tests [FILE|ABOUT|NAME...]: all tests of the window, or some: those of a file (strip_cases), those about
-// something, or one. The last line is "N passed, N failed".
+// attoscope_ui_tests [FILE|ABOUT|NAME...]: all tests of the window, or the tests of a file (strip_cases), the tests about
+// something, or one test. The last line is "N passed, N failed".
 #include <dlfcn.h>
 #include <link.h>
 

@@ -34,8 +34,9 @@ Picture corner(const Picture& all, int width, int height) {
 
 }  // namespace
 
-Session small_session() {
+Session small_session(Workspace workspace) {
   Session session;
+  session.view.workspace = workspace;
   session.experiment.problem.n = 96;
   session.experiment.problem.d = 16;
   session.experiment.a.block_q = session.experiment.a.block_k = 16;

@@ -21,7 +21,7 @@
 namespace attoscope::testing {
 
 /// A small question: answered in a millisecond.
-Session small_session();
+Session small_session(Workspace workspace = Workspace::explore);
 /// The shipped layers of grouped queries, every head at a glance; head 3 is open, n tokens of it.
 Session all_heads(int n = 512);
 

@@ -55,8 +55,7 @@ CASE(access, text_has_contrast_in_all_themes) {
                  contrast_of(0xff767676, 0xffffffff) > aa_text,
              "the measure is WCAG's: #767676 is the lightest grey on white");
   for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
-    hand.view().theme = theme;
-    hand.frames(2);
+    hand.show(&View::theme, theme);
     const Palette& p = palette(theme);
     const auto expect = [&](const std::string& what, Colour x, Colour y, double least) {
       hand.check(contrast_of(x, y) >= least,
@@ -99,8 +98,7 @@ std::vector<ImGuiID> tab_order(Hand& hand, const char* panel) {
 
 /// Tab comes to every control of the panel, line by line from the top, and to the left before the right.
 CASE(access, tab_goes_through_the_controls_in_reading_order) {
-  hand.stage.resize(1600, 1500);  // all controls at once
-  hand.frames(3);
+  hand.resize(1600, 1500);  // all controls at once
   const std::vector<ImGuiID> order = tab_order(hand, "Controls");
   std::vector<std::tuple<ImGuiID, std::string, ImRect>> items;
   for (const auto& [id, label] : hand.items("//Controls"))
@@ -126,6 +124,8 @@ CASE(access, tab_goes_through_the_controls_in_reading_order) {
   }
 }
 
+constexpr Workspace workspaces[] = {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn};
+
 // --- the mouse --------------------------------------------------------------------------------------------------------
 
 /// A place to click; a small one is less than 24 pixels wide or high.
@@ -145,13 +145,9 @@ bool is_too_near(const Target& x, const Target& y) {
 /// Everything that the mouse clicks has 24 pixels for itself. Left out: the tiles' slider, whose buttons stand above it, rows
 /// of tables, and the bits, which the sliders below them set.
 CASE(access, targets_of_24_pixels) {
-  for (const Workspace workspace :
-       {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn}) {
+  for (const Workspace workspace : workspaces) {
     hand.stage.resize(1600, 1500);  // all controls at once
-    Session session = small_session();
-    session.view.workspace = workspace;
-    hand.open(session);
-    hand.frames(4);
+    hand.open(small_session(workspace), 4);
     std::size_t looked_at = 0;
     for (const ImGuiWindow* const window : ImGui::GetCurrentContext()->Windows) {
       const std::string name = window->Name;
@@ -175,16 +171,12 @@ CASE(access, targets_of_24_pixels) {
 
 /// At 225 %, or as much of it as a narrow window has room for, every panel lies in the window, and no control is cut off.
 CASE(access, text_at_225_percent) {
-  for (const auto& [width, height] :
-       {std::pair{1024, 768}, std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}, std::pair{1920, 1200}})
-    for (const Workspace workspace :
-         {Workspace::explore, Workspace::sweep, Workspace::train, Workspace::model, Workspace::learn}) {
+  for (const auto& [width, height] : {std::pair{1024, 768}, {1280, 800}, {1600, 1000}, {1920, 1080}, {1920, 1200}})
+    for (const Workspace workspace : workspaces) {
       hand.stage.resize(width, height);
-      Session session = small_session();
-      session.view.workspace = workspace;
+      Session session = small_session(workspace);
       session.view.ui_scale = 2.25;
-      hand.open(session);
-      hand.frames(4);
+      hand.open(session, 4);
       const std::string where =
           std::string(workspace_names[workspace]) + " at " + std::to_string(width) + " x " + std::to_string(height);
       hand.check(ImGui::GetFontSize() > (width < 1280 ? 24 : 30), where + " has large text");
@@ -197,7 +189,7 @@ CASE(access, text_at_225_percent) {
         hand.check(r.Min.x >= -1 && r.Min.y >= -1 && r.Max.x <= static_cast<float>(width) + 1 &&
                        r.Max.y <= static_cast<float>(height) + 1,
                    where + ": " + w->Name + " reaches beyond the window");
-        if (w->DockNode == nullptr && std::string(w->Name).find("plan") == std::string::npos) continue;
+        if (w->DockNode == nullptr && !has(std::string(w->Name), "plan")) continue;
         ++looked_at;
         for (const auto& [id, label] : hand.items(std::string("//") + w->Name)) {
           const ImRect item = hand.rect(id);
@@ -231,9 +223,7 @@ CASE(access, reduced_motion) {
   hand.check(moves(hand), "flicker moves");
   hand.key(ImGuiKey_H);
   hand.frames(2);
-  hand.changes(
-      "the switch in the list of keys", [&] { hand.click("//Help/##reduced motion"); },
-      [](Session& s) { s.view.reduced_motion = true; });
+  hand.click("//Help/##reduced motion", [](Session& s) { s.view.reduced_motion = true; });
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
   hand.move({2, 2});
@@ -243,8 +233,7 @@ CASE(access, reduced_motion) {
   hand.frames(2);
   hand.check(hand.picture().rgb != first.rgb && !moves(hand), "key B shows the other field, which stays");
   hand.check(!ImGui::GetIO().ConfigInputTextCursorBlink, "the text cursor does not blink");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
-  hand.settle();
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
   hand.check(hand.view().reduced_motion, "a new session keeps it");
 }
 

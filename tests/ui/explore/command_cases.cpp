@@ -1,4 +1,4 @@
-// Commands: the palette finds everything by typing, the table of keys is that of ui/commands/README.md, modifiers are released
+// Commands: the palette finds everything by typing, ui/commands/README.md has the table of keys, modifiers are released
 // in every order, Esc closes one thing at a time, F6 reaches every panel.
 #include <algorithm>
 #include <fstream>
@@ -24,33 +24,25 @@ std::vector<PaletteCommand> names_found(Hand& hand, const std::string& query) {
 }
 
 CASE(palette, settings_by_typing) {
-  struct Asked {
-    const char* query;
-    std::function<void(Session&)> mutate;
-  };
-  const Asked asked[] = {
-      {"set N to 64", [](Session& s) { s.experiment.problem.n = 64; }},
-      {"n 80", [](Session& s) { s.experiment.problem.n = 80; }},
-      {"set block_k 8",
-       [](Session& s) {
-         s.experiment.a.block_k = s.experiment.a.block_q = s.experiment.b.block_k = s.experiment.b.block_q = 8;
-       }},
-      {"b.tau = 2.5", [](Session& s) { s.experiment.b.tau = 2.5; }},
-      {"set a.S to e5m7", [](Session& s) { s.experiment.a.precision[Step::S] = to_format(Format{5, 7}); }},
-      {"format: fp16", [](Session& s) { s.experiment.format = fp16; }},
-      {"a algorithm split_kv", [](Session& s) { s.experiment.a.algorithm = Algorithm::split_kv; }},
-      {"a policy eager", [](Session& s) { s.experiment.a.precision = policy("eager").precision; }},
-      {"a: sums h100", [](Session& s) { s.experiment.a.accumulator = {Accumulator::h100, Accumulator::h100}; }},
-      {"b: kernel fa3_h100", [](Session& s) { s.experiment = with_kernel_as_b(s.experiment, kernel_preset("fa3_h100")); }},
-      {"theme contrast", [](Session& s) { s.view.theme = Theme::high_contrast; }},
-      {"theme: dark", [](Session& s) { s.view.theme = Theme::dark; }},
-      {"mask: causal", [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; }},
-      {"tile grid", [](Session& s) { s.view.show_tiles = true; }},
-      {"b_ulps", [](Session& s) { s.view.field = Field::b_ulps; }},
-      {"set seed to 77", [](Session& s) { s.experiment.problem.seed = 77; }},
-      {"undo", [](Session& s) { s.experiment.problem.seed = 1; }},
-  };
-  for (const Asked& x : asked) hand.changes(x.query, [&] { hand.ask(x.query); }, x.mutate);
+  hand.ask("set N to 64", [](Session& s) { s.experiment.problem.n = 64; });
+  hand.ask("n 80", [](Session& s) { s.experiment.problem.n = 80; });
+  hand.ask("set block_k 8", [](Session& s) {
+    s.experiment.a.block_k = s.experiment.a.block_q = s.experiment.b.block_k = s.experiment.b.block_q = 8;
+  });
+  hand.ask("b.tau = 2.5", [](Session& s) { s.experiment.b.tau = 2.5; });
+  hand.ask("set a.S to e5m7", [](Session& s) { s.experiment.a.precision[Step::S] = to_format(Format{5, 7}); });
+  hand.ask("format: fp16", [](Session& s) { s.experiment.format = fp16; });
+  hand.ask("a algorithm split_kv", [](Session& s) { s.experiment.a.algorithm = Algorithm::split_kv; });
+  hand.ask("a policy eager", [](Session& s) { s.experiment.a.precision = policy("eager").precision; });
+  hand.ask("a: sums h100", [](Session& s) { s.experiment.a.accumulator = {Accumulator::h100, Accumulator::h100}; });
+  hand.ask("b: kernel fa3_h100", [](Session& s) { s.experiment = with_kernel_as_b(s.experiment, kernel_preset("fa3_h100")); });
+  hand.ask("theme contrast", [](Session& s) { s.view.theme = Theme::high_contrast; });
+  hand.ask("theme: dark", [](Session& s) { s.view.theme = Theme::dark; });
+  hand.ask("mask: causal", [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; });
+  hand.ask("tile grid", [](Session& s) { s.view.show_tiles = true; });
+  hand.ask("b_ulps", [](Session& s) { s.view.field = Field::b_ulps; });
+  hand.ask("set seed to 77", [](Session& s) { s.experiment.problem.seed = 77; });
+  hand.ask("undo", [](Session& s) { s.experiment.problem.seed = 1; });
 }
 
 CASE(palette, by_arrows_and_by_mouse) {
@@ -91,7 +83,7 @@ CASE(palette, impossible_settings_are_refused) {
   hand.leaves("N of a million and a half", [&] { hand.ask("set N to 1500000"); });
   hand.check(hand.exists("//$FOCUSED/##query"), "it stays open");
   const std::string complaint = hand.stage.state->popups.palette.complaint;
-  hand.check(complaint == "problem.n cannot be 1500000: expected a whole number from 1 to 1048576.", complaint);
+  hand.expect_text(complaint, "problem.n cannot be 1500000: expected a whole number from 1 to 1048576.");
   hand.key(ImGuiKey_Escape);
   hand.leaves("nothing at all", [&] {
     hand.ask("zzqqxx");
@@ -157,9 +149,13 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
   const auto lessons = hand.stage.panel_input().learn.lessons;
   if (!hand.check(lessons && lessons->size() > 10, "the palette has them read")) return;
   const Lesson &fifth = (*lessons)[4], &last = lessons->back();
-  struct Asked {
-    const char *query, *name;
-    std::function<void(Session&)> mutate;
+  const auto finds = [&](const std::string& query, const std::string& name) {
+    const std::string first = first_found(hand, query).name;
+    hand.check(first == name, query + " finds " + first);
+  };
+  const auto leads = [&](const char* query, const char* name, const Hand::Change& change) {
+    finds(query, name);
+    hand.ask(query, change);
   };
   const auto open = [](Session& s, const Lesson& lesson, int step) {
     s.view.workspace = Workspace::learn;
@@ -167,40 +163,31 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
   };
   const std::string of_step = "lesson 5, step 2: " + fifth.steps[1].title,
                     of_last = "lesson " + std::to_string(lessons->size());
-  const Asked asked[] = {
-      {"sweep workspace", "workspace: Sweep", [](Session& s) { s.view.workspace = Workspace::sweep; }},
-      {"wrksp train", "workspace: Train", [](Session& s) { s.view.workspace = Workspace::train; }},
-      {"wrksp model", "workspace: Model", [](Session& s) { s.view.workspace = Workspace::model; }},
-      {"workspace: explore", "workspace: Explore", [](Session& s) { s.view.workspace = Workspace::explore; }},
-      {"which tile size", "sweep: Which tile size?",
-       [](Session& s) { s.view.workspace = Workspace::sweep, s.sweep = plan_of(ready_plans()[0], s.sweep); }},
-      {"workspace: explore", "workspace: Explore", [](Session& s) { s.view.workspace = Workspace::explore; }},
-  };
-  for (const Asked& x : asked) {
-    hand.check(first_found(hand, x.query).name == x.name, std::string(x.query) + " finds " + first_found(hand, x.query).name);
-    hand.changes(x.query, [&] { hand.ask(x.query); }, x.mutate);
-  }
-  hand.check(first_found(hand, "lesson 5").name == "lesson 5: " + fifth.title, first_found(hand, "lesson 5").name);
+  const auto to = [](Workspace workspace) { return [workspace](Session& s) { s.view.workspace = workspace; }; };
+  leads("sweep workspace", "workspace: Sweep", to(Workspace::sweep));
+  leads("wrksp train", "workspace: Train", to(Workspace::train));
+  leads("wrksp model", "workspace: Model", to(Workspace::model));
+  leads("workspace: explore", "workspace: Explore", to(Workspace::explore));
+  leads("which tile size", "sweep: Which tile size?",
+        [](Session& s) { s.view.workspace = Workspace::sweep, s.sweep = plan_of(ready_plans()[0], s.sweep); });
+  leads("workspace: explore", "workspace: Explore", to(Workspace::explore));
+  finds("lesson 5", "lesson 5: " + fifth.title);
   const std::vector<PaletteCommand> list = names_found(hand, "lesson");
   for (std::size_t i = 0; i < 12; ++i)
     hand.check(list.size() == 12 && list[i].name.starts_with("lesson " + std::to_string(i + 1) + ": "), "in their order");
-  hand.check(first_found(hand, of_step).name == of_step, first_found(hand, of_step).name);
+  finds(of_step, of_step);
   const auto seen = [](Session& s, const Lesson& lesson, int steps) { s.lesson.progress.push_back({lesson.name, steps}); };
   hand.changes("a lesson", [&] { hand.ask("lesson 5"); }, [&](Session& s) { open(s, fifth, 0), seen(s, fifth, 1); });
-  hand.changes(
-      "a step", [&] { hand.ask(of_step); }, [&](Session& s) { open(s, fifth, 1), s.lesson.progress[0].steps_seen = 2; });
+  hand.ask(of_step, [&](Session& s) { open(s, fifth, 1), s.lesson.progress[0].steps_seen = 2; });
   hand.changes("the last", [&] { hand.ask(of_last); }, [&](Session& s) { open(s, last, 0), seen(s, last, 1); });
 }
 
 /// "your kernel" opens the field for its path in every workspace.
 CASE(palette, file_of_an_output_by_typing) {
   for (const char* query : {"your kernel", "rounded or wrong", "kernel output"})
-    hand.check(first_found(hand, query).name == "your kernel: open its output …", first_found(hand, query).name);
-  hand.view().workspace = Workspace::sweep;
-  hand.frames(2);
-  hand.changes(
-      "it is asked for in Explore", [&] { hand.ask("your kernel"); },
-      [](Session& s) { s.view.workspace = Workspace::explore; });
+    hand.expect_text(first_found(hand, query).name, "your kernel: open its output …");
+  hand.show(&View::workspace, Workspace::sweep);
+  hand.ask("your kernel", [](Session& s) { s.view.workspace = Workspace::explore; });
   hand.check(hand.exists("//$FOCUSED/##path"), "its path can be typed");
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
@@ -305,16 +292,13 @@ CASE(keys, modifiers_in_any_order) {
 /// Esc closes the keys, then the sum, then unpins the cell: one at a time.
 CASE(keys, esc_closes_one_thing_at_a_time) {
   hand.view().cell_row = 3, hand.view().cell_col = 2;
-  hand.view().show_sum = true;
-  hand.frames(2);
+  hand.show(&View::show_sum, true);
   hand.key(ImGuiKey_H);
   hand.check(hand.stage.state->popups.help, "the keys are shown");
   hand.leaves("Esc closes the keys alone", [&] { hand.key(ImGuiKey_Escape); });
   hand.check(!hand.stage.state->popups.help, "they are closed");
   hand.changes("then the sum", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.show_sum = false; });
-  hand.changes(
-      "then it unpins the cell", [&] { hand.key(ImGuiKey_Escape); },
-      [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+  hand.key(ImGuiKey_Escape, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
   hand.click(controls + "##kernel");
   hand.pick("open a file ...");
   hand.frames(3);
@@ -353,14 +337,12 @@ void go_through(Hand& hand, const std::vector<std::string>& order) {
 
 /// F6 goes through all panels, also one that is a tab behind another; Tab stays in the panel.
 CASE(keys, the_keyboard_reaches_every_panel) {
-  hand.view().show_pins = true;
-  hand.frames(4);
+  hand.show(&View::show_pins, true, 4);
   go_through(hand, {"Top bar", "Controls", "Statistics", "Pins", "Heat map", "Recurrence", "Status bar"});
   hand.key(ImGuiKey_F6);
   hand.leaves("Tab", [&] { hand.key(ImGuiKey_Tab); });
   hand.check(focused_window() == "Controls", "Tab stays in the panel");
-  hand.view().workspace = Workspace::train;
-  hand.frames(3);
+  hand.show(&View::workspace, Workspace::train, 3);
   std::vector<std::string> seen;
   for (int i = 0; i < 5; ++i) hand.key(ImGuiKey_F6), seen.push_back(focused_window());
   for (const char* name : {"Train plan", "Train", "Train numbers"})

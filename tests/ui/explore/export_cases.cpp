@@ -28,15 +28,14 @@ namespace {
 /// A window whose files go into a directory of its own.
 struct Kept {
   explicit Kept(Hand& on) : hand(on) {
-    hand.stage.exporter = PlotExporter(scratch / "pictures");
-    hand.stage.resize(1600, 1000);
-    hand.frames(3);
+    hand.stage.exporter = PlotExporter(hand.folder / "pictures");
+    hand.resize(1600, 1000);
   }
   ~Kept() { hand.stage.exporter = PlotExporter(""); }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  std::string path(const std::string& name) const { return scratch / ("pictures/attoscope-" + name); }
+  std::string path(const std::string& name) const { return hand.folder / ("pictures/attoscope-" + name); }
   bool has(const std::string& name) const { return std::filesystem::exists(path(name)); }
   /// Opens the menu of a plot at a given place of its window.
   void open_menu(const char* window, const std::string& plot, float x, float y) {
@@ -46,7 +45,11 @@ struct Kept {
     hand.click("//" + std::string(window) + "/###save " + plot);
     hand.frames(2);
   }
-  void open_heat_map() { open_menu(heatmap_window, "heat map", 0.5f, 0.5f); }
+  void open_heat_map(const std::string& plot = "heat map") { open_menu(heatmap_window, plot, 0.5f, 0.5f); }
+  /// Saves a plot by an item of its menu, which is open, and expects that nothing of the session changes.
+  void save(const char* item = "###keep", Hand::Where where = Hand::Where::current()) {
+    hand.leaves(item, [&] { hand.pick(item), wait(); }, where);
+  }
   /// Waits for background work, and until its sentence is there.
   void wait() {
     hand.await("it is done", [&] { return !hand.stage.exporter.busy(); });
@@ -55,7 +58,6 @@ struct Kept {
   std::string said() const { return hand.error() + hand.notice(); }
 
   Hand& hand;
-  const TemporaryDirectory scratch;
 };
 
 /// F12 and the button keep the window; a part is kept with its numbers; a name is used once.
@@ -81,25 +83,24 @@ CASE(export, pictures_of_the_window) {
 CASE(export, menu_of_a_plot) {
   Kept kept(hand);
   kept.open_heat_map();
-  const std::string menu = "//$FOCUSED/";
-  hand.check(hand.disabled(menu + "columns/two columns") && hand.disabled(menu + "bundle/.zip"),
+  hand.check(hand.disabled(focused + "columns/two columns") && hand.disabled(focused + "bundle/.zip"),
              "pixels have neither columns nor a bundle");
   const auto as = [](ExportAs kind) { return [kind](Session& s) { s.view.figure.as = kind; }; };
-  hand.each({{menu + "keep as/PDF", as(ExportAs::pdf)},
-             {menu + "columns/two columns", [](Session& s) { s.view.figure.two_columns = true; }},
-             {menu + "columns/slide", [](Session& s) { s.view.figure.two_columns = false, s.view.figure.slide = true; }},
-             {menu + "bundle/.zip", [](Session& s) { s.view.figure.zip = true; }},
-             {menu + "keep as/TikZ", as(ExportAs::tex)},
-             {menu + "keep as/SVG", as(ExportAs::svg)},
-             {menu + "keep as/PNG", as(ExportAs::png)},
-             {menu + "bundle/folder", [](Session& s) { s.view.figure.zip = false; }},
-             {menu + "columns/one column", [](Session& s) { s.view.figure.slide = false; }},
-             {menu + "keep as/screen", as(ExportAs::screen)}});
+  hand.each({{focused + "keep as/PDF", as(ExportAs::pdf)},
+             {focused + "columns/two columns", [](Session& s) { s.view.figure.two_columns = true; }},
+             {focused + "columns/slide", [](Session& s) { s.view.figure.two_columns = false, s.view.figure.slide = true; }},
+             {focused + "bundle/.zip", [](Session& s) { s.view.figure.zip = true; }},
+             {focused + "keep as/TikZ", as(ExportAs::tex)},
+             {focused + "keep as/SVG", as(ExportAs::svg)},
+             {focused + "keep as/PNG", as(ExportAs::png)},
+             {focused + "bundle/folder", [](Session& s) { s.view.figure.zip = false; }},
+             {focused + "columns/one column", [](Session& s) { s.view.figure.slide = false; }},
+             {focused + "keep as/screen", as(ExportAs::screen)}});
   hand.leaves("save", [&] { hand.pick("###keep"), hand.frames(3); });
   hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"),
              "pixels and numbers are there");
   const std::string csv = read_file(kept.path("heat-map-1.csv"), 1 << 24), row = "\n42,";
-  hand.check(csv.starts_with("row,0,1,2,") && std::ranges::count(csv, '\n') == 97 && csv.find(row) != std::string::npos &&
+  hand.check(csv.starts_with("row,0,1,2,") && std::ranges::count(csv, '\n') == 97 && has(csv, row) &&
                  std::stof(csv.substr(csv.find(row) + row.size())) ==
                      static_cast<float>(field_value(*hand.result(), Field::a_error, 42, 0)),
              "the whole matrix, its values");
@@ -167,7 +168,7 @@ CASE(export, figures_of_the_command_are_the_windows) {
   hand.view().figure = {.font = "Times", .font_size = 9};
   hand.settle();
   const auto same = [&](const std::string& name, const std::string& plot, const std::string& extension) {
-    const std::string folder = kept.path(name + "/"), again = kept.scratch / "again/", session = kept.scratch / "session.json";
+    const std::string folder = kept.path(name + "/"), again = hand.folder / "again/", session = hand.folder / "session.json";
     if (!hand.check(std::filesystem::exists(folder), name + " is saved: " + kept.said())) return;
     std::filesystem::create_directory(again);
     write_file(session, session_text(hand.session()));
@@ -184,14 +185,13 @@ CASE(export, figures_of_the_command_are_the_windows) {
     hand.check(files == (extension == ".tex" ? 6 : 4), std::to_string(files) + " files");
   };
   int i = 0;
-  for (const auto& [kind, extension] :
-       {std::pair{ExportAs::svg, ".svg"}, std::pair{ExportAs::pdf, ".pdf"}, std::pair{ExportAs::tex, ".tex"}}) {
+  for (const auto& [kind, extension] : {std::pair{ExportAs::svg, ".svg"}, {ExportAs::pdf, ".pdf"}, {ExportAs::tex, ".tex"}}) {
     hand.view().figure.as = kind;
     kept.open_heat_map();
-    hand.leaves("a figure", [&] { hand.pick("###keep"), kept.wait(); });
+    kept.save();
     same("heat-map-" + std::to_string(++i), "heat_map", extension);
     kept.open_menu(statistics_window, "ulps", 0.5f, 0.9f);
-    hand.leaves("a figure", [&] { hand.pick("###keep"), kept.wait(); });
+    kept.save();
     same("ulps-" + std::to_string(i), "ulps", extension);
   }
 }
@@ -199,13 +199,13 @@ CASE(export, figures_of_the_command_are_the_windows) {
 CASE(export, archives_and_fields) {
   Kept kept(hand);
   kept.open_heat_map();
-  hand.leaves("the whole field", [&] { hand.pick("###npy"), kept.wait(); });
+  kept.save("###npy");
   hand.check(kept.has("a_error-1.npy") && std::filesystem::file_size(kept.path("a_error-1.npy")) > 96 * 16 * 8,
              "every element: " + kept.said());
   if (!has_gnuplot()) return;
   hand.view().figure = {.as = ExportAs::pdf, .two_columns = true, .zip = true};
   kept.open_heat_map();
-  hand.leaves("a .zip", [&] { hand.pick("###keep"), kept.wait(); });
+  kept.save();
   if (hand.check(kept.has("heat-map-1.zip"), kept.said()))
     hand.check(zip_member(kept.path("heat-map-1.zip"), ".pdf", 1 << 24).starts_with("%PDF"), "which holds the figure");
 }
@@ -217,10 +217,9 @@ CASE(export, a_gradient) {
   session.experiment.problem.n_k = 80;
   session.experiment = with_backward(session.experiment);
   session.view.tensor = AnswerTensor::dK;
-  hand.open(session);
-  hand.frames(3);
-  kept.open_menu(heatmap_window, "dK heat map", 0.5f, 0.5f);
-  hand.leaves("the whole field", [&] { hand.pick("###npy"), kept.wait(); });
+  hand.open(session, 3);
+  kept.open_heat_map("dK heat map");
+  kept.save("###npy");
   const BackwardResult& r = *hand.result()->backward;
   const std::string bytes = read_file(kept.path("dK_a_error-1.npy"), 1 << 24);
   std::vector<double> values(80 * 16);
@@ -230,11 +229,11 @@ CASE(export, a_gradient) {
     if (!hand.check(values[i] == r.a.dk.values[i] - r.golden->dk.values[i], "the error of a's dK")) return;
   if (!has_gnuplot()) return;
   hand.view().figure = {ExportAs::svg, false, false};
-  kept.open_menu(heatmap_window, "dK heat map", 0.5f, 0.5f);
-  hand.leaves("a figure", [&] { hand.pick("###keep"), kept.wait(); });
+  kept.open_heat_map("dK heat map");
+  kept.save();
   const std::string script = kept.path("dK-heat-map-1/attoscope-dK-heat-map-1.gp");
   if (!hand.check(std::filesystem::exists(script), kept.said())) return;
-  hand.check(read_file(script, 1 << 24).find("dK of ") != std::string::npos, "which names the tensor");
+  hand.check(has(read_file(script, 1 << 24), "dK of "), "which names the tensor");
 }
 
 /// The table of the KV cache leaves as its pixels and as the lines of `attoscope kv`.
@@ -261,9 +260,9 @@ CASE(export, failures) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nowhere", 1);
   kept.open_heat_map();
-  hand.leaves("without gnuplot", [&] { hand.pick("###keep"), kept.wait(); });
+  kept.save();
   ::setenv("PATH", path.c_str(), 1);
-  hand.check(kept.said().find("package gnuplot-nox") != std::string::npos, kept.said());
+  hand.check(has(kept.said(), "package gnuplot-nox"), kept.said());
   hand.check(kept.has("heat-map-1/attoscope-heat-map-1.csv") && !kept.has("heat-map-1/attoscope-heat-map-1.svg"),
              "the data are there");
   hand.stage.explorer().show_error("");
@@ -275,15 +274,15 @@ CASE(export, failures) {
   sweep.plot = Plot::sweep;
   hand.stage.exporter.ask(sweep, hand.stage.session, known);
   kept.wait();
-  hand.check(kept.said().find("Only 3 of 8 points are known yet") != std::string::npos && !kept.has("sweep-1"), kept.said());
+  hand.check(has(kept.said(), "Only 3 of 8 points are known yet") && !kept.has("sweep-1"), kept.said());
   hand.stage.explorer().show_error("");
   hand.stage.exporter = PlotExporter("/dev/null/no");
   kept.open_heat_map();
-  hand.leaves("where nothing can be written", [&] { hand.pick("###keep"), kept.wait(); });
-  hand.check(kept.said().find("/dev/null") != std::string::npos, kept.said());
+  kept.save();
+  hand.check(has(kept.said(), "/dev/null"), kept.said());
   hand.stage.explorer().show_error("");
   hand.leaves("F12", [&] { hand.key(ImGuiKey_F12), hand.frames(3); });
-  hand.check(kept.said().find("/dev/null") != std::string::npos, kept.said());
+  hand.check(has(kept.said(), "/dev/null"), kept.said());
   hand.stage.explorer().show_error("");
 }
 
@@ -291,16 +290,11 @@ CASE(export, failures) {
 CASE(export, figures_of_papers) {
   Kept kept(hand);
   hand.click(top_bar + "###figures");
-  hand.changes(
-      "all policies", [&] { hand.pick("##all policies"); }, [](Session& s) { s.view.named_figure.all_policies = true; });
-  hand.changes(
-      "policy", [&] { hand.pick("##figure policy"), hand.pick("tile"); },
-      [](Session& s) { s.view.named_figure.policy = "tile"; });
+  hand.click(focused + "##all policies", [](Session& s) { s.view.named_figure.all_policies = true; });
+  hand.choose(focused + "##figure policy", "tile", [](Session& s) { s.view.named_figure.policy = "tile"; });
   for (const auto& [what, number] :
-       {std::pair{"seeds", &FigureSettings::seeds}, std::pair{"N", &FigureSettings::n}, std::pair{"d", &FigureSettings::d}})
-    hand.changes(
-        what, [&, what = what] { hand.type("//$FOCUSED/##" + std::string(what), "3"); },
-        [number = number](Session& s) { s.view.named_figure.*number = 3; });
+       {std::pair{"seeds", &FigureSettings::seeds}, {"N", &FigureSettings::n}, {"d", &FigureSettings::d}})
+    hand.type(focused + "##" + what, "3", [number = number](Session& s) { s.view.named_figure.*number = 3; });
   const auto left = [&](const char* name) { return hand.place("//$FOCUSED/##" + std::string(name), 0).x; };
   hand.check(std::abs(left("N") - left("d")) < 1 && left("d") - hand.place("//$FOCUSED/##seeds", 1).x > 90,
              "the sliders stand in two columns, and the value of seeds is not behind d");
@@ -318,7 +312,7 @@ CASE(export, figures_of_papers) {
     hand.pick("###cancel figure");
     kept.wait();
   });
-  hand.check(kept.said().find("stopped before the figure was complete") != std::string::npos, kept.said());
+  hand.check(has(kept.said(), "stopped before the figure was complete"), kept.said());
   hand.stage.explorer().show_error("");
 }
 

@@ -75,9 +75,9 @@ CASE(gallery, gallery_searched) {
     return found.empty() ? std::string() : found.front()->name;
   };
   hand.check(found_entries(state).size() == state.entries.size(), "all where nothing is typed");
-  hand.check(first("tied maxima") == "tied_maxima", first("tied maxima"));
-  hand.check(first("stale max") == "fp8_stale_max", first("stale max"));
-  hand.check(first("sage2") == "sage2", first("sage2"));
+  hand.expect_text(first("tied maxima"), "tied_maxima");
+  hand.expect_text(first("stale max"), "fp8_stale_max");
+  hand.expect_text(first("sage2"), "sage2");
   hand.check(first("zzqqxx").empty() && first("tied zzqqxx").empty(), "what is not there is not found");
 }
 
@@ -94,18 +94,14 @@ CASE(gallery, gallery_applied) {
   const Session before = hand.session();
   const std::vector<ProbeEntry>& probes = *hand.stage.panel_input().choices.probes;
   const ProbeEntry& probe = *std::ranges::find(probes, "masked_tiles", &ProbeEntry::name);
-  hand.view().zoom = {2, 2, 8, 8};
-  hand.frames(2);
+  hand.show(&View::zoom, {2, 2, 8, 8});
   hand.changes(
       "an experiment", [&] { choose("masked", "masked_tiles"); },
       [&](Session& s) { s.experiment = probe.experiment, s.view.zoom = {}; });
-  hand.changes(
-      "undo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); },
-      [&](Session& s) { s.experiment = before.experiment, s.view.zoom = {2, 2, 8, 8}; });
+  hand.key(undo_key, [&](Session& s) { s.experiment = before.experiment, s.view.zoom = {2, 2, 8, 8}; });
   hand.changes(
       "a policy", [&] { choose("eager", "eager"); }, [](Session& s) { s.experiment.a.precision = policy("eager").precision; });
-  hand.view().workspace = Workspace::sweep;
-  hand.frames(2);
+  hand.show(&View::workspace, Workspace::sweep);
   hand.changes(
       "a kernel, by Enter",
       [&] {
@@ -119,7 +115,7 @@ CASE(gallery, gallery_applied) {
       });
 }
 
-/// The pictures are found while the window goes on, are those of their experiments, and are kept.
+/// The pictures are found while the window goes on, show their own experiments, and are kept.
 CASE(gallery, gallery_pictures) {
   open_gallery(hand);
   const std::size_t all = gallery_entries(hand.stage.panel_input()).size();

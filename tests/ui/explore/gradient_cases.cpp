@@ -21,7 +21,7 @@ namespace attoscope::testing::gradient_cases {
 namespace {
 
 constexpr int queries = 96, keys = 80, d = 16, d_v = 8;
-const std::string picture = heatmap + "picture", statistics = "//Statistics/";
+const std::string picture = heatmap + "picture";
 
 /// A causal question with other numbers of keys and of columns of V, and with its backward pass.
 Session with_gradients() {
@@ -74,8 +74,7 @@ CASE(gradients, every_tensor_is_drawn) {
     const std::string tensor(name(t));
     hand.changes(tensor, [&] { hand.choose(heatmap + "##tensor", item_of_tensor(t)); }, [&](Session& s) { s.view.tensor = t; });
     for (const Field field : {Field::golden, Field::a, Field::b, Field::a_error, Field::a_ulps, Field::a_relative}) {
-      hand.view().field = field;
-      hand.frames(2);
+      hand.show(&View::field, field);
       const auto expected = matrices_of(*hand.result(), t);
       const HeatState& heat = hand.stage.state->heat;
       const bool by_keys = has_keys_as_rows(t);
@@ -91,8 +90,7 @@ CASE(gradients, every_tensor_is_drawn) {
       }
       hand.check(same, tensor + " " + std::string(text(field).name) + ": the numbers of the answer");
     }
-    hand.view().field = Field::golden;
-    hand.frames(2);
+    hand.show(&View::field, Field::golden);
     const Picture now = hand.picture();
     hand.check(now.rgb != before.rgb, tensor + " is another picture");
     before = now;
@@ -101,16 +99,14 @@ CASE(gradients, every_tensor_is_drawn) {
 
 /// The cache keeps a tensor while its answer stays.
 CASE(gradients, seen_once) {
-  hand.open(looking_at(AnswerTensor::dK));
-  hand.frames(2);
+  hand.open(looking_at(AnswerTensor::dK), 2);
   const auto seen = hand.stage.state->seen.shown.result;
   hand.frames(5);
   hand.check(seen && hand.stage.state->seen.shown.result == seen, "the tensor is not made again");
 }
 
 CASE(gradients, csv_of_the_picture) {
-  hand.open(looking_at(AnswerTensor::dK));
-  hand.frames(2);
+  hand.open(looking_at(AnswerTensor::dK), 2);
   const PanelInput input = hand.stage.panel_input();
   const auto [golden, a, b] = matrices_of(*input.answer.result, AnswerTensor::dK);
   std::string expected = "dK key";
@@ -131,8 +127,7 @@ CASE(gradients, csv_of_the_picture) {
 }
 
 CASE(gradients, csv_of_the_details) {
-  hand.open(looking_at(AnswerTensor::dV));
-  hand.frames(2);
+  hand.open(looking_at(AnswerTensor::dV), 2);
   const PanelInput input = hand.stage.panel_input();
   const ShownTensor& shown = hand.stage.state->seen.shown;
   const std::string scatter = detail_csv({.detail = Detail::scatter}, input, shown);
@@ -147,31 +142,25 @@ CASE(gradients, csv_of_the_details) {
 
 CASE(gradients, clicks_follow_a_query) {
   hand.open(looking_at(AnswerTensor::dQ));
-  hand.view().follows_key = true;
-  hand.frames(2);
-  hand.changes(
-      "click in dQ", [&] { hand.press(cell_place(hand, 40, queries, 3, d)); },
-      [](Session& s) {
-        s.view.cell_row = s.experiment.problem.traced_row = 40;
-        s.view.cell_col = 3;
-        s.view.follows_key = false;
-      });
+  hand.show(&View::follows_key, true);
+  hand.press(cell_place(hand, 40, queries, 3, d), [](Session& s) {
+    s.view.cell_row = s.experiment.problem.traced_row = 40;
+    s.view.cell_col = 3;
+    s.view.follows_key = false;
+  });
 }
 
 CASE(gradients, clicks_follow_a_key) {
   for (const AnswerTensor t : {AnswerTensor::dK, AnswerTensor::dV}) {
-    hand.open(looking_at(t));
-    hand.frames(40);
-    hand.changes(
-        "click in " + std::string(name(t)), [&] { hand.press(cell_place(hand, 61, keys, 5, t == AnswerTensor::dK ? d : d_v)); },
-        [](Session& s) {
-          s.view.cell_row = s.view.traced_key = 61;
-          s.view.cell_col = 5;
-          s.view.follows_key = true;
-        });
+    hand.open(looking_at(t), 40);
+    hand.press(cell_place(hand, 61, keys, 5, t == AnswerTensor::dK ? d : d_v), [](Session& s) {
+      s.view.cell_row = s.view.traced_key = 61;
+      s.view.cell_col = 5;
+      s.view.follows_key = true;
+    });
     hand.check(followed_key(hand.view(), hand.experiment().problem) == 61, "the key is marked");
     const HeatState& heat = hand.stage.state->heat;
-    hand.check(cell_words(heat, 61, 5) == std::string(name(t)) + ": key 61, dim 5", cell_words(heat, 61, 5));
+    hand.expect_text(cell_words(heat, 61, 5), std::string(name(t)) + ": key 61, dim 5");
   }
 }
 
@@ -180,28 +169,23 @@ CASE(gradients, double_click_restores) {
   hand.leaves("double click", [&] { hand.press(cell_place(hand, 20, keys, 5, d), 2); });
 }
 
-/// A zoom and a pinned cell of queries are not those of keys.
+/// A zoom and a pinned cell of queries do not stay for a tensor whose rows are keys.
 CASE(gradients, other_rows_show_all) {
   hand.open(looking_at(AnswerTensor::dQ));
   hand.view().zoom = {10, 0, 20, 16};
   hand.view().cell_row = 90, hand.view().cell_col = 2;
   hand.frames(2);
-  hand.changes(
-      "dO has the same rows", [&] { hand.choose(heatmap + "##tensor", item_of_tensor(AnswerTensor::dO)); },
-      [](Session& s) { s.view.tensor = AnswerTensor::dO; });
-  hand.changes(
-      "dK has others", [&] { hand.choose(heatmap + "##tensor", item_of_tensor(AnswerTensor::dK)); },
-      [](Session& s) {
-        s.view.tensor = AnswerTensor::dK;
-        s.view.zoom = {};
-        s.view.cell_row = s.view.cell_col = -1;
-      });
+  hand.choose(heatmap + "##tensor", item_of_tensor(AnswerTensor::dO), [](Session& s) { s.view.tensor = AnswerTensor::dO; });
+  hand.choose(heatmap + "##tensor", item_of_tensor(AnswerTensor::dK), [](Session& s) {
+    s.view.tensor = AnswerTensor::dK;
+    s.view.zoom = {};
+    s.view.cell_row = s.view.cell_col = -1;
+  });
 }
 
 CASE(gradients, nan_and_infinities) {
-  hand.open(looking_at(AnswerTensor::dK));
-  hand.frames(2);
-  hand.stage.told = hand.stage.panel_input();
+  hand.open(looking_at(AnswerTensor::dK), 2);
+  hand.tell();
   auto other = std::make_shared<Result>(*hand.stage.told->answer.result);
   other->backward->a.dk.values[5] = std::nan("");
   other->backward->a.dk.values[6] = std::numeric_limits<double>::infinity();
@@ -210,9 +194,8 @@ CASE(gradients, nan_and_infinities) {
   hand.frames(3);
   const HeatState& heat = hand.stage.state->heat;
   hand.check(heat.has_nan && heat.has_infinity, "the colour bar names them");
-  hand.check(picture_csv(hand.view(), *hand.stage.told, heat).find("nan") != std::string::npos, "so does the file");
-  hand.view().tensor = AnswerTensor::dV;
-  hand.frames(3);
+  hand.check(has(picture_csv(hand.view(), *hand.stage.told, heat), "nan"), "so does the file");
+  hand.show(&View::tensor, AnswerTensor::dV, 3);
   hand.check(!hand.stage.state->heat.has_nan, "dV has none");
 }
 
@@ -220,8 +203,7 @@ CASE(gradients, comparisons_and_curves) {
   hand.open(looking_at(AnswerTensor::dV));
   for (const Comparison way : {Comparison::side_by_side, Comparison::swipe, Comparison::none}) {
     hand.view().comparison = way;
-    hand.view().profiles = true;
-    hand.frames(3);
+    hand.show(&View::profiles, true, 3);
     const UiState& state = *hand.stage.state;
     if (way != Comparison::none) hand.check(state.second.result == state.heat.result, "b's error of the same tensor");
     hand.check(!state.profiles.along_row.empty() && state.profiles.along_row[0].values.size() == d_v &&
@@ -235,16 +217,14 @@ CASE(gradients, unchanged_without_a_backward_pass) {
   hand.frames(2);
   const std::vector<float> before = hand.stage.state->heat.values;
   hand.view().tensor = AnswerTensor::dK;
-  hand.view().pair_show = PairShow::dS;
-  hand.frames(3);
+  hand.show(&View::pair_show, PairShow::dS, 3);
   hand.check(!hand.exists(heatmap + "##tensor") && !hand.exists(statistics + "**/##tensor dK"), "nothing to choose");
   hand.check(hand.stage.state->heat.is_output() && hand.stage.state->heat.values == before, "the output as before");
 }
 
 CASE(gradients, table_of_the_tensors) {
   hand.stage.resize(1600, 1000);
-  hand.open(with_gradients());
-  hand.frames(3);
+  hand.open(with_gradients(), 3);
   const Result& r = *hand.result();
   const Table table = tensor_table(r);
   hand.check(table.rows.size() == 4, "O, dQ, dK and dV");
@@ -252,9 +232,7 @@ CASE(gradients, table_of_the_tensors) {
                  std::get<double>(table.rows[3][6]) == r.backward->b_error.dv.rel_rms,
              "the errors of the answer");
   for (const AnswerTensor t : {AnswerTensor::dK, AnswerTensor::dQ, AnswerTensor::O})
-    hand.changes(
-        std::string(name(t)), [&] { hand.click(statistics + "**/##tensor " + std::string(name(t))); },
-        [&](Session& s) { s.view.tensor = t; });
+    hand.click(statistics + "**/##tensor " + std::string(name(t)), [&](Session& s) { s.view.tensor = t; });
 }
 
 // --- P, dP and dS -----------------------------------------------------------------------------------------------------
@@ -286,8 +264,7 @@ Session looking_at_pairs(PairShow pair) {
 
 /// The window of rows 8 to 71 and keys 4 to 67, told by hand.
 void tell_window(Hand& hand) {
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->side.gradient_window = window_by_hand(hand.experiment(), 8, 64, 4, 64);
+  hand.tell().side.gradient_window = window_by_hand(hand.experiment(), 8, 64, 4, 64);
   hand.frames(3);
 }
 
@@ -295,13 +272,10 @@ CASE(gradients, pairs_are_chosen) {
   Session session = with_gradients();
   session.view.picture = PictureKind::scores;
   hand.open(session);
-  for (const auto& [item, pair] : {std::pair{"backward_P", PairShow::P}, std::pair{"dS", PairShow::dS}})
-    hand.changes(
-        item, [&, item = item] { hand.choose(heatmap + "##score", std::string("###") + item); },
-        [pair = pair](Session& s) { s.view.pair_show = pair; });
-  hand.changes(
-      "back to S", [&] { hand.choose(heatmap + "##score", "###S"); },
-      [](Session& s) { s.view.pair_show = PairShow::none, s.view.score_show = ScoreShow::S; });
+  for (const auto& [item, pair] : {std::pair{"backward_P", PairShow::P}, {"dS", PairShow::dS}})
+    hand.choose(heatmap + "##score", std::string("###") + item, [pair = pair](Session& s) { s.view.pair_show = pair; });
+  hand.choose(heatmap + "##score", "###S",
+              [](Session& s) { s.view.pair_show = PairShow::none, s.view.score_show = ScoreShow::S; });
 }
 
 CASE(gradients, pairs_of_a_window) {
@@ -311,19 +285,16 @@ CASE(gradients, pairs_of_a_window) {
   hand.check(heat.name == "dS" && heat.n == queries && heat.across == keys && heat.first_row == 8 && heat.first_col == 4,
              "the window lies on the axes of queries and keys");
   hand.check(!heat.has_nan && heat.largest == 1, "a - golden is 1 where it is seen");
-  hand.view().field = Field::b;
-  hand.frames(2);
+  hand.show(&View::field, Field::b);
   const Keys seen = visible_keys(hand.experiment().problem, 60);
   const float expected = static_cast<float>(2060 + (seen.end - 1) / 100.0 + 2);
   hand.check(heat.values[static_cast<std::size_t>((60 - 8) * 64 + seen.end - 1 - 4)] == expected, "b of the last seen key");
   hand.check(heat.values[static_cast<std::size_t>((60 - 8) * 64 + seen.end - 4)] == 0, "beside it nothing");
   const std::string csv = picture_csv(hand.view(), *hand.stage.told, heat);
   const bool begins_masked = visible_keys(hand.experiment().problem, 8).end <= 4;
-  hand.check(csv.starts_with("dS row,4,5,6,") && (csv.find("\n8,nan") != std::string::npos) == begins_masked,
-             csv.substr(0, 60));
+  hand.check(csv.starts_with("dS row,4,5,6,") && has(csv, "\n8,nan") == begins_masked, csv.substr(0, 60));
   hand.view().comparison = Comparison::side_by_side;
-  hand.view().profiles = true;
-  hand.frames(3);
+  hand.show(&View::profiles, true, 3);
   hand.check(hand.stage.state->second.first_col == 4 && hand.stage.state->second.result == heat.result, "the second beside it");
 }
 

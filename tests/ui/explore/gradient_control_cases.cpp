@@ -11,7 +11,7 @@
 namespace attoscope::testing::gradient_controls {
 namespace {
 
-const std::string pass = controls + "pass/", opened = "//$FOCUSED/";
+const std::string pass = controls + "pass/";
 std::string cells_of(char which) { return controls + which + "/grad/"; }
 GradMethod& gradient(Session& s, char which) { return which == 'a' ? s.experiment.backward.a : s.experiment.backward.b; }
 GradMethod named(const char* kernel) { return grad_method(kernel, 16, {}); }
@@ -28,27 +28,23 @@ CASE(gradients, switch_and_key) {
   const auto off = [](Session& s) { s.experiment.backward.on = false; };
   hand.changes("the switch", [&] { hand.click(pass + "backward"); }, on);
   hand.check(hand.result()->backward.has_value(), "gradients are answered");
-  hand.changes(
-      "a rounding", [&] { hand.click(cells_of('a') + "dP"); },
-      [](Session& s) { s.experiment.backward.a.precision[GradStep::dP] = to_main; });
+  hand.click(cells_of('a') + "dP", [](Session& s) { s.experiment.backward.a.precision[GradStep::dP] = to_main; });
   hand.changes("off, and the rest is kept", [&] { hand.key(ImGuiKey_D); }, off);
   hand.check(!hand.result()->backward.has_value(), "O alone is answered");
   hand.changes("on again", [&] { hand.key(ImGuiKey_D); }, [](Session& s) { s.experiment.backward.on = true; });
   hand.leaves("on, again", [&] { hand.click(pass + "backward"); });
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, off);
+  hand.changes("undone", [&] { hand.key(undo_key); }, off);
 }
 
-/// Every change of a forward pass takes the usual backward pass along, also while that is off; one of somebody's own stays.
+/// Every change of a forward pass takes the usual backward pass along, also while it is off; a chosen one stays.
 CASE(gradients, usual_ones_follow) {
   hand.open(with_gradients());
   hand.check(hand.experiment().backward.a == named("grad_hw") && hand.experiment().backward.b == named("grad_base_eager"),
              "they are the usual ones");
   hand.click(controls + "steps of/O");
-  hand.choose(controls + "a/##preset", "eager");
-  hand.settle();
+  hand.choose(controls + "a/##preset", "eager", settled);
   hand.check(hand.experiment().backward.a == named("grad_eager"), "a policy of a");
-  hand.choose(controls + "b/##algorithm", "flash2");
-  hand.settle();
+  hand.choose(controls + "b/##algorithm", "flash2", settled);
   hand.check(hand.experiment().backward.b == named("grad_eager"), "an algorithm of b");
   hand.key(ImGuiMod_Shift | ImGuiKey_G);
   hand.type_only("all_tile");
@@ -56,18 +52,15 @@ CASE(gradients, usual_ones_follow) {
   hand.enter("all_tile");
   hand.settle();
   hand.check(hand.experiment().backward.a == usual_gradient(hand.experiment().a, {}), "a policy of the gallery");
-  hand.ask("a: kernel fa3");
-  hand.settle();
+  hand.ask("a: kernel fa3", settled);
   hand.check(hand.experiment().backward.a == usual_gradient(hand.experiment().a, {}), "a kernel of the palette");
   hand.click(pass + "forward");
   hand.choose(controls + "a/##preset", "eager");
-  hand.click(pass + "backward");
-  hand.settle();
+  hand.click(pass + "backward", settled);
   hand.check(hand.experiment().backward.a == named("grad_eager"), "a policy that was chosen while it was off");
   hand.experiment().backward.a = named("grad_fa2");
   hand.click(controls + "steps of/O");
-  hand.choose(controls + "a/##preset", "hw");
-  hand.settle();
+  hand.choose(controls + "a/##preset", "hw", settled);
   hand.check(hand.experiment().backward.a == named("grad_fa2"), "a chosen one stays");
 }
 
@@ -77,17 +70,15 @@ CASE(gradients, kernels) {
     for (const GradKernel& k : grad_kernels()) {
       const GradMethod chosen = grad_method(k.name, 16, {});
       if (chosen == gradient(hand.session(), which)) continue;
-      hand.changes(
-          std::string(k.name), [&] { hand.choose(cells_of(which) + "##kernel", std::string(k.name)); },
-          [&](Session& s) { gradient(s, which) = chosen; });
+      hand.choose(cells_of(which) + "##kernel", std::string(k.name), [&](Session& s) { gradient(s, which) = chosen; });
     }
   hand.experiment().problem.softcap = 30;
   hand.experiment().backward.a = named("grad_hw");
   hand.settle();
   hand.click(cells_of('a') + "##kernel");
-  hand.check(hand.disabled(opened + "grad_triton") && !hand.disabled(opened + "grad_fa2"),
+  hand.check(hand.disabled(focused + "grad_triton") && !hand.disabled(focused + "grad_fa2"),
              "scale on K is grey where S has a soft cap");
-  hand.check(hand.explained(hand.id(opened + "grad_triton")), "with the reason");
+  hand.check(hand.explained(hand.id(focused + "grad_triton")), "with the reason");
   hand.key(ImGuiKey_Escape);
 }
 
@@ -97,9 +88,7 @@ CASE(gradients, every_step) {
     for (const GradStepInfo& row : grad_step_infos) {
       const std::string path = cells_of(which) + std::string(row.name);
       const bool was_exact = gradient(hand.session(), which).precision[row.step] == exact;
-      hand.changes(
-          path, [&] { hand.click(path); },
-          [&](Session& s) { gradient(s, which).precision[row.step] = was_exact ? to_main : exact; });
+      hand.click(path, [&](Session& s) { gradient(s, which).precision[row.step] = was_exact ? to_main : exact; });
     }
 }
 
@@ -107,56 +96,48 @@ CASE(gradients, options) {
   hand.open(with_gradients());
   const auto inside = in_popup(hand, cells_of('a') + "###options");
   const auto a = [](auto set) { return [set](Session& s) { set(s.experiment.backward.a); }; };
-  hand.each({{opened + "##block_q", a([](GradMethod& g) { g.block_q = 16; }), "16"},
-             {opened + "##block_k", a([](GradMethod& g) { g.block_k = 32; }), "32"},
-             {opened + "##last to first", a([](GradMethod& g) { g.last_queries_first = true; })}},
+  const auto delta_from_P = [](GradMethod& g) { g.precision.delta_from = DeltaFrom::probabilities; };
+  hand.each({{focused + "##block_q", a([](GradMethod& g) { g.block_q = 16; }), "16"},
+             {focused + "##block_k", a([](GradMethod& g) { g.block_k = 32; }), "32"},
+             {focused + "##last to first", a([](GradMethod& g) { g.last_queries_first = true; })},
+             {focused + "##order", a([](GradMethod& g) { g.order = GradOrder::buffers; }), {}, "buffers"},
+             {focused + "##buffers", a([](GradMethod& g) { g.buffers = 4; }), "4"},
+             {focused + "##order", a([](GradMethod& g) { g.order = GradOrder::shuffled; }), {}, "shuffled"},
+             {focused + "##order_seed", a([](GradMethod& g) { g.order_seed = 77; }), "77"},
+             {focused + "##delta_from", a(delta_from_P), {}, "probabilities"},
+             {focused + "##scale_at", a([](GradMethod& g) { g.scale_at = ScaleAt::dS; }), {}, "dS"},
+             {focused + "##exponential", a([](GradMethod& g) { g.exponential = GradExponential::exp2; }), {}, "exp2"},
+             {focused + "###defaults", a([](GradMethod& g) { g = named("grad_hw"); })}},
             inside);
-  const auto choose = [&](const std::string& list, const std::string& item, std::function<void(Session&)> mutate) {
-    hand.changes(item, [&] { inside([&] { hand.click(opened + list), hand.pick(item); }); }, mutate);
-  };
-  choose("##order", "buffers", a([](GradMethod& g) { g.order = GradOrder::buffers; }));
-  hand.each({{opened + "##buffers", a([](GradMethod& g) { g.buffers = 4; }), "4"}}, inside);
-  choose("##order", "shuffled", a([](GradMethod& g) { g.order = GradOrder::shuffled; }));
-  hand.each({{opened + "##order_seed", a([](GradMethod& g) { g.order_seed = 77; }), "77"}}, inside);
-  choose("##delta_from", "probabilities", a([](GradMethod& g) { g.precision.delta_from = DeltaFrom::probabilities; }));
-  choose("##scale_at", "dS", a([](GradMethod& g) { g.scale_at = ScaleAt::dS; }));
-  choose("##exponential", "exp2", a([](GradMethod& g) { g.exponential = GradExponential::exp2; }));
-  hand.changes(
-      "as it comes", [&] { inside([&] { hand.click(opened + "###defaults"); }); },
-      a([](GradMethod& g) { g = named("grad_hw"); }));
 }
 
 CASE(gradients, sums_of_tensor_cores) {
   hand.open(with_gradients());
-  hand.choose(cells_of('a') + "##sums", "h100");
-  hand.settle();
+  hand.choose(cells_of('a') + "##sums", "h100", settled);
   const GradAccumulators all{Accumulator::h100, Accumulator::h100, Accumulator::h100, Accumulator::h100};
   hand.check(hand.experiment().backward.a.accumulator == all, "all products of a");
   hand.check(hand.disabled(cells_of('a') + "dv_step"), "rounding after every fma is grey then");
   hand.check(hand.explained(hand.id(cells_of('a') + "dv_step")), "with the reason");
   hand.check(!hand.disabled(cells_of('b') + "dv_step"), "b still has it");
-  const auto dP_by_fma = [&] { hand.click(cells_of('a') + "##sums"), hand.click(opened + "sums of/dP"), hand.pick("fma"); };
+  const auto dP_by_fma = [&] { hand.click(cells_of('a') + "##sums"), hand.click(focused + "sums of/dP"), hand.pick("fma"); };
   hand.changes("one product alone", dP_by_fma, [](Session& s) { s.experiment.backward.a.accumulator.dP = Accumulator::fma; });
   hand.click(cells_of('b') + "##sums");
-  hand.check(hand.disabled(opened + "f64"), "the backward pass has no sums in fp64");
+  hand.check(hand.disabled(focused + "f64"), "the backward pass has no sums in fp64");
   hand.key(ImGuiKey_Escape);
 }
 
 CASE(gradients, storage) {
   hand.open(with_gradients());
-  const auto inside = in_popup(hand, cells_of('b') + "##scales");
-  const auto store = [&](const std::string& list, const std::string& text, Scaling GradScalings::* place) {
-    hand.changes(
-        list + text, [&] { inside([&] { hand.choose(opened + list, escaped(text)); }); },
-        [&](Session& s) { s.experiment.backward.b.scaling.*place = parse_scaling(text); });
+  const auto stored = [](const char* list, const char* text, Scaling GradScalings::* place) {
+    const auto change = [text, place](Session& s) { s.experiment.backward.b.scaling.*place = parse_scaling(text); };
+    return Hand::Control{focused + list, change, {}, escaped(text)};
   };
-  store("##dS", "e4m3/head", &GradScalings::dS);
-  store("##P", "e4m3/head/x256", &GradScalings::P);
-  store("##dO", "int8/token", &GradScalings::dO);
-  store("##dS_of_dK", "e4m3/block:32/e8m0/ceil", &GradScalings::dS_of_dK);
-  hand.changes(
-      "no scales", [&] { inside([&] { hand.click(opened + "no scales"); }); },
-      [](Session& s) { s.experiment.backward.b.scaling = {}; });
+  hand.each({stored("##dS", "e4m3/head", &GradScalings::dS),
+             stored("##P", "e4m3/head/x256", &GradScalings::P),
+             stored("##dO", "int8/token", &GradScalings::dO),
+             stored("##dS_of_dK", "e4m3/block:32/e8m0/ceil", &GradScalings::dS_of_dK),
+             {focused + "no scales", [](Session& s) { s.experiment.backward.b.scaling = {}; }}},
+            in_popup(hand, cells_of('b') + "##scales"));
 }
 
 /// Methods without a backward pass: the switch is grey, and so are they while it is on.
@@ -165,13 +146,13 @@ CASE(gradients, methods_without) {
   hand.settle();
   hand.check(hand.disabled(pass + "backward"), "a's storage has no backward pass");
   hand.leaves("the key", [&] { hand.key(ImGuiKey_D); });
-  hand.check(hand.error() == "a.scaling.smooth_Q is on, which has no backward pass here: expected it off.", hand.error());
+  hand.expect_text(hand.error(), "a.scaling.smooth_Q is on, which has no backward pass here: expected it off.");
   hand.open(with_gradients());
   hand.click(controls + "steps of/O");
   hand.experiment().loaded.file = "mine.npy";
   hand.frames(2);
   hand.click(controls + "a/##algorithm");
-  hand.check(hand.disabled(opened + "loaded") && hand.disabled(opened + "hardware"), "others' outputs have none");
+  hand.check(hand.disabled(focused + "loaded") && hand.disabled(focused + "hardware"), "others' outputs have none");
   hand.key(ImGuiKey_Escape);
   hand.check(hand.disabled(controls + "kernel as/a"), "nor has the loaded one");
 }
@@ -183,17 +164,13 @@ std::string written(const TemporaryDirectory& folder, const std::string& name, i
 }
 
 CASE(gradients, incoming) {
-  const TemporaryDirectory folder;
-  const std::string d_o = written(folder, "mine.npy", 96, 16, 0.5), dropped = written(folder, "dout.npy", 96, 16, 2),
-                    d_lse = written(folder, "dlse.npy", 96, 1, 0.25), small = written(folder, "do.npy", 8, 16, 1);
+  const std::string d_o = written(hand.folder, "mine.npy", 96, 16, 0.5), dropped = written(hand.folder, "dout.npy", 96, 16, 2),
+                    d_lse = written(hand.folder, "dlse.npy", 96, 1, 0.25), small = written(hand.folder, "do.npy", 8, 16, 1);
   hand.open(with_gradients());
-  hand.changes(
-      "ones", [&] { hand.choose(controls + "dO/##incoming", "ones"); },
-      [](Session& s) { s.experiment.backward.d_o = OutputGradient::ones; });
+  hand.choose(controls + "dO/##incoming", "ones", [](Session& s) { s.experiment.backward.d_o = OutputGradient::ones; });
   const auto type = [&](const std::string& title, const std::string& path) {
     hand.choose(controls + title + "/##incoming", "open a file ...");
-    hand.fill(opened + "##path", path);
-    hand.settle();
+    hand.fill(focused + "##path", path, settled);
     hand.close_popups();
   };
   type("dO", d_o);
@@ -204,9 +181,7 @@ CASE(gradients, incoming) {
   hand.check(incoming()->d_o[5] == 0.5 && incoming()->d_lse[7] == 0.25, "they come into the answer");
   hand.leaves("one of another size", [&] { type("dO", small); });
   hand.expect_error("do.npy");
-  hand.changes(
-      "none for L", [&] { hand.choose(controls + "dL/##incoming", "0"); },
-      [](Session& s) { s.experiment.backward.d_lse_file = {}; });
+  hand.choose(controls + "dL/##incoming", "0", [](Session& s) { s.experiment.backward.d_lse_file = {}; });
   hand.click(pass + "forward");
   hand.drop({dropped});
   hand.check(b.on && b.d_o_file.file == dropped && incoming()->d_o[0] == 2, "a dropped dO turns the backward pass on");
@@ -217,10 +192,9 @@ CASE(gradients, incoming) {
   hand.check(incoming()->d_o[0] == 2, "and its file is read again");
 }
 
-/// An output of somebody's kernel has no backward pass: the one that comes last is shown.
+/// An output of somebody's kernel has no backward pass: the window shows the output or dO, whichever was dropped last.
 CASE(gradients, beside_an_output) {
-  const TemporaryDirectory folder;
-  const std::string o = written(folder, "o.npy", 96, 16, 0.5), d_o = written(folder, "do.npy", 96, 16, 2);
+  const std::string o = written(hand.folder, "o.npy", 96, 16, 0.5), d_o = written(hand.folder, "do.npy", 96, 16, 2);
   hand.open(with_gradients());
   hand.drop({o});
   hand.check(hand.experiment().a.algorithm == Algorithm::loaded && !hand.experiment().backward.on, "an output turns it off");
@@ -232,16 +206,13 @@ CASE(gradients, beside_an_output) {
 
 CASE(gradients, pins_keep_them) {
   hand.open(with_gradients());
-  hand.choose(cells_of('a') + "##kernel", "grad_fa2");
-  hand.settle();
+  hand.choose(cells_of('a') + "##kernel", "grad_fa2", settled);
   const Experiment kept = hand.experiment();
   hand.key(ImGuiKey_K);
   hand.click(pass + "forward");
-  hand.click(controls + "a/P");
-  hand.settle();
+  hand.click(controls + "a/P", settled);
   hand.check(hand.session().pins.size() == 1 && hand.session().pins[0].experiment == kept, "the pin has its backward pass");
-  hand.ask("pin: " + hand.session().pins[0].name);
-  hand.settle();
+  hand.ask("pin: " + hand.session().pins[0].name, settled);
   hand.check(hand.experiment() == kept, "it comes back with it");
 }
 

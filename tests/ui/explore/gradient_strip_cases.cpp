@@ -23,8 +23,6 @@
 namespace attoscope::testing::gradient_strip_cases {
 namespace {
 
-const std::string statistics = "//Statistics/";
-
 Session backward_session() {
   Session s = small_session();
   s.experiment = with_backward(s.experiment);
@@ -99,7 +97,6 @@ CASE(gradients, switch_of_the_pass) {
   hand.experiment().backward.on = false;
   hand.frames(2);
   hand.check(!hand.exists(strip + "pass/forward") && hand.exists(strip + "running max"), "without a backward pass no switch");
-  hand.stage.told.reset();
 }
 
 CASE(gradients, key_of_the_query) {
@@ -145,13 +142,11 @@ CASE(gradients, values_of_the_plots) {
     hand.check(norms.series[0].y[i] == k.dk_norm && norms.series[1].y[i] == k.dv_norm, "dK and dV so far");
     hand.check(errors.series[0].y[i] == k.dk_error && errors.series[1].y[i] == k.dv_error, "their errors");
   }
-  hand.check(gradient_line(*t, false).ends_with("golden +2.5000e-1") &&
-                 gradient_line(*t, false).find("+2.5001e-1") != std::string::npos,
+  hand.check(gradient_line(*t, false).ends_with("golden +2.5000e-1") && has(gradient_line(*t, false), "+2.5001e-1"),
              gradient_line(*t, false));
-  hand.check(gradient_line(*t, true) == "key 40 is seen by 96 queries", gradient_line(*t, true));
+  hand.expect_text(gradient_line(*t, true), "key 40 is seen by 96 queries");
   const std::string note = gradient_note(*t, false, 0);
-  hand.check(note.find("key tile 5, keys 80 .. 95") != std::string::npos && note.find("5 of 16 dS lost") != std::string::npos,
-             note);
+  hand.check(has(note, "key tile 5, keys 80 .. 95") && has(note, "5 of 16 dS lost"), note);
 }
 
 /// Tiles after a mask's first ones stand at their index.
@@ -187,7 +182,6 @@ CASE(gradients, scrubber_of_the_tiles) {
   hand.click(strip + "legend Largest P 1");
   hand.frames(2);
   hand.check(hand.stage.state->gradients->hidden[0] == 2, "a name hides its curve");
-  hand.stage.told.reset();
 }
 
 /// Numbers that are not finite, one tile, thousands of tiles and none are drawn.
@@ -208,14 +202,13 @@ CASE(gradients, extreme_tiles) {
     hand.key(ImGuiKey_Comma);
     hand.frames(2);
   }
-  hand.stage.told.reset();
 }
 
 CASE(gradients, numbers_of_the_strip) {
   const std::shared_ptr<const GradientTrace> t = made_trace(backward_session());
   const std::string query = gradients_csv(*t, false), key = gradients_csv(*t, true);
   hand.check(std::ranges::count(query, '\n') == 1 + 6 + 3 && query.starts_with("method,key_tile,largest_p,") &&
-                 query.find("\na,5,0.15") != std::string::npos && query.find("\nb,2,") != std::string::npos,
+                 has(query, "\na,5,0.15") && has(query, "\nb,2,"),
              query);
   hand.check(std::ranges::count(key, '\n') == 1 + 6 && key.starts_with("method,query_tile,"), key);
 }
@@ -245,9 +238,9 @@ CASE(gradients, why_of_a_gradient) {
     for (const NamedShare& share : named_shares(sorted_shares(all, t), t)) text += std::string(share.name) + " ";
     return text;
   };
-  hand.check(names(AnswerTensor::dQ) == "P dS forward pass ", names(AnswerTensor::dQ));
-  hand.check(names(AnswerTensor::dK) == "dS forward pass P ", names(AnswerTensor::dK));
-  hand.check(names(AnswerTensor::dV) == "P forward pass dS ", names(AnswerTensor::dV));
+  hand.expect_text(names(AnswerTensor::dQ), "P dS forward pass ");
+  hand.expect_text(names(AnswerTensor::dK), "dS forward pass P ");
+  hand.expect_text(names(AnswerTensor::dV), "P forward pass dS ");
   s.view.detail = Detail::why;
   s.view.tensor = AnswerTensor::dK;
   tell(hand, s, [&](PanelInput& input) { input.side.gradient_why = std::make_shared<const GradAttribution>(all); });
@@ -265,7 +258,6 @@ CASE(gradients, why_of_a_gradient) {
     hand.check(!attributed_gradient(t, s.experiment), "O and dO have no backward steps");
   s.experiment.backward.on = false;
   hand.check(!attributed_gradient(AnswerTensor::dQ, s.experiment), "nor has anything without a backward pass");
-  hand.stage.told.reset();
 }
 
 OrderSpread made_spread(const Experiment& e) {
@@ -300,16 +292,13 @@ CASE(gradients, orders_of_dQ) {
   hand.frames(2);
   hand.check(hand.view().bits_show == BitsShow::orders, "the orders are chosen");
   hand.check(hand.exists(statistics + "**/##order 1"), "the orders are listed");
-  for (const auto& [line, order] :
-       {std::pair{1, GradOrder::shuffled}, std::pair{3, GradOrder::descending}, std::pair{2, GradOrder::ascending}}) {
+  for (const auto& [line, order] : {std::pair{1, GradOrder::shuffled}, {3, GradOrder::descending}, {2, GradOrder::ascending}}) {
     hand.click(statistics + "**/##order " + std::to_string(line));
     hand.check(hand.experiment().backward.a.order == order, "line " + std::to_string(line) + " becomes a's order");
   }
   hand.experiment().backward.on = false;
   hand.frames(2);
   hand.check(!hand.exists(statistics + "bits show/order of dQ"), "without a backward pass no orders");
-  hand.stage.resize(1280, 800);
-  hand.stage.told.reset();
 }
 
 CASE(gradients, traffic_of_both_passes) {
@@ -322,19 +311,15 @@ CASE(gradients, traffic_of_both_passes) {
   hand.check(back.size() == 3 && back[0].bytes == total_bytes(t.stored_P) && back[2].bytes == total_bytes(t.flash2),
              "their bytes");
   for (const TrafficOf& of : back) {
-    hand.check(of.counted.find(bytes_text(of.bytes)) != std::string::npos && of.counted.starts_with(of.formula), of.counted);
+    hand.check(has(of.counted, bytes_text(of.bytes)) && of.counted.starts_with(of.formula), of.counted);
     hand.check(of.flops == 2 * 4 * 96.0 * 96 * 16 && of.intensity == of.flops / of.bytes, "twice the forward's operations");
     hand.leaves(of.name, [&] { hand.click(statistics + of.name); });
   }
   const PanelInput& input = *hand.stage.told;
   const std::string csv = detail_csv({.detail = Detail::traffic}, input, {.result = input.answer.result});
-  hand.check(
-      std::ranges::count(csv, '\n') == 7 && csv.find("\"backward, flash 2\"," + shortest(back[2].bytes)) != std::string::npos,
-      csv);
+  hand.check(std::ranges::count(csv, '\n') == 7 && has(csv, "\"backward, flash 2\"," + shortest(back[2].bytes)), csv);
   s.experiment.backward.on = false;
   hand.check(backward_traffic_of_all(s.experiment).empty(), "nothing without a backward pass");
-  hand.stage.resize(1280, 800);
-  hand.stage.told.reset();
 }
 
 }  // namespace

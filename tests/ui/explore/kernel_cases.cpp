@@ -40,18 +40,17 @@ std::vector<double> exact_row(const Tensors& t, const Problem& p, int row, const
 
 /// A right output for the small session, or one that `edit` made of its problem.
 template <class F>
-std::string output_file(const TemporaryDirectory& folder, const char* name, F edit) {
+std::string output_file(Hand& hand, const char* name, F edit) {
   Experiment e = small_session().experiment;
   edit(e.problem);
   const Result r = compute(e);
-  write_file(folder / name, npy_bytes(r.a.rows, r.a.cols, r.a.values.data()));
-  return folder / name;
+  return hand.folder.write(name, npy_bytes(r.a.rows, r.a.cols, r.a.values.data()));
 }
-std::string right_output(const TemporaryDirectory& folder) {
-  return output_file(folder, "right.npy", [](Problem&) {});
+std::string right_output(Hand& hand) {
+  return output_file(hand, "right.npy", [](Problem&) {});
 }
-std::string wrong_output(const TemporaryDirectory& folder) {
-  return output_file(folder, "wrong.npy", [](Problem& p) { p.scale = 1; });
+std::string wrong_output(Hand& hand) {
+  return output_file(hand, "wrong.npy", [](Problem& p) { p.scale = 1; });
 }
 
 /// The verdict on the head on screen.
@@ -81,8 +80,7 @@ void use(Session& s, const KernelOutput& loaded, bool as_b = false) {
 }
 
 CASE(kernel, an_output_dropped) {
-  const TemporaryDirectory folder;
-  const std::string file = right_output(folder);
+  const std::string file = right_output(hand);
   hand.check(!hand.exists(place + "a"), "nothing is loaded");
   hand.changes(
       "a dropped .npy is the output of a", [&] { hand.drop({file}); }, [&](Session& s) { use(s, hand.experiment().loaded); });
@@ -93,8 +91,7 @@ CASE(kernel, an_output_dropped) {
 }
 
 CASE(kernel, output_as_a_as_b_nowhere) {
-  const TemporaryDirectory folder;
-  hand.drop({right_output(folder)});
+  hand.drop({right_output(hand)});
   const auto put = [](Algorithm a, Algorithm b) {
     return [a, b](Session& s) { s.experiment.a.algorithm = a, s.experiment.b.algorithm = b; };
   };
@@ -103,22 +100,20 @@ CASE(kernel, output_as_a_as_b_nowhere) {
   hand.each({{place + "off", put(Algorithm::flash2, Algorithm::three_pass)},
              {place + "a", put(Algorithm::loaded, Algorithm::three_pass)},
              {place + "a", [](Session&) {}}});
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, put(Algorithm::flash2, Algorithm::three_pass));
+  hand.changes("undone", [&] { hand.key(undo_key); }, put(Algorithm::flash2, Algorithm::three_pass));
 }
 
 CASE(kernel, output_by_typed_path) {
-  const TemporaryDirectory folder;
-  const std::string file = wrong_output(folder);
+  const std::string file = wrong_output(hand);
   const auto open = [&](const std::string& text) {
     hand.close_popups();
     hand.choose(kernel, "open a file ...");
-    hand.fill("//$FOCUSED/##path", text);
-    hand.settle();
+    hand.fill("//$FOCUSED/##path", text, settled);
   };
   hand.changes("a typed output", [&] { open(file); }, [&](Session& s) { use(s, hand.experiment().loaded); });
   const auto found = verdict(hand);
   hand.check(found.slip() && found.slip()->kind == Slip::Kind::scale, "the missing scale is named: " + found.sentence());
-  hand.leaves("a path that is none", [&] { open(folder / "absent.npy"); });
+  hand.leaves("a path that is none", [&] { open(hand.folder / "absent.npy"); });
   hand.expect_error("absent.npy");
   hand.leaves("a file of no kind", [&] { open("o.txt"); });
   hand.expect_error("o.txt");
@@ -126,8 +121,7 @@ CASE(kernel, output_by_typed_path) {
 
 /// The verdict follows the question: the kernel's real scale makes the output right.
 CASE(kernel, verdict_follows_the_question) {
-  const TemporaryDirectory folder;
-  hand.drop({wrong_output(folder)});
+  hand.drop({wrong_output(hand)});
   hand.check(verdict(hand).wrong(), "the scale is missing");
   hand.experiment().problem.scale = 1;
   hand.check(verdict(hand).rounded(), "with that scale it is right: " + verdict(hand).sentence());
@@ -135,20 +129,18 @@ CASE(kernel, verdict_follows_the_question) {
 
 /// A file of Q, K, V and O: choosing it as the input offers the output; dropping it takes both.
 CASE(kernel, output_of_the_file_of_q_k_v) {
-  const TemporaryDirectory folder;
   const Result r = compute(small_session().experiment);
   const std::string bytes = bf16_file({{"q", {96, 16}, r.inputs->q},
                                        {"k", {96, 16}, r.inputs->k},
                                        {"v", {96, 16}, r.inputs->v},
                                        {"out", {96, 16}, r.a.values}});
-  const std::string file = folder.write("all.safetensors", bytes), again = folder.write("again.safetensors", bytes);
+  const std::string file = hand.folder.write("all.safetensors", bytes), again = hand.folder.write("again.safetensors", bytes);
   hand.stage.explorer().open(hand.session(), file);
   hand.settle();
   hand.check(hand.experiment().problem.input.file == file && hand.experiment().a.algorithm == Algorithm::flash2,
              "Q, K, V are taken");
-  hand.changes(
-      "the file's own output", [&] { hand.choose(kernel, "###offered"); },
-      [&](Session& s) { use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict; });
+  hand.choose(kernel, "###offered",
+              [&](Session& s) { use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict; });
   hand.check(verdict(hand).rounded(), "it is right: " + verdict(hand).sentence());
   hand.drop({again});
   hand.check(hand.experiment().problem.input.file == again && hand.experiment().loaded.file == again &&
@@ -157,31 +149,27 @@ CASE(kernel, output_of_the_file_of_q_k_v) {
 }
 
 CASE(kernel, refused_outputs) {
-  const TemporaryDirectory folder;
   const std::vector<double> few(95 * 16);
-  write_file(folder / "short.npy", npy_bytes(95, 16, few.data()));
-  folder.write("empty.npy", "");
+  write_file(hand.folder / "short.npy", npy_bytes(95, 16, few.data()));
+  hand.folder.write("empty.npy", "");
   const auto before = hand.result();
-  for (const auto& [file, words] : {std::pair{"short.npy", "expected [96, 16]"}, std::pair{"empty.npy", "empty.npy"},
-                                    std::pair{"absent.npy", "absent.npy"}}) {
-    hand.leaves(std::string("dropping ") + file, [&, file = file] { hand.drop({folder / file}); });
+  for (const auto& [file, words] :
+       {std::pair{"short.npy", "expected [96, 16]"}, {"empty.npy", "empty.npy"}, {"absent.npy", "absent.npy"}}) {
+    hand.leaves(std::string("dropping ") + file, [&, file = file] { hand.drop({hand.folder / file}); });
     hand.expect_error(words);
     hand.check(hand.error().find('\n') == std::string::npos, "one sentence");
     hand.check(hand.result() == before, "the window keeps what it shows");
   }
   Session lost = small_session();
   lost.experiment.a.algorithm = Algorithm::loaded;
-  lost.experiment.loaded.file = folder / "absent.npy";
+  lost.experiment.loaded.file = hand.folder / "absent.npy";
   hand.open(lost);
   hand.expect_error("absent.npy");
-  hand.changes(
-      "the window stays usable", [&] { hand.click(place + "off"); },
-      [](Session& s) { s.experiment.a.algorithm = Algorithm::flash2; });
+  hand.click(place + "off", [](Session& s) { s.experiment.a.algorithm = Algorithm::flash2; });
 }
 
 CASE(kernel, output_of_another_size) {
-  const TemporaryDirectory folder;
-  hand.drop({right_output(folder)});
+  hand.drop({right_output(hand)});
   hand.experiment().problem.n = 80;
   hand.settle();
   hand.expect_error("96 x 16");
@@ -189,15 +177,13 @@ CASE(kernel, output_of_another_size) {
   hand.check(verdict(hand).rounded(), "its own N is fine again");
 }
 
-/// The log-sum-exp is shown query by query; a click traces the query. Rows that are wrong are those of the verdict.
+/// The log-sum-exp is shown query by query; a click traces the query. The verdict and the picture name the same wrong rows.
 CASE(kernel, log_sum_exp_by_query) {
-  const TemporaryDirectory folder;
-  const std::string o = right_output(folder), picture = "//Statistics/**/L by query";
+  const std::string o = right_output(hand), picture = "//Statistics/**/L by query";
   std::vector<double> lse = compute(small_session().experiment).golden_lse;
   const auto drop = [&] {
-    write_file(folder / "lse.npy", npy_bytes(static_cast<int>(lse.size()), 1, lse.data()));
     hand.open(small_session());
-    hand.drop({o, folder / "lse.npy"});
+    hand.drop({o, hand.folder.write("lse.npy", npy_bytes(static_cast<int>(lse.size()), 1, lse.data()))});
     return verdict(hand).all.lse ? verdict(hand).all.lse->judged : LseJudgement{};
   };
   const LseJudgement right = drop();
@@ -212,8 +198,7 @@ CASE(kernel, log_sum_exp_by_query) {
   }
   hand.stage.resize(1600, 1000);
   hand.settle();
-  hand.press(hand.place(picture, 36.5F / 96));
-  hand.settle();
+  hand.press(hand.place(picture, 36.5F / 96), settled);
   hand.check(hand.experiment().problem.traced_row == 36, "the query under the click is traced");
   hand.check(hand.explained_at(hand.place(picture, 0.2F)), "it is explained");
   ImGui::FocusWindow(ImGui::FindWindowByName("Statistics"));
@@ -221,8 +206,7 @@ CASE(kernel, log_sum_exp_by_query) {
   do hand.key(ImGuiKey_Tab);
   while (++pressed < 60 && ImGui::GetCurrentContext()->NavId != hand.id(picture));
   hand.key(ImGuiKey_RightArrow);
-  hand.key(ImGuiKey_Enter);
-  hand.settle();
+  hand.key(ImGuiKey_Enter, settled);
   hand.check(hand.experiment().problem.traced_row == 1, "an arrow goes to the next query, Enter traces it");
 }
 
@@ -230,33 +214,29 @@ CASE(kernel, log_sum_exp_by_query) {
 std::string stacked(const TemporaryDirectory& folder, const char* name, std::vector<double> first,
                     const std::vector<double>& second) {
   first.insert(first.end(), second.begin(), second.end());
-  write_file(folder / name, npy_of(first, 2, 96, 16));
-  return folder / name;
+  return folder.write(name, npy_of(first, 2, 96, 16));
 }
 
-/// The output's head is that of Q, K, V, until another one is chosen; the verdict names both.
+/// The output has the same head as Q, K, V, until another one is chosen; the verdict names both.
 CASE(kernel, heads_of_an_output) {
-  const TemporaryDirectory folder;
   Experiment e = small_session().experiment, other = e;
   other.problem.seed = 2;
   const Result x = compute(e), y = compute(other);
   const auto file = [&](const char* name, const std::vector<double> Tensors::* part) {
-    return stacked(folder, name, (*x.inputs).*part, (*y.inputs).*part);
+    return stacked(hand.folder, name, (*x.inputs).*part, (*y.inputs).*part);
   };
   const std::string q = file("q.npy", &Tensors::q), k = file("k.npy", &Tensors::k), v = file("v.npy", &Tensors::v);
-  const std::string o = stacked(folder, "o.npy", x.a.values, y.a.values);
+  const std::string o = stacked(hand.folder, "o.npy", x.a.values, y.a.values);
   hand.drop({o, v, k, q});
   hand.check(hand.experiment().problem.input.file == q + "," + k + "," + v && hand.experiment().loaded.file == o,
              "four files are Q, K, V and O: " + hand.error());
   hand.check(verdict(hand).rounded(), "head 0 is right: " + verdict(hand).sentence());
-  hand.choose(controls + "##head", "###head 1");
-  hand.settle();
+  hand.choose(controls + "##head", "###head 1", settled);
   hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
   hand.check(verdict(hand).rounded(), "head 1 is right: " + verdict(hand).sentence());
   hand.check(verdict(hand).all.call.heads == 2 && verdict(hand).all.call.worst_row().head == 1,
              "it is told which head that is");
-  hand.choose(controls + "##output head", "head 0##0");
-  hand.settle();
+  hand.choose(controls + "##output head", "head 0##0", settled);
   hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another one is chosen");
   hand.check(verdict(hand).all.call.heads == 1, "it is judged by itself");
   hand.check(verdict(hand).wrong(), "these do not belong together");
@@ -266,8 +246,7 @@ CASE(kernel, heads_of_an_output) {
 
 /// A rewritten file is read again; half a file waits.
 CASE(kernel, rewritten_output) {
-  const TemporaryDirectory folder;
-  const std::string file = wrong_output(folder), good = read_file(right_output(folder), 1 << 20);
+  const std::string file = wrong_output(hand), good = read_file(right_output(hand), 1 << 20);
   hand.drop({file});
   hand.check(verdict(hand).wrong(), "wrong at first");
   const std::uint64_t before = hand.experiment().loaded.digest;
@@ -289,15 +268,12 @@ std::vector<double> one_wrong() {
 
 /// A failing verdict leads to the first wrong row.
 CASE(kernel, first_wrong_row_shown) {
-  const TemporaryDirectory folder;
-  write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
-  hand.drop({folder / "one.npy"});
+  hand.drop({hand.folder.write("one.npy", npy_bytes(96, 16, one_wrong().data()))});
   const auto found = verdict(hand);
   hand.check(found.head().first_row == 37 && found.head().worst_col == 5, "row 37 is wrong: " + found.sentence());
-  hand.check(found.sentence().find("in row 37") != std::string::npos, found.sentence());
+  hand.check(has(found.sentence(), "in row 37"), found.sentence());
   hand.frames(2);
-  hand.click("//Statistics/###first wrong");
-  hand.settle();
+  hand.click("//Statistics/###first wrong", settled);
   const View& view = hand.session().view;
   hand.check(view.cell_row == 37 && view.cell_col == 5, "its worst cell is pinned");
   hand.check(view.zoom.row0 <= 37 && view.zoom.row1 > 37 && view.zoom.row1 - view.zoom.row0 < 96, "its tile is shown");
@@ -306,11 +282,9 @@ CASE(kernel, first_wrong_row_shown) {
 
 /// The other half of a swipe is the output of the named slip; one click puts it there, and one takes it back.
 CASE(kernel, slip_shown) {
-  const TemporaryDirectory folder;
-  hand.drop({wrong_output(folder)});
+  hand.drop({wrong_output(hand)});
   hand.check(verdict(hand).slip() && verdict(hand).slip()->output, "the slip has an output: " + verdict(hand).sentence());
-  hand.view().field = Field::golden;
-  hand.frames(2);
+  hand.show(&View::field, Field::golden);
   const std::string button = "//Statistics/###slip";
   const auto swipes = [](Session& s) {
     s.view.comparison = Comparison::swipe;
@@ -325,31 +299,26 @@ CASE(kernel, slip_shown) {
   float apart = 0;
   for (std::size_t i = 0; i < slip.values.size(); ++i) apart = std::max(apart, std::abs(slip.values[i] - loaded.values[i]));
   hand.check(loaded.largest > 0 && apart < 0.1f * loaded.largest, "the slip explains the errors element by element");
-  hand.changes(
-      "another field is one of the answer", [&] { hand.choose(heatmap + "##second field", "golden/     golden"); },
-      [](Session& s) { s.view.second_slip = false, s.view.second_field = Field::golden; });
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, swipes);
-  hand.changes(
-      "pressed again", [&] { hand.click(button); },
-      [](Session& s) { s.view.comparison = Comparison::none, s.view.second_slip = false; });
+  hand.choose(heatmap + "##second field", "golden/     golden",
+              [](Session& s) { s.view.second_slip = false, s.view.second_field = Field::golden; });
+  hand.changes("undone", [&] { hand.key(undo_key); }, swipes);
+  hand.click(button, [](Session& s) { s.view.comparison = Comparison::none, s.view.second_slip = false; });
   hand.experiment().problem.scale = 1;
   verdict(hand);
   hand.frames(2);
   hand.check(!hand.exists(button), "a right output has no slip");
 }
 
-/// An output with one wrong element in row 37, in the place of a beside a flash2.
-void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
-  write_file(folder / "one.npy", npy_bytes(96, 16, one_wrong().data()));
+/// Loads an output with one wrong element in row 37 as a; b is flash2.
+void open_one_wrong(Hand& hand) {
   hand.experiment().b = hand.experiment().a;
-  hand.drop({folder / "one.npy"});
+  hand.drop({hand.folder.write("one.npy", npy_bytes(96, 16, one_wrong().data()))});
   verdict(hand);
 }
 
 /// With a loaded output as a the strip follows b, in b's colour, and marks the failing rows; a click traces one of them.
 CASE(kernel, b_followed) {
-  const TemporaryDirectory folder;
-  open_one_wrong(hand, folder);
+  open_one_wrong(hand);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
   hand.await("b's recurrence is there", [&] { return followed() != hand.result(); });
   const Result expected = compute(exchanged(hand.experiment()));
@@ -357,22 +326,18 @@ CASE(kernel, b_followed) {
   for (std::size_t i = 0; i < expected.trace.tiles.size(); ++i)
     hand.check(followed()->trace.tiles[i].max_used == expected.trace.tiles[i].max_used, "m of b");
   hand.check(hand.stage.state->strip.result == followed() && hand.stage.state->strip.of_b, "the strip shows it as b's");
-  hand.changes(
-      "the first tile of b", [&] { hand.click(strip + "###first tile"); }, [](Session& s) { s.view.scrubbed_tile = 0; });
+  hand.click(strip + "###first tile", [](Session& s) { s.view.scrubbed_tile = 0; });
   hand.changes("the next by key", [&] { hand.key(ImGuiKey_Period); }, [](Session& s) { s.view.scrubbed_tile = 1; });
   const KernelRows& rows = *hand.stage.state->kernel_rows;
   hand.check(rows.first_bad == std::vector<int>{37} && rows.tile == 16 && rows.bad == std::vector<double>{40},
              "row 37 is marked");
   hand.check(rows.share.size() == 6 && rows.share[2] > 1 && rows.share[1] < 1, "by its error over its tolerance");
-  hand.changes(
-      "a click on the marked tile traces row 37", [&] { hand.press(hand.place(strip + "kernel rows", 0.45f)); },
-      [](Session& s) { s.experiment.problem.traced_row = 37; });
+  hand.press(hand.place(strip + "kernel rows", 0.45f), [](Session& s) { s.experiment.problem.traced_row = 37; });
 }
 
-/// Beside three passes, which have none, the recurrence of flash2 stands there by itself, with the tile in which the traced row
-/// parts: where the named slip knows keys the tile of the first of them, else where the row ends early, else none.
+/// Three passes have no recurrence, so the strip shows the recurrence of flash2, with the tile in which the traced row parts:
+/// the tile of the first key that the named slip spoils, or the tile in which the row ends early, or none.
 CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
-  const TemporaryDirectory folder;
   Session s = small_session();
   s.experiment.b = with_algorithm(s.experiment.b, Algorithm::three_pass);
   s.experiment.problem.traced_row = 40;
@@ -386,8 +351,7 @@ CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
       const std::vector<double> values = output_of_row(row);
       if (!values.empty()) std::ranges::copy(values, o.begin() + static_cast<std::ptrdiff_t>(row) * 16);
     }
-    write_file(folder / name, npy_bytes(96, 16, o.data()));
-    hand.drop({folder / name});
+    hand.drop({hand.folder.write(name, npy_bytes(96, 16, o.data()))});
     verdict(hand);
     hand.await("flash2 is followed", [&] {
       const PanelInput input = hand.stage.panel_input();
@@ -416,14 +380,13 @@ CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
   hand.check(hand.stage.state->strip.parts_at == -1, "a right row parts nowhere");
 }
 
-/// Exports of the strip have the numbers that it shows: b's, beside the pixels of its plots alone.
+/// A plot of the strip is saved as its pixels alone, with the numbers that the strip shows, b's.
 CASE(kernel, recurrence_of_b_exported) {
-  const TemporaryDirectory folder;
   hand.stage.resize(1600, 1000);
-  open_one_wrong(hand, folder);
+  open_one_wrong(hand);
   const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
   hand.await("b's recurrence is there", [&] { return followed() != hand.result(); });
-  hand.stage.exporter = PlotExporter(folder / "pictures");
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");
   hand.move(hand.place(strip + "error so far", 0.5f, 0.5f));
   hand.frames(2);
   hand.click(strip + "###save error");
@@ -431,7 +394,7 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.pick("###keep");
   hand.frames(5);
   hand.expect_notice("-error-1.png and .csv");
-  const std::string csv = read_file(folder / "pictures/attoscope-error-1.csv", 1 << 20);
+  const std::string csv = read_file(hand.folder / "pictures/attoscope-error-1.csv", 1 << 20);
   hand.check(csv == recurrence_csv(compute(exchanged(hand.experiment()))), "b's numbers: " + csv);
   hand.check(csv != recurrence_csv(*hand.result()), "not those of the output, which has none");
   hand.stage.exporter = PlotExporter("");
@@ -439,35 +402,32 @@ CASE(kernel, recurrence_of_b_exported) {
 
 /// With the output as b, the same rows fail, and the strip follows a.
 CASE(kernel, failing_rows_of_b) {
-  const TemporaryDirectory folder;
-  open_one_wrong(hand, folder);
+  open_one_wrong(hand);
   hand.click(place + "b");
   verdict(hand);
   hand.frames(2);
   hand.check(!hand.stage.state->strip.of_b, "a is followed");
   hand.check(!hand.stage.state->kernel_rows->of_a && hand.stage.state->kernel_rows->first_bad == std::vector<int>{37},
              "row 37 of b is marked");
-  hand.click(place + "off");
-  hand.settle();
+  hand.click(place + "off", settled);
   hand.check(!hand.exists(strip + "kernel rows"), "nothing is marked without an output");
 }
 
 /// An unreadable file is reported beside its path, which stays for correction; the answer on screen is marked as the former
 /// one.
 CASE(kernel, failed_load) {
-  const TemporaryDirectory folder;
-  const std::string good = right_output(folder);
+  const std::string good = right_output(hand);
   hand.drop({good});
   hand.check(verdict(hand).rounded(), "right");
-  const PathPrompt& prompt = hand.stage.state->popups.kernel;
+  const PathPrompt& prompt = hand.stage.state->popups.files[FileUse::output];
   hand.choose(kernel, "open a file ...");
-  hand.fill("//$FOCUSED/##path", folder / "absent.npy");
+  hand.fill("//$FOCUSED/##path", hand.folder / "absent.npy");
   hand.frames(3);
   hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "it failed");
   hand.check(hand.has_popup(), "the path stays");
-  hand.enter(folder / "gone.npy");  // the whole path is selected, so that this replaces it
+  hand.enter(hand.folder / "gone.npy");  // the whole path is selected, so that this replaces it
   hand.frames(3);
-  hand.check(prompt.typed == folder / "gone.npy", "typing replaces the path: " + prompt.typed);
+  hand.check(prompt.typed == hand.folder / "gone.npy", "typing replaces the path: " + prompt.typed);
   hand.enter(good);
   hand.frames(3);
   hand.settle();
@@ -478,8 +438,7 @@ CASE(kernel, failed_load) {
 
 /// The verdict on screen turns grey after another file could not be read.
 CASE(kernel, verdict_grey_after_a_failed_load) {
-  const TemporaryDirectory folder;
-  hand.drop({right_output(folder)});
+  hand.drop({right_output(hand)});
   verdict(hand);
   const auto is_green = [&] {
     hand.frames(3);
@@ -488,26 +447,22 @@ CASE(kernel, verdict_grey_after_a_failed_load) {
     return call != nullptr && kernel_tone(*call, input) == colours().good;
   };
   hand.check(is_green(), "a right output is green");
-  hand.drop({folder / "absent.npy"});
+  hand.drop({hand.folder / "absent.npy"});
   hand.check(!is_green(), "not after a failed load");
-  hand.drop({folder / "right.npy"});
+  hand.drop({hand.folder / "right.npy"});
   hand.check(is_green(), "green again");
 }
 
 /// D becomes the type of the output, in one step that can be undone.
 CASE(kernel, format_of_an_output) {
-  const TemporaryDirectory folder;
   Experiment e = small_session().experiment;
   e.format = fp16;
-  std::vector<double> o = compute(e).a.values;
-  write_file(folder / "o.npy", npy_bytes(96, 16, o.data()));
   const Format before = hand.experiment().format;
-  hand.drop({folder / "o.npy"});
+  hand.drop({hand.folder.write("o.npy", npy_bytes(96, 16, compute(e).a.values.data()))});
   hand.check(before == bf16 && hand.experiment().format == fp16, "D is fp16 now");
   hand.check(hand.notice().starts_with("D is fp16 now"), "it is said: " + hand.notice());
   hand.check(verdict(hand).rounded(), "and the output is right: " + verdict(hand).sentence());
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
-  hand.settle();
+  hand.key(undo_key, settled);
   hand.check(hand.experiment().format == bf16, "undone");
 }
 
@@ -530,12 +485,11 @@ CASE(kernel, first_tokens) {
 
 /// The tensors in a file are listed while its path is typed.
 CASE(kernel, tensors_of_a_file_listed) {
-  const TemporaryDirectory folder;
-  const std::string file = right_output(folder);
+  const std::string file = right_output(hand);
   hand.stage.explorer().look_into(file);
   const FileContent content = hand.stage.panel_input().choices.content;
   hand.check(content.files == file && content.tensors == std::vector<std::string>{"right.npy: [96, 16] F64"}, "one tensor");
-  hand.stage.explorer().look_into(folder / "absent.npy");
+  hand.stage.explorer().look_into(hand.folder / "absent.npy");
   hand.check(hand.stage.panel_input().choices.content.tensors.empty(), "nothing is in no file");
 }
 

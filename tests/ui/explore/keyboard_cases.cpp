@@ -7,15 +7,12 @@
 namespace attoscope::testing::keyboard {
 namespace {
 
-/// Gives a window the keyboard.
-void focus(Hand& hand, const char* window) {
-  ImGui::FocusWindow(ImGui::FindWindowByName(window));
-  ImGui::NavInitWindow(ImGui::FindWindowByName(window), true);
+/// Gives a window the keyboard, and presses Tab until an item of it has it.
+void go_to(Hand& hand, const std::string& window, const std::string& item) {
+  ImGui::FocusWindow(ImGui::FindWindowByName(window.c_str()));
+  ImGui::NavInitWindow(ImGui::FindWindowByName(window.c_str()), true);
   hand.frames(2);
-}
-
-/// Presses Tab until the item has the keyboard.
-void go_to(Hand& hand, const std::string& path) {
+  const std::string path = "//" + window + "/" + item;
   const ImGuiID wanted = hand.id(path);
   for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != wanted; ++i) hand.key(ImGuiKey_Tab);
   hand.check(ImGui::GetCurrentContext()->NavId == wanted, "Tab comes to " + path);
@@ -24,21 +21,17 @@ void go_to(Hand& hand, const std::string& path) {
 /// Tab comes to the lock of the colours below their bar.
 CASE(keyboard, lock_of_the_colours) {
   hand.frames(3);
-  focus(hand, "Heat map");
-  go_to(hand, "//Heat map/pin");
-  hand.changes(
-      "Space locks the colours", [&] { hand.key(ImGuiKey_Space); },
-      [&](Session& s) {
-        s.view.range_pinned = true;
-        s.view.range = hand.view().range;
-      });
+  go_to(hand, "Heat map", "pin");
+  hand.key(ImGuiKey_Space, [&](Session& s) {
+    s.view.range_pinned = true;
+    s.view.range = hand.view().range;
+  });
 }
 
 /// Tab comes to the name of a curve.
 CASE(keyboard, names_of_curves) {
   hand.frames(3);
-  focus(hand, "Recurrence");
-  go_to(hand, "//Recurrence/legend l");
+  go_to(hand, "Recurrence", "legend l");
   const unsigned hidden = hand.view().hidden_curves;
   hand.key(ImGuiKey_Space);
   hand.check(hand.view().hidden_curves != hidden, "Space hides a curve");
@@ -49,38 +42,28 @@ CASE(keyboard, heads) {
   Session session = all_heads(96);
   session.view.heads_show = HeadsShow::outputs;
   hand.open(session);
-  const std::string first = "//Heat map/**/##head 0", second = "//Heat map/**/##head 1";
-  hand.await("there are heads", [&] { return hand.exists(second); });
-  focus(hand, "Heat map");
-  go_to(hand, first);
-  go_to(hand, second);
-  hand.key(ImGuiKey_Enter);
-  hand.settle();
+  hand.await("there are heads", [&] { return hand.exists(heatmap + "**/##head 1"); });
+  go_to(hand, "Heat map", "**/##head 0");
+  go_to(hand, "Heat map", "**/##head 1");
+  hand.key(ImGuiKey_Enter, settled);
   hand.check(hand.experiment().problem.input.index == 1 && hand.view().picture == PictureKind::output, "Enter opens the head");
 }
 
 /// A value of a sweep.
 CASE(keyboard, values_of_a_sweep) {
-  Session session = small_session();
-  session.view.workspace = Workspace::sweep;
+  Session session = small_session(Workspace::sweep);
   session.sweep.first = {"block_k", "8,16,24"};
-  hand.open(session);
-  hand.frames(4);
-  focus(hand, "Sweep plan");
-  go_to(hand, "//Sweep plan/first/##16");
-  hand.changes(
-      "Space takes the value away", [&] { hand.key(ImGuiKey_Space); }, [](Session& s) { s.sweep.first.values = "8,24"; });
+  hand.open(session, 4);
+  go_to(hand, "Sweep plan", "first/##16");
+  hand.key(ImGuiKey_Space, [](Session& s) { s.sweep.first.values = "8,24"; });
 }
 
 /// The bits of a lesson's number, and a number in its text.
 CASE(keyboard, bits_and_numbers_of_a_lesson) {
-  Session session = small_session();
-  session.view.workspace = Workspace::learn;
+  Session session = small_session(Workspace::learn);
   session.lesson.name = "01-floats";
-  hand.open(session);
-  hand.frames(6);
-  focus(hand, "Learn");
-  go_to(hand, "//Learn/**/bits");
+  hand.open(session, 6);
+  go_to(hand, "Learn", "**/bits");
   const Session before = hand.session();
   hand.key(ImGuiKey_RightArrow);
   hand.key(ImGuiKey_RightArrow);
@@ -91,28 +74,22 @@ CASE(keyboard, bits_and_numbers_of_a_lesson) {
 
 /// A number in a lesson's text: Enter opens its setting.
 CASE(keyboard, live_number_of_a_lesson) {
-  Session session = small_session();
-  session.view.workspace = Workspace::learn;
+  Session session = small_session(Workspace::learn);
   session.lesson.name = "04-online-softmax";
   hand.open(session);
-  const std::string number = "//Learn/**/number";
-  for (int turned = 0; turned < 8 && !hand.exists(number); ++turned) {
+  for (int turned = 0; turned < 8 && !hand.exists("//Learn/**/number"); ++turned) {
     hand.key(ImGuiKey_PageDown);
     hand.frames(6);
   }
-  focus(hand, "Learn");
-  go_to(hand, number);
-  hand.key(ImGuiKey_Enter);
-  hand.settle();
+  go_to(hand, "Learn", "**/number");
+  hand.key(ImGuiKey_Enter, settled);
   hand.check(hand.view().workspace == Workspace::explore, "Enter opens its setting");
 }
 
 /// The headline above the picture of a narrow window: Enter shows the numbers.
 CASE(keyboard, headline) {
-  hand.stage.resize(900, 800);
-  hand.frames(4);
-  focus(hand, "Heat map");
-  go_to(hand, heatmap + "headline");
+  hand.resize(900, 800, 4);
+  go_to(hand, "Heat map", "headline");
   hand.check(!hand.exists("//Statistics/detail/why"), "the numbers are hidden");
   hand.key(ImGuiKey_Enter);
   hand.frames(3);

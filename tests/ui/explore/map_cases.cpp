@@ -46,9 +46,8 @@ Session masked(PictureKind kind) {
 
 CASE(maps, kinds_of_picture) {
   for (const std::size_t i : {std::size_t{3}, std::size_t{2}, std::size_t{1}, std::size_t{0}})
-    hand.changes(
-        std::string(picture_names[i]), [&] { hand.click(heatmap + "kind/" + std::string(picture_names[i])); },
-        [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
+    hand.click(heatmap + "kind/" + std::string(picture_names[i]),
+               [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{0}})
     hand.changes("key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
 }
@@ -56,14 +55,12 @@ CASE(maps, kinds_of_picture) {
 CASE(maps, every_map_and_score) {
   hand.open(masked(PictureKind::rescales));
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{0}})
-    hand.changes(
-        std::string(rescale_names[i]), [&] { hand.choose(heatmap + "##rescale", "###" + std::string(rescale_names[i])); },
-        [&](Session& s) { s.view.rescale_show = static_cast<RescaleShow>(i); });
+    hand.choose(heatmap + "##rescale", "###" + std::string(rescale_names[i]),
+                [&](Session& s) { s.view.rescale_show = static_cast<RescaleShow>(i); });
   hand.open(masked(PictureKind::scores));
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{1}})
-    hand.changes(
-        std::string(score_names[i]), [&] { hand.choose(heatmap + "##score", "###" + std::string(score_names[i])); },
-        [&](Session& s) { s.view.score_show = static_cast<ScoreShow>(i); });
+    hand.choose(heatmap + "##score", "###" + std::string(score_names[i]),
+                [&](Session& s) { s.view.score_show = static_cast<ScoreShow>(i); });
 }
 
 CASE(maps, moves_of_m) {
@@ -71,8 +68,7 @@ CASE(maps, moves_of_m) {
   s.experiment.a.algorithm = Algorithm::split_kv;
   for (const RescaleShow show : {RescaleShow::moved, RescaleShow::amount}) {
     s.view.rescale_show = show;
-    hand.open(s);
-    hand.frames(2);
+    hand.open(s, 2);
     const RescaleState& m = hand.stage.state->rescale_map;
     const Result& r = *hand.result();
     if (!hand.check(m.rows == 96 && m.cols == 6, "rows and tiles")) return;
@@ -111,57 +107,45 @@ CASE(maps, counts_of_a_row) {
 
 CASE(maps, click_in_the_map) {
   hand.open(masked(PictureKind::rescales));
-  hand.changes(
-      "click", [&] { hand.press(hand.place(picture, 2.5f / 6, 70.5f / 96)); },
-      [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
+  hand.press(hand.place(picture, 2.5f / 6, 70.5f / 96),
+             [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
   hand.frames(40);
-  hand.changes(
-      "wheel", [&] { hand.wheel(hand.place(picture, 0.5f, 0.5f), 2); },
-      [&](Session& s) { s.view.rescale_look.zoom = hand.view().rescale_look.zoom; });
+  hand.wheel(hand.place(picture, 0.5f, 0.5f), 2, [&](Session& s) { s.view.rescale_look.zoom = hand.view().rescale_look.zoom; });
   hand.check(!(hand.view().rescale_look.zoom == CellRect{}), "it zooms");
-  hand.changes(
-      "double click", [&] { hand.press(hand.place(picture, 0.3f, 0.3f), 2); },
-      [](Session& s) { s.view.rescale_look.zoom = {}; });
+  hand.press(hand.place(picture, 0.3f, 0.3f), [](Session& s) { s.view.rescale_look.zoom = {}; }, 2);
 }
 
 CASE(maps, click_in_the_scores) {
   hand.open(masked(PictureKind::scores));
   await_scores(hand);
-  hand.changes(
-      "click", [&] { hand.press(hand.place(picture, 33.5f / 96, 70.5f / 96)); },
-      [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
+  hand.press(hand.place(picture, 33.5f / 96, 70.5f / 96),
+             [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
   const auto before = hand.stage.panel_input().side.scores;
   hand.frames(40);
   hand.check(hand.stage.panel_input().side.scores == before, "the scores are those of every traced row");
-  hand.changes(
-      "wheel", [&] { hand.wheel(hand.place(picture, 0.5f, 0.5f), 3); },
-      [&](Session& s) { s.view.score_look.zoom = hand.view().score_look.zoom; });
-  hand.changes(
-      "double click", [&] { hand.press(hand.place(picture, 0.3f, 0.6f), 2); }, [](Session& s) { s.view.score_look.zoom = {}; });
+  hand.wheel(hand.place(picture, 0.5f, 0.5f), 3, [&](Session& s) { s.view.score_look.zoom = hand.view().score_look.zoom; });
+  hand.press(hand.place(picture, 0.3f, 0.6f), [](Session& s) { s.view.score_look.zoom = {}; }, 2);
   hand.wheel(hand.place(picture, 0.5f, 0.5f), 3);
   hand.changes("key 0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.score_look.zoom = {}; });
   hand.experiment().a.reverse_keys = true;
   hand.settle();
   await_scores(hand);
-  hand.changes(
-      "click with reversed keys", [&] { hand.press(hand.place(picture, 33.5f / 96, 80.5f / 96)); },
-      [](Session& s) { s.experiment.problem.traced_row = 80, s.view.scrubbed_tile = 3; });
+  hand.press(hand.place(picture, 33.5f / 96, 80.5f / 96),
+             [](Session& s) { s.experiment.problem.traced_row = 80, s.view.scrubbed_tile = 3; });
 }
 
 CASE(maps, own_ranges) {
   Session s = masked(PictureKind::scores);
   hand.open(s);
   await_scores(hand);
-  hand.changes(
-      "range of the scores", [&] { hand.fill(heatmap + "##range", "0.5"); },
-      [](Session& now) { now.view.score_look.range_pinned = true, now.view.score_look.range = 0.5; });
+  hand.fill(heatmap + "##range", "0.5",
+            [](Session& now) { now.view.score_look.range_pinned = true, now.view.score_look.range = 0.5; });
   hand.changes("unpinned", [&] { hand.key(ImGuiKey_P); }, [](Session& now) { now.view.score_look.range_pinned = false; });
   s.view.picture = PictureKind::rescales;
   s.view.rescale_show = RescaleShow::amount;
   hand.open(s);
-  hand.changes(
-      "range of the map", [&] { hand.fill(heatmap + "##range", "3"); },
-      [](Session& now) { now.view.rescale_look.range_pinned = true, now.view.rescale_look.range = 3; });
+  hand.fill(heatmap + "##range", "3",
+            [](Session& now) { now.view.rescale_look.range_pinned = true, now.view.rescale_look.range = 3; });
   hand.experiment().problem.seed += 1;
   hand.settle();
   hand.check(colour_range(*hand.stage.state, hand.view()) == 3, "it stays while the numbers change");
@@ -196,8 +180,8 @@ void check_pixels(Hand& hand, const CellPicture& m, const std::function<bool(int
   hand.check(wrong == 0, what + ": " + std::to_string(wrong) + " pixels hide a cell or show a hidden one");
 }
 
-/// The window's size and the zooms are odd, so that pixels and cells never align; keys are reversed, and others than those of
-/// the row are hidden.
+/// The window's size and the zooms are odd, so that pixels and cells never align; keys are reversed; keys that a
+/// row does not see are hidden.
 CASE(maps, no_pixel_hides_a_cell) {
   constexpr Mask mask{Mask::Kind::window, 17};
   const auto sees = [&](int row, int key) {
@@ -224,8 +208,7 @@ CASE(maps, no_pixel_hides_a_cell) {
         [&](int r, int c) { return sees(r + static_cast<int>(scores.first_row), c + static_cast<int>(scores.first_col)); },
         "scores");
     hand.view().picture = PictureKind::rescales;
-    hand.view().rescale_show = RescaleShow::amount;
-    hand.frames(3);
+    hand.show(&View::rescale_show, RescaleShow::amount, 3);
     check_pixels(hand, hand.stage.state->rescale_map, sees_tile, "rescale map");
   }
 }
@@ -269,8 +252,7 @@ CASE(maps, scores_are_those_of_the_kernel) {
       const auto at = static_cast<std::size_t>(row * 96 + key);
       hand.check(m.values[at] == (key <= row ? expected.P[at] : 0), "P");
     }
-  hand.view().score_show = ScoreShow::P_error;
-  hand.frames(2);
+  hand.show(&View::score_show, ScoreShow::P_error);
   hand.check(m.values[95 * 96 + 3] == expected.P[95 * 96 + 3] - expected.weight[95 * 96 + 3], "P - true weight");
 }
 
@@ -279,7 +261,7 @@ CASE(maps, not_emulated) {
   for (const PictureKind kind : {PictureKind::rescales, PictureKind::scores})
     for (const Algorithm algorithm : {Algorithm::hardware, Algorithm::loaded, Algorithm::three_pass}) {
       hand.open(s);
-      PanelInput input = hand.stage.panel_input();
+      PanelInput& input = hand.tell();
       auto result = std::make_shared<Result>(*input.answer.result);
       result->experiment.a.algorithm = algorithm;
       if (!is_emulated(algorithm)) result->trace = {}, result->rescale_map = {}, result->rescales = {};
@@ -287,7 +269,6 @@ CASE(maps, not_emulated) {
       hand.view().picture = kind;
       input.answer.result = result;
       input.side.scores = nullptr;
-      hand.stage.told = input;
       hand.frames(4);
       hand.check(!hand.exists(picture), "a sentence stands where the picture would be");
     }
@@ -295,21 +276,33 @@ CASE(maps, not_emulated) {
 
 HeadsView found_heads(Hand& hand) { return found_of(hand.stage.panel_input().side.heads, hand.experiment()); }
 
-HeadsView await_heads(Hand& hand) {
-  hand.await("heads are there", [&] {
-    const HeadsView heads = found_heads(hand);
+/// Waits until `found` has every head.
+template <class Heads>
+Heads await_all(Hand& hand, Heads found(Hand&)) {
+  hand.await("all heads are there", [&] {
+    const Heads heads = found(hand);
     return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
   });
-  return found_heads(hand);
+  return found(hand);
+}
+HeadsView await_heads(Hand& hand) { return await_all(hand, found_heads); }
+
+/// Expects that a click on an item opens its head's output, and that undo comes back to all heads, where head 3 is open.
+void expect_opened(Hand& hand, const std::string& item, int head) {
+  hand.click(item, settled);
+  hand.check(hand.experiment().problem.input.index == head, "a click opens the head");
+  hand.check(hand.view().picture == PictureKind::output, "and shows its output");
+  hand.check(hand.experiment().problem.n == 512, "of all tokens");
+  hand.frames(3);
+  hand.key(undo_key, settled);
+  hand.check(hand.view().picture == PictureKind::heads && hand.experiment().problem.input.index == 3, "undo comes back");
 }
 
 std::string card(int head) { return heatmap + "**/##head " + std::to_string(head); }
 
 CASE(maps, every_head) {
   hand.open(all_heads());
-  hand.changes(
-      "the pictures", [&] { hand.click(heatmap + "heads show/pictures"); },
-      [](Session& s) { s.view.heads_show = HeadsShow::outputs; });
+  hand.click(heatmap + "heads show/pictures", [](Session& s) { s.view.heads_show = HeadsShow::outputs; });
   const HeadsView heads = await_heads(hand);
   if (!hand.check(heads.rows && heads.rows->size() == 8, "eight heads are found")) return;
   std::vector<HeadRow> rows = *heads.rows;
@@ -318,14 +311,7 @@ CASE(maps, every_head) {
   const ImVec2 worst = hand.place(card(rows[0].head), 0.5f), next = hand.place(card(rows[1].head), 0.5f);
   hand.check(worst.y < next.y || (worst.y == next.y && worst.x < next.x), "the worst head stands first");
   const Session before = hand.session();
-  hand.click(card(rows[0].head));
-  hand.settle();
-  hand.check(hand.experiment().problem.input.index == rows[0].head, "a click opens the head");
-  hand.check(hand.view().picture == PictureKind::output, "and shows its output");
-  hand.frames(3);
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
-  hand.settle();
-  hand.check(hand.view().picture == PictureKind::heads && hand.experiment().problem.input.index == 3, "Ctrl+Z comes back");
+  expect_opened(hand, card(rows[0].head), rows[0].head);
   hand.check(found_heads(hand).rows->size() == 8, "what was found is kept");
   hand.choose(heatmap + "##heads layer", "###layer 1");
   hand.frames(2);
@@ -336,9 +322,7 @@ CASE(maps, every_head) {
   hand.frames(2);
   hand.check(hand.place(card(rows[0].head), 0.5f).y <= hand.place(card(rows[7].head), 0.5f).y, "another order");
   hand.check(hand.session().experiment == before.experiment, "looking changes no experiment");
-  hand.changes(
-      "one range", [&] { hand.choose(heatmap + "##heads range", "###shared"); },
-      [](Session& s) { s.view.heads_range = HeadsRange::shared; });
+  hand.choose(heatmap + "##heads range", "###shared", [](Session& s) { s.view.heads_range = HeadsRange::shared; });
 }
 
 std::string table_row(int head) { return heatmap + "**/##head row " + std::to_string(head); }
@@ -367,10 +351,9 @@ std::string file_with_two_bad_heads(const TemporaryDirectory& folder, int layers
 /// 30 x 9 heads, one with scores far above the others', one with one huge V: both stand first and are named, and a click on
 /// the grid, on the table or on a sentence opens one.
 CASE(maps, two_bad_heads_of_270) {
-  const TemporaryDirectory folder;
   constexpr int layers = 30, heads = 9, hot = 17 * heads + 4, huge = 23 * heads + 2;
   hand.stage.resize(1600, 1000);
-  hand.open_files({file_with_two_bad_heads(folder, layers, heads)});
+  hand.open_files({file_with_two_bad_heads(hand.folder, layers, heads)});
   hand.view().show_tensors = false;
   hand.view().picture = PictureKind::heads;
   const HeadsView found = await_heads(hand);
@@ -394,8 +377,7 @@ CASE(maps, two_bad_heads_of_270) {
   hand.check(hand.exists(card(0)) && hand.exists(card(layers * heads - 1)), "every head is in the grid");
   hand.check(hand.place(table_row(shown[0]->head), 0.5f).y < hand.place(table_row(shown[1]->head), 0.5f).y,
              "and in the table, as they are ordered");
-  hand.stage.resize(1280, 800);
-  hand.frames(5);
+  hand.resize(1280, 800, 5);
   for (const char* key : {"unusual", "max_score", "a.rel_rms"}) {
     const ImVec2 heading = hand.place(heatmap + "**/###" + key, 1.0f);
     hand.check(heading.x < hand.place(heatmap, 1.0f).x, std::string(key) + " is seen without scrolling in 1280 x 800");
@@ -404,16 +386,14 @@ CASE(maps, two_bad_heads_of_270) {
   hand.frames(3);
   hand.check(shown[0]->head == hot, "another measure orders and colours them");
   for (const std::string& way : {card(huge), table_row(shown[1]->head), heatmap + "**/###apart " + std::to_string(hot)}) {
-    hand.view().picture = PictureKind::heads;
-    hand.frames(3);
+    hand.show(&View::picture, PictureKind::heads, 3);
     const int expected = way == card(huge) ? huge : way.ends_with("apart " + std::to_string(hot)) ? hot : shown[1]->head;
-    hand.click(way);
-    hand.settle();
+    hand.click(way, settled);
     hand.check(hand.experiment().problem.input.index == expected && hand.view().picture == PictureKind::output, way);
   }
 }
 
-/// Without a head that stands apart the window says so, and pictures of one range are those of their errors.
+/// No head stands apart, or two, or three; a head alone has no others.
 CASE(maps, no_head_stands_apart) {
   std::vector<HeadRow> rows(40);
   for (int i = 0; i < 40; ++i) {
@@ -440,7 +420,7 @@ CASE(maps, no_head_stands_apart) {
   hand.check(std::isnan(rows[0].unusual) && head_outliers(rows).empty(), "one head has no others");
 }
 
-/// The answer on a card is that of the head itself.
+/// A card has the same numbers as its head's own answer.
 CASE(maps, heads_are_as_their_answers) {
   hand.open(all_heads());
   const HeadsView heads = await_heads(hand);
@@ -455,13 +435,7 @@ CASE(maps, heads_are_as_their_answers) {
 
 KvView found_kv(Hand& hand) { return found_of(hand.stage.panel_input().side.kv, kv_question(hand.experiment())); }
 
-KvView await_kv(Hand& hand) {
-  hand.await("heads of the KV cache are there", [&] {
-    const KvView heads = found_kv(hand);
-    return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
-  });
-  return found_kv(hand);
-}
+KvView await_kv(Hand& hand) { return await_all(hand, found_kv); }
 
 std::string kv_row(int head) { return heatmap + "**/##kv head " + std::to_string(head); }
 std::string kv_head(std::size_t storage) { return heatmap + "**/###" + std::string(kv_storages[storage].key); }
@@ -475,9 +449,7 @@ bool stand_so(Hand& hand, const std::vector<KvRow>& rows) {
 
 CASE(maps, table_of_the_kv_cache) {
   hand.open(all_heads());
-  hand.changes(
-      "the table", [&] { hand.click(heatmap + "heads show/KV cache"); },
-      [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
+  hand.click(heatmap + "heads show/KV cache", [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
   const KvView heads = await_kv(hand);
   if (!hand.check(heads.rows && heads.rows->size() == 8, "eight heads are found")) return;
   std::vector<KvRow> rows = *heads.rows;
@@ -494,16 +466,8 @@ CASE(maps, table_of_the_kv_cache) {
   hand.frames(2);
   hand.check(!hand.exists(kv_row(0)) && hand.exists(kv_row(5)), "only the heads of that layer");
   hand.choose(heatmap + "##heads layer", "###all");
-  hand.click(kv_row(6));
-  hand.settle();
-  hand.check(hand.experiment().problem.input.index == 6 && hand.experiment().problem.n == 512, "a click opens the head");
-  hand.check(hand.view().picture == PictureKind::output, "and shows its output");
-  hand.frames(3);
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
-  hand.settle();
-  hand.check(hand.view().picture == PictureKind::heads && hand.view().heads_show == HeadsShow::kv_cache &&
-                 hand.experiment().problem.input.index == 3,
-             "Ctrl+Z comes back");
+  expect_opened(hand, kv_row(6), 6);
+  hand.check(hand.view().heads_show == HeadsShow::kv_cache, "to the table");
   hand.check(await_kv(hand).rows == heads.rows, "what was found is kept");
 }
 
@@ -535,13 +499,11 @@ CASE(maps, kv_table_in_parts) {
   Session s = all_heads();
   s.view.heads_show = HeadsShow::kv_cache;
   hand.open(s);
-  PanelInput input = hand.stage.panel_input();
   constexpr AttentionShape square = AttentionShape::square(512, 64);
   const std::vector<double> broken(kv_storages.size(), NAN), errors{0.002, 0.03, 0.02, 0.015, 0.008, 0.2, 0.1};
   const std::vector<KvRow> rows{{2, 0, square, errors}, {5, 1, square, broken}, {3, 0, square, errors}};
-  input.side.kv = std::make_shared<const KvView>(
+  hand.tell().side.kv = std::make_shared<const KvView>(
       KvView{*heads_of_file(kv_question(hand.experiment())), std::make_shared<const std::vector<KvRow>>(rows), 8, 12.5});
-  hand.stage.told = input;
   hand.frames(4);
   hand.check(hand.place(kv_row(5), 0.5f).y < hand.place(kv_row(2), 0.5f).y, "what has no finite error stands first");
   hand.check(hand.place(kv_row(2), 0.5f).y < hand.place(kv_row(3), 0.5f).y, "then by their places");
@@ -566,11 +528,9 @@ CASE(maps, heads_as_a_tree) {
 }
 
 CASE(maps, no_heads_of_draws) {
-  hand.open(masked(PictureKind::heads));
-  hand.frames(3);
+  hand.open(masked(PictureKind::heads), 3);
   hand.check(!hand.exists(heatmap + "##heads sort"), "a sentence stands where the heads would be");
-  hand.view().heads_show = HeadsShow::kv_cache;
-  hand.frames(3);
+  hand.show(&View::heads_show, HeadsShow::kv_cache, 3);
   hand.check(!hand.exists(heatmap + "heads show/grid") && !hand.stage.panel_input().side.kv, "and the table too");
 }
 

@@ -19,9 +19,8 @@ CASE(precision, policies_of_methods) {
   for (const char which : {'a', 'b'})
     for (const Policy& p : policies()) {
       if (p.algorithm != method(hand.session(), which).algorithm) continue;
-      hand.changes(
-          "preset " + std::string(p.name), [&] { hand.choose(column(which) + "##preset", std::string(p.name)); },
-          [&](Session& s) { method(s, which).precision = p.precision; });
+      hand.choose(column(which) + "##preset", std::string(p.name),
+                  [&](Session& s) { method(s, which).precision = p.precision; });
     }
 }
 
@@ -32,21 +31,17 @@ CASE(precision, algorithms) {
       method(s, which).precision = policy(preset).precision;
     };
   };
-  const auto choose = [&](char which, const char* algorithm) {
-    return [&hand, which, item = std::string(algorithm)] { hand.choose(column(which) + "##algorithm", item); };
-  };
-  hand.changes("a in three passes", choose('a', "three_pass"), becomes('a', Algorithm::three_pass, "base_hw"));
-  hand.changes("a as flash", choose('a', "flash2"), becomes('a', Algorithm::flash2, "hw"));
-  hand.changes("b as flash", choose('b', "flash2"), becomes('b', Algorithm::flash2, "eager"));
+  const std::string of_a = column('a') + "##algorithm", of_b = column('b') + "##algorithm";
+  hand.choose(of_a, "three_pass", becomes('a', Algorithm::three_pass, "base_hw"));
+  hand.choose(of_a, "flash2", becomes('a', Algorithm::flash2, "hw"));
+  hand.choose(of_b, "flash2", becomes('b', Algorithm::flash2, "eager"));
   for (const Algorithm algorithm :
        {Algorithm::two_pass, Algorithm::flash1, Algorithm::flash4, Algorithm::split_kv, Algorithm::flash2})
-    hand.changes(std::string(name(algorithm)), choose('a', std::string(name(algorithm)).c_str()),
-                 [=](Session& s) { s.experiment.a.algorithm = algorithm; });
-  hand.changes("b in three passes", choose('b', "three_pass"), becomes('b', Algorithm::three_pass, "base_eager"));
-  hand.leaves("b as it is", choose('b', "three_pass"));
-  hand.click(column('a') + "m");
-  hand.changes("an algorithm keeps steps that are nobody's", choose('a', "three_pass"),
-               [](Session& s) { s.experiment.a.algorithm = Algorithm::three_pass; });
+    hand.choose(of_a, std::string(name(algorithm)), [=](Session& s) { s.experiment.a.algorithm = algorithm; });
+  hand.choose(of_b, "three_pass", becomes('b', Algorithm::three_pass, "base_eager"));
+  hand.leaves("b as it is", [&] { hand.choose(of_b, "three_pass"); });
+  hand.click(column('a') + "m");  // its steps are nobody's now, and stay with another algorithm
+  hand.choose(of_a, "three_pass", [](Session& s) { s.experiment.a.algorithm = Algorithm::three_pass; });
 }
 
 CASE(precision, every_place_of_rounding) {
@@ -60,9 +55,7 @@ CASE(precision, every_place_of_rounding) {
       }
       for (int twice = 0; twice < 2; ++twice) {
         const bool was_exact = method(hand.session(), which).precision[step].kind == Rounding::Kind::exact;
-        hand.changes(
-            path, [&] { hand.click(path); },
-            [&](Session& s) { method(s, which).precision[step] = was_exact ? to_main : exact; });
+        hand.click(path, [&](Session& s) { method(s, which).precision[step] = was_exact ? to_main : exact; });
       }
     }
 }
@@ -80,9 +73,7 @@ CASE(precision, flags) {
 
 /// Algorithms that cannot be computed here are grey, with the reason; others are chosen like any other.
 CASE(precision, kernels_of_others) {
-  PanelInput input = hand.stage.panel_input();
-  input.choices.no_hardware = "There is no GPU.";
-  hand.stage.told = input;
+  hand.tell().choices.no_hardware = "There is no GPU.";
   hand.click(column('a') + "##algorithm");
   hand.check(hand.disabled("//$FOCUSED/hardware"), "hardware is grey where it cannot run");
   hand.check(hand.disabled("//$FOCUSED/loaded"), "loaded is grey where nothing is");
@@ -96,19 +87,15 @@ CASE(precision, kernels_of_others) {
              "a's inputs are still rounded, nothing else");
   hand.check(!hand.exists(column('b') + "input") && !hand.exists(column('b') + "accumulate_in_O"), "b has no step");
   hand.check(hand.disabled(column('a') + "##preset") && hand.disabled(column('b') + "##preset"), "and neither has a policy");
-  hand.changes(
-      "b emulated again", [&] { hand.choose(column('b') + "##algorithm", "flash1"); },
-      [](Session& s) {
-        s.experiment.b.algorithm = Algorithm::flash1;
-        s.experiment.b.precision = policy("eager").precision;
-      });
+  hand.choose(column('b') + "##algorithm", "flash1", [](Session& s) {
+    s.experiment.b.algorithm = Algorithm::flash1;
+    s.experiment.b.precision = policy("eager").precision;
+  });
 }
 
 CASE(precision, own_formats) {
   const auto set = [&](const char* text, Rounding r) {
-    hand.changes(
-        text, [&] { hand.click(controls + "a/l", 1), hand.pick(text); },
-        [&](Session& s) { s.experiment.a.precision[Step::l] = r; });
+    hand.choose(controls + "a/l", text, [&](Session& s) { s.experiment.a.precision[Step::l] = r; }, 1);
   };
   set("fp16", to_format(fp16));
   set("e4m3", to_format(e4m3));

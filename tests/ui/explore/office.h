@@ -7,26 +7,24 @@
 #include <vector>
 
 #include "app/session/session.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 
 namespace attoscope::testing {
 
-/// A window whose files lie in a directory of the test's own.
+/// A window whose files lie in the test's folder.
 struct Office {
   explicit Office(Hand& h) : hand(h) {
-    hand.stage.places = {std::make_shared<const Autosave>(folder / "session.json"), folder / "recent.json"};
+    hand.stage.places = {std::make_shared<const Autosave>(hand.folder / "session.json"), hand.folder / "recent.json"};
     hand.open(small_session());
   }
   ~Office() { hand.stage.places = {}; }
   SessionFiles files() { return hand.stage.panel_input().sessions; }
   Session on_disk(const std::string& name) const {
     std::vector<std::string> remarks;
-    return read_session(folder / name, remarks);
+    return read_session(hand.folder / name, remarks);
   }
 
   Hand& hand;
-  const TemporaryDirectory folder;
 };
 
 /// A desktop with a program that asks for files: it answers with the text of a file.
@@ -48,13 +46,13 @@ struct Desktop {
 };
 
 /// Waits until the desktop's dialog is open, answers it with a line for each file, and waits until it is gone.
-inline void answer_dialog(Hand& hand, const TemporaryDirectory& folder, const Desktop& desktop, const std::string& answer) {
+inline void answer_dialog(Hand& hand, const Desktop& desktop, const std::string& answer) {
   hand.frames(4);
   const auto asking = [&] { return hand.stage.panel_input().sessions.asking; };
   hand.check(asking(), "it is asking, and the window goes on");
-  std::filesystem::rename(folder.write("answer.part", answer), desktop.answer);
+  std::filesystem::rename(hand.folder.write("answer.part", answer), desktop.answer);
   for (int frames = 0; frames < 100000 && asking(); ++frames) hand.frames(1);
-  hand.frames(3);
+  hand.settle();
 }
 
 }  // namespace attoscope::testing

@@ -24,8 +24,7 @@ constexpr int n = 96, d = 16;  // of a small session
 /// A file of one tensor, n x d, of this number.
 std::string tensor(const TemporaryDirectory& folder, const std::string& name, double value) {
   const std::vector<double> values(n * d, value);
-  write_file(folder / name, npy_bytes(n, d, values.data()));
-  return folder / name;
+  return folder.write(name, npy_bytes(n, d, values.data()));
 }
 
 /// q.npy, k.npy, v.npy and o.npy: attention of equal scores is V.
@@ -48,65 +47,50 @@ bool is_on_screen(const char* name) {
   return window != nullptr && window->Active && !window->Hidden;
 }
 
-/// True while a tooltip is on screen.
-bool has_tooltip() {
-  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
-    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
-  });
-}
-
 /// Q, K, V, an output and a gradient are all asked for by the desktop's dialog, as sessions are.
 CASE(opening, by_the_desktops_dialog) {
   Office office(hand);
-  const Desktop desktop(office.folder);
-  const Call call(office.folder);
+  const Desktop desktop(hand.folder);
+  const Call call(hand.folder);
   hand.open(small_session());
   hand.click(controls + "##input");
   hand.pick("open a file ...");
   hand.check(!hand.has_popup(), "no path is typed");
-  answer_dialog(hand, office.folder, desktop, call.k + "\n" + call.q + "\n" + call.v + "\n");
-  hand.settle();
+  answer_dialog(hand, desktop, call.k + "\n" + call.q + "\n" + call.v + "\n");
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 2 &&
                  shown(hand).v[0] == 3,
              "three files are Q, K and V, in whatever order they come: " + hand.error());
-  const std::string asked = read_file(office.folder / "asked", 1 << 16);
-  hand.check(asked.find("*.npy") != std::string::npos && asked.find("*.safetensors") != std::string::npos,
-             "the dialog shows files of tensors: " + asked);
+  const std::string asked = read_file(hand.folder / "asked", 1 << 16);
+  hand.check(has(asked, "*.npy") && has(asked, "*.safetensors"), "the dialog shows files of tensors: " + asked);
   hand.choose(controls + "##kernel", "open a file ...");
-  answer_dialog(hand, office.folder, desktop, call.o + "\n");
-  hand.settle();
+  answer_dialog(hand, desktop, call.o + "\n");
   hand.check(hand.experiment().loaded.file == call.o && hand.experiment().a.algorithm == Algorithm::loaded, "an output is a");
   hand.ask("your kernel: open its output");
-  answer_dialog(hand, office.folder, desktop, office.folder / "absent.npy\n");
-  hand.check(hand.error().find("absent.npy") != std::string::npos && is_on_screen("Error"),
-             "a failure is told over the panels: " + hand.error());
+  answer_dialog(hand, desktop, hand.folder / "absent.npy\n");
+  hand.check(has(hand.error(), "absent.npy") && is_on_screen("Error"), "a failure is told over the panels: " + hand.error());
   hand.choose(controls + "##kernel", "a recent file, or a typed path ...");
   hand.check(hand.has_popup(), "a path can be typed, too");
-  hand.fill(path_field, call.o);
-  hand.settle();
+  hand.fill(path_field, call.o, settled);
   hand.check(hand.error().empty() && !is_on_screen("Error"), "and what went wrong is forgotten: " + hand.error());
 }
 
 /// At 1280 x 800 the mouse alone opens a call and its output, reads the verdict and why, and saves a figure.
 CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   Office office(hand);
-  const Desktop desktop(office.folder);
-  const Call call(office.folder);
+  const Desktop desktop(hand.folder);
+  const Call call(hand.folder);
   std::vector<double> values, causal;  // of V, and of O under a mask that nobody asked for
   for (int i = 0; i < n * d; ++i) values.push_back(i / d), causal.push_back(0.5 * (i / d));
   write_file(call.v, npy_bytes(n, d, values.data()));
   write_file(call.o, npy_bytes(n, d, causal.data()));
   hand.open(small_session());
-  hand.stage.exporter = PlotExporter(office.folder / "pictures");
-  hand.stage.resize(1280, 800);
-  hand.frames(3);
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");
+  hand.resize(1280, 800);
   const double last_key = ImGui::GetCurrentContext()->LastKeyboardKeyPressTime;
   hand.choose(controls + "##input", "open a file ...");
-  answer_dialog(hand, office.folder, desktop, call.q + "\n" + call.k + "\n" + call.v + "\n");
-  hand.settle();
+  answer_dialog(hand, desktop, call.q + "\n" + call.k + "\n" + call.v + "\n");
   hand.choose(controls + "##kernel", "open a file ...");
-  answer_dialog(hand, office.folder, desktop, call.o + "\n");
-  hand.settle();
+  answer_dialog(hand, desktop, call.o + "\n");
   hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   const CallJudgement* const found = shown_verdict(hand.stage.panel_input());
   hand.check(found != nullptr && found->sentences[0].starts_with("Wrong: a causal mask"), "the mistake is named");
@@ -122,7 +106,7 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   hand.frames(2);
   hand.click(has_gnuplot() ? "//$FOCUSED/keep as/PDF" : "//$FOCUSED/keep as/screen");
   hand.pick("###keep");
-  const std::string figure = office.folder / "pictures/attoscope-heat-map-1" + (has_gnuplot() ? "" : ".png");
+  const std::string figure = hand.folder / "pictures/attoscope-heat-map-1" + (has_gnuplot() ? "" : ".png");
   hand.await("a figure is saved", [&] { return !hand.stage.exporter.busy() && std::filesystem::exists(figure); });
   hand.check(ImGui::GetCurrentContext()->LastKeyboardKeyPressTime == last_key, "no key was pressed");
   hand.stage.exporter = PlotExporter("");
@@ -130,30 +114,28 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
 
 /// Tab completes a path as far as its files agree; the rest is listed, and opened by a click.
 CASE(opening, a_path_is_completed) {
-  const TemporaryDirectory folder;
-  const Call call(folder);
-  std::filesystem::create_directory(folder / "queries");
-  tensor(folder, "queries/first.npy", 4);
-  folder.write("q.txt", "no tensor");
+  const Call call(hand.folder);
+  std::filesystem::create_directory(hand.folder / "queries");
+  tensor(hand.folder, "queries/first.npy", 4);
+  hand.folder.write("q.txt", "no tensor");
   hand.choose(controls + "##kernel", "open a file ...");
   hand.frames(60);
-  hand.check(!has_tooltip(), "nothing covers what is listed");
+  hand.check(!hand.has_tooltip(), "nothing covers what is listed");
   hand.click(path_field);
-  hand.type_only(folder / "quer");
+  hand.type_only(hand.folder / "quer");
   hand.frames(2);
   hand.key(ImGuiKey_Tab);
   hand.frames(3);
-  const PathPrompt& prompt = hand.stage.state->popups.kernel;
-  hand.check(prompt.typed == folder / "queries/", "Tab completes: " + prompt.typed);
+  const PathPrompt& prompt = hand.stage.state->popups.files[FileUse::output];
+  hand.check(prompt.typed == hand.folder / "queries/", "Tab completes: " + prompt.typed);
   hand.check(hand.exists("//$FOCUSED/##suggestion 0"), "the folder's file is listed");
-  hand.type_only(folder / "q");
+  hand.type_only(hand.folder / "q");
   hand.frames(3);
-  hand.check(hand.stage.panel_input().choices.content.completions == std::vector<std::string>{call.q, folder / "queries/"},
+  hand.check(hand.stage.panel_input().choices.content.completions == std::vector<std::string>{call.q, hand.folder / "queries/"},
              "what begins so is listed, but no text");
-  hand.type_only(folder / "o");
+  hand.type_only(hand.folder / "o");
   hand.frames(3);
-  hand.click("//$FOCUSED/##suggestion 0");
-  hand.settle();
+  hand.click("//$FOCUSED/##suggestion 0", settled);
   hand.frames(3);
   hand.check(hand.experiment().loaded.file == call.o && !hand.has_popup(), "a click opens it: " + hand.error());
 }
@@ -161,7 +143,7 @@ CASE(opening, a_path_is_completed) {
 /// Files that were shown are offered before anything is typed, newest first, in the next window, too.
 CASE(opening, recent_files_of_tensors) {
   Office office(hand);
-  const Call call(office.folder);
+  const Call call(hand.folder);
   hand.open_files({call.q, call.k, call.v});
   hand.open_files({call.o});
   hand.frames(3);
@@ -171,17 +153,15 @@ CASE(opening, recent_files_of_tensors) {
   const std::vector<RecentSession> recent = hand.stage.panel_input().sessions.tensors;
   const std::string three = call.q + "," + call.k + "," + call.v;
   hand.check(recent.size() == 2 && recent[0].file == call.o && recent[1].file == three, "two are remembered");
-  hand.click("//$FOCUSED/##suggestion 1");
-  hand.settle();
+  hand.click("//$FOCUSED/##suggestion 1", settled);
   hand.check(hand.experiment().problem.input.file == three, "a click opens them: " + hand.error());
   hand.check(shown_file(three) == "q.npy, k.npy, v.npy" && shown_file("/x/c.pt:a.x,/x/c.pt:a.y,/x/c.pt:b.z") == "c.pt",
              "all of them are named: " + shown_file(three));
 }
 
-/// Wherever one is, and whatever is on screen, what is dropped is shown: tensors in Explore, an output with its error.
+/// A dropped file is shown from every workspace and every picture: tensors in Explore, an output with its error.
 CASE(opening, a_drop_shows_its_picture) {
-  const TemporaryDirectory folder;
-  const Call call(folder);
+  const Call call(hand.folder);
   for (const auto& [workspace, picture] :
        {std::pair{Workspace::sweep, PictureKind::rescales}, std::pair{Workspace::learn, PictureKind::output},
         std::pair{Workspace::train, PictureKind::heads}, std::pair{Workspace::explore, PictureKind::scores}}) {
@@ -201,8 +181,7 @@ CASE(opening, a_drop_shows_its_picture) {
                "an output is shown as its error");
   }
   hand.check(!is_on_screen("Drop"), "nothing is held over the window");
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->dragging = true;
+  hand.tell().dragging = true;
   hand.frames(3);
   hand.check(is_on_screen("Drop"), "files over the window are told what becomes of them");
   hand.check(!held_over(), "no field is under them");
@@ -222,12 +201,11 @@ CASE(opening, a_drop_shows_its_picture) {
 
 /// An error is shown over the panels until it could be read, and goes away with the mistake.
 CASE(opening, an_error_goes_with_its_mistake) {
-  const TemporaryDirectory folder;
-  const Call call(folder);
-  const std::string broken = folder.write("broken.npy", "garbage");
+  const Call call(hand.folder);
+  const std::string broken = hand.folder.write("broken.npy", "garbage");
   open_files({broken}, hand.stage.context());
   hand.frames(3);
-  hand.check(hand.error().find("broken.npy") != std::string::npos && is_on_screen("Error"), "it is shown: " + hand.error());
+  hand.check(has(hand.error(), "broken.npy") && is_on_screen("Error"), "it is shown: " + hand.error());
   hand.open_files({call.o});
   hand.check(hand.error().empty() && !is_on_screen("Error"), "a file that opens takes it away");
   hand.stage.explorer().show_error("The text of the sweep is wrong.");
@@ -235,8 +213,7 @@ CASE(opening, an_error_goes_with_its_mistake) {
   hand.check(is_on_screen("Error"), "so is another error");
   hand.frames(60 * 8);
   hand.check(!is_on_screen("Error") && !hand.error().empty(), "after a while the status bar alone has it");
-  hand.view().zoom = {0, 0, 4, 4};
-  hand.frames(3);
+  hand.show(&View::zoom, {0, 0, 4, 4}, 3);
   hand.check(!hand.error().empty(), "a look at the picture mends nothing");
   hand.session().sweep.seeds = 5;
   hand.frames(3);
@@ -253,8 +230,7 @@ CASE(opening, names_in_other_letters) {
   const bool has_script = !find_font_with({script_A}).file.empty(), has_han = !find_font_with({han}).file.empty();
   if (!has_script && !has_han) return;  // no font of this machine is tried
   const std::string name = "\xf0\x9d\x93\x90 \xe6\xa8\xa1.npy";
-  const TemporaryDirectory folder;
-  hand.open_files({tensor(folder, name, 1)});
+  hand.open_files({tensor(hand.folder, name, 1)});
   for (int i = 0; i < 3; ++i) hand.frames(8);
   hand.picture();
   hand.frames(3);

@@ -5,10 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "app/files/files.h"
 #include "app/tensors/npy.h"
 #include "kernels/compute.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/frame/ui_state.h"
@@ -49,8 +47,7 @@ CASE(picture, parts_of_an_error) {
     return offered;
   };
   hand.check(!is_offered(), "nothing is stored with scales");
-  hand.view().field = Field::a_storage;
-  hand.frames(2);
+  hand.show(&View::field, Field::a_storage);
   hand.check(is_offered(), "a field on show is in the list");
   hand.view().field = Field::a_error;
   hand.experiment().a.scaling.K = parse_scaling("int8/token");
@@ -138,13 +135,11 @@ CASE(picture, click_a_cell) {
   const auto at = [&](int row, int col) {
     return hand.place(picture, (static_cast<float>(col) + 0.5f) / 16, (static_cast<float>(row) + 0.5f) / 96);
   };
-  for (const auto& [row, col] : {std::pair{0, 0}, std::pair{40, 3}, std::pair{95, 15}}) {
-    hand.changes(
-        "click", [&, row = row, col = col] { hand.press(at(row, col)); },
-        [row = row, col = col](Session& s) {
-          s.view.cell_row = s.experiment.problem.traced_row = row;
-          s.view.cell_col = col;
-        });
+  for (const auto& [row, col] : {std::pair{0, 0}, {40, 3}, {95, 15}}) {
+    hand.press(at(row, col), [row = row, col = col](Session& s) {
+      s.view.cell_row = s.experiment.problem.traced_row = row;
+      s.view.cell_col = col;
+    });
     hand.check(hand.result()->trace.row == row, "its row is traced");
     hand.frames(40);  // beyond a double click
   }
@@ -155,32 +150,25 @@ CASE(picture, click_a_cell) {
 
 CASE(comparison, ways_to_compare) {
   for (std::size_t i = comparison_names.size(); i-- > 0;)
-    hand.changes(
-        std::string(comparison_names[i]),
-        [&] { hand.choose(heatmap + "##comparison", "###" + std::string(comparison_names[i])); },
-        [&](Session& s) { s.view.comparison = static_cast<Comparison>(i); });
+    hand.choose(heatmap + "##comparison", "###" + std::string(comparison_names[i]),
+                [&](Session& s) { s.view.comparison = static_cast<Comparison>(i); });
   for (std::size_t i = 1; i <= comparison_names.size(); ++i)
-    hand.changes(
-        "key V", [&] { hand.key(ImGuiKey_V); },
-        [&](Session& s) { s.view.comparison = static_cast<Comparison>(i % comparison_names.size()); });
+    hand.key(ImGuiKey_V, [&](Session& s) { s.view.comparison = static_cast<Comparison>(i % comparison_names.size()); });
 }
 
 CASE(comparison, second_field) {
   hand.check(!hand.exists(heatmap + "##second field"), "one picture has no second field");
-  hand.view().comparison = Comparison::swipe;
-  hand.frames(2);
+  hand.show(&View::comparison, Comparison::swipe);
   for (const Field field : {Field::golden, Field::a_ulps, Field::a_error}) {
     const std::string item = item_of(hand, field);
-    hand.changes(
-        item, [&] { hand.choose(heatmap + "##second field", item); }, [&](Session& s) { s.view.second_field = field; });
+    hand.choose(heatmap + "##second field", item, [&](Session& s) { s.view.second_field = field; });
     hand.check(hand.stage.state->second.field == field, "and its values are there");
   }
   hand.changes("swap", [&] { hand.key(ImGuiKey_B); }, [](Session& s) { std::swap(s.view.field, s.view.second_field); });
 }
 
 CASE(comparison, side_by_side) {
-  hand.view().comparison = Comparison::side_by_side;
-  hand.frames(2);
+  hand.show(&View::comparison, Comparison::side_by_side);
   const ImVec2 at = hand.place(second, 0.5f, 0.5f);
   CellRect zoom{};
   hand.changes(
@@ -193,24 +181,19 @@ CASE(comparison, side_by_side) {
   hand.check(zoom.row1 > zoom.row0 && zoom.row1 - zoom.row0 < 96, "zooms both");
   const UiState& state = *hand.stage.state;
   hand.check(state.heat.rect == zoom && state.second.rect == zoom, "to the same cells");
-  hand.view().zoom = {};
-  hand.frames(2);
-  hand.changes(
-      "click in the second", [&] { hand.press(hand.place(second, 3.5f / 16, 40.5f / 96)); },
-      [](Session& s) {
-        s.view.cell_row = s.experiment.problem.traced_row = 40;
-        s.view.cell_col = 3;
-      });
+  hand.show(&View::zoom, {});
+  hand.press(hand.place(second, 3.5f / 16, 40.5f / 96), [](Session& s) {
+    s.view.cell_row = s.experiment.problem.traced_row = 40;
+    s.view.cell_col = 3;
+  });
 }
 
 CASE(comparison, swipe) {
-  hand.view().comparison = Comparison::swipe;
-  hand.frames(2);
+  hand.show(&View::comparison, Comparison::swipe);
   const float left = hand.place(picture, 0).x, right = hand.place(picture, 1).x;
   const auto drag_to = [&](float x) {
     const ImVec2 grip = hand.place(divider, 0.5f, 0.3f);
-    hand.changes(
-        "drag of the divider", [&] { hand.drag(grip, {x, grip.y}); }, [&](Session& s) { s.view.swipe = hand.view().swipe; });
+    hand.drag(grip, {x, grip.y}, [&](Session& s) { s.view.swipe = hand.view().swipe; });
   };
   drag_to(left + 0.8f * (right - left));
   hand.check(std::abs(hand.view().swipe - 0.8) < 0.02, "it follows the mouse");
@@ -234,14 +217,12 @@ CASE(comparison, flicker) {
 }
 
 CASE(comparison, range_of_two_fields) {
-  hand.view().comparison = Comparison::side_by_side;
-  hand.frames(2);
+  hand.show(&View::comparison, Comparison::side_by_side);
   const UiState& state = *hand.stage.state;
   const double largest = std::max(state.heat.largest, state.second.largest);
   const double range = colour_range(state, hand.view());
   hand.check(range >= largest && range < 1.2 * largest, "both errors have the range of the larger one");
-  hand.view().second_field = Field::golden;
-  hand.frames(2);
+  hand.show(&View::second_field, Field::golden);
   const double alone = colour_range(state, hand.view());
   hand.check(alone >= static_cast<double>(state.heat.largest) && alone < 1.2 * static_cast<double>(state.heat.largest),
              "unlike fields have their own");
@@ -263,8 +244,7 @@ CASE(comparison, curves_through_a_cell) {
   for (int row = 0; row < 96; ++row)
     hand.check(down.values[static_cast<std::size_t>(row)] == static_cast<float>(r.a(row, 3) - (*r.golden)(row, 3)),
                "and down the column");
-  hand.view().field = Field::a;
-  hand.frames(2);
+  hand.show(&View::field, Field::a);
   hand.check(state.profiles.along_row.size() == 3, "an output stands beside golden and the other");
   hand.changes("key X", [&] { hand.key(ImGuiKey_X); }, [](Session& s) { s.view.profiles = false; });
 }
@@ -272,8 +252,7 @@ CASE(comparison, curves_through_a_cell) {
 /// Side by side each picture has the curve of its own field.
 CASE(comparison, own_curves_side_by_side) {
   hand.view().comparison = Comparison::side_by_side;
-  hand.view().profiles = true;
-  hand.frames(3);
+  hand.show(&View::profiles, true, 3);
   const auto names = method_names(hand.experiment());
   const auto check = [&](const ProfileState& curves, Field field) {
     hand.check(
@@ -288,8 +267,8 @@ CASE(comparison, curves_keep_extremes) {
   std::vector<float> values;
   for (int i = 0; i < 997; ++i) values.push_back(std::sin(static_cast<float>(i) * 0.37f) + (i == 613 ? 50.0f : 0.0f));
   values[100] = std::numeric_limits<float>::quiet_NaN();
-  for (const auto& [from, to, pixels] : {std::tuple{0.0, 997.0, 64}, std::tuple{12.3, 700.9, 131},
-                                         std::tuple{600.0, 620.0, 400}, std::tuple{-5.0, 1100.0, 33}}) {
+  for (const auto& [from, to, pixels] :
+       {std::tuple{0.0, 997.0, 64}, {12.3, 700.9, 131}, {600.0, 620.0, 400}, {-5.0, 1100.0, 33}}) {
     const std::vector<Extremes> found = extremes(values, from, to, pixels);
     hand.check(static_cast<int>(found.size()) == pixels, "one pair a pixel");
     for (int p = 0; p < pixels; ++p) {
@@ -327,8 +306,7 @@ CASE(steady, range_while_a_slider_moves) {
     s.view.picture = kind;
     s.view.rescale_show = RescaleShow::amount;
     s.experiment.a.precision[Step::S] = to_main;
-    hand.open(s);
-    hand.frames(2);
+    hand.open(s, 2);
     const double before = range_on_show(hand);
     hand.check(before == range_of_values(hand), "the range follows the values");
     hold_slider(hand, 0.02f);
@@ -351,17 +329,14 @@ CASE(steady, range_fitted_by_a_key) {
   hand.check(range_on_show(hand) == range_of_values(hand), "fitted while the slider is held");
   hand.hold_mouse(false);
   hand.settle();
-  hand.changes(
-      "a fixed range", [&] { hand.fill(heatmap + "##range", "7"); },
-      [](Session& s) { s.view.range_pinned = true, s.view.range = 7; });
-  hand.changes("is fitted and stays fixed", [&] { hand.key(fit); }, [&](Session& s) { s.view.range = range_of_values(hand); });
-  hand.check(hand.view().range < 7, "to the values");
+  hand.fill(heatmap + "##range", "7", [](Session& s) { s.view.range_pinned = true, s.view.range = 7; });
+  hand.key(fit, [&](Session& s) { s.view.range = range_of_values(hand); });
+  hand.check(hand.view().range < 7, "a fixed range is fitted to the values and stays fixed");
 }
 
 /// The verdict on a loaded output comes later than its answer, and again after every click: its buttons and its rows have
 /// reserved room, and unloading moves nothing either.
 CASE(steady, a_verdict_moves_nothing) {
-  const TemporaryDirectory folder;
   Session s = small_session();
   s.experiment.b = s.experiment.a;
   hand.open(s);
@@ -380,8 +355,7 @@ CASE(steady, a_verdict_moves_nothing) {
   };
   Result r = compute(s.experiment);
   r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
-  hand.drop({folder / "wrong.npy"});
+  hand.drop({hand.folder.write("wrong.npy", npy_bytes(96, 16, r.a.values.data()))});
   stands("the output is loaded");
   const auto known = [&] {
     const PanelInput input = hand.stage.panel_input();
@@ -391,16 +365,14 @@ CASE(steady, a_verdict_moves_nothing) {
   stands("its verdict is there");
   hand.check(hand.exists("//Statistics/###first wrong"), "the output is wrong");
   const float right = hand.place(plot, 1, 0).x;
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->side.verdict = nullptr;
+  hand.tell().side.verdict = nullptr;
   for (const bool drawn : {true, false}) {  // the rows of an earlier verdict, or none
     if (!drawn) hand.stage.state->kernel_rows = nullptr;
     stands("without a verdict");
     hand.check(!hand.exists("//Statistics/###first wrong") && hand.place(plot, 1, 0).x == right, "the plots keep their width");
   }
   hand.stage.told.reset();
-  hand.click(controls + "kernel as/off");
-  hand.settle();
+  hand.click(controls + "kernel as/off", settled);
   stands("it is put away");
 }
 
@@ -408,8 +380,7 @@ CASE(steady, a_verdict_moves_nothing) {
 CASE(steady, headline_in_a_narrow_window) {
   hand.frames(3);
   hand.check(!hand.exists(heatmap + "headline"), "the panel at the right has it");
-  hand.stage.resize(900, 800);
-  hand.frames(4);
+  hand.resize(900, 800, 4);
   hand.leaves("a click", [&] { hand.click(heatmap + "headline"); });
   hand.frames(3);
   hand.check(hand.exists("//Statistics/detail/why"), "shows the numbers");

@@ -11,7 +11,6 @@
 namespace attoscope::testing {
 namespace {
 
-constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
 const std::string pin_panel = "//Pins/";
 
 /// The path of an item of a pin's entry for the test engine.
@@ -44,16 +43,14 @@ CASE(pins, keep) {
   const Pin first = expected_pin(hand, "flash2 hw bf16 N 96");
   hand.changes("K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
   hand.leaves("keeping it again", [&] { hand.key(ImGuiKey_K); });
-  hand.check(hand.error() == "This experiment is pinned already, as “flash2 hw bf16 N 96”.", hand.error());
+  hand.expect_text(hand.error(), "This experiment is pinned already, as “flash2 hw bf16 N 96”.");
   hand.stage.explorer().show_error("");
-  hand.changes(
-      "the button shows the list", [&] { hand.click(top_bar + "###pins"); }, [](Session& s) { s.view.show_pins = true; });
+  hand.click(top_bar + "###pins", [](Session& s) { s.view.show_pins = true; });
   hand.experiment().format = fp16;
   hand.experiment().problem.mask.kind = Mask::Kind::causal;
   hand.settle();
   const Pin second = expected_pin(hand, "flash2 hw fp16 N 96 causal");
-  hand.changes(
-      "the list's button keeps", [&] { hand.click(pin_panel + "###keep"); }, [&](Session& s) { s.pins = {first, second}; });
+  hand.click(pin_panel + "###keep", [&](Session& s) { s.pins = {first, second}; });
   hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s.pins = {first}; });
   hand.changes("redo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Y); }, [&](Session& s) { s.pins = {first, second}; });
   hand.changes("close", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
@@ -63,8 +60,7 @@ CASE(pins, keep) {
 
 /// In a narrow window the list is a tab over the controls.
 CASE(pins, pins_in_a_narrow_window) {
-  hand.stage.resize(700, 600);
-  hand.frames(4);
+  hand.resize(700, 600, 4);
   hand.changes("shown", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
   hand.frames(4);
   hand.check(hand.exists(pin_panel + "###keep"), "the tab is in front");
@@ -78,7 +74,7 @@ CASE(pins, nothing_to_keep) {
   hand.leaves("no answer", [&] { hand.click(pin_panel + "###keep"); });
   hand.stage.told.reset();
   hand.settle();
-  hand.stage.told = hand.stage.panel_input();
+  hand.tell();
   hand.experiment().problem.seed = 9;
   const Session before = hand.session();
   hand.key(ImGuiKey_K);
@@ -88,15 +84,10 @@ CASE(pins, nothing_to_keep) {
 CASE(pins, restore) {
   keep_three(hand);
   const Session before = hand.session();
-  hand.changes(
-      "a click restores", [&] { hand.click(entry(0, "##pin")); },
-      [&](Session& s) { s.experiment = before.pins[0].experiment; });
+  hand.click(entry(0, "##pin"), [&](Session& s) { s.experiment = before.pins[0].experiment; });
   hand.check(hand.result()->digests.a == before.pins[0].digest, "with the same digest");
-  hand.changes(
-      "undo brings the other back", [&] { hand.key(undo_key); }, [&](Session& s) { s.experiment = before.experiment; });
-  hand.changes(
-      "so does its menu", [&] { hand.click(entry(1, "###menu")), hand.pick("restore"); },
-      [&](Session& s) { s.experiment = before.pins[1].experiment; });
+  hand.key(undo_key, [&](Session& s) { s.experiment = before.experiment; });
+  hand.choose(entry(1, "###menu"), "restore", [&](Session& s) { s.experiment = before.pins[1].experiment; });
 }
 
 CASE(pins, rename_and_delete) {
@@ -104,47 +95,37 @@ CASE(pins, rename_and_delete) {
   hand.changes(
       "rename",
       [&] {
-        hand.click(entry(1, "###menu")), hand.pick("rename");
+        hand.choose(entry(1, "###menu"), "rename");
         hand.frames(2);
         hand.enter("my kernel");
       },
       [](Session& s) { s.pins[1].name = "my kernel"; });
   hand.leaves("Esc keeps the name", [&] {
-    hand.click(entry(0, "###menu")), hand.pick("rename");
+    hand.choose(entry(0, "###menu"), "rename");
     hand.frames(2);
     hand.key(ImGuiKey_Escape);
   });
-  hand.changes(
-      "delete", [&] { hand.click(entry(0, "###menu")), hand.pick("delete"); },
-      [](Session& s) { s.pins.erase(s.pins.begin()); });
-  hand.changes(
-      "undo", [&] { hand.key(undo_key); },
-      [&](Session& s) { s.pins.insert(s.pins.begin(), s.pins.front()), s.pins[0] = hand.session().pins[0]; });
+  hand.choose(entry(0, "###menu"), "delete", [](Session& s) { s.pins.erase(s.pins.begin()); });
+  hand.key(undo_key, [&](Session& s) { s.pins.insert(s.pins.begin(), s.pins.front()), s.pins[0] = hand.session().pins[0]; });
   hand.check(hand.session().pins.size() == 3 && hand.session().pins[0].experiment.a.block_k == 16, "it is back");
 }
 
 CASE(pins, reorder) {
   keep_three(hand);
   const std::vector<Pin> before = hand.session().pins;
-  hand.changes(
-      "drag the first onto the last",
-      [&] { hand.drag(hand.place(entry(0, "##pin"), 0.5f), hand.place(entry(2, "##pin"), 0.5f)); },
-      [&](Session& s) { s.pins = {before[1], before[2], before[0]}; });
-  hand.changes(
-      "and back", [&] { hand.drag(hand.place(entry(2, "##pin"), 0.5f), hand.place(entry(0, "##pin"), 0.5f)); },
-      [&](Session& s) { s.pins = before; });
+  hand.drag(hand.place(entry(0, "##pin"), 0.5f), hand.place(entry(2, "##pin"), 0.5f),
+            [&](Session& s) { s.pins = {before[1], before[2], before[0]}; });
+  hand.drag(hand.place(entry(2, "##pin"), 0.5f), hand.place(entry(0, "##pin"), 0.5f), [&](Session& s) { s.pins = before; });
 }
 
 CASE(pins, compare) {
   keep_three(hand);
   const Session before = hand.session();
-  hand.changes(
-      "a of a pin as b", [&] { hand.click(entry(0, "###menu")), hand.pick("use its a as b"); },
-      [&](Session& s) { s.experiment.b = before.pins[0].experiment.a; });
+  hand.choose(entry(0, "###menu"), "use its a as b", [&](Session& s) { s.experiment.b = before.pins[0].experiment.a; });
   hand.check(hand.result()->digests.b == before.pins[0].digest, "b has its bits");
   hand.experiment().problem.n = 64;
   hand.settle();
-  hand.leaves("another problem", [&] { hand.click(entry(1, "###menu")), hand.pick("use its a as b"); });
+  hand.leaves("another problem", [&] { hand.choose(entry(1, "###menu"), "use its a as b"); });
   Session other = hand.session();
   const std::string why = compare_with_pin(other, 1);
   hand.check(why == "Not the same question: problem.n is 64 here and 96 in the pin." && other == hand.session(), why);
@@ -153,7 +134,7 @@ CASE(pins, compare) {
   hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
 }
 
-/// Whole kernels have their names; pins that would have one name tell what is other in them.
+/// A pin of a whole kernel has the kernel's name; pins of the same name also name the setting that differs.
 CASE(pins, names_say_what_pins_are) {
   keep_three(hand);
   const std::vector<Pin>& pins = hand.session().pins;
@@ -197,7 +178,7 @@ CASE(pins, compared_in_one_table) {
 CASE(pins, copy_and_paste_pins) {
   keep_three(hand);
   const std::vector<Pin> before = hand.session().pins;
-  hand.leaves("copy one", [&] { hand.click(entry(1, "###menu")), hand.pick("copy as text"); });
+  hand.leaves("copy one", [&] { hand.choose(entry(1, "###menu"), "copy as text"); });
   std::vector<std::string> remarks;
   const Session copied = parse_session(ImGui::GetClipboardText(), remarks);
   hand.check(remarks.empty() && copied.pins == std::vector{before[1]} && copied.experiment == before[1].experiment,
@@ -206,8 +187,7 @@ CASE(pins, copy_and_paste_pins) {
   ImGui::SetClipboardText(session_text(small_session()).c_str());
   hand.leaves("a session without pins", [&] { hand.click(pin_panel + "###paste pins"); });
   hand.expect_error("without pins");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_V);
-  hand.settle();
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_V, settled);
   hand.check(hand.session().pins.size() == 4 && hand.experiment() == small_session().experiment,
              "a pasted session leaves the pins");
   ImGui::SetClipboardText("{");
@@ -215,7 +195,7 @@ CASE(pins, copy_and_paste_pins) {
   hand.check(hand.error().starts_with("The clipboard"), hand.error());
 }
 
-/// As many pins as there may be, with every value of a thumbnail, are drawn; one more is refused.
+/// The largest number of pins, with every value of a thumbnail, is drawn; one more is refused.
 CASE(pins, as_many_as_there_may_be) {
   Session session = small_session();
   session.view.show_pins = true;

@@ -6,7 +6,6 @@
 #include "app/files/paths.h"
 #include "app/session/session.h"
 #include "kernels/experiment/rules.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/words/sentences.h"
 
@@ -31,9 +30,7 @@ Session example_session() {
 CASE(input, every_kind_of_input) {
   for (std::size_t i = 0; i + 1 < input_names.size(); ++i) {
     const auto kind = static_cast<InputKind>((i + 1) % (input_names.size() - 1));
-    hand.changes(
-        "input " + std::string(name(kind)), [&] { hand.choose(inputs, std::string(name(kind))); },
-        [&](Session& s) { s.experiment.problem.input.kind = kind; });
+    hand.choose(inputs, std::string(name(kind)), [&](Session& s) { s.experiment.problem.input.kind = kind; });
   }
 }
 
@@ -65,8 +62,7 @@ CASE(input, seed_scale_and_value) {
              {controls + "##scale", scale(0), "0"}});
   hand.leaves("a click into the scale alone", [&] { hand.click(controls + "##scale"), hand.key(ImGuiKey_Enter); });
   Session expected = hand.session();
-  hand.click(controls + "###dice");
-  hand.settle();
+  hand.click(controls + "###dice", settled);
   hand.check(hand.experiment().problem.seed != expected.experiment.problem.seed, "the dice give another seed");
   expected.experiment.problem.seed = hand.experiment().problem.seed;
   hand.check(hand.session() == expected, "and change nothing else:" + difference(expected, hand.session()));
@@ -84,8 +80,7 @@ CASE(input, heads_of_a_file) {
   hand.check(info.heads >= 2 && static_cast<int>(info.head_names.size()) == info.heads, "the example's heads have names");
   for (int i = info.heads - 1; i >= 0; --i) {
     Session expected = hand.session();
-    hand.choose(head, "###head " + std::to_string(i));
-    hand.settle();
+    hand.choose(head, "###head " + std::to_string(i), settled);
     expected.experiment.problem.input.index = i;
     expected.experiment.problem.input.digest = hand.experiment().problem.input.digest;
     hand.check(hand.session() == expected, "a head changes the index alone:" + difference(expected, hand.session()));
@@ -96,8 +91,7 @@ CASE(input, heads_of_a_file) {
 
 CASE(input, shipped_example) {
   Session expected = hand.session();
-  hand.choose(inputs, "###example");
-  hand.settle();
+  hand.choose(inputs, "###example", settled);
   Problem& problem = expected.experiment.problem;
   const Problem& found = hand.experiment().problem;
   problem.input = found.input;
@@ -106,9 +100,7 @@ CASE(input, shipped_example) {
   problem.d = found.input.tensors ? found.input.tensors->d : 0;
   hand.check(found.input.kind == InputKind::tensors && found.input.file == example_file(), "the example is the input");
   hand.check(hand.session() == expected, "the example brings its sizes and its mask:" + difference(expected, hand.session()));
-  hand.changes(
-      "back to draws", [&] { hand.choose(inputs, "normal"); },
-      [](Session& s) { s.experiment.problem.input.kind = InputKind::normal; });
+  hand.choose(inputs, "normal", [](Session& s) { s.experiment.problem.input.kind = InputKind::normal; });
 }
 
 CASE(input, sizes_of_a_file) {
@@ -131,8 +123,7 @@ CASE(input, files_by_typed_path) {
       hand.click(inputs);
       hand.pick("open a file ...");
     }
-    hand.fill("//$FOCUSED/##path", text);
-    hand.settle();
+    hand.fill("//$FOCUSED/##path", text, settled);
     hand.close_popups();
   };
   hand.leaves("a file that is not there", [&] { open("/nowhere/none.safetensors"); });
@@ -148,14 +139,13 @@ CASE(input, files_by_typed_path) {
 
 /// Each file that cannot be read gives one sentence that names it; the window keeps what it shows.
 CASE(input, broken_files_dropped) {
-  const TemporaryDirectory folder;
   for (const auto& [name, text] :
        {std::pair{"note.txt", "not a tensor"}, std::pair{"photo.png", "\x89PNG"}, std::pair{"empty.npy", ""},
         std::pair{"empty", ""}, std::pair{"x.safetensors", "no"}, std::pair{"x.npy", "no"}, std::pair{"x.json", "{}"},
         std::pair{"broken.json", "{ \"schema\": "}, std::pair{"other.json", "{\"schema\":\"attoscope.figure/1\"}"}})
-    folder.write(name, text);
-  folder.write("cut.safetensors", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{", 9));
-  folder.write(
+    hand.folder.write(name, text);
+  hand.folder.write("cut.safetensors", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{", 9));
+  hand.folder.write(
       "lost.json",
       R"({"schema":"attoscope.session/1","experiment":{"problem":{"input":{"kind":"tensors","file":"/no/t.safetensors"}}}})");
   std::vector<std::vector<std::string>> drops{{"note.txt", "cut.safetensors"}, {"note.txt", "empty.npy", "cut.safetensors"}};
@@ -165,7 +155,7 @@ CASE(input, broken_files_dropped) {
   const auto before = hand.result();
   for (const auto& names : drops) {
     std::vector<std::string> files;
-    for (const std::string& file : names) files.push_back(folder / file);
+    for (const std::string& file : names) files.push_back(hand.folder / file);
     hand.stage.explorer().show_error("");
     hand.leaves("dropping " + names[0], [&] { hand.open_files(files); });
     const std::string message = hand.error();
@@ -176,8 +166,7 @@ CASE(input, broken_files_dropped) {
 }
 
 CASE(input, good_files_dropped) {
-  const TemporaryDirectory folder;
-  const std::string file = folder / "mine.json";
+  const std::string file = hand.folder / "mine.json";
   Session saved = small_session();
   saved.experiment.format = fp16;
   saved.view.theme = Theme::light;
@@ -227,10 +216,8 @@ CASE(format, bits_by_click) {
   const auto click = [&](int bit, int exponent, int mantissa) {
     const auto boxes =
         static_cast<float>(std::max(16, 1 + hand.experiment().format.exponent_bits + hand.experiment().format.mantissa_bits));
-    hand.changes(
-        "bit " + std::to_string(bit),
-        [&] { hand.press(hand.place(editor + "bits", (static_cast<float>(bit) + 0.4f) / boxes)); },
-        [=](Session& s) { edit_format(s, [=](Format& f) { f.exponent_bits = exponent, f.mantissa_bits = mantissa; }); });
+    hand.press(hand.place(editor + "bits", (static_cast<float>(bit) + 0.4f) / boxes),
+               [=](Session& s) { edit_format(s, [=](Format& f) { f.exponent_bits = exponent, f.mantissa_bits = mantissa; }); });
   };
   click(0, 8, 7);   // the sign does not change
   click(11, 8, 3);  // the mantissa ends here
@@ -259,18 +246,12 @@ struct Slider {
 };
 
 CASE(shape, sliders) {
+  const auto set_exponent = [](Session& s, int x) { edit_format(s, [=](Format& f) { f.exponent_bits = x; }); };
+  const auto set_mantissa = [](Session& s, int x) { edit_format(s, [=](Format& f) { f.mantissa_bits = x; }); };
   const std::vector<Slider> all{
       {tokens, 16, 65536, [](Session& s, int x) { s.experiment.problem.n = x; }, {{"1", 1}, {"777", 777}, {"0", 1}, {"9", 9}}},
-      {editor + "##exponent",
-       2,
-       11,
-       [](Session& s, int x) { edit_format(s, [=](Format& f) { f.exponent_bits = x; }); },
-       {{"5", 5}, {"1", 2}, {"99", 11}, {"-3", 2}}},
-      {editor + "##mantissa",
-       0,
-       52,
-       [](Session& s, int x) { edit_format(s, [=](Format& f) { f.mantissa_bits = x; }); },
-       {{"10", 10}, {"60", 52}, {"-1", 0}}},
+      {editor + "##exponent", 2, 11, set_exponent, {{"5", 5}, {"1", 2}, {"99", 11}, {"-3", 2}}},
+      {editor + "##mantissa", 0, 52, set_mantissa, {{"10", 10}, {"60", 52}, {"-1", 0}}},
       {controls + "##d", 8, 256, [](Session& s, int x) { s.experiment.problem.d = x; }, {{"1", 1}, {"5000", 1024}, {"17", 17}}},
       {controls + "##block_k", 1, 2048, set_k, {{"7", 7}, {"0", 1}, {"5", 5}}},
       {controls + "##block_q", 1, 2048, set_q, {{"9999999", max_n}, {"33", 33}}}};
@@ -278,14 +259,9 @@ CASE(shape, sliders) {
   hand.experiment().problem.rows = 16, hand.experiment().problem.d = 8;
   for (const Slider& slider : all) {
     const auto to = [&](int value) { return [&slider, value](Session& s) { slider.set(s, value); }; };
-    hand.changes(
-        slider.path + " to the left", [&] { hand.drag(hand.place(slider.path, 0.5f), hand.place(slider.path, 0.0f)); },
-        to(slider.least));
-    hand.changes(
-        slider.path + " to the right", [&] { hand.drag(hand.place(slider.path, 0.5f), hand.place(slider.path, 1.0f)); },
-        to(slider.largest));
-    for (const auto& [text, value] : slider.typed)
-      hand.changes(slider.path + " typed " + text, [&, text = text] { hand.type(slider.path, text); }, to(value));
+    hand.drag(hand.place(slider.path, 0.5f), hand.place(slider.path, 0.0f), to(slider.least));
+    hand.drag(hand.place(slider.path, 0.5f), hand.place(slider.path, 1.0f), to(slider.largest));
+    for (const auto& [text, value] : slider.typed) hand.type(slider.path, text, to(value));
   }
 }
 
@@ -294,7 +270,7 @@ CASE(shape, number_typed_beside_a_slider) {
   const auto type = [&](const std::string& text) { hand.press(hand.place(tokens, 1.4f)), hand.enter(text); };
   hand.changes("N", [&] { type("77"); }, [](Session& s) { s.experiment.problem.n = 77; });
   hand.leaves("its name", [&] { hand.press(hand.place(tokens, -0.3f)), hand.frames(3); });
-  hand.stage.told = hand.stage.panel_input();  // nobody computes the following answers
+  hand.tell();  // nobody computes the following answers
   hand.changes("the largest N", [&] { type("1048576"); }, [](Session& s) { s.experiment.problem.n = max_n; });
   hand.changes("beyond the largest N", [&] { type("1048577"); }, [](Session& s) { s.experiment.problem.n = max_n; });
 }
@@ -317,27 +293,18 @@ CASE(shape, rows_of_q) {
     hand.changes(text, [&] { hand.choose(controls + "##rows", text); }, [&](Session& s) { s.experiment.problem.rows = count; });
     hand.check(static_cast<int>(hand.result()->rows.size()) == (count == 0 ? 5000 : count), text + " are there");
   }
-  for (const auto& [text, count] : {std::pair{"7", 7}, std::pair{"-4", 0}, std::pair{"99999999", max_n}})
-    hand.changes(
-        std::string("rows ") + text,
-        [&, text = text] {
-          hand.click(controls + "##rows");
-          hand.fill("//$FOCUSED/##rows typed", text);
-          hand.key(ImGuiKey_Escape);
-        },
-        [count = count](Session& s) { s.experiment.problem.rows = count; });
+  for (const auto& [text, count] : {std::pair{"7", 7}, {"-4", 0}, {"99999999", max_n}})
+    hand.each({{focused + "##rows typed", [count = count](Session& s) { s.experiment.problem.rows = count; }, text}},
+              in_popup(hand, controls + "##rows"));
 }
 
 CASE(shape, device) {
-  PanelInput input = hand.stage.panel_input();
-  input.choices.devices = {{"cpu", "cpu avx2, 8 threads", ""},
-                           {"cuda:0", "NVIDIA H200", ""},
-                           {"cuda:1", "NVIDIA T4", "It has compute capability 7.5, expected 8.0 or more."},
-                           {"cuda:2", "NVIDIA L4", ""}};
-  hand.stage.told = input;
+  hand.tell().choices.devices = {{"cpu", "cpu avx2, 8 threads", ""},
+                                 {"cuda:0", "NVIDIA H200", ""},
+                                 {"cuda:1", "NVIDIA T4", "It has compute capability 7.5, expected 8.0 or more."},
+                                 {"cuda:2", "NVIDIA L4", ""}};
   for (const char* spec : {"cuda:0", "cuda:0,cuda:2", "cpu", "cuda:2", "auto"})
-    hand.changes(
-        spec, [&] { hand.choose(controls + "##device", std::string("###") + spec); }, [&](Session& s) { s.device = spec; });
+    hand.choose(controls + "##device", std::string("###") + spec, [&](Session& s) { s.device = spec; });
   hand.click(controls + "##device");
   hand.check(hand.disabled("//$FOCUSED/###cuda:1"), "a GPU that is too old is grey");
   hand.check(!hand.exists("//$FOCUSED/###unknown device"), "auto is known");
@@ -356,30 +323,25 @@ CASE(shape, device) {
 
 /// The helper's popup: M in elements and in KB, and the tiles that follow from it.
 CASE(shape, tiles_for_on_chip_memory) {
-  const auto inside = [&](const std::function<void()>& act) {
-    return [&hand, act] {
-      hand.click(controls + "###tiles for M");
-      act();
-      if (hand.exists("//$FOCUSED/for a")) hand.key(ImGuiKey_Escape);
-    };
-  };
+  const auto inside = in_popup(hand, controls + "###tiles for M");
   const auto M = [](int elements) { return [elements](Session& s) { s.view.on_chip_elements = elements; }; };
-  hand.changes("M typed", inside([&] { hand.fill("//$FOCUSED/##M elements", "2000"); }), M(2000));
-  hand.changes("M of 0", inside([&] { hand.fill("//$FOCUSED/##M elements", "0"); }), M(1));
-  hand.changes("M in KB", inside([&] { hand.fill("//$FOCUSED/##M KB", "3.5"); }), M(1792));
-  hand.leaves("M of no KB", inside([&] { hand.fill("//$FOCUSED/##M KB", "nan"); }));
-  hand.changes("an A100's", inside([&] { hand.click("//$FOCUSED/M of/163 KB"); }), M(163 * 1024 / 2));
-  hand.click(editor + "format/fp32");
-  hand.settle();
-  hand.changes("the same bytes of fp32", inside([&] { hand.click("//$FOCUSED/M of/163 KB"); }), M(163 * 1024 / 4));
-  hand.changes("M for odd tiles", inside([&] { hand.fill("//$FOCUSED/##M elements", "1601"); }), M(1601));
-  hand.changes("tiles of a", inside([&] { hand.click("//$FOCUSED/for a"); }), [](Session& s) {
+  hand.each({{focused + "##M elements", M(2000), "2000"},
+             {focused + "##M elements", M(1), "0"},
+             {focused + "##M KB", M(1792), "3.5"},
+             {focused + "##M KB", [](Session&) {}, "nan"},
+             {focused + "M of/163 KB", M(163 * 1024 / 2)}},  // an A100's
+            inside);
+  hand.click(editor + "format/fp32", settled);
+  const auto tiles_of_a = [](Session& s) {
     s.experiment.a.block_k = 26;  // ceil(1601 / 64)
     s.experiment.a.block_q = 16;  // d
     s.view.square_tiles = false;
-  });
-  hand.changes("tiles of both", inside([&] { hand.click("//$FOCUSED/for a and b"); }),
-               [](Session& s) { s.experiment.b.block_k = 26, s.experiment.b.block_q = 16; });
+  };
+  hand.each({{focused + "M of/163 KB", M(163 * 1024 / 4)},  // the same bytes of fp32
+             {focused + "##M elements", M(1601), "1601"},
+             {focused + "for a", tiles_of_a},
+             {focused + "for a and b", [](Session& s) { s.experiment.b.block_k = 26, s.experiment.b.block_q = 16; }}},
+            inside);
   hand.check(hand.result()->traffic.on_chip_elements == 2 * 16 * (26 + 16), "the answer has these tiles");
 }
 

@@ -4,7 +4,6 @@
 #include "app/files/files.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/output_files.h"
 #include "ui/commands/commands.h"
@@ -26,17 +25,15 @@ void ask_window(Hand& hand, const std::string& name) {
 CASE(questions, lead_to_their_answers) {
   hand.stage.resize(1280, 800);
   hand.open(all_heads(128));
-  hand.view().picture = PictureKind::output;
-  hand.frames(3);
-  hand.changes(
-      "worst head", [&] { ask_window(hand, "worst head"); },
-      [](Session& s) { s.view.picture = PictureKind::heads, s.view.heads_show = HeadsShow::grid; });
-  hand.changes("KV cache", [&] { ask_window(hand, "kv"); }, [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
-  hand.changes(
-      "order", [&] { ask_window(hand, "order"); },
-      [](Session& s) { s.view.detail = Detail::same_bits, s.view.bits_show = BitsShow::schedules; });
-  hand.changes("same bits", [&] { ask_window(hand, "same bits"); }, [](Session& s) { s.view.bits_show = BitsShow::runs; });
-  hand.changes("step", [&] { ask_window(hand, "step"); }, [](Session& s) { s.view.detail = Detail::why; });
+  hand.show(&View::picture, PictureKind::output, 3);
+  const auto leads = [&](const char* question, const Hand::Change& change) {
+    hand.changes(question, [&] { ask_window(hand, question); }, change);
+  };
+  leads("worst head", [](Session& s) { s.view.picture = PictureKind::heads, s.view.heads_show = HeadsShow::grid; });
+  leads("kv", [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
+  leads("order", [](Session& s) { s.view.detail = Detail::same_bits, s.view.bits_show = BitsShow::schedules; });
+  leads("same bits", [](Session& s) { s.view.bits_show = BitsShow::runs; });
+  leads("step", [](Session& s) { s.view.detail = Detail::why; });
   ask_window(hand, "gradient");
   hand.settle();
   hand.check(hand.experiment().backward.on && hand.view().tensor == AnswerTensor::dQ && hand.view().detail == Detail::why &&
@@ -53,9 +50,7 @@ CASE(questions, lead_to_their_answers) {
 /// From another workspace, and in a window so narrow that the numbers are a tab behind the controls.
 CASE(questions, bring_the_numbers_to_the_front) {
   hand.stage.resize(1024, 768);
-  Session session = small_session();
-  session.view.workspace = Workspace::sweep;
-  hand.open(session);
+  hand.open(small_session(Workspace::sweep));
   hand.ask("does order matter");
   hand.frames(4);
   hand.check(hand.view().workspace == Workspace::explore && hand.view().bits_show == BitsShow::schedules,
@@ -65,17 +60,14 @@ CASE(questions, bring_the_numbers_to_the_front) {
 
 /// The question about a kernel asks for its output first; with one it shows the mistakes.
 CASE(questions, is_my_kernel_right) {
-  const TemporaryDirectory folder;
-  hand.open(small_session());
   const Result r = compute(hand.experiment());
-  write_file(folder / "o.npy", npy_bytes(r.a.rows, r.a.cols, r.a.values.data()));
-  hand.view().welcome = true;
-  hand.frames(3);
+  write_file(hand.folder / "o.npy", npy_bytes(r.a.rows, r.a.cols, r.a.values.data()));
+  hand.show(&View::welcome, true, 3);
   hand.click(heatmap + "###ask");
   hand.frames(2);
   hand.pick("##my kernel");
   hand.frames(6);
-  hand.enter(folder / "o.npy");
+  hand.enter(hand.folder / "o.npy");
   hand.settle();
   hand.check(has_loaded(hand.experiment()), "the output is loaded");
   hand.view().picture = PictureKind::scores;
@@ -91,34 +83,27 @@ std::string title(Hand& hand) {
 
 /// The title says what the picture is, of which method, in which format, and of which input.
 CASE(questions, title_of_the_picture) {
-  const auto expect = [&](const std::string& text) { hand.check(title(hand) == text, title(hand) + ", not " + text); };
+  const auto expect = [&](const std::string& text) { hand.expect_text(title(hand), text); };
   hand.open(all_heads(128));
-  hand.view().picture = PictureKind::output;
-  hand.frames(2);
+  hand.show(&View::picture, PictureKind::output);
   expect("Error of flash2 in bf16: layer 0, head 3 of grouped, 128 tokens");
-  hand.view().field = Field::golden;
-  hand.frames(2);
+  hand.show(&View::field, Field::golden);
   expect("Exact output, golden: layer 0, head 3 of grouped, 128 tokens");
-  hand.view().picture = PictureKind::heads;
-  hand.frames(2);
+  hand.show(&View::picture, PictureKind::heads);
   expect("Flash2 beside three-pass in bf16: every head of grouped, 128 tokens");
   Session session = small_session();
   session.experiment.problem.n_k = 40;
   session.view.field = Field::b_abs;
   hand.open(session);
   expect("Size of the error of three-pass in bf16: drawn inputs, normal, 96 queries, 40 keys");
-  hand.view().picture = PictureKind::scores;
-  hand.frames(2);
+  hand.show(&View::picture, PictureKind::scores);
   expect("Weights P of flash2 in bf16: drawn inputs, normal, 96 queries, 40 keys");
-  const TemporaryDirectory folder;
   const std::vector<double> numbers(96 * 16, 1.0);
   std::vector<std::string> files;
-  for (const char* name : {"q.npy", "k.npy", "v.npy"}) {
-    write_file(folder / name, npy_bytes(96, 16, numbers.data()));
-    files.push_back(folder / name);
-  }
+  for (const char* name : {"q.npy", "k.npy", "v.npy"})
+    files.push_back(hand.folder.write(name, npy_bytes(96, 16, numbers.data())));
   hand.open_files(files);
-  hand.check(title(hand).find(" of q.npy, k.npy, v.npy, 96 tokens") != std::string::npos, title(hand));
+  hand.check(has(title(hand), " of q.npy, k.npy, v.npy, 96 tokens"), title(hand));
 }
 
 }  // namespace

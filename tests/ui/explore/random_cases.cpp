@@ -18,7 +18,6 @@
 #include "app/tensors/npy.h"
 #include "imgui.h"
 #include "tests/support/support.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
@@ -43,15 +42,15 @@ double held_mb() {
   return static_cast<double>(info.uordblks + info.hblkhd) * 1e-6;
 }
 
-/// The current directory, and all that the window writes, in a folder of its own.
+/// The current directory, and all that the window writes, in the test's folder.
 class Elsewhere {
  public:
   explicit Elsewhere(Hand& hand) : hand_(hand), before_(std::filesystem::current_path()) {
-    std::filesystem::current_path(folder / "");
-    hand.stage.exporter = PlotExporter(folder / "pictures");
-    hand.stage.places = {std::make_shared<const Autosave>(folder / "session.json"), folder / "recent.json"};
-    hand.stage.points_directory = folder / "points";
-    hand.stage.data_directory = folder / "data";
+    std::filesystem::current_path(hand.folder / "");
+    hand.stage.exporter = PlotExporter(hand.folder / "pictures");
+    hand.stage.places = {std::make_shared<const Autosave>(hand.folder / "session.json"), hand.folder / "recent.json"};
+    hand.stage.points_directory = hand.folder / "points";
+    hand.stage.data_directory = hand.folder / "data";
   }
   ~Elsewhere() {
     hand_.stage.exporter = PlotExporter("");
@@ -63,8 +62,6 @@ class Elsewhere {
   Elsewhere(const Elsewhere&) = delete;
   Elsewhere& operator=(const Elsewhere&) = delete;
 
-  const TemporaryDirectory folder;
-
  private:
   Hand& hand_;
   std::filesystem::path before_;
@@ -73,11 +70,11 @@ class Elsewhere {
 /// A user who does anything at random.
 class Anybody {
  public:
-  Anybody(Hand& hand, const Elsewhere& place, std::uint64_t seed) : hand_(hand), place_(place), dice_(seed) {
+  Anybody(Hand& hand, std::uint64_t seed) : hand_(hand), dice_(seed) {
     std::vector<double> nasty(std::size_t{64} * 16);
     for (double& x : nasty) x = dice_.one_in(9) ? std::numeric_limits<double>::quiet_NaN() : dice_.normal();
     nasty[7] = INFINITY;
-    for (const char* const name : {"q.npy", "k.npy", "v.npy"}) write_file(place.folder / name, npy_bytes(64, 16, nasty.data()));
+    for (const char* const name : {"q.npy", "k.npy", "v.npy"}) write_file(hand.folder / name, npy_bytes(64, 16, nasty.data()));
   }
 
   void do_something() {
@@ -141,7 +138,7 @@ class Anybody {
   }
 
   void open_strange_tensors() {
-    const auto& folder = place_.folder;
+    const auto& folder = hand_.folder;
     open_files({folder / "q.npy", folder / "k.npy", folder / "v.npy"}, hand_.stage.context());
   }
 
@@ -164,21 +161,20 @@ class Anybody {
     plan.recipe.steps = 200;
     TrainRequest request{.act = dice_.any(acts)};
     request.step = dice_.between(0, 200);
-    if (request.act == Act::save || request.act == Act::open) request.file = place_.folder / "c";
+    if (request.act == Act::save || request.act == Act::open) request.file = hand_.folder / "c";
     hand_.stage.train().handle(request, hand_.session());
   }
 
   void keep() { autosave(hand_.stage.context(), ++autosaves_ * 100, true); }
 
   Hand& hand_;
-  const Elsewhere& place_;
   Dice dice_;
   int autosaves_ = 0;
 };
 
 /// Heap in MB at rest, after all earlier work has ended.
-double held_at_rest(Hand& hand, const Elsewhere& place) {
-  hand.stage.exporter = PlotExporter(place.folder / "pictures");  // gives up pictures that it was drawing
+double held_at_rest(Hand& hand) {
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");  // gives up pictures that it was drawing
   for (int i = 0; i < 4; ++i) hand.key(ImGuiKey_Escape);
   hand.stage.resize(1280, 800);
   hand.open(small_session());
@@ -194,7 +190,7 @@ CASE(random, nothing_grows_in_a_day) {
   const auto seed = static_cast<std::uint64_t>(number_from("ATTOSCOPE_SEED", 1));
   const Elsewhere elsewhere(hand);
   hand.open(small_session());
-  Anybody anybody(hand, elsewhere, seed);
+  Anybody anybody(hand, seed);
   constexpr int parts = 10, warm = 7;  // the first parts fill caches, pages and pictures
   std::array<double, parts> held{};
   int events = 0;
@@ -205,7 +201,7 @@ CASE(random, nothing_grows_in_a_day) {
       anybody.do_something();
       ++events;
     }
-    held[static_cast<std::size_t>(part)] = held_at_rest(hand, elsewhere);
+    held[static_cast<std::size_t>(part)] = held_at_rest(hand);
   }
   const double before = *std::max_element(held.begin(), held.begin() + warm),
                after = *std::min_element(held.begin() + warm, held.end());

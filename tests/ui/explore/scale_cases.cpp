@@ -18,97 +18,78 @@ Session storing(const char* K) {
   return session;
 }
 
-/// Expects that the storage of a tensor of a becomes `text` by `act` in the popup, with the parts of the tensor on show.
-void expect_stored(Hand& hand, const std::string& tensor, Scaling Scalings::* field, const std::string& what,
-                   const std::function<void()>& act, const char* text) {
-  hand.changes(
-      what,
-      [&] {
-        in_popup(hand, controls + "a/##scales")([&] {
-          hand.click(focused + "###parts of " + tensor);
-          act();
-        });
-      },
-      [&](Session& s) { s.experiment.a.scaling.*field = parse_scaling(text); });
+/// Storage of a tensor of a, chosen in the popup of its scales.
+Hand::Control stored(const std::string& tensor, const char* text, Scaling Scalings::* field) {
+  const auto change = [=](Session& s) { s.experiment.a.scaling.*field = parse_scaling(text); };
+  return {focused + "##" + tensor, change, {}, escaped(text)};
 }
 
-/// Chooses a usual storage in the popup of a or b.
-std::function<void()> storage(Hand& hand, const std::string& tensor, const std::string& text, const char* column = "a/") {
-  return [&hand, tensor, text, column] {
-    in_popup(hand, controls + column + "##scales")([&] { hand.choose(focused + "##" + tensor, escaped(text)); });
+/// Acts in the popup of a's scales, with the parts of a tensor on show.
+std::function<void(const std::function<void()>&)> in_parts_of(Hand& hand, const std::string& tensor) {
+  return [&hand, tensor](const std::function<void()>& act) {
+    in_popup(hand, controls + "a/##scales")([&] {
+      hand.click(focused + "###parts of " + tensor);
+      act();
+    });
   };
 }
 
 CASE(scales, usual_storage) {
   hand.open(small_flash());
-  const auto stores = [&](const std::string& tensor, const char* text, Scaling Scalings::* field) {
-    hand.changes(tensor + " " + text, storage(hand, tensor, text),
-                 [&](Session& s) { s.experiment.a.scaling.*field = parse_scaling(text); });
-  };
-  stores("Q", "int8/token", &Scalings::Q);
-  stores("K", "e2m1/block:16/nvfp4", &Scalings::K);
-  stores("V", "e4m3/channel", &Scalings::V);
-  stores("P", "e4m3/x256/shift", &Scalings::P);
-  stores("P", "e2m1/block:16/e4m3/x2688/shift", &Scalings::P);
-  stores("K", "off", &Scalings::K);
-  stores("K", "off", &Scalings::K);
-  hand.changes("of b", storage(hand, "V", "e4m3/head", "b/"),
-               [](Session& s) { s.experiment.b.scaling.V = parse_scaling("e4m3/head"); });
-  hand.each({{focused + "no scales", [](Session& s) { s.experiment.a.scaling = {}; }}},
-            in_popup(hand, controls + "a/##scales"));
+  const auto inside = in_popup(hand, controls + "a/##scales");
+  hand.each({stored("Q", "int8/token", &Scalings::Q), stored("K", "e2m1/block:16/nvfp4", &Scalings::K),
+             stored("V", "e4m3/channel", &Scalings::V), stored("P", "e4m3/x256/shift", &Scalings::P),
+             stored("P", "e2m1/block:16/e4m3/x2688/shift", &Scalings::P), stored("K", "off", &Scalings::K),
+             stored("K", "off", &Scalings::K)},
+            inside);
+  const auto b_stores_V = [](Session& s) { s.experiment.b.scaling.V = parse_scaling("e4m3/head"); };
+  hand.each({{focused + "##V", b_stores_V, {}, escaped("e4m3/head")}}, in_popup(hand, controls + "b/##scales"));
+  hand.each({{focused + "no scales", [](Session& s) { s.experiment.a.scaling = {}; }}}, inside);
 }
 
 /// Each list, field and button of the parts of K in turn.
 CASE(scales, parts_of_k) {
   hand.open(storing("int8/token"));
-  const auto expect = [&](const std::string& what, const std::function<void()>& act, const char* text) {
-    expect_stored(hand, "K", &Scalings::K, what, act, text);
-  };
-  const auto choose = [&](const char* list, const char* item, const char* text) {
-    expect(std::string(list) + " " + item, [&] { hand.choose(focused + list, item); }, text);
-  };
-  const auto fill = [&](const char* field, const char* value, const char* text) {
-    expect(std::string(field) + " " + value, [&] { hand.fill(focused + field, value); }, text);
-  };
-  const auto press = [&](const char* item, const char* text) { expect(item, [&] { hand.click(focused + item); }, text); };
-  choose("##element", "e4m3", "e4m3/token");
-  choose("##granularity", "block", "e4m3/block:32");
-  choose("##scale", "e8m0", "e4m3/block:32/e8m0/ceil");
-  choose("##rule", "floor", "e4m3/block:32/e8m0/floor");
-  choose("##quotient", "unrounded", "e4m3/block:32/e8m0/floor/unrounded");
-  choose("##quotient", "divided", "e4m3/block:32/e8m0/floor");
-  choose("##scale", "nvfp4", "e4m3/block:32/nvfp4/floor");
-  choose("##rule", "amax", "e4m3/block:32/nvfp4");
-  choose("##element", "e2m1", "e2m1/block:32/nvfp4");
-  choose("##granularity", "tensor", "e2m1/tensor/nvfp4");
-  choose("##granularity", "head", "e2m1/head/nvfp4");
-  choose("##rule", "fixed", "e2m1/head/nvfp4/x1");
-  choose("##granularity", "thread", "e2m1/thread:64/nvfp4");
+  const auto K = [](const char* text) { return [text](Session& s) { s.experiment.a.scaling.K = parse_scaling(text); }; };
+  hand.each({{focused + "##element", K("e4m3/token"), {}, "e4m3"},
+             {focused + "##granularity", K("e4m3/block:32"), {}, "block"},
+             {focused + "##scale", K("e4m3/block:32/e8m0/ceil"), {}, "e8m0"},
+             {focused + "##rule", K("e4m3/block:32/e8m0/floor"), {}, "floor"},
+             {focused + "##quotient", K("e4m3/block:32/e8m0/floor/unrounded"), {}, "unrounded"},
+             {focused + "##quotient", K("e4m3/block:32/e8m0/floor"), {}, "divided"},
+             {focused + "##scale", K("e4m3/block:32/nvfp4/floor"), {}, "nvfp4"},
+             {focused + "##rule", K("e4m3/block:32/nvfp4"), {}, "amax"},
+             {focused + "##element", K("e2m1/block:32/nvfp4"), {}, "e2m1"},
+             {focused + "##granularity", K("e2m1/tensor/nvfp4"), {}, "tensor"},
+             {focused + "##granularity", K("e2m1/head/nvfp4"), {}, "head"},
+             {focused + "##rule", K("e2m1/head/nvfp4/x1"), {}, "fixed"},
+             {focused + "##granularity", K("e2m1/thread:64/nvfp4"), {}, "thread"}},
+            in_parts_of(hand, "K"));
   hand.open(storing("int8/rows:64"));
-  fill("##of", "16", "int8/rows:16");
-  fill("##scaled to", "2.25", "int8/rows:16/most:2.25");
-  fill("##plus", "0.001", "int8/rows:16/most:2.25/plus:0.001");
-  fill("##plus", "0", "int8/rows:16/most:2.25");
-  fill("##scaled to", "0", "int8/rows:16");
-  press("##away from zero", "int8/rows:16/away");
-  press("##in the operand", "int8/rows:16/away/to:main");
-  press("read back as", "int8/rows:16/away/to:exact");
-  press("##in the operand", "int8/rows:16/away");
+  hand.each({{focused + "##of", K("int8/rows:16"), "16"},
+             {focused + "##scaled to", K("int8/rows:16/most:2.25"), "2.25"},
+             {focused + "##plus", K("int8/rows:16/most:2.25/plus:0.001"), "0.001"},
+             {focused + "##plus", K("int8/rows:16/most:2.25"), "0"},
+             {focused + "##scaled to", K("int8/rows:16"), "0"},
+             {focused + "##away from zero", K("int8/rows:16/away")},
+             {focused + "##in the operand", K("int8/rows:16/away/to:main")},
+             {focused + "read back as", K("int8/rows:16/away/to:exact")},
+             {focused + "##in the operand", K("int8/rows:16/away")}},
+            in_parts_of(hand, "K"));
 }
 
 CASE(scales, parts_of_p) {
   Session session = small_flash();
   session.experiment.a.scaling.P = parse_scaling("e4m3/x256/shift");
   hand.open(session);
-  const auto expect = [&](const char* what, const std::function<void()>& act, const char* text) {
-    expect_stored(hand, "P", &Scalings::P, what, act, text);
-  };
-  expect("factor", [&] { hand.fill(focused + "##factor", "448"); }, "e4m3/x448/shift");
-  expect("not in the exponent", [&] { hand.click(focused + "##shift"); }, "e4m3/x448");
-  expect("block", [&] { hand.choose(focused + "##granularity", "block"); }, "e4m3/block:32/x448");
-  expect("of 16", [&] { hand.click(focused + "of/16"); }, "e4m3/block:16/x448");
-  in_popup(hand, controls + "a/##scales")([&] {
-    hand.click(focused + "###parts of P");
+  const auto inside = in_parts_of(hand, "P");
+  const auto P = [](const char* text) { return [text](Session& s) { s.experiment.a.scaling.P = parse_scaling(text); }; };
+  hand.each({{focused + "##factor", P("e4m3/x448/shift"), "448"},
+             {focused + "##shift", P("e4m3/x448")},
+             {focused + "##granularity", P("e4m3/block:32/x448"), {}, "block"},
+             {focused + "of/16", P("e4m3/block:16/x448")}},
+            inside);
+  inside([&] {
     hand.check(!hand.exists(focused + "##plus") && !hand.exists(focused + "##in the operand"), "these are not of P");
   });
 }
@@ -153,7 +134,8 @@ CASE(scales, impossible_storage_removed) {
   session.experiment.a.scaling.P = parse_scaling("e4m3/x448");
   hand.stage.open(session);
   hand.frames(3);
-  hand.changes("P off", storage(hand, "P", "off"), [](Session& s) { s.experiment.a.scaling.P = {}; });
+  hand.each({{focused + "##P", [](Session& s) { s.experiment.a.scaling.P = {}; }, {}, "off"}},
+            in_popup(hand, controls + "a/##scales"));
 }
 
 /// The editor of options neither counts nor resets scales, and undo takes an edit back.
@@ -165,10 +147,9 @@ CASE(scales, storage_beside_options) {
     hand.key(ImGuiKey_Escape);
   });
   const Session before = hand.session();
-  storage(hand, "K", "e4m3/head")();
+  in_popup(hand, controls + "a/##scales")([&] { hand.choose(focused + "##K", escaped("e4m3/head")); });
   hand.settle();
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
-  hand.settle();
+  hand.key(undo_key, settled);
   hand.check(hand.experiment() == before.experiment, "undone");
 }
 

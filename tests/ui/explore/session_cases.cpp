@@ -7,7 +7,6 @@
 #include "app/files/files.h"
 #include "app/session/session.h"
 #include "kernels/compute.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/office.h"
 #include "ui/commands/bars.h"
@@ -17,7 +16,7 @@
 namespace attoscope::testing::session_cases {
 namespace {
 
-constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z, redo_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z;
+constexpr int redo_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z;
 
 CASE(session, undo_everything) {
   const std::vector<std::function<void()>> acts{
@@ -41,17 +40,14 @@ CASE(session, undo_everything) {
     hand.changes("undo to " + std::to_string(i), [&] { hand.key(undo_key); }, [&](Session& s) { s = seen[i]; });
   hand.leaves("nothing is left to undo", [&] { hand.key(undo_key); });
   for (std::size_t i = 1; i < seen.size(); ++i)
-    hand.changes(
-        "redo to " + std::to_string(i), [&] { hand.key(i % 2 ? redo_key : ImGuiMod_Ctrl | ImGuiKey_Y); },
-        [&](Session& s) { s = seen[i]; });
+    hand.key(i % 2 ? redo_key : ImGuiMod_Ctrl | ImGuiKey_Y, [&](Session& s) { s = seen[i]; });
   hand.leaves("nothing is left to redo", [&] { hand.key(redo_key); });
 }
 
 /// Theme, scale and zooms are no steps of undo: it goes past them, keeps the window's look, and comes back to where one looked.
 CASE(session, undo_goes_past_theme_and_zoom) {
   const auto zoom = [&] { return hand.view().zoom; };
-  hand.click(controls + "mask/causal");
-  hand.settle();
+  hand.click(controls + "mask/causal", settled);
   hand.wheel(hand.place(heatmap + "picture", 0.4f, 0.4f), 3);
   hand.frames(40);
   const CellRect near = zoom();
@@ -62,28 +58,23 @@ CASE(session, undo_goes_past_theme_and_zoom) {
   const Theme theme = hand.view().theme;
   const double scale = hand.view().ui_scale;
   hand.check(theme != small_session().view.theme && scale > 1, "another theme, larger");
-  hand.choose(controls + "a/##algorithm", "flash4");
-  hand.settle();
+  hand.choose(controls + "a/##algorithm", "flash4", settled);
   const Session last = hand.session();
-  hand.key(undo_key);
-  hand.settle();
+  hand.key(undo_key, settled);
   hand.check(hand.experiment().a.algorithm == Algorithm::flash2 && zoom() == near, "one step back is the algorithm alone");
-  hand.key(undo_key);
-  hand.settle();
+  hand.key(undo_key, settled);
   hand.check(hand.experiment() == small_session().experiment, "the next one is the mask");
   hand.check(hand.view().theme == theme && hand.view().ui_scale == scale, "theme and scale stay");
   hand.leaves("nothing is left to undo", [&] { hand.key(undo_key); });
   hand.key(redo_key);
-  hand.key(redo_key);
-  hand.settle();
+  hand.key(redo_key, settled);
   hand.check(hand.session() == last, "redo comes back to all of it");
 }
 
 /// The row that the program chooses for a new session is no step of undo either.
 CASE(session, undo_goes_past_a_chosen_row) {
   const Experiment before = hand.experiment();
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
-  hand.settle();
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
   hand.check(hand.experiment().problem.traced_row != Problem{}.traced_row, "the most eventful row is traced");
   hand.key(undo_key);
   hand.check(hand.experiment() == before, "one undo returns to the session before");
@@ -117,10 +108,8 @@ CASE(session, copy_and_paste) {
   hand.check(parse_session(ImGui::GetClipboardText(), remarks) == copied && remarks.empty(), "the clipboard holds the session");
   hand.open(small_session());
   hand.view().theme = Theme::light;
-  hand.changes(
-      "paste", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_V); }, [&](Session& s) { s = copied, s.view.theme = Theme::light; });
-  hand.changes(
-      "undo the paste", [&] { hand.key(undo_key); }, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_V, [&](Session& s) { s = copied, s.view.theme = Theme::light; });
+  hand.key(undo_key, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
   ImGui::SetClipboardText("a poem");
   hand.leaves("what is no session", [&] { in_menu(hand, "###paste"); });
   hand.check(hand.error().starts_with("The clipboard"), "is refused: " + hand.error());
@@ -175,7 +164,7 @@ int pinned_row(Hand& hand, float y) {
   return hand.view().cell_row;
 }
 
-/// The axes are those of all rows before they are there; zoom and clicks count rows of Q.
+/// The axes are as long as all rows before all rows are there; zoom and clicks count rows of Q.
 CASE(session, an_answer_in_two_parts) {
   Session session = small_session();
   session.experiment.problem.n = 8192;
@@ -236,28 +225,25 @@ std::function<void()> by_path(Hand& hand, int chord, const std::string& path) {
 
 CASE(session, saving_by_typed_path) {
   Office office(hand);
-  const auto expect_title = [&](const std::string& title) {
-    hand.check(window_title(office.files()) == title, window_title(office.files()));
-  };
-  expect_title("untitled — Attoscope");
-  hand.leaves("Ctrl+S without a file asks for one", by_path(hand, save_key, office.folder / "mine"));
+  hand.expect_text(window_title(office.files()), "untitled — Attoscope");
+  hand.leaves("Ctrl+S without a file asks for one", by_path(hand, save_key, hand.folder / "mine"));
   hand.check(office.on_disk("mine.attoscope.json") == hand.session(), "the file holds the session");
-  hand.check(hand.notice() == "Saved " + (office.folder / "mine.attoscope.json") + ".", hand.notice());
-  expect_title("mine — Attoscope");
+  hand.expect_text(hand.notice(), "Saved " + (hand.folder / "mine.attoscope.json") + ".");
+  hand.expect_text(window_title(office.files()), "mine — Attoscope");
   hand.click(controls + "mask/causal");
   hand.frames(2);
-  expect_title("● mine — Attoscope");
+  hand.expect_text(window_title(office.files()), "● mine — Attoscope");
   hand.leaves("Ctrl+S", [&] { hand.key(save_key), hand.frames(2); });
   hand.check(!office.files().unsaved && office.on_disk("mine.attoscope.json") == hand.session(), "writes it there");
-  hand.leaves("save as", by_path(hand, save_as_key, office.folder / "yours.json"));
-  hand.check(office.files().file == office.folder / "yours.json", "goes by the other name from then on");
+  hand.leaves("save as", by_path(hand, save_as_key, hand.folder / "yours.json"));
+  hand.check(office.files().file == hand.folder / "yours.json", "goes by the other name from then on");
   hand.click(controls + "mask/none");
   hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
   hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.attoscope.json") == hand.session()),
              "saves there alone");
   hand.leaves("where nothing can be written", by_path(hand, save_as_key, "/dev/null/x.json"));
   hand.expect_error("/dev/null");
-  hand.check(office.files().file == office.folder / "yours.json", "and the file stays");
+  hand.check(office.files().file == hand.folder / "yours.json", "and the file stays");
 }
 
 CASE(session, opening_and_undo) {
@@ -265,16 +251,16 @@ CASE(session, opening_and_undo) {
   Session other = small_session();
   other.experiment.format = fp16;
   other.view.theme = Theme::light;
-  write_file(office.folder / "other.json", session_text(other));
+  write_file(hand.folder / "other.json", session_text(other));
   const Session before = hand.session();
-  hand.changes("a typed path", by_path(hand, open_key, office.folder / "other.json"),
+  hand.changes("a typed path", by_path(hand, open_key, hand.folder / "other.json"),
                [&](Session& s) { s = other, s.origin = 1; });
   hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
   hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before, s.view.theme = Theme::light; });
   hand.check(office.files().file.empty(), "brings back the session and that it has no file");
   hand.key(redo_key);
   hand.frames(2);
-  hand.check(office.files().file == office.folder / "other.json", "redo opens it again");
+  hand.check(office.files().file == hand.folder / "other.json", "redo opens it again");
   hand.changes(
       "new", [&] { hand.key(new_key), hand.frames(2); },
       [&](Session& s) {
@@ -288,8 +274,8 @@ CASE(session, opening_and_undo) {
   hand.check(moves_in(hand.experiment(), hand.experiment().problem.traced_row) > 1, "traces a row whose max moves");
   hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "has no file");
   for (const auto& [name, text] :
-       {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
-    const std::string path = office.folder.write(name, text);
+       {std::pair{"cut.json", "{\"schema\": "}, {"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
+    const std::string path = hand.folder.write(name, text);
     hand.leaves(name, by_path(hand, open_key, path));
     hand.expect_error(name);
   }
@@ -300,10 +286,10 @@ CASE(session, recent_sessions) {
   for (const char* name : {"a.json", "b.json", "c.json"}) {
     Session session = small_session();
     session.experiment.problem.seed = static_cast<std::uint64_t>(name[0]);
-    write_file(office.folder / name, session_text(session));
-    hand.open_files({office.folder / name});
+    write_file(hand.folder / name, session_text(session));
+    hand.open_files({hand.folder / name});
   }
-  std::filesystem::remove(office.folder / "a.json");
+  std::filesystem::remove(hand.folder / "a.json");
   hand.click(top_bar + "###session");
   hand.frames(3);
   hand.check(hand.disabled("//$FOCUSED/##recent 0"), "what is open is not opened again");
@@ -315,8 +301,7 @@ CASE(session, recent_sessions) {
   hand.pick("##recent 1");
   hand.settle();
   hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens it");
-  hand.ask("open session: c");
-  hand.settle();
+  hand.ask("open session: c", settled);
   hand.check(hand.experiment().problem.seed == 'c', "so does the palette");
 }
 
@@ -324,17 +309,17 @@ CASE(session, remarks_are_listed) {
   Office office(hand);
   std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
   for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
-  hand.open_files({office.folder.write("newer.json", text + "}")});
+  hand.open_files({hand.folder.write("newer.json", text + "}")});
   hand.check(hand.experiment().problem.n == 40, "what is understood is shown");
   hand.check(hand.stage.panel_input().messages.remarks.size() == 31, "every remark is told");
   hand.check(hand.exists("//Remarks/###remarks read"), "in a list");
   hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape), hand.frames(2); });
   hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.panel_input().messages.remarks.empty(), "puts it away");
-  open_files({office.folder / "newer.json"}, hand.stage.context());
+  open_files({hand.folder / "newer.json"}, hand.stage.context());
   hand.frames(3);
   hand.leaves("its button", [&] { hand.click("//Remarks/###remarks read"), hand.frames(2); });
   hand.check(hand.stage.panel_input().messages.remarks.empty(), "does so, too");
-  open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.context());
+  open_files({hand.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.context());
   hand.frames(3);
   hand.check(!hand.exists("//Remarks/###remarks read"), "one is told below");
   hand.expect_error("x is not a known key");
@@ -342,7 +327,7 @@ CASE(session, remarks_are_listed) {
 
 CASE(session, dialogs_of_the_desktop) {
   Office office(hand);
-  const Desktop desktop(office.folder);
+  const Desktop desktop(hand.folder);
   hand.open(small_session());
   hand.check(office.files().has_dialogs, "the desktop can ask");
   setenv("ATTOSCOPE_DIALOGS", "none", 1);
@@ -352,22 +337,22 @@ CASE(session, dialogs_of_the_desktop) {
   hand.open(small_session());
   const auto asks = [&](int chord, const std::string& answer) {
     hand.key(chord);
-    answer_dialog(hand, office.folder, desktop, answer);
+    answer_dialog(hand, desktop, answer);
   };
-  hand.leaves("saving", [&] { asks(save_key, (office.folder / "chosen") + "\n"); });
+  hand.leaves("saving", [&] { asks(save_key, (hand.folder / "chosen") + "\n"); });
   hand.check(office.on_disk("chosen.attoscope.json") == hand.session() && session_name(office.files()) == "chosen",
              "under the chosen name");
   Session other = small_session();
   other.experiment.format = fp16;
-  write_file(office.folder / "other.json", session_text(other));
+  write_file(hand.folder / "other.json", session_text(other));
   hand.changes(
-      "opening", [&] { asks(open_key, (office.folder / "other.json") + "\n"); },
+      "opening", [&] { asks(open_key, (hand.folder / "other.json") + "\n"); },
       [&](Session& s) { s.experiment.format = fp16, ++s.origin; });
   hand.leaves("no answer", [&] { asks(open_key, ""); });
   hand.open(small_session());
   hand.leaves("a session without a name", [&] { asks(save_key, ""); });
-  const std::string asked = read_file(office.folder / "asked", 1 << 16);
-  hand.check(asked.find("/untitled.attoscope.json") != std::string::npos, "a name is proposed: " + asked);
+  const std::string asked = read_file(hand.folder / "asked", 1 << 16);
+  hand.check(has(asked, "/untitled.attoscope.json"), "a name is proposed: " + asked);
   hand.key(open_key);
   hand.frames(2);
   hand.open(small_session());  // closing the window closes the dialog, which would wait for ever otherwise
@@ -393,13 +378,11 @@ CASE(session, first_start) {
   hand.click(lesson);
   hand.frames(2);
   hand.check(hand.view().workspace == Workspace::learn && hand.session().lesson.name.empty(), "lesson 1 is open");
-  hand.view().workspace = Workspace::explore;
-  hand.frames(3);
+  hand.show(&View::workspace, Workspace::explore, 3);
   hand.changes("dismissed", [&] { hand.click(dismiss); }, [](Session& s) { s.view.welcome = false; });
   hand.frames(2);
   hand.check(!hand.exists(dismiss), "the line is gone");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
-  hand.settle();
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
   hand.check(!hand.view().welcome, "in new sessions, too");
   hand.open(small_session());
   hand.check(hand.experiment().problem.traced_row == -1 && !hand.exists(dismiss), "a later window is as it was");

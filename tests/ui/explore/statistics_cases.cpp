@@ -23,7 +23,7 @@
 namespace attoscope::testing {
 namespace {
 
-const std::string statistics = "//Statistics/", chooser = statistics + "detail/";
+const std::string chooser = statistics + "detail/";
 
 void show(Session& s, Detail detail) { s.view.detail = detail; }
 
@@ -58,11 +58,8 @@ CASE(statistics, other_bits) {
   std::ranges::find_if(found.runs.begin() + 1, found.runs.end(), [](const SameBitsRun& run) {
     return run.skipped.empty();
   })->digests.a ^= 1;
-  PanelInput input = hand.stage.panel_input();
-  input.side.same_bits = std::make_shared<const SameBits>(found);
-  hand.stage.told = input;
-  hand.view().detail = Detail::same_bits;
-  hand.frames(2);
+  hand.tell().side.same_bits = std::make_shared<const SameBits>(found);
+  hand.show(&View::detail, Detail::same_bits);
   hand.check(!found.agree(), "one other bit is seen");
   hand.stage.told->answering.same_bits = true;
   hand.frames(2);
@@ -73,14 +70,12 @@ CASE(statistics, other_bits) {
 CASE(statistics, check_of_a_gpu) {
   const std::string button = statistics + "###check gpu";
   hand.view().detail = Detail::same_bits;
-  PanelInput input = hand.stage.panel_input();
+  PanelInput& input = hand.tell();
   input.choices.devices = {{"cpu", "CPU", ""}, {"cuda", "an NVIDIA GPU", "There is no driver."}};
-  hand.stage.told = input;
   hand.frames(2);
   hand.check(hand.disabled(button) && hand.explained(hand.id(button)), "without a GPU the button says why");
   input.choices.devices[1] = {"cuda:0", "NVIDIA H200", ""};
   input.answering.gpu_check = true;
-  hand.stage.told = input;
   hand.frames(2);
   hand.check(hand.disabled(button), "one check at a time");
   GpuCheck check{.question = {}, .gpu = {0, "NVIDIA H200", 9, 0, 0}, .digests = {.count = 40, .agree = 40}};
@@ -88,7 +83,6 @@ CASE(statistics, check_of_a_gpu) {
   for (const int agree : {40, 39}) {
     check.digests.agree = agree;
     input.side.gpu_check = std::make_shared<const GpuCheck>(check);
-    hand.stage.told = input;
     hand.frames(2);
   }
   hand.check(!hand.disabled(button), "it can be checked again");
@@ -132,9 +126,8 @@ CASE(statistics, every_step_as_a_source) {
   for (int i = 1; i < step_count; ++i) {
     const auto step = static_cast<Step>(i);
     if (!await_sources(hand)) return;
-    hand.changes(
-        std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "##why " + std::string(name(step)))); },
-        [&](Session& s) { s.experiment.a.precision[step] = exact; });
+    hand.click(scrolled_to(hand, "##why " + std::string(name(step))),
+               [&](Session& s) { s.experiment.a.precision[step] = exact; });
   }
 }
 
@@ -169,9 +162,7 @@ CASE(statistics, sources_of_either_method) {
   };
   choose(names.b, Field::b_ulps);
   hand.check(hand.stage.panel_input().side.why->total.mean_abs == hand.result()->b_error.mean_abs, "the error is b's");
-  hand.changes(
-      "made exact in b", [&] { hand.click(scrolled_to(hand, "##why O")); },
-      [](Session& s) { s.experiment.b.precision[Step::O] = exact; });
+  hand.click(scrolled_to(hand, "##why O"), [](Session& s) { s.experiment.b.precision[Step::O] = exact; });
   choose(method_names(hand.experiment()).a, Field::a_ulps);
   hand.check(
       field_of_method(Field::a_minus_b, true) == Field::b_error && field_of_method(Field::golden, false) == Field::a_error,
@@ -193,7 +184,7 @@ const Series& dots_of(const ScatterState& state, Ink ink) {
   return *std::ranges::find_if(state.panel.series, [&](const Series& s) { return s.shape == Shape::dots && s.ink == ink; });
 }
 
-/// Points found in small parts are those found at once, and the earlier ones stay until then.
+/// Points found part by part are the same as points found at once; the earlier points stay until all are found.
 CASE(statistics, scatter_in_parts) {
   const auto of_seed = [](std::uint64_t seed) {
     Experiment e = small_session().experiment;
@@ -257,10 +248,8 @@ CASE(statistics, scatter_without_errors) {
   refresh_scatter(state, std::make_shared<const Result>(r));
   hand.check(!has_points(state) && state.a_exact == 96 * 16, "no errors, no points");
   hand.check(*state.panel.x.min < *state.panel.x.max && *state.panel.y.min < *state.panel.y.max, "axes all the same");
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->answer.result = std::make_shared<const Result>(r);
-  hand.view().detail = Detail::scatter;
-  hand.frames(3);
+  hand.tell().answer.result = std::make_shared<const Result>(r);
+  hand.show(&View::detail, Detail::scatter, 3);
 }
 
 CASE(statistics, names_of_methods) {
@@ -297,7 +286,7 @@ CASE(statistics, verdicts) {
     hand.check(found(a, 2).tone == Tone::good && found(a, 2.001).tone != Tone::good, "the line stands at 2 b");
     hand.check((found(a, 3).tone == Tone::bad) == !is_emulated(a), "an emulated method has no fault");
   }
-  for (const auto& [error, words] : {std::pair{3.0, "3.0×"}, std::pair{0.5, "0.50×"}, std::pair{27.3, "27×"}})
+  for (const auto& [error, words] : {std::pair{3.0, "3.0×"}, {0.5, "0.50×"}, {27.3, "27×"}})
     hand.check(found(Algorithm::flash2, error).headline == "Flash2's mean error is " + std::string(words) + " three-pass's",
                words);
   hand.check(found(Algorithm::flash2, 0.5).sentence == "inside the 2× line: its largest error is 0.50×" &&
@@ -319,12 +308,9 @@ CASE(statistics, words_about_a_real_kernel) {
   r.experiment.a.algorithm = Algorithm::hardware;
   r.hardware->changed = 3;
   r.hardware->run_to_run_ulp = 2;
-  hand.check(hardware_words(r).runs == "hardware a: a second run changed 3 values by at most 2 ulp of fp32",
-             hardware_words(r).runs);
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->answer.result = std::make_shared<const Result>(r);
-  hand.view().detail = Detail::same_bits;
-  hand.frames(2);
+  hand.expect_text(hardware_words(r).runs, "hardware a: a second run changed 3 values by at most 2 ulp of fp32");
+  hand.tell().answer.result = std::make_shared<const Result>(r);
+  hand.show(&View::detail, Detail::same_bits);
 }
 
 /// Errors of fp64 are whole ulps: the histogram has a bin for each, none of them empty between two that are not.
@@ -348,7 +334,7 @@ CASE(statistics, whole_ulps) {
     }
     hand.check(gaps == 0 && std::abs(sum - 1) < 1e-12, "none is empty between two, and none is lost");
   }
-  for (const auto& [bits, bins] : {std::pair{52, 17u}, std::pair{51, 33u}, std::pair{50, 66u}, std::pair{7, 66u}}) {
+  for (const auto& [bits, bins] : {std::pair{52, 17u}, {51, 33u}, {50, 66u}, {7, 66u}}) {
     Result other = r;
     other.experiment.format.mantissa_bits = bits;
     hand.check(ulps_panel(other).series[0].x.size() == bins, std::to_string(bits) + " mantissa bits");
@@ -386,7 +372,7 @@ bool await_answer(Hand& hand) {
   return hand.await("the schedules are compared", [&] { return is_known(hand); });
 }
 
-/// The numbers are those of the question, and its table those of the command.
+/// The window and the command find the same numbers, and write the same table.
 CASE(schedules, schedules_as_asked_alone) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
@@ -403,14 +389,12 @@ CASE(schedules, schedule_by_click) {
   const auto answer = hand.stage.panel_input().side.invariance;
   const std::size_t other = 1;
   const Method before = hand.experiment().b;
-  hand.changes(
-      "a click makes it b", [&] { hand.press(hand.place(row_of(other), 0.2f)); },
-      [&](Session& s) { s.experiment.b = with_schedule(s.experiment.a, answer->runs[other].schedule); });
+  hand.press(hand.place(row_of(other), 0.2f),
+             [&](Session& s) { s.experiment.b = with_schedule(s.experiment.a, answer->runs[other].schedule); });
   hand.settle();
   hand.check(hand.result()->digests.b == answer->runs[other].digest, "b has the bits of the schedule");
   hand.check(hand.stage.panel_input().side.invariance == answer && is_known(hand), "what was found does not depend on b");
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
-  hand.settle();
+  hand.key(undo_key, settled);
   hand.check(hand.experiment().b == before, "Ctrl+Z comes back");
 }
 
@@ -445,9 +429,8 @@ CASE(traffic, every_machine) {
   hand.stage.resize(1600, 1000);
   hand.open(with_traffic());
   for (const std::size_t i : {1u, 2u, 3u, 0u})
-    hand.changes(
-        std::string(data_sheets[i].name), [&] { hand.choose(statistics + "##machine", std::string(data_sheets[i].name)); },
-        [&](Session& s) { s.view.machine = static_cast<Machine>(i); });
+    hand.choose(statistics + "##machine", std::string(data_sheets[i].name),
+                [&](Session& s) { s.view.machine = static_cast<Machine>(i); });
 }
 
 /// Each row is there; the loop stands in place of bars and roofline.
@@ -469,7 +452,7 @@ CASE(traffic, extreme_traffic) {
     int n, d, block_q, block_k, window, M;
   };
   for (const auto& [n, d, block_q, block_k, window, M] :
-       {Extreme{1, 1, 1, 1, 1, 1}, Extreme{96, 16, 1, 2048, 4000, 1 << 30}, Extreme{300, 3, 2048, 1, 2, 24576}})
+       {Extreme{1, 1, 1, 1, 1, 1}, {96, 16, 1, 2048, 4000, 1 << 30}, {300, 3, 2048, 1, 2, 24576}})
     for (const auto kind : {Mask::Kind::none, Mask::Kind::padding}) {
       Session session = with_traffic();
       Problem& p = session.experiment.problem;
@@ -494,8 +477,7 @@ CASE(traffic, numbers_of_traffic) {
   hand.check(all[1].bytes == 2 * (2 * n * d + 6 * n * (3 * d + 4)), "FA-1 has six tiles of keys");
   hand.check(all[2].bytes == 2 * (2 * n * d + n + 6 * 2 * n * d), "FA-2 has six tiles of queries");
   for (const TrafficOf& t : all) {
-    hand.check(t.counted.ends_with(bytes_text(t.bytes)) || t.counted.find(bytes_text(t.bytes) + "\n") != std::string::npos,
-               t.counted);
+    hand.check(t.counted.ends_with(bytes_text(t.bytes)) || has(t.counted, bytes_text(t.bytes) + "\n"), t.counted);
     hand.check(t.intensity == 4 * n * n * d / t.bytes, std::string(t.name) + " does 4 N^2 d");
   }
   hand.check(all[1].ink == Ink::a && all[0].ink == Ink::b, "a is FA-1 and b is Algorithm 0");
@@ -516,10 +498,10 @@ CASE(traffic, traffic_of_stored_tensors) {
   hand.check(all[2].bytes == n * d * (2 + 2) + n * 2 + 6 * n * d * (K + 2),
              "FA-2 reads six times K in int8 with a scale a row");
   for (const TrafficOf& t : all) {
-    hand.check(t.counted.find("K 1.25 B per number as stored, scales included") != std::string::npos, t.counted);
-    hand.check(t.counted.find(bytes_text(t.bytes)) != std::string::npos, t.counted);
+    hand.check(has(t.counted, "K 1.25 B per number as stored, scales included"), t.counted);
+    hand.check(has(t.counted, bytes_text(t.bytes)), t.counted);
   }
-  hand.check(all[2].counted.find("+ 576 * (16 * 1.25 + 16 * 2) B") != std::string::npos, all[2].counted);
+  hand.check(has(all[2].counted, "+ 576 * (16 * 1.25 + 16 * 2) B"), all[2].counted);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // The recurrence strip with its scrubber, the bars, the keys, the help.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
@@ -18,12 +18,11 @@ namespace attoscope::testing::strip_cases {
 namespace {
 
 CASE(strip, buttons) {  // six tiles, 0 .. 5
-  const auto back = [&] { hand.click(strip + "###previous tile"); };
-  const auto on = [&] { hand.click(strip + "###next tile"); };
-  hand.leaves("next of the last", on);
-  for (const int tile : {4, 3, 2, 1, 0}) hand.changes("previous", back, scrubbed(tile));
-  hand.leaves("previous of the first", back);
-  for (const int tile : {1, 2, 3, 4, -1}) hand.changes("next", on, scrubbed(tile));
+  const std::string back = strip + "###previous tile", on = strip + "###next tile";
+  hand.leaves("next of the last", [&] { hand.click(on); });
+  for (const int tile : {4, 3, 2, 1, 0}) hand.click(back, scrubbed(tile));
+  hand.leaves("previous of the first", [&] { hand.click(back); });
+  for (const int tile : {1, 2, 3, 4, -1}) hand.click(on, scrubbed(tile));
   hand.each({{strip + "###first tile", scrubbed(0)}, {strip + "###last tile", scrubbed(-1)}});
 }
 
@@ -47,7 +46,7 @@ CASE(strip, play) {
   hand.check(playback.playing && hand.view().scrubbed_tile == paused, "J goes on from there");
   let_play(hand, 7);
   hand.check(!playback.playing && hand.view().scrubbed_tile == -1, "it stops at the last tile");
-  hand.changes("undo takes the whole tour back at once", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, scrubbed(paused));
+  hand.changes("undo takes the whole tour back at once", [&] { hand.key(undo_key); }, scrubbed(paused));
   press();
   hand.click(strip + "###next tile");
   hand.check(!playback.playing, "a step by hand stops it");
@@ -72,28 +71,14 @@ CASE(strip, playback_by_the_clock) {
 }
 
 CASE(strip, legends) {
-  struct Entry {
-    const char* id;
-    Curve curve;
-  };
-  constexpr std::array entries{Entry{"m", Curve::m},
-                               Entry{"true", Curve::max_true},
-                               Entry{"rows", Curve::rows},
-                               Entry{"ties", Curve::ties},
-                               Entry{"moved", Curve::rescales},
-                               Entry{"expected", Curve::expected},
-                               Entry{"per row", Curve::row_moves},
-                               Entry{"l", Curve::l},
-                               Entry{"alpha", Curve::alpha},
-                               Entry{"O", Curve::O_norm},
-                               Entry{"P", Curve::P_max},
-                               Entry{"error", Curve::error},
-                               Entry{"error of b", Curve::b_error}};
-  for (const Entry& entry : entries) {
-    const std::string path = strip + "legend " + entry.id;
-    const auto toggle = [&](Session& s) { s.view.hidden_curves ^= bit(entry.curve); };
-    hand.each({{path, toggle}, {path, toggle}});
-  }
+  for (const auto& [name, curve] :
+       {std::pair{"m", Curve::m}, std::pair{"true", Curve::max_true}, std::pair{"rows", Curve::rows},
+        std::pair{"ties", Curve::ties}, std::pair{"moved", Curve::rescales}, std::pair{"expected", Curve::expected},
+        std::pair{"per row", Curve::row_moves}, std::pair{"l", Curve::l}, std::pair{"alpha", Curve::alpha},
+        std::pair{"O", Curve::O_norm}, std::pair{"P", Curve::P_max}, std::pair{"error", Curve::error},
+        std::pair{"error of b", Curve::b_error}})
+    for (int twice = 0; twice < 2; ++twice)
+      hand.click(strip + "legend " + name, [curve = curve](Session& s) { s.view.hidden_curves ^= bit(curve); });
   hand.check(!hand.exists(strip + "largest P"), "the plot of P is hidden");
   hand.click(strip + "legend P");
   hand.frames(2);
@@ -123,17 +108,15 @@ CASE(strip, axes_of_what_is_shown) {
   hand.check(strip_state.axes.error_high == all.error_high && strip_state.axes.error_high >= most, "without b that of a");
   click("error of b");
   hand.check(strip_state.axes.error_low == all.error_low && strip_state.axes.error_high == all.error_high, "and of both again");
-  hand.stage.told.reset();
 }
 
 /// split_kv's runs begin at a tile each.
 CASE(strip, runs_of_split_kv) {
   Session session = small_session();
   session.experiment.a.algorithm = Algorithm::split_kv;
-  for (const auto& [splits, begins] : {std::pair{2, std::vector{2.5}}, std::pair{3, std::vector{1.5, 3.5}}}) {
+  for (const auto& [splits, begins] : {std::pair{2, std::vector{2.5}}, {3, std::vector{1.5, 3.5}}}) {
     session.experiment.a.splits = splits;
-    hand.open(session);
-    hand.frames(2);
+    hand.open(session, 2);
     hand.check(hand.stage.state->strip.run_begins == begins, "the runs begin there");
   }
   session.experiment.a.algorithm = Algorithm::flash2;
@@ -149,7 +132,7 @@ std::string text_of(const std::vector<FormulaPiece>& pieces) {
 
 bool near(double x, double y) { return std::abs(x - y) <= 2e-4 * std::max(std::abs(x), std::abs(y)) + 1e-12; }
 
-/// The numbers of a worked step are those of the trace, and they fit together.
+/// A worked step has the numbers of the trace, and they fit together.
 void check_step(Hand& hand, const Result& r, int index) {
   const TraceTile& t = r.trace.tiles[static_cast<std::size_t>(index)];
   const WorkedStep step = worked_step(r, index);
@@ -167,28 +150,21 @@ void check_step(Hand& hand, const Result& r, int index) {
 }
 
 CASE(strip, formulas) {
-  struct Output {
-    Algorithm algorithm;
-    const char *first, *later;
-  };
-  constexpr std::array outputs{Output{Algorithm::three_pass, "O = P·V", ""},
-                               Output{Algorithm::two_pass, "O waits", "O waits"},
-                               Output{Algorithm::flash1, "O = P·V / l", "O = (α·l·O + β·P·V) / l"},
-                               Output{Algorithm::flash2, "O = P·V", "O = α·O + P·V"},
-                               Output{Algorithm::flash4, "O = P·V", "O = α·O + P·V"},
-                               Output{Algorithm::split_kv, "O = P·V", "O = α·O + P·V"}};
-  for (const Output& output : outputs) {
+  for (const auto& [algorithm, first, later] : {std::tuple{Algorithm::three_pass, "O = P·V", ""},
+                                                {Algorithm::two_pass, "O waits", "O waits"},
+                                                {Algorithm::flash1, "O = P·V / l", "O = (α·l·O + β·P·V) / l"},
+                                                {Algorithm::flash2, "O = P·V", "O = α·O + P·V"},
+                                                {Algorithm::flash4, "O = P·V", "O = α·O + P·V"},
+                                                {Algorithm::split_kv, "O = P·V", "O = α·O + P·V"}}) {
     Experiment e = small_session().experiment;
-    e.a.algorithm = output.algorithm;
+    e.a.algorithm = algorithm;
     const Result r = compute(e);
     const int count = static_cast<int>(r.trace.tiles.size());
     for (int i = 0; i < count; ++i) check_step(hand, r, i);
-    hand.check(text_of(worked_step(r, 0).sums).find(output.first) != std::string::npos, std::string(output.first));
-    if (count > 1)
-      hand.check(text_of(worked_step(r, 1).sums).find(output.later) != std::string::npos, std::string(output.later));
-    const bool two_runs = output.algorithm == Algorithm::split_kv;
-    hand.check(!two_runs || text_of(worked_step(r, 3).max).find("a new run begins") != std::string::npos,
-               "the second run begins at tile 3");
+    hand.check(has(text_of(worked_step(r, 0).sums), first), first);
+    if (count > 1) hand.check(has(text_of(worked_step(r, 1).sums), later), later);
+    const bool two_runs = algorithm == Algorithm::split_kv;
+    hand.check(!two_runs || has(text_of(worked_step(r, 3).max), "a new run begins"), "the second run begins at tile 3");
   }
 }
 
@@ -197,8 +173,8 @@ CASE(strip, formulas_without_numbers) {
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (TraceTile& t : r.trace.tiles) t.max_used = inf, t.alpha = -nan, t.l = nan, t.error = nan;
   const WorkedStep step = worked_step(r, 1);
-  hand.check(text_of(step.max).find("α = exp(NaN) = NaN") != std::string::npos, text_of(step.max));
-  hand.check(step.error == "error so far NaN", step.error);
+  hand.check(has(text_of(step.max), "α = exp(NaN) = NaN"), text_of(step.max));
+  hand.expect_text(step.error, "error so far NaN");
   r.experiment.a.algorithm = Algorithm::two_pass;
   hand.check(worked_step(r, 1).error == "no output yet", "two_pass has none before its second pass");
 }
@@ -254,8 +230,7 @@ CASE(strip, nothing_to_follow) {
     const std::string why = why_no_recurrence(*hand.stage.told);
     hand.check(why.ends_with("."), "one sentence: " + why);
     for (const Detail detail : {Detail::ulps, Detail::scatter, Detail::why, Detail::same_bits}) {
-      hand.view().detail = detail;
-      hand.frames(2);
+      hand.show(&View::detail, detail);
     }
     for (const int key : {ImGuiKey_Comma, ImGuiKey_Period, ImGuiKey_J}) hand.key(key);
     hand.check(!hand.stage.state->playback.playing && !hand.exists(strip + "###play"), "there is nothing to play");
@@ -294,23 +269,22 @@ CASE(bars, theme_and_scale) {
 /// The status bar shows the numbers of the current workspace.
 CASE(bars, numbers_of_workspaces) {
   hand.view().workspace = Workspace::train;
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->train.progress.step = 240, hand.stage.told->train.progress.steps = 400;
+  hand.tell().train.progress.step = 240, hand.stage.told->train.progress.steps = 400;
   const auto first = [&] {
     const std::vector<StatusNumber> numbers = status_numbers(hand.session(), *hand.stage.told);
     return numbers.empty() ? std::string() : numbers.front().text;
   };
-  hand.check(first().find("step 240 of 400") != std::string::npos, "Train: " + first());
+  hand.check(has(first(), "step 240 of 400"), "Train: " + first());
   hand.view().workspace = Workspace::sweep;
   hand.stage.told->sweep.progress.points = 21, hand.stage.told->sweep.progress.done = 12;
-  hand.check(first().find("12 of 21 points") != std::string::npos, "Sweep: " + first());
+  hand.check(has(first(), "12 of 21 points"), "Sweep: " + first());
   hand.view().workspace = Workspace::explore;
-  hand.check(first().find("96 rows") != std::string::npos, "Explore: " + first());
+  hand.check(has(first(), "96 rows"), "Explore: " + first());
   hand.view().workspace = Workspace::learn;
   hand.check(first().empty(), "Learn without lessons");
   hand.stage.told.reset();
   hand.frames(3);
-  hand.stage.told = hand.stage.panel_input();
+  hand.tell();
   hand.check(first() == "lesson 1 of " + std::to_string(hand.stage.told->learn.lessons->size()), "Learn: " + first());
 }
 
@@ -329,16 +303,13 @@ CASE(keys, all_keys) {
   for (int i = 8; i >= 0; --i)
     hand.changes("a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
   for (int i = 0; i < 3; ++i)
-    hand.changes(
-        "Shift and a digit", [&] { hand.key(ImGuiMod_Shift | (ImGuiKey_1 + i)); },
-        [&](Session& s) { s.view.field = static_cast<Field>(9 + i); });
+    hand.key(ImGuiMod_Shift | (ImGuiKey_1 + i), [&](Session& s) { s.view.field = static_cast<Field>(9 + i); });
   hand.changes("L", [&] { hand.key(ImGuiKey_L); }, [](Session& s) { s.view.scale = ValueScale::linear; });
   hand.changes("G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
   hand.changes("T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.theme = Theme::light; });
   hand.changes("+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
   hand.changes("-", [&] { hand.key(ImGuiKey_Minus); }, [](Session& s) { s.view.ui_scale = 1; });
-  hand.changes(
-      "P", [&] { hand.key(ImGuiKey_P); }, [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; });
+  hand.key(ImGuiKey_P, [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; });
   hand.view().zoom = {2, 2, 8, 8};
   hand.view().cell_row = hand.view().cell_col = 3;
   hand.changes("0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.zoom = {}; });
@@ -387,8 +358,7 @@ CASE(strip, extreme_numbers) {
     hand.stage.told = telling(std::move(r));
     hand.view().hidden_curves = 0;
     for (const Detail detail : {Detail::ulps, Detail::scatter}) {
-      hand.view().detail = detail;
-      hand.frames(2);
+      hand.show(&View::detail, detail);
     }
     for (int i = 0; i < 7; ++i) hand.key(i < 2 ? ImGuiKey_Comma : ImGuiKey_Period);
     hand.check(hand.exists(strip + "###play"), "the strip is drawn");

@@ -18,6 +18,7 @@ inline std::function<void(Session&)> scrubbed(int tile) {
 /// Input of the panels with an answer.
 inline PanelInput telling(Result result) {
   PanelInput input;
+  input.answer.device = result.device;
   input.answer.result = std::make_shared<const Result>(std::move(result));
   return input;
 }

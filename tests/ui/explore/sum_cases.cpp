@@ -24,11 +24,8 @@ Session of_hardware() {
 
 CASE(sums, accumulators) {
   hand.open(of_hardware());
-  const auto choose = [&](const char* column, const std::string& item) {
-    return [&hand, column, item] { hand.choose(controls + column + "/##sums", item); };
-  };
-  hand.changes("both of a", choose("a", "h100"), [](Session& s) { s.experiment.a.accumulator = both(Accumulator::h100); });
-  hand.changes("both of b", choose("b", "f64"), [](Session& s) { s.experiment.b.accumulator = both(Accumulator::f64); });
+  hand.choose(controls + "a/##sums", "h100", [](Session& s) { s.experiment.a.accumulator = both(Accumulator::h100); });
+  hand.choose(controls + "b/##sums", "f64", [](Session& s) { s.experiment.b.accumulator = both(Accumulator::f64); });
   const auto of_product = [&](const std::string& product, const std::string& item) {
     return [&hand, product, item] {
       in_popup(hand, controls + "a/##sums")([&] {
@@ -88,15 +85,12 @@ CASE(sums, flushes) {
 CASE(sums, whole_kernels) {
   for (const KernelPreset& k : kernel_presets()) {
     hand.open(small_session());
-    hand.changes(
-        std::string(k.name), [&] { hand.choose(controls + "a/##preset", std::string(k.name)); },
-        [&](Session& s) { s.experiment = with_kernel(s.experiment, k); });
+    hand.choose(controls + "a/##preset", std::string(k.name), [&](Session& s) { s.experiment = with_kernel(s.experiment, k); });
     hand.check(method_names(hand.experiment()).a == k.name, "a is called " + method_names(hand.experiment()).a);
   }
   hand.open(small_session());
-  hand.changes(
-      "as b", [&] { hand.choose(controls + "b/##preset", "fa3_h100"); },
-      [](Session& s) { s.experiment = with_kernel_as_b(s.experiment, kernel_preset("fa3_h100")); });
+  hand.choose(controls + "b/##preset", "fa3_h100",
+              [](Session& s) { s.experiment = with_kernel_as_b(s.experiment, kernel_preset("fa3_h100")); });
   Session session = small_session();
   session.experiment.format = fp32;
   hand.open(session);
@@ -127,8 +121,7 @@ CASE(sums, sum_of_a_cell) {
   session.experiment.a.flush = 0;
   hand.open(session);
   hand.check(!hand.exists(heatmap + "###sum"), "no cell is pinned");
-  hand.press(hand.place(heatmap + "picture", 0.5f));
-  hand.settle();
+  hand.press(hand.place(heatmap + "picture", 0.5f), settled);
   hand.check(hand.exists(heatmap + "###sum"), "a pinned cell has a sum");
   hand.click(heatmap + "###sum");
   hand.check(hand.view().show_sum, "it is shown");

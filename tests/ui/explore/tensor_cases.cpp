@@ -27,28 +27,24 @@ std::string file_of(const TemporaryDirectory& folder, const std::vector<std::str
 
 const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
 
-/// Sequences of a packed call have a field beside that of the head: each keeps what the other says.
+/// Sequences of a packed call have a field beside the field of heads: a choice in one keeps the choice in the other.
 CASE(tensors, sequences_have_a_field) {
-  hand.open(small_session());
   hand.open_files({"tests/data/packed/packed.pt"});
   const auto index = [&] { return hand.experiment().problem.input.index; };
   hand.check(index() < 4 && hand.experiment().problem.n == 5, "a head of the first sequence is shown");
   hand.choose(controls + "##head", "###head 3");
-  hand.choose(controls + "##sequence", "###sequence 1");
-  hand.settle();
+  hand.choose(controls + "##sequence", "###sequence 1", settled);
   hand.check(index() == 7 && hand.experiment().problem.n == 7 && key_count(hand.experiment().problem) == 14,
              "head 3 of sequence 1 is shown, with its own tokens");
-  hand.choose(controls + "##head", "###head 5");
-  hand.settle();
+  hand.choose(controls + "##head", "###head 5", settled);
   hand.check(index() == 5 && hand.experiment().problem.n == 7, "head 1 of the same sequence is shown");
 }
 
 /// Tensors without usual names are chosen by their letters; the choice is kept for the file until it is taken back.
 CASE(tensors, letters_take_tensors) {
-  const TemporaryDirectory folder;
-  hand.stage.places.recent = folder / "state/recent.json";
+  hand.stage.places.recent = hand.folder / "state/recent.json";
   hand.open(small_session());
-  const std::string file = file_of(folder, {"a.x", "a.y", "b.z", "b.w"});
+  const std::string file = file_of(hand.folder, {"a.x", "a.y", "b.z", "b.w"});
   hand.open_files({file});
   hand.await("a file without names shows its tensors", [&] { return hand.exists(row + "###Q a.x"); });
   hand.check(hand.view().show_tensors && hand.view().listed_file == file, "they are this file's");
@@ -56,14 +52,12 @@ CASE(tensors, letters_take_tensors) {
   hand.check(hand.experiment().problem.input.kind == InputKind::normal, "the question stays");
   hand.leaves("Q alone", [&] { hand.click(row + "###Q a.x"); });
   hand.leaves("Q and K", [&] { hand.click(row + "###K b.z"); });
-  hand.click(row + "###V a.y");
-  hand.settle();
+  hand.click(row + "###V a.y", settled);
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 3 &&
                  shown(hand).v[0] == 2,
              "the third letter opens the call");
   hand.await("the list has V b.w", [&] { return hand.exists(row + "###V b.w"); });
-  hand.click(row + "###V b.w");
-  hand.settle();
+  hand.click(row + "###V b.w", settled);
   hand.check(shown(hand).q[0] == 1 && shown(hand).k[0] == 3 && shown(hand).v[0] == 4, "one click takes another V");
 
   hand.click(list + "###close tensors");
@@ -79,10 +73,9 @@ CASE(tensors, letters_take_tensors) {
 
 /// A row tells its numbers when it is opened; with names Q, K, V are taken, and O and dO by their letters.
 CASE(tensors, rows_and_parts) {
-  const TemporaryDirectory folder;
   hand.stage.places.recent = "";
   hand.open(small_session());
-  const std::string file = file_of(folder, {"q", "k", "v", "mine", "grads", "e", "f", "g", "h"});
+  const std::string file = file_of(hand.folder, {"q", "k", "v", "mine", "grads", "e", "f", "g", "h"});
   hand.open_files({file});
   hand.frames(4);
   hand.check(hand.view().show_tensors && shown(hand).v[0] == 3, "a file with many tensors shows them");
@@ -101,14 +94,11 @@ CASE(tensors, rows_and_parts) {
   hand.ask("list its tensors");
   hand.check(hand.view().show_tensors, "the palette lists them");
   hand.click(list + "###close tensors");
-  hand.changes(
-      "and the list of inputs", [&] { hand.choose(controls + "##input", "its tensors ..."); },
-      [](Session& s) { s.view.show_tensors = true; });
+  hand.choose(controls + "##input", "its tensors ...", [](Session& s) { s.view.show_tensors = true; });
 }
 
 /// A kernel's gradient is typed, shown in the place of a's, judged, and taken back.
 CASE(gradients, of_a_kernel) {
-  const TemporaryDirectory folder;
   Session session = small_session();
   session.experiment = with_backward(session.experiment);
   hand.open(session);
@@ -117,25 +107,24 @@ CASE(gradients, of_a_kernel) {
   std::vector<double> wrong = golden.values;
   for (double& x : wrong) x *= 2;
   for (const auto& [name, values] : {std::pair{"right.npy", &golden.values}, {"wrong.npy", &wrong}}) {
-    write_file(folder / name, npy_bytes(golden.rows, golden.cols, values->data()));
+    write_file(hand.folder / name, npy_bytes(golden.rows, golden.cols, values->data()));
     hand.click(controls + "dQ/##incoming");
     hand.pick("open a file ...");
     hand.frames(2);
-    hand.enter(folder / name);
+    hand.enter(hand.folder / name);
     hand.settle();
     const bool is_right = values == &golden.values;
     const auto found = [&] { return hand.stage.panel_input().side.kernel_gradients; };
     hand.await("it is judged", [&] { return found() && found()->rounded[0] == is_right; });
-    hand.check(hand.session().kernel_gradients.dq == folder / name, "the file is in the session");
+    hand.check(hand.session().kernel_gradients.dq == hand.folder / name, "the file is in the session");
     const PanelInput input = hand.stage.panel_input();
     hand.check(input.answer.result->backward->a.dq.values == *values, "dQ is the file's");
     hand.check(input.answer.result->backward->a.dk.values == own->backward->a.dk.values, "dK is a's");
     hand.check(hand.stage.state->heat.result->a.values == *values, "the picture shows it");
   }
-  hand.changes(
-      "a's again", [&] { hand.choose(controls + "dQ/##incoming", "a's"); }, [](Session& s) { s.kernel_gradients.dq.clear(); });
+  hand.choose(controls + "dQ/##incoming", "a's", [](Session& s) { s.kernel_gradients.dq.clear(); });
   const auto numbers = [&] { return hand.result()->backward->a.dq.values; };
-  hand.await("and its numbers", [&] { return numbers() == own->backward->a.dq.values; });
+  hand.await("a's numbers are back", [&] { return numbers() == own->backward->a.dq.values; });
 }
 
 CASE(strip, long_legends_take_more_lines) {

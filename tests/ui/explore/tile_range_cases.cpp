@@ -48,8 +48,7 @@ CASE(tile_range, zoomed) {
   hand.press(at(3), 2);
   hand.frames(2);
   hand.check(hand.view().tiles == TileRange{}, "a double click shows all");
-  hand.view().tiles = moved;
-  hand.frames(2);
+  hand.show(&View::tiles, moved);
   hand.changes("so does the button", [&] { hand.click(strip + "###all tiles"); }, [](Session& s) { s.view.tiles = {}; });
   hand.frames(2);
   hand.check(hand.disabled(strip + "###all tiles"), "which then has nothing to do");
@@ -58,8 +57,7 @@ CASE(tile_range, zoomed) {
 /// The scrubber takes the range with it.
 CASE(tile_range, scrubbed_beyond) {
   hand.view().tiles = {0.5, 2.5};  // tiles 1 and 2
-  hand.view().scrubbed_tile = 2;
-  hand.frames(2);
+  hand.show(&View::scrubbed_tile, 2);
   hand.changes("a click", [&] { hand.press(hand.on_plot(strip + "row sum", 1, 0.4f)); }, scrubbed(1));
   hand.changes("within the range nothing moves", [&] { hand.key(ImGuiKey_Period); }, scrubbed(2));
   hand.changes(
@@ -98,23 +96,21 @@ CASE(tile_range, events) {
   r.trace.tiles[2].saturated = 3;
   r.trace.tiles[3].l = std::numeric_limits<double>::infinity();
   hand.stage.told = telling(r);
-  hand.view().tiles = {3.5, 5.5};
-  hand.frames(2);
+  hand.show(&View::tiles, {3.5, 5.5});
   const auto to = [](int tile, TileRange tiles) {
     return [tile, tiles](Session& s) { s.view.scrubbed_tile = tile, s.view.tiles = tiles; };
   };
-  const auto press = [&](const char* button) { return [&hand, button] { hand.click(strip + button); }; };
   constexpr int rescale = ImGuiMod_Ctrl, limit = ImGuiMod_Ctrl | ImGuiMod_Shift;
-  hand.changes("the last move, in the range", press("###previous rescale"), to(4, {3.5, 5.5}));
-  hand.changes("the one before, outside", [&] { hand.key(rescale | ImGuiKey_Comma); }, to(1, {0, 2}));
+  hand.click(strip + "###previous rescale", to(4, {3.5, 5.5}));  // in the range
+  hand.key(rescale | ImGuiKey_Comma, to(1, {0, 2}));             // outside
   hand.check(hand.disabled(strip + "###previous rescale") && hand.disabled(strip + "###previous limit"),
              "before it there is none");
   hand.leaves("none", [&] { hand.key(rescale | ImGuiKey_Comma); });
-  hand.changes("a P that saturated", press("###next limit"), to(2, {0, 2}));
-  hand.changes("a sum that is infinite", [&] { hand.key(limit | ImGuiKey_Period); }, to(3, {2, 4}));
+  hand.click(strip + "###next limit", to(2, {0, 2}));  // a P that saturated
+  hand.key(limit | ImGuiKey_Period, to(3, {2, 4}));    // a sum that is infinite
   hand.leaves("no more", [&] { hand.key(limit | ImGuiKey_Period); });
-  hand.changes("back", press("###previous limit"), to(2, {2, 4}));
-  hand.changes("the next move", [&] { hand.key(rescale | ImGuiKey_Period); }, to(4, {2, 4}));
+  hand.click(strip + "###previous limit", to(2, {2, 4}));
+  hand.key(rescale | ImGuiKey_Period, to(4, {2, 4}));
   hand.check(!tile_is_at_limit(small_session().experiment, 60000) && tile_is_at_limit(with_m_in_fp16(), 65504),
              "m meets the limit of its format");
 }

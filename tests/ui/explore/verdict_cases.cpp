@@ -4,14 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "app/files/files.h"
 #include "app/judge/judged_call.h"
 #include "app/judge/judgement.h"
 #include "app/tensors/npy.h"
 #include "imgui_internal.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/compute.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/explore/output_files.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/loaded_output.h"
@@ -23,13 +21,12 @@
 namespace attoscope::testing::verdict_cases {
 namespace {
 
-const std::string statistics = "//Statistics/";
-
 constexpr int layers = 30, heads = 9, tokens = 24, width = 8;
 constexpr int scaled = 17 * heads + 4, emptied = 23 * heads + 2;  ///< the heads with a fault
 
-/// A folder with a file for each layer. In one head the kernel took another scale, in another a tile of rows is missing.
-void write_dump(const TemporaryDirectory& folder) {
+/// Writes a file for each layer, and returns the folder. In one head the kernel took another scale, in another a tile of rows
+/// is missing.
+std::string write_dump(Hand& hand) {
   Experiment e = small_session().experiment;
   e.problem.n = tokens, e.problem.d = width;
   e.a.block_q = e.a.block_k = 8;
@@ -46,8 +43,10 @@ void write_dump(const TemporaryDirectory& folder) {
       for (std::size_t i = 0; i < parts.size(); ++i)
         parts[i].values.insert(parts[i].values.end(), of[i]->begin(), of[i]->end());
     }
-    folder.write("layers." + std::to_string(layer) + ".safetensors", bf16_file({parts.begin(), parts.end()}));
+    hand.folder.write("layers." + std::to_string(layer) + ".safetensors", bf16_file({parts.begin(), parts.end()}));
   }
+  const std::string path = hand.folder / "";
+  return path.substr(0, path.size() - 1);
 }
 
 // --- words of the window ----------------------------------------------------------------------------------------------
@@ -62,7 +61,7 @@ void await_verdicts(Hand& hand, const std::string& name) {
   hand.await("the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
 }
 
-/// Expects the verdict of each head in the window to be that of `attoscope judge`, and also all words about the one on screen.
+/// Expects the window and `attoscope judge` to give the same verdict on each head, and the same words about the one on screen.
 void expect_judge(Hand& hand, const JudgedCall& call, const std::string& name) {
   const CallJudgement all = judge_call(call, {.problem = hand.experiment().problem}, {});
   const PanelInput input = hand.stage.panel_input();
@@ -91,14 +90,11 @@ std::string cell(int head) { return heatmap + "**/##head " + std::to_string(head
 
 /// A dump of 30 x 9 heads, two of them wrong: from opening it to the first wrong element of each by clicks alone.
 CASE(verdict, a_dump_of_270_heads) {
-  const TemporaryDirectory folder;
-  write_dump(folder);
   hand.stage.resize(1600, 1000);
-  const std::string path = folder / "";
-  hand.drop({path.substr(0, path.size() - 1)});
+  hand.drop({write_dump(hand)});
   await_verdicts(hand, "the dump");
   expect_judge(hand, JudgedFiles(std::make_shared<const CallFiles>(hand.experiment().problem.input.file)), "the dump");
-  hand.check(heads_words(verdicts(hand)) == "2 of 270 heads wrong", heads_words(verdicts(hand)));
+  hand.expect_text(heads_words(verdicts(hand)), "2 of 270 heads wrong");
   const int worst = hand.experiment().problem.input.index, other = worst == scaled ? emptied : scaled;
   hand.check(worst == verdicts(hand).worst->head && (worst == scaled || worst == emptied), "the worst head is open");
   hand.click(statistics + "###verdicts");
@@ -106,20 +102,17 @@ CASE(verdict, a_dump_of_270_heads) {
   hand.check(hand.view().picture == PictureKind::heads && hand.view().heads_show == HeadsShow::verdict, "the grid is shown");
   hand.check(hand.exists(cell(0)) && hand.exists(cell(layers * heads - 1)), "all heads are in it");
   hand.stage.resize(1024, 768);
-  hand.view().ui_scale = 2.25;
-  hand.frames(4);
+  hand.show(&View::ui_scale, 2.25, 4);
   const float right = hand.rect(hand.id(heatmap + "heads show/verdict")).Max.x;
   hand.check(right <= 1024, "no choice is cut off at 225 %: it ends at " + std::to_string(right));
   hand.stage.resize(1600, 1000);
-  hand.view().ui_scale = 1;
-  hand.frames(4);
+  hand.show(&View::ui_scale, 1, 4);
   hand.click(cell(other));
   await_verdicts(hand, "the dump");
   hand.check(hand.experiment().problem.input.index == other && hand.experiment().loaded.index == other, "the other wrong head");
   hand.check(hand.view().picture == PictureKind::output, "its output is shown");
   for (const bool first : {true, false}) {
-    hand.click(statistics + (first ? "###first wrong" : "###furthest"));
-    hand.settle();
+    hand.click(statistics + (first ? "###first wrong" : "###furthest"), settled);
     const HeadVerdict& verdict = *hand.stage.panel_input().side.verdict;
     const HeadJudgement& found = verdict.call.worst_row().found;
     hand.check(hand.view().cell_row == (first ? found.first_row : verdict.furthest_row), "its row is pinned");
@@ -133,46 +126,38 @@ CASE(verdict, a_dump_of_270_heads) {
 
 /// The verdict is green only after all heads are judged; the search is stopped and continued; another chosen head stays.
 CASE(verdict, judging_stopped) {
-  const TemporaryDirectory folder;
-  write_dump(folder);
-  const std::string path = folder / "";
-  hand.stage.state->heads.unjudged = path.substr(0, path.size() - 1);
-  hand.drop({path.substr(0, path.size() - 1)});
+  hand.stage.state->heads.unjudged = write_dump(hand);
+  hand.drop({hand.stage.state->heads.unjudged});
   hand.await("the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
-  hand.check(heads_words(verdicts(hand)) == "0 of 270 heads judged", heads_words(verdicts(hand)));
+  hand.expect_text(heads_words(verdicts(hand)), "0 of 270 heads judged");
   hand.check(heads_tone(verdicts(hand)) == colours().text, "no colour says rounded or wrong yet");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded() &&
                  kernel_tone(*shown_verdict(hand.stage.panel_input()), hand.stage.panel_input()) == colours().text,
              "a rounded head is not green while others may be wrong");
   hand.click(statistics + "###verdicts");
   hand.frames(3);
-  hand.click(cell(28));
-  hand.settle();
+  hand.click(cell(28), settled);
   hand.click(statistics + "###judging");
   await_verdicts(hand, "the dump");
   hand.check(hand.experiment().problem.input.index == 28, "the head that was chosen stays");
   hand.check(heads_tone(verdicts(hand)) == colours().bad, "two are wrong");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded(), "this one is rounded");
-  PanelInput some = hand.stage.panel_input();
+  PanelInput& some = hand.tell();
   JudgedView first = *some.side.judged;
   first.rows = std::make_shared<const std::vector<JudgedHead>>(first.rows->begin(), first.rows->begin() + 40);
   some.side.judged = std::make_shared<const JudgedView>(first);
-  hand.stage.told = some;
   hand.frames(3);
   hand.click(statistics + "###judging");
   hand.frames(2);
   hand.check(judging_stopped(hand.stage.state->heads, hand.experiment()), "stopped by its button");
-  hand.stage.told.reset();
 }
 
 /// The errors over their tolerances are a field like every other, of loaded outputs alone.
 CASE(verdict, field_of_tolerances) {
-  const TemporaryDirectory folder;
   const std::string combo = heatmap + "##field";
   Result r = compute(small_session().experiment);
   r.a.values[37 * 16 + 5] += 3;
-  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
-  hand.drop({folder / "one.npy"});
+  hand.drop({hand.folder.write("one.npy", npy_bytes(96, 16, r.a.values.data()))});
   hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   hand.choose(combo, "tolerance/     error \\/ tolerance");
   hand.frames(3);
@@ -192,21 +177,17 @@ CASE(verdict, field_of_tolerances) {
   hand.frames(2);
   hand.check(shown_verdict(hand.stage.panel_input()) != nullptr && has_field(*hand.result(), Field::tolerance),
              "another row, the same verdict");
-  hand.click(controls + "kernel as/off");
-  hand.settle();
+  hand.click(controls + "kernel as/off", settled);
   hand.frames(3);
   hand.check(!has_field(*hand.result(), Field::tolerance), "a computed method has none");
 }
 
 /// The suspects, each with the error that it leaves; a click swipes against one, another ends it.
 CASE(verdict, suspects) {
-  const TemporaryDirectory folder;
   Experiment e = small_session().experiment;
   e.problem.scale = 1;
-  const Result r = compute(e);
-  write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
   hand.stage.resize(1600, 1000);
-  hand.drop({folder / "wrong.npy"});
+  hand.drop({hand.folder.write("wrong.npy", npy_bytes(96, 16, compute(e).a.values.data()))});
   hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   hand.await("its recurrence is shown", [&] {
     const PanelInput input = hand.stage.panel_input();

@@ -2,7 +2,6 @@
 // in extreme sizes and small windows.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <set>
 #include <string>
@@ -12,7 +11,7 @@
 #include "app/session/session.h"
 #include "imgui_internal.h"
 #include "kernels/compute.h"
-#include "tests/ui/cases.h"
+#include "tests/ui/explore/strip_scene.h"
 #include "ui/explore.h"
 #include "ui/widgets/theme.h"
 
@@ -32,14 +31,12 @@ CASE(layout, panel_sizes) {
                [](Session& s) { s.view.panels.right = 388; });
   hand.changes("the line above the strip", drag({700, place_of(recurrence_window).y - 0.5f}, 0, 30),
                [](Session& s) { s.view.panels.bottom = 232; });
-  hand.view().show_pins = true;
-  hand.frames(4);
+  hand.show(&View::show_pins, true, 4);
   hand.changes("the line beside the pins", drag({place_of(heatmap_window).x - 0.5f, 300}, 40, 0),
                [](Session& s) { s.view.panels.pins = 328; });
   hand.changes("reset layout", [&] { hand.ask("reset layout"); }, [](Session& s) { s.view.panels = {}; });
   for (const double absurd : {64.0, 8192.0}) {
-    hand.view().panels = {absurd, absurd, absurd};
-    hand.frames(4);
+    hand.show(&View::panels, {absurd, absurd, absurd}, 4);
     hand.check(ImGui::FindWindowByName(heatmap_window)->Size.x >= 100, "the picture keeps room");
   }
 }
@@ -47,8 +44,7 @@ CASE(layout, panel_sizes) {
 /// Each row of the table of panels has a window of its own, docked while it is shown.
 CASE(layout, panels_of_the_table) {
   for (const bool with_pins : {false, true}) {
-    hand.view().show_pins = with_pins;
-    hand.frames(4);
+    hand.show(&View::show_pins, with_pins, 4);
     std::set<std::string> names;
     for (const Panel& panel : panels()) {
       hand.check(names.insert(panel.name).second, std::string(panel.name) + " is the name of one panel");
@@ -59,11 +55,10 @@ CASE(layout, panels_of_the_table) {
   }
 }
 
-/// The colours are those of the window's theme, and of a scope that replaces them.
+/// The window has the colours of its theme, or the colours that a scope puts in their place.
 CASE(layout, colours_of_the_window) {
   for (const Theme theme : {Theme::light, Theme::high_contrast, Theme::dark}) {
-    hand.view().theme = theme;
-    hand.frames(2);
+    hand.show(&View::theme, theme);
     hand.check(&colours() == &palette(theme) && colours().theme == theme, "colours of a theme");
     Palette other = colours();
     other.a = other.b;
@@ -77,16 +72,14 @@ CASE(layout, colours_of_the_window) {
 
 /// A button to cancel appears where an answer takes half a second.
 CASE(progress, button_to_cancel) {
-  hand.stage.told = hand.stage.panel_input();
-  AnswerInput& answer = hand.stage.told->answer;
+  AnswerInput& answer = hand.tell().answer;
   const auto offered = [&](bool computing, double seconds) {
     answer.computing = computing, answer.computing_seconds = seconds;
     hand.frames(3);
     return hand.exists("//Status bar/###cancel");
   };
   hand.check(!offered(true, 0.3), "not at once");
-  for (const auto& [share, left] :
-       {std::pair{0.0, -1.0}, std::pair{0.99, 5000.0}, std::pair{1.0, 1e9}, std::pair{std::nan(""), std::nan("")}}) {
+  for (const auto& [share, left] : {std::pair{0.0, -1.0}, {0.99, 5000.0}, {1.0, 1e9}, {std::nan(""), std::nan("")}}) {
     answer.progress = share, answer.seconds_left = left;
     hand.check(offered(true, 0.6), "then it is there");
   }
@@ -136,9 +129,7 @@ CASE(progress, cancelling) {
 void all_explained(Hand& hand, const std::string& window, int least) {
   int count = 0;
   for (const auto& [id, label] : hand.items(window)) {
-    if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE") ||
-        label.find("picture") != std::string::npos)
-      continue;
+    if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE") || has(label, "picture")) continue;
     ++count;
     hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
   }
@@ -147,8 +138,7 @@ void all_explained(Hand& hand, const std::string& window, int least) {
 
 /// Every control of a panel, and of the toolbar of each kind of picture.
 CASE(tooltips, panels_are_explained) {
-  hand.stage.resize(1600, 1200);
-  hand.frames(3);
+  hand.resize(1600, 1200);
   all_explained(hand, "//Controls", 80);
   Session session = small_session();
   session.view.detail = Detail::traffic;
@@ -163,38 +153,34 @@ CASE(tooltips, panels_are_explained) {
   }
   session.view.workspace = Workspace::sweep;
   session.sweep.second = {"format", "bf16,fp16"};
-  hand.open(session);
-  hand.frames(10);
+  hand.open(session, 10);
   all_explained(hand, "//Sweep plan", 30);
   all_explained(hand, "//Sweep picture", 3);
 }
 
-void popup_explained(Hand& hand, const std::function<void()>& open, int least) {
-  open();
+/// A click on a control opens a popup of at least so many items, all explained.
+void popup_explained(Hand& hand, const std::string& control, int least, int button = 0) {
+  hand.click(controls + control, button);
   hand.frames(2);
   all_explained(hand, "//$FOCUSED", least);
   hand.key(ImGuiKey_Escape);
 }
 
 CASE(tooltips, popups_are_explained) {
-  hand.stage.resize(1600, 1200);
-  hand.frames(3);
-  const auto click = [&](const std::string& path, int button = 0) {
-    return [&hand, path, button] { hand.click(controls + path, button); };
-  };
-  popup_explained(hand, click("##input"), 10);
-  popup_explained(hand, click("###open file"), 2);
-  popup_explained(hand, click("##rows"), 2);
-  popup_explained(hand, click("##device"), 2);
-  popup_explained(hand, click("###tiles for M"), 8);
-  popup_explained(hand, click("mask/###more"), 3);
-  for (const char* column : {"a/", "b/"}) {
-    popup_explained(hand, click(std::string(column) + "##algorithm"), 8);
-    popup_explained(hand, click(std::string(column) + "##preset"), 5);
-    popup_explained(hand, click(std::string(column) + "##sums"), 20);
-    popup_explained(hand, click(std::string(column) + "##scales"), 12);
-    popup_explained(hand, click(std::string(column) + "###options"), 8);
-    popup_explained(hand, click(std::string(column) + "S", 1), 11);
+  hand.resize(1600, 1200);
+  popup_explained(hand, "##input", 10);
+  popup_explained(hand, "###open file", 2);
+  popup_explained(hand, "##rows", 2);
+  popup_explained(hand, "##device", 2);
+  popup_explained(hand, "###tiles for M", 8);
+  popup_explained(hand, "mask/###more", 3);
+  for (const std::string column : {"a/", "b/"}) {
+    popup_explained(hand, column + "##algorithm", 8);
+    popup_explained(hand, column + "##preset", 5);
+    popup_explained(hand, column + "##sums", 20);
+    popup_explained(hand, column + "##scales", 12);
+    popup_explained(hand, column + "###options", 8);
+    popup_explained(hand, column + "S", 11, 1);
   }
 }
 
@@ -237,8 +223,7 @@ CASE(tooltips, no_tooltip_while_held) {
 /// Draws the told input with the mouse everywhere and every field.
 void look(Hand& hand, const std::string& what) {
   for (int i = 0; i < field_count; ++i) {
-    hand.view().field = static_cast<Field>(i);
-    hand.frames(1);
+    hand.show(&View::field, static_cast<Field>(i), 1);
   }
   hand.view().field = Field::a_error;
   for (const ImVec2 at : {ImVec2{150, 300}, ImVec2{150, 600}, ImVec2{600, 300}, ImVec2{600, 60}, ImVec2{1100, 300},
@@ -247,13 +232,6 @@ void look(Hand& hand, const std::string& what) {
   const Picture picture = hand.picture();
   const auto [least, most] = std::minmax_element(picture.rgb.begin(), picture.rgb.end());
   hand.check(*most - *least > 100, what + " is drawn");
-}
-
-PanelInput told(Result result) {
-  PanelInput input;
-  input.answer.device = result.device;
-  input.answer.result = std::make_shared<const Result>(std::move(result));
-  return input;
 }
 
 CASE(states, no_answer) {
@@ -265,7 +243,7 @@ CASE(states, no_answer) {
   hand.stage.told->answer.computing = false;
   hand.stage.told->messages.error = std::string(500, 'x') + " cannot be read.";
   look(hand, "a long complaint");
-  hand.stage.told = told(compute(small_session().experiment));
+  hand.stage.told = telling(compute(small_session().experiment));
   hand.stage.told->answer.computing = true;
   hand.stage.told->answer.computing_seconds = 0.5;
   look(hand, "an old answer");
@@ -300,7 +278,7 @@ CASE(states, planted_nan_and_infinities) {
     result.a_error.*value = nan, result.b_error.*value = inf;
   for (TraceTile& tile : result.trace.tiles) tile.max_used = -inf, tile.l = nan, tile.error = inf, tile.alpha = nan;
   for (auto& quantiles : result.rescales.max_quantiles) quantiles.fill(std::numeric_limits<float>::quiet_NaN());
-  hand.stage.told = told(std::move(result));
+  hand.stage.told = telling(std::move(result));
   look(hand, "planted NaN and infinities");
 }
 
@@ -358,20 +336,17 @@ CASE(states, remarks_of_a_session_file) {
     }
   };
   answer();
-  hand.check(
-      explorer.panel_input().answer.result && explorer.panel_input().messages.error.find("view.range") != std::string::npos,
-      "what was wrong with the session file is told beside the first answer");
+  hand.check(explorer.panel_input().answer.result && has(explorer.panel_input().messages.error, "view.range"),
+             "what was wrong with the session file is told beside the first answer");
   session.experiment.problem.seed = 2;
   explorer.update(session);
   hand.check(explorer.panel_input().messages.error.empty(), "until something else is asked");
 }
 
 CASE(states, small_windows) {
-  for (const auto& [width, height, scale] :
-       {std::tuple{640, 400, 1.0}, std::tuple{320, 200, 3.0}, std::tuple{1920, 1080, 2.0}}) {
+  for (const auto& [width, height, scale] : {std::tuple{640, 400, 1.0}, {320, 200, 3.0}, {1920, 1080, 2.0}}) {
     hand.stage.resize(width, height);
-    hand.view().ui_scale = scale;
-    hand.frames(4);
+    hand.show(&View::ui_scale, scale, 4);
     look(hand, std::to_string(width) + " x " + std::to_string(height));
   }
 }

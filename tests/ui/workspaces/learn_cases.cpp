@@ -7,7 +7,6 @@
 #include "app/explore/lessons.h"
 #include "app/files/files.h"
 #include "imgui_internal.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/exercise.h"
 #include "ui/frame/ui_state.h"
@@ -34,17 +33,15 @@ std::function<void(Session&)> at(Hand& hand, const Lessons& lessons, int lesson,
 }
 
 void open_learn(Hand& hand, bool presenting = false) {
-  Session session = small_session();
-  session.view.workspace = Workspace::learn;
+  Session session = small_session(Workspace::learn);
   session.lesson.presenting = presenting;
-  hand.open(session);
-  hand.frames(3);
+  hand.open(session, 3);
 }
 
 /// Opens lessons that are this text alone, with their questions answered.
 void open_text(Hand& hand, const std::string& text) {
   open_learn(hand);
-  PanelInput input = hand.stage.panel_input();
+  PanelInput& input = hand.tell();
   Lesson lesson = parse_lesson("test", text);
   resolve(lesson);
   LessonAnswers answers;
@@ -69,13 +66,20 @@ void open_text(Hand& hand, const std::string& text) {
   input.learn.answers = std::make_shared<const LessonAnswers>(std::move(answers));
   hand.session().lesson = {};
   hand.session().lesson.name = "test";
-  hand.stage.told = std::move(input);
   hand.frames(3);
 }
 
 const std::vector<std::string>& problems(Hand& hand) { return hand.stage.state->learn->problems; }
 bool says(Hand& hand, const std::string& part) {
-  return std::ranges::any_of(problems(hand), [&](const std::string& p) { return p.find(part) != std::string::npos; });
+  return std::ranges::any_of(problems(hand), [&](const std::string& p) { return has(p, part); });
+}
+
+/// The reader's answers to a view, in place of the ones before.
+std::function<void(Session&)> answered(int view, std::vector<LessonParameter> changes) {
+  return [view, changes = std::move(changes)](Session& s) {
+    std::erase_if(s.lesson.views, [&](const LessonViewEdits& v) { return v.view == view; });
+    s.lesson.views.push_back({"test", view, changes});
+  };
 }
 
 CASE(learn, turning) {
@@ -149,15 +153,9 @@ tolerance: 5%
 
 CASE(learn, quizzes) {
   open_text(hand, quiz);
-  const auto answered = [](int view, const char* value) {
-    return [view, value](Session& s) {
-      std::erase_if(s.lesson.views, [&](const LessonViewEdits& v) { return v.view == view; });
-      s.lesson.views.push_back({"test", view, {{"answer", value}}});
-    };
-  };
-  hand.each({{anywhere + "###choice 4", answered(0, "4")},
-             {anywhere + "###choice 64", answered(0, "64")},
-             {anywhere + "##answer", answered(1, "3.7"), "3.7"}});
+  hand.each({{anywhere + "###choice 4", answered(0, {{"answer", "4"}})},
+             {anywhere + "###choice 64", answered(0, {{"answer", "64"}})},
+             {anywhere + "##answer", answered(1, {{"answer", "3.7"}}), "3.7"}});
   hand.leaves("no number", [&] { hand.fill(anywhere + "##answer", "e"); });
   hand.changes("as it was", [&] { hand.click(learn + "###restore"); }, [](Session& s) { s.lesson.views.clear(); });
   hand.check(problems(hand).empty(), "nothing is wrong");
@@ -165,12 +163,9 @@ CASE(learn, quizzes) {
 
 CASE(learn, by_hand) {
   open_text(hand, "# Test\n\n## Step\n\n```quiz\nquestion: 2 + 2?\nask: number\nequals: 4\nexplanation: Count.\n```\n");
-  const auto answered = [](const char* value) {
-    return [value](Session& s) { s.lesson.views = {{"test", 0, {{"answer", value}}}}; };
-  };
-  hand.changes("wrong", [&] { hand.fill(anywhere + "##answer", "5"); }, answered("5"));
+  hand.fill(anywhere + "##answer", "5", answered(0, {{"answer", "5"}}));
   const Picture wrong = hand.picture();
-  hand.changes("right", [&] { hand.fill(anywhere + "##answer", "4"); }, answered("4"));
+  hand.fill(anywhere + "##answer", "4", answered(0, {{"answer", "4"}}));
   hand.check(hand.picture().rgb != wrong.rgb, "the answer is judged");
   hand.check(problems(hand).empty(), "nothing is wrong");
   open_text(hand, "# Test\n\n## Step\n\n```quiz\nquestion: 2 + 2?\nask: number\nequals: four\n```\n");
@@ -212,23 +207,14 @@ formats: e4m3, fp16, bf16, fp32
 /// Answers are kept in the session, and judged; they are given by typing, by clicks, by the mouse and by keys.
 CASE(learn, making) {
   open_text(hand, exercises);
-  hand.stage.resize(1280, 1200);  // all three in sight
-  hand.frames(2);
-  using Changes = std::vector<LessonParameter>;
-  const auto answered = [](int view, Changes changes) {
-    return [view, changes](Session& s) {
-      std::erase_if(s.lesson.views, [&](const LessonViewEdits& v) { return v.view == view; });
-      s.lesson.views.push_back({"test", view, changes});
-    };
-  };
+  hand.resize(1280, 1200, 2);  // all three in sight
   hand.leaves("typing alone", [&] {
     hand.press(hand.place(anywhere + "##blank 2", 0.5f));
     hand.type_only("l + P");
   });
   hand.changes("run", [&] { hand.click(anywhere + "###run"); }, answered(0, {{"answer2", "l + P"}}));
   const Picture wrong = hand.picture();
-  hand.changes(
-      "Enter runs too", [&] { hand.fill(anywhere + "##blank 2", "alpha*l + P"); }, answered(0, {{"answer2", "alpha*l + P"}}));
+  hand.fill(anywhere + "##blank 2", "alpha*l + P", answered(0, {{"answer2", "alpha*l + P"}}));
   hand.check(hand.picture().rgb != wrong.rgb, "the answer is judged");
   hand.each({{anywhere + "##blank 1", answered(0, {{"answer", "exp(m_old)"}, {"answer2", "alpha*l + P"}}), "exp(m_old)"},
              {anywhere + "##blank 1", answered(0, {{"answer", "exp(m' - m)"}, {"answer2", "alpha*l + P"}}), "exp(m' - m)"}});
@@ -237,9 +223,8 @@ CASE(learn, making) {
   hand.leaves("a key", [&] { hand.click(anywhere + "###key 2"); });
   hand.each({{anywhere + "###later", answered(1, {{"answer", "0 2 1 3"}})},
              {anywhere + "###earlier", answered(1, {{"answer", "0 1 2 3"}})}});
-  hand.changes(
-      "a drag", [&] { hand.drag(hand.place(anywhere + "###key 4", 0.5f), hand.place(anywhere + "###key 3", 0.4f)); },
-      answered(1, {{"answer", "0 1 3 2"}}));
+  hand.drag(hand.place(anywhere + "###key 4", 0.5f), hand.place(anywhere + "###key 3", 0.4f),
+            answered(1, {{"answer", "0 1 3 2"}}));
   hand.leaves("the keyboard chooses the key beside", [&] {
     hand.click(anywhere + "###key 1");
     hand.key(ImGuiKey_RightArrow);
@@ -312,10 +297,9 @@ CASE(learn, what_is_broken) {
 
 CASE(learn, no_lessons) {
   open_learn(hand);
-  PanelInput input = hand.stage.panel_input();
+  PanelInput& input = hand.tell();
   for (const auto& none : {std::shared_ptr<const Lessons>(), std::make_shared<const Lessons>()}) {
     input.learn.lessons = none;
-    hand.stage.told = input;
     hand.leaves("keys and no page", [&] { hand.key(ImGuiKey_PageDown); });
   }
 }
@@ -323,8 +307,8 @@ CASE(learn, no_lessons) {
 /// The column of the page that holds the text.
 const ImGuiWindow& text_column() {
   const ImVector<ImGuiWindow*>& windows = ImGui::GetCurrentContext()->Windows;
-  return **std::ranges::find_if(
-      windows, [](const ImGuiWindow* w) { return w->WasActive && std::string(w->Name).find("/text_") != std::string::npos; });
+  return **std::ranges::find_if(windows,
+                                [](const ImGuiWindow* w) { return w->WasActive && has(std::string(w->Name), "/text_"); });
 }
 
 /// Height of a PNG, from its header.
@@ -337,16 +321,15 @@ int height_of(const std::string& file) {
 
 CASE(learn, figure) {
   open_learn(hand);
-  const TemporaryDirectory directory;
-  hand.stage.exporter = PlotExporter(directory / "");
+  hand.stage.exporter = PlotExporter(hand.folder / "");
   hand.leaves("figure", [&] { hand.click(learn + "###figure"); });
   hand.frames(3);
-  hand.check(std::filesystem::exists(directory / "attoscope-lesson-1-step-1-1.png"), "the step is a picture");
+  hand.check(std::filesystem::exists(hand.folder / "attoscope-lesson-1-step-1-1.png"), "the step is a picture");
   hand.key(ImGuiKey_F5);
   hand.leaves("figure while presenting", [&] { hand.click(learn + "###figure"); });
   hand.frames(3);
   const LearnState& told = *hand.stage.state->learn;
-  hand.check(told.told.find("attoscope-lesson-1-step-1-2.png") != std::string::npos && told.told_until > ImGui::GetTime(),
+  hand.check(has(told.told, "attoscope-lesson-1-step-1-2.png") && told.told_until > ImGui::GetTime(),
              "it says where: " + told.told);
   hand.key(ImGuiKey_F5);
 
@@ -361,7 +344,7 @@ CASE(learn, figure) {
   hand.check(text.ScrollMax.y > 100 && scrolled > 0, "a page that is scrolled");
   hand.leaves("figure of a long page", [&] { hand.click(learn + "###figure"); });
   hand.frames(4);
-  const int height = height_of(directory / "attoscope-lesson-3-step-2-1.png");
+  const int height = height_of(hand.folder / "attoscope-lesson-3-step-2-1.png");
   hand.check(std::abs(static_cast<float>(height) - whole) <= 1,
              "all of it: " + std::to_string(height) + " of " + std::to_string(whole));
   hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "and the window is as it was");
@@ -401,8 +384,7 @@ CASE(learn, live_numbers) {
         };
         hand.await(lesson.name + ": " + block.numbers.front().target + " is answered", known);
         const LessonQuestion question = asked;
-        hand.click(anywhere + "number");
-        hand.settle();
+        hand.click(anywhere + "number", settled);
         const Experiment& e = hand.experiment();
         hand.check(hand.view().workspace == Workspace::explore && e.format == question.experiment.format &&
                        e.problem.n == question.experiment.problem.n && e.a.precision == question.experiment.a.precision,
@@ -412,11 +394,10 @@ CASE(learn, live_numbers) {
       }
 }
 
-/// Every control of the list, of a page with quizzes and of the bar below has a tooltip; so do those of exercises.
+/// Every control of the list, of a page with quizzes, of the bar below and of exercises has a tooltip.
 CASE(learn, tooltips) {
   open_text(hand, exercises);
-  hand.stage.resize(1280, 1200);
-  hand.frames(2);
+  hand.resize(1280, 1200, 2);
   for (const char* const control : {"##blank 1", "###run", "###key 1", "###earlier", "###later", "###choice fp16"})
     hand.check(hand.explained(hand.id(anywhere + control)), std::string(control) + " says nothing");
   hand.stage.resize(1280, 800);

@@ -26,12 +26,10 @@ const LessonState& lesson_of(Hand& hand) { return hand.session().lesson; }
 
 /// Opens a shipped lesson, and presents it by F5.
 void open_lecture(Hand& hand, const std::string& lesson, int width, int height) {
-  Session session = small_session();
-  session.view.workspace = Workspace::learn;
+  Session session = small_session(Workspace::learn);
   session.lesson.name = lesson;
   hand.open(session);
-  hand.stage.resize(width, height);
-  hand.frames(3);
+  hand.resize(width, height);
   hand.key(ImGuiKey_F5);
   hand.check(lesson_of(hand).presenting, "F5 presents");
 }
@@ -92,7 +90,7 @@ bool shows_scales(Hand& hand) {
   });
 }
 
-/// The sizes of type on screen that are below `least` pixels, but those of formulas.
+/// The sizes of type on screen that are below `least` pixels, without the type of formulas.
 std::string small_type(float least) {
   const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   const Fonts text = fonts();
@@ -187,15 +185,13 @@ CASE(lecture, all_lessons_by_a_remote_control) {
 
 /// The down arrow passes the steps, in the windows with least and most room.
 CASE(lecture, every_screen_lies_in_the_window) {
-  for (const auto& [width, height] : {std::pair{1024, 768}, std::pair{1920, 1080}})
-    walk(hand, width, height, ImGuiKey_DownArrow);
-  hand.stage.resize(1280, 800);
+  for (const auto& [width, height] : {std::pair{1024, 768}, {1920, 1080}}) walk(hand, width, height, ImGuiKey_DownArrow);
 }
 
 /// The space bar changes between text and view where each has a screen of its own; the stepper stays at its step. Beside each
 /// other, and where a step has no view, it goes on.
 CASE(lecture, space_changes_between_text_and_view) {
-  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1024, 768}}) {
+  for (const auto& [width, height] : {std::pair{1280, 800}, {1024, 768}}) {
     open_lecture(hand, "04-online-normaliser", width, height);
     while (learn_of(hand).stepping.view < 0) hand.key(ImGuiKey_PageDown);
     const std::string view = place(hand);
@@ -216,7 +212,6 @@ CASE(lecture, space_changes_between_text_and_view) {
   hand.key(ImGuiKey_Space);
   hand.frames(1);
   hand.check(learn_of(hand).stepping.at == at + 1, "side by side, a step on");
-  hand.stage.resize(1280, 800);
 }
 
 bool is_all_black(const Picture& picture) {

@@ -86,8 +86,7 @@ class TinyCheckpoint {
 };
 
 Session model_session(const TinyCheckpoint& checkpoint, int tokens = 40) {
-  Session s = small_session();
-  s.view.workspace = Workspace::model;
+  Session s = small_session(Workspace::model);
   s.model.checkpoint = checkpoint.path();
   s.model.limit = tokens;
   return s;
@@ -127,9 +126,9 @@ CASE(model, run) {
              "40 tokens are read");
   hand.check(std::ranges::min(x.seconds) > 0 && v.found->times.starts_with("exact "), v.found->times);
   hand.check(v.found->runs.rows.size() == 6 && x.bf16.nll > 0, "with yardsticks");
-  hand.check(v.found->conclusion.starts_with("flash2 hw moves the median token by ") &&
-                 v.found->conclusion.find("bf16 everywhere") != std::string::npos,
-             v.found->conclusion);
+  hand.check(
+      v.found->conclusion.starts_with("flash2 hw moves the median token by ") && has(v.found->conclusion, "bf16 everywhere"),
+      v.found->conclusion);
   double largest = 0;
   for (std::size_t i = 0; i < x.dlogp_a.size(); ++i)
     largest = std::max(largest, std::fabs(x.tokens[1].logp[i] - x.tokens[0].logp[i]));
@@ -147,7 +146,7 @@ CASE(model, run) {
   run_model(hand);
   v = hand.stage.model().view();  // x belonged to the answer before
   hand.check(v.found->runs.rows.size() == 4 && v.found->answer->a.kl_mean == kl_mean, "the same without yardsticks");
-  hand.check(v.found->conclusion.find("bf16") == std::string::npos, "of which the sentence says nothing");
+  hand.check(!has(v.found->conclusion, "bf16"), "of which the sentence says nothing");
 }
 
 /// Tab comes to the text, an arrow to its next token, and Enter chooses it.
@@ -172,8 +171,7 @@ CASE(model, large_text) {
   open_model_window(hand, model_session(checkpoint));
   run_model(hand);
   hand.stage.resize(1280, 800);
-  hand.view().ui_scale = 2.25;
-  hand.frames(4);
+  hand.show(&View::ui_scale, 2.25, 4);
   const ImRect plot = hand.rect(hand.id(model_middle + "growth")), button = hand.rect(hand.id(model_middle + "###by layer"));
   hand.check(plot.GetHeight() > 250, "the plot has " + std::to_string(plot.GetHeight()) + " pixels");
   hand.check(plot.Max.y < button.Min.y, "and ends above the buttons");
@@ -197,25 +195,20 @@ CASE(model, controls) {
              {model_plan + "##yardsticks", [](Session& s) { s.model.yardsticks = false; }}});
   hand.click(model_plan + "###around steps");
   hand.frames(2);
-  hand.changes(
-      "a step by name", [&] { hand.choose("//$FOCUSED/##norm", "fp16"); },
-      [](Session& s) { s.model.around = "hf_bf16,norm=fp16"; });
-  hand.changes(
-      "a choice by name, beside the step", [&] { hand.choose("//$FOCUSED/##pieces", "8"); },
-      [](Session& s) { s.model.around = "hf_bf16,norm=fp16,pieces=8"; });
+  hand.choose("//$FOCUSED/##norm", "fp16", [](Session& s) { s.model.around = "hf_bf16,norm=fp16"; });
+  hand.choose("//$FOCUSED/##pieces", "8", [](Session& s) { s.model.around = "hf_bf16,norm=fp16,pieces=8"; });
 }
 
 CASE(model, against) {
   const TinyCheckpoint checkpoint;
-  const TemporaryDirectory folder;
   open_model_window(hand, model_session(checkpoint));
   run_model(hand);
   const std::vector<double> logp = hand.stage.model().view().found->answer->tokens[1].logp;
   const auto compared_with = [&](const std::string& name, std::vector<double> numbers) {
     if (!numbers.empty())
-      write_file(folder / name, safetensors_bytes({ExactTensor{"logprobs", {numbers.size()}, numbers}}, {}));
-    hand.fill(model_plan + "##against", folder / name);
-    hand.check(hand.session().model.against == folder / name, "the file is the session's");
+      write_file(hand.folder / name, safetensors_bytes({ExactTensor{"logprobs", {numbers.size()}, numbers}}, {}));
+    hand.fill(model_plan + "##against", hand.folder / name);
+    hand.check(hand.session().model.against == hand.folder / name, "the file is the session's");
     wait_for(hand, is_read, "it is read");
     run_model(hand);
     return hand.stage.model().view().found;
@@ -226,20 +219,19 @@ CASE(model, against) {
   moved[20] -= 3;
   const auto found = compared_with("moved.safetensors", moved);
   hand.check(found->against.starts_with("the first tensor that differs is logprobs"), found->against + found->against_wrong);
-  hand.check(found->against_lines.find("token    21") != std::string::npos, found->against_lines);
+  hand.check(has(found->against_lines, "token    21"), found->against_lines);
   const auto none = compared_with("none.safetensors", {});
-  hand.check(none->against.empty() && none->against_wrong.find("none.safetensors") != std::string::npos, none->against_wrong);
+  hand.check(none->against.empty() && has(none->against_wrong, "none.safetensors"), none->against_wrong);
   hand.check(none->answer->tokens[1].logp == logp, "the model's own answer stays");
   hand.move(hand.place(model_plan + "##against", 0.5f));
-  hand.stage.told = hand.stage.panel_input();
-  hand.stage.told->dragging = true;
+  hand.tell().dragging = true;
   hand.frames(3);
   hand.check(held_over() == FileUse::captured_run, "the field takes a file that is held over it");
   hand.stage.told.reset();
   Requests dropped;
-  dropped.files.open(FileUse::captured_run, folder / "same.safetensors", false);
+  dropped.files.open(FileUse::captured_run, hand.folder / "same.safetensors", false);
   handle(dropped, hand.stage.panel_input(), hand.session(), hand.stage.explorer(), hand.stage.exporter);
-  hand.check(hand.session().model.against == folder / "same.safetensors", "and that file is the session's");
+  hand.check(hand.session().model.against == hand.folder / "same.safetensors", "and that file is the session's");
 }
 
 CASE(model, bad_checkpoints) {
@@ -249,9 +241,7 @@ CASE(model, bad_checkpoints) {
   hand.fill(model_plan + "##checkpoint", "/nowhere/at/all");
   wait_for(hand, is_read, "it is read");
   const std::string wrong = hand.stage.model().view().reading->wrong;
-  hand.check(
-      wrong.find("/nowhere/at/all") != std::string::npos && wrong.ends_with(".") && wrong.find('\n') == std::string::npos,
-      wrong);
+  hand.check(has(wrong, "/nowhere/at/all") && wrong.ends_with(".") && wrong.find('\n') == std::string::npos, wrong);
   hand.check(hand.disabled(model_middle + "###run model"), "it cannot be run");
   hand.session().model.checkpoint = broken.path();
   hand.frames(2);
@@ -259,7 +249,7 @@ CASE(model, bad_checkpoints) {
   hand.click_at_rest(model_middle + "###run model");
   wait_for(hand, [](const ModelView& v) { return !v.progress.remark.empty(); }, "its weights are refused");
   const std::string remark = hand.stage.model().view().progress.remark;
-  hand.check(remark.find("model.safetensors") != std::string::npos && remark.ends_with("."), remark);
+  hand.check(has(remark, "model.safetensors") && remark.ends_with("."), remark);
   hand.session().model = model_session(checkpoint).model;
   hand.frames(2);
   wait_for(hand, is_read, "a good one is read");
@@ -275,7 +265,7 @@ CASE(model, attribution_and_cancel) {
   wait_for(hand, [](const ModelView& v) { return v.shares != nullptr; }, "layers are made exact");
   const auto shares = hand.stage.model().view().shares;
   hand.check(shares->part == ModelPart::layer && shares->shares.rows.size() == tiny_layers, "each of them");
-  hand.check(shares->conclusion.find("layer") != std::string::npos, shares->conclusion);
+  hand.check(has(shares->conclusion, "layer"), shares->conclusion);
   hand.session().model.limit = 3000;  // long enough that no machine is done before the click
   hand.frames(2);
   wait_for(hand, is_read, "3000 tokens are read");
@@ -304,8 +294,7 @@ CASE(model, newest_question) {
 
 CASE(model, head_in_explore) {
   const TinyCheckpoint checkpoint;
-  const TemporaryDirectory kept;
-  hand.stage.data_directory = kept / "";
+  hand.stage.data_directory = hand.folder / "";
   open_model_window(hand, model_session(checkpoint));
   run_model(hand);
   const Session before = hand.session();
@@ -331,8 +320,8 @@ CASE(model, head_in_explore) {
       same &= t->k[at] == heads.k[kv] && t->v[at] == heads.v[kv];
     }
   hand.check(same, "with Q, K and V of the exact model, bit for bit");
-  hand.check(e.problem.input.file.starts_with(kept / "") && e.problem.input.index == 2, e.problem.input.file);
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  hand.check(e.problem.input.file.starts_with(hand.folder / "") && e.problem.input.index == 2, e.problem.input.file);
+  hand.key(undo_key);
   hand.frames(2);
   hand.check(hand.view().workspace == Workspace::model, "undone");
   hand.stage.data_directory.clear();
@@ -340,8 +329,6 @@ CASE(model, head_in_explore) {
 
 CASE(model, drops) {
   const TinyCheckpoint checkpoint;
-  Session session = small_session();
-  hand.open(session);
   open_files({checkpoint.path("config.json")}, hand.stage.context());
   hand.check(hand.view().workspace == Workspace::model, "a config.json belongs to Model");
   hand.check(hand.session().model.checkpoint + "/" == checkpoint.path() || hand.session().model.checkpoint == checkpoint.path(),

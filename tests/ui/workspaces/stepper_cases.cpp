@@ -23,11 +23,9 @@ void open_view(Hand& hand, const std::string& block, Session session = small_ses
   session.view.workspace = Workspace::learn;
   session.lesson.name = "test";
   hand.open(session);
-  PanelInput input = hand.stage.panel_input();
   Lesson lesson = parse_lesson("test", "# Test\n\n## Step\n\n```" + block + "```\n");
   resolve(lesson);
-  input.learn.lessons = std::make_shared<const Lessons>(Lessons{std::move(lesson)});
-  hand.stage.told = std::move(input);
+  hand.tell().learn.lessons = std::make_shared<const Lessons>(Lessons{std::move(lesson)});
   hand.frames(3);
 }
 void open_stepper(Hand& hand, const std::string& parameters) { open_view(hand, "recurrence\n" + parameters); }
@@ -49,15 +47,15 @@ constexpr const char* eight =
 
 CASE(stepper, buttons_of_the_stepper) {
   open_stepper(hand, eight);
-  const auto press = [&](const char* what) { return [&hand, what] { hand.click(stepper + what); }; };
-  hand.changes("step", press("###step"), changed({{"at", "1"}}));
-  hand.changes("step again", press("###step"), changed({{"at", "2"}}));
-  hand.changes("back", press("###step back"), changed({{"at", "1"}}));
-  hand.changes("last", press("###last step"), changed({{"at", "21"}}));
-  hand.leaves("a step beyond the last", press("###step"));
-  hand.changes("first", press("###first step"), changed({{"at", "0"}}));
-  hand.leaves("back of the first", press("###step back"));
-  hand.changes("typed", [&] { hand.type(stepper + "##steps", "13"); }, changed({{"at", "13"}}));
+  const auto at = [](const char* step) { return changed({{"at", step}}); };
+  hand.click(stepper + "###step", at("1"));
+  hand.click(stepper + "###step", at("2"));
+  hand.click(stepper + "###step back", at("1"));
+  hand.click(stepper + "###last step", at("21"));
+  hand.leaves("a step beyond the last", [&] { hand.click(stepper + "###step"); });
+  hand.click(stepper + "###first step", at("0"));
+  hand.leaves("back of the first", [&] { hand.click(stepper + "###step back"); });
+  hand.type(stepper + "##steps", "13", at("13"));
 }
 
 CASE(stepper, play) {
@@ -130,14 +128,13 @@ CASE(stepper, keys_step_what_is_on_screen) {
   const std::string loop = "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 16\n";
   for (const std::string& block : {std::string("recurrence\n") + eight, loop}) {
     open_view(hand, block);
-    const auto press = [&](int chord) { return [&hand, chord] { hand.key(chord); }; };
     const std::string last = block == loop ? "15" : "21";
-    hand.changes("a step", press(ImGuiKey_Period), changed({{"at", "1"}}));
-    hand.changes("the last", press(ImGuiMod_Shift | ImGuiKey_Period), changed({{"at", last}}));
-    hand.leaves("no step beyond it", press(ImGuiKey_Period));
-    hand.changes("back", press(ImGuiKey_Comma), changed({{"at", std::to_string(std::stoi(last) - 1)}}));
-    hand.changes("the first", press(ImGuiMod_Shift | ImGuiKey_Comma), changed({{"at", "0"}}));
-    hand.leaves("faster", press(ImGuiMod_Shift | ImGuiKey_J));
+    hand.key(ImGuiKey_Period, changed({{"at", "1"}}));
+    hand.key(ImGuiMod_Shift | ImGuiKey_Period, changed({{"at", last}}));
+    hand.leaves("no step beyond it", [&] { hand.key(ImGuiKey_Period); });
+    hand.key(ImGuiKey_Comma, changed({{"at", std::to_string(std::stoi(last) - 1)}}));
+    hand.key(ImGuiMod_Shift | ImGuiKey_Comma, changed({{"at", "0"}}));
+    hand.leaves("faster", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_J); });
     hand.key(ImGuiKey_J);
     hand.frames(61);
     hand.key(ImGuiKey_J);
@@ -146,7 +143,7 @@ CASE(stepper, keys_step_what_is_on_screen) {
     const Session paused = hand.session();
     hand.frames(40);
     hand.check(hand.session() == paused, "J again, it stops");
-    hand.changes("present", press(ImGuiKey_F5), [](Session& s) { s.lesson.presenting = true; });
+    hand.key(ImGuiKey_F5, [](Session& s) { s.lesson.presenting = true; });
     hand.frames(4);
     while (hand.stage.state->learn->stepping.view < 0) hand.key(ImGuiKey_PageDown);
     int at = hand.stage.state->learn->stepping.at;
@@ -201,7 +198,7 @@ CASE(stepper, broken_blocks_are_reported) {
   const auto says = [&](const std::string& block, const std::string& words) {
     open_view(hand, block);
     const auto& problems = hand.stage.state->learn->problems;
-    hand.check(problems.size() == 1 && problems[0].find(words) != std::string::npos,
+    hand.check(problems.size() == 1 && has(problems[0], words),
                block + " says " + (problems.empty() ? "nothing" : problems[0]) + ", expected " + words);
   };
   says("recurrence\nscores: 1 two\n", "scores is '1 two', expected 1 to 64 numbers");
@@ -268,16 +265,13 @@ CASE(stepper, formulas) {
     for (const std::string& line : step_formula(rows[0], static_cast<int>(found - all.begin()))) text += line + "|";
     return text;
   };
-  const auto expect_text = [&](const std::string& found, const std::string& expected) {
-    hand.check(found == expected, found + " instead of " + expected);
-  };
-  expect_text(lines(StepKind::max, 1), "m = max(m', S_t)|= max(4, 6)|= 6|");
-  expect_text(lines(StepKind::alpha, 0), "α: nothing to rescale yet|the first tile|l = 0 and O = 0|");
-  expect_text(lines(StepKind::alpha, 1), "α = exp(m' - m)|= exp(4 - 6)|= 0.135335|");
-  expect_text(lines(StepKind::weights, 2), "P_j = exp(S_j - m)|= exp(1 - 6)|= 0.00673795|");
-  expect_text(lines(StepKind::sum, 1), "l = α·l + Σ P|= 0.135335·1 + 1|= 1.13534|");
-  expect_text(lines(StepKind::output, 1), "O = α·O + P·V|= 0.135335·(4) + (6)|= (6.54134)|");
-  expect_text(step_place(rows[0], 0) + "|" + step_place(rows[0], 7), "before any score|score 2");
+  hand.expect_text(lines(StepKind::max, 1), "m = max(m', S_t)|= max(4, 6)|= 6|");
+  hand.expect_text(lines(StepKind::alpha, 0), "α: nothing to rescale yet|the first tile|l = 0 and O = 0|");
+  hand.expect_text(lines(StepKind::alpha, 1), "α = exp(m' - m)|= exp(4 - 6)|= 0.135335|");
+  hand.expect_text(lines(StepKind::weights, 2), "P_j = exp(S_j - m)|= exp(1 - 6)|= 0.00673795|");
+  hand.expect_text(lines(StepKind::sum, 1), "l = α·l + Σ P|= 0.135335·1 + 1|= 1.13534|");
+  hand.expect_text(lines(StepKind::output, 1), "O = α·O + P·V|= 0.135335·(4) + (6)|= (6.54134)|");
+  hand.expect_text(step_place(rows[0], 0) + "|" + step_place(rows[0], 7), "before any score|score 2");
 }
 
 constexpr const char* scaled =
@@ -305,8 +299,7 @@ CASE(stepper, a_tile_with_scales_walked_by_hand) {
   const auto expect_told = [&](const std::string& expected) {
     const std::size_t at =
         hand.session().lesson.views.empty() ? 0 : std::stoul(hand.session().lesson.views[0].changes[0].value);
-    const std::string told = told_at(state->rows, static_cast<int>(at));
-    hand.check(told == expected, told + " instead of " + expected);
+    hand.expect_text(told_at(state->rows, static_cast<int>(at)), expected);
   };
   expect_told("m = -∞,  l = 0,  O = 0|before any score|q: 1 > 127 * 0.007874 = 1|");
   const auto step = [&] { hand.click(stepper + "###step"); };
@@ -333,7 +326,7 @@ CASE(stepper, a_tile_with_scales_walked_by_hand) {
       "v 3: 1 > 448 * 0.002232 = 1|v 4: 1 > 448 * 0.002232 = 1|");
   hand.click(stepper + "###last step");
   const std::string last = told_at(state->rows, 15);
-  hand.check(last.starts_with("O / l · (s_v / 448)|") && last.find("O 1: ") != std::string::npos, last);
+  hand.check(last.starts_with("O / l · (s_v / 448)|") && has(last, "O 1: "), last);
   for (const char* refused : {"three_pass", "two_pass"})
     hand.check(hand.disabled(stepper + refused), std::string(refused) + " does not scale P");
   hand.check(!hand.disabled(stepper + "flash1") && !hand.exists(stepper + "flash4"), "flash1 does");

@@ -12,12 +12,10 @@ namespace attoscope::testing {
 namespace {
 
 const std::string plan_panel = "//Sweep plan/", picture = "//Sweep picture/", rows_panel = "//Sweep rows/**/";
-constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
 
 Session sweep_session() {
-  Session s = small_session();
+  Session s = small_session(Workspace::sweep);
   s.experiment.problem.n = 32;
-  s.view.workspace = Workspace::sweep;
   s.sweep.first = {"block_k", "8:32:x2"};
   s.sweep.seeds = 2;
   return s;
@@ -40,26 +38,23 @@ void run_all(Hand& hand) {
 
 CASE(sweep, parameters) {
   hand.open(sweep_session());
-  hand.each(
-      {{plan_panel + "first/##parameter",
-        [](Session& s) { s.sweep.first = {"format", "bf16,fp16,tf32,fp32"}; },
-        {},
-        "##format"},
-       {plan_panel + "second/##parameter", [](Session& s) { s.sweep.second = {"n", "64:1024:x2"}; }, {}, "##n"},
-       {plan_panel + "second/##parameter", [](Session& s) { s.sweep.second = {"b.O", "exact,fp32,bf16,fp16"}; }, {}, "##b.O"},
-       {plan_panel + "###swap parameters", [](Session& s) { std::swap(s.sweep.first, s.sweep.second); }},
-       {plan_panel + "second/##parameter", [](Session& s) { s.sweep.second = {}; }, {}, "none"}});
+  const std::string first = plan_panel + "first/##parameter", second = plan_panel + "second/##parameter";
+  hand.choose(first, "##format", [](Session& s) { s.sweep.first = {"format", "bf16,fp16,tf32,fp32"}; });
+  hand.choose(second, "##n", [](Session& s) { s.sweep.second = {"n", "64:1024:x2"}; });
+  hand.choose(second, "##b.O", [](Session& s) { s.sweep.second = {"b.O", "exact,fp32,bf16,fp16"}; });
+  hand.click(plan_panel + "###swap parameters", [](Session& s) { std::swap(s.sweep.first, s.sweep.second); });
+  hand.choose(second, "none", [](Session& s) { s.sweep.second = {}; });
   hand.changes(
       "found by typing",
       [&] {
-        hand.click(plan_panel + "first/##parameter");
+        hand.click(first);
         hand.frames(2);
         hand.enter("keys of a t");
       },
       [](Session& s) { s.sweep.first = {"block_k", "16:1024:x2"}; });
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.sweep.first = {"b.O", "exact,fp32,bf16,fp16"}; });
   hand.leaves("one Esc closes the list", [&] {
-    hand.click(plan_panel + "first/##parameter");
+    hand.click(first);
     hand.frames(2);
     hand.key(ImGuiKey_Escape);
   });
@@ -75,16 +70,13 @@ CASE(sweep, values) {
              {plan_panel + "first/form/list", [](Session& s) { s.sweep.first.values = "8,16"; }},
              {plan_panel + "first/##8", [](Session& s) { s.sweep.first.values = "16"; }}});
   hand.leaves("the last one stays", [&] { hand.click(plan_panel + "first/##16"); });
-  hand.changes(
-      "what is wrong", [&] { hand.fill(plan_panel + "first/##values", "0:x"); },
-      [](Session& s) { s.sweep.first.values = "0:x"; });
-  hand.check(hand.stage.panel_input().sweep.progress.wrong_values[0].find("0:x") != std::string::npos, "is said in a sentence");
+  hand.fill(plan_panel + "first/##values", "0:x", [](Session& s) { s.sweep.first.values = "0:x"; });
+  hand.check(has(hand.stage.panel_input().sweep.progress.wrong_values[0], "0:x"), "what is wrong is said in a sentence");
   hand.check(hand.disabled(picture + "###run sweep") && hand.disabled(plan_panel + "first/form/list"), "and cannot be run");
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.sweep.first.values = "16"; });
-  hand.changes(
-      "names have no ranges", [&] { hand.choose(plan_panel + "first/##parameter", "##policy"); },
-      [](Session& s) { s.sweep.first = {"policy", "hw,tile,eager,all_tile,all_direct"}; });
-  hand.check(!hand.exists(plan_panel + "first/form/list"), "and no control for them");
+  hand.choose(plan_panel + "first/##parameter", "##policy",
+              [](Session& s) { s.sweep.first = {"policy", "hw,tile,eager,all_tile,all_direct"}; });
+  hand.check(!hand.exists(plan_panel + "first/form/list"), "names have no control for ranges");
 }
 
 CASE(sweep, value_forms) {
@@ -107,10 +99,8 @@ CASE(sweep, measures) {
              {plan_panel + "relation/a \\/ b", [](Session& s) { s.sweep.relation = SweepRelation::ratio; }}});
   hand.check(hand.disabled(plan_panel + "subject/a"), "a ratio has no subject");
   wait(hand, [](const SweepView& v) { return complete(v) && v.table->of == "ratio"; }, "nothing is computed anew");
-  hand.changes(
-      "rescales", [&] { hand.choose(plan_panel + "##measure", "###rescales"); },
-      [](Session& s) { s.sweep.measure = "rescales"; });
-  hand.check(hand.disabled(plan_panel + "relation/absolute"), "belong to no method");
+  hand.choose(plan_panel + "##measure", "###rescales", [](Session& s) { s.sweep.measure = "rescales"; });
+  hand.check(hand.disabled(plan_panel + "relation/absolute"), "rescales belong to no method");
   hand.changes("seeds", [&] { hand.type(plan_panel + "##seeds", "5"); }, [](Session& s) { s.sweep.seeds = 5; });
   hand.each({{plan_panel + "spread/min–max", [](Session& s) { s.sweep.spread = SeedSpread::min_max; }},
              {plan_panel + "##log x", [](Session& s) { s.sweep.log_x = false; }},
@@ -158,12 +148,11 @@ CASE(sweep, runs) {
   hand.check(t.cells.size() == 3 && t.cells[2].mean > 0 && t.cells[2].min < t.cells[2].max, "three means over two seeds");
   hand.check(hand.disabled(picture + "###run sweep") && hand.disabled(picture + "###cancel sweep"),
              "there is nothing left to do");
-  hand.changes(
-      "a row is opened", [&] { hand.click(rows_panel + "##row 1"); },
-      [](Session& s) {
-        s.experiment.a.block_k = s.experiment.b.block_k = 16;
-        s.view.workspace = Workspace::explore;
-      });
+  const auto opened = [](Session& s) {
+    s.experiment.a.block_k = s.experiment.b.block_k = 16;
+    s.view.workspace = Workspace::explore;
+  };
+  hand.click(rows_panel + "##row 1", opened);
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s = sweep_session(); });
   wait(hand, complete, "the sweep is there again");
   hand.leaves("nothing is near", [&] { hand.press(hand.on_plot("//Sweep picture/points", 11, 0.02f)); });
@@ -173,23 +162,18 @@ CASE(sweep, runs) {
         for (float y = 0.98f; y > 0 && hand.view().workspace == Workspace::sweep; y -= 0.05f)
           hand.press(hand.on_plot("//Sweep picture/points", 16, y));
       },
-      [](Session& s) {
-        s.experiment.a.block_k = s.experiment.b.block_k = 16;
-        s.view.workspace = Workspace::explore;
-      });
+      opened);
   Session two = sweep_session();
   two.sweep.second = {"format", "bf16,fp16"};
   two.sweep.heat_map = true;
   hand.open(two);
   run_all(hand);
-  hand.changes(
-      "a cell is opened", [&] { hand.press(hand.place(picture + "points", 0.99f, 0.01f)); },
-      [](Session& s) {
-        s.experiment.a.block_k = s.experiment.b.block_k = 32;
-        s.experiment.format = fp16;
-        s.view.workspace = Workspace::explore;
-        s.view.square_tiles = false;
-      });
+  hand.press(hand.place(picture + "points", 0.99f, 0.01f), [](Session& s) {
+    s.experiment.a.block_k = s.experiment.b.block_k = 32;
+    s.experiment.format = fp16;
+    s.view.workspace = Workspace::explore;
+    s.view.square_tiles = false;
+  });
 }
 
 CASE(sweep, keys) {
@@ -210,9 +194,7 @@ CASE(sweep, keys) {
   wait(hand, state_is(SweepProgress::State::running), "the button goes on");
   hand.key(ImGuiKey_Escape);
   wait(hand, state_is(SweepProgress::State::idle), "Esc cancels");
-  hand.changes(
-      "the experiment is edited in Explore", [&] { hand.click(plan_panel + "###edit experiment"); },
-      [](Session& x) { x.view.workspace = Workspace::explore; });
+  hand.click(plan_panel + "###edit experiment", [](Session& x) { x.view.workspace = Workspace::explore; });
   hand.leaves("R does nothing there", [&] { hand.key(ImGuiKey_R); });
   hand.check(hand.stage.panel_input().sweep.progress.state == SweepProgress::State::idle, "no sweep runs");
 }
@@ -235,9 +217,7 @@ CASE(sweep, means_in_digits) {
     for (const double x : shown) text.append(mean_text(extremes(t), x, more)).append(" ");
     return text;
   };
-  const auto is = [&](const std::string& found, const std::string& expected) {
-    hand.check(found == expected, found + "instead of " + expected);
-  };
+  const auto is = [&](const std::string& found, const char* expected) { hand.expect_text(found, expected); };
   is(texts({0.511, 6.13}, {0.511, 6.13, 0.0221, 0.0001}), "0.511 6.130 0.022 1.0e-4 ");
   is(texts({0.511, 6.13}, {0.51234, 0}, 1), "0.5123 0.0000 ");
   is(texts({12, 3456}, {12, 3456, 0.2}), "12 3456 2.0e-1 ");
@@ -331,8 +311,7 @@ CASE(sweep, drawings) {
   plan.log_y = false;
   refresh(d, f.sweep.table, plan);
   hand.check(!d.panel.y.log, "a linear axis");
-  hand.check(sweep_words(f.sweep, plan, d.extremes).headline == "a's mean |error| grows 5.00× from n 1 to 5",
-             sweep_words(f.sweep, plan, d.extremes).headline);
+  hand.expect_text(sweep_words(f.sweep, plan, d.extremes).headline, "a's mean |error| grows 5.00× from n 1 to 5");
   hand.check(axis_ticks(0.43, 10.3, true, 11) == std::vector<double>{0.5, 1, 2, 5, 10},
              "more than two powers of ten on less than two decades");
   hand.check(tick_text(1.25e-4) == "1.25e-4" && tick_text(5e-4) == "5e-4" && tick_text(10) == "10", "a tick tells its number");
@@ -340,8 +319,7 @@ CASE(sweep, drawings) {
     const PanelInput named = told_input(hand.stage.panel_input(), 3, 0, mean, true);
     return sweep_words(named.sweep, plan, extremes(*named.sweep.table)).headline;
   };
-  hand.check(headline([](std::size_t i) { return 1.5 + double(i); }) == "a's mean |error|: 1.500 … 3.500",
-             headline([](std::size_t i) { return 1.5 + double(i); }));
+  hand.expect_text(headline([](std::size_t i) { return 1.5 + double(i); }), "a's mean |error|: 1.500 … 3.500");
   hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are said once");
   const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
   refresh(d, many.sweep.table, plan);
@@ -356,9 +334,7 @@ CASE(sweep, fixed_words) {
   SweepPlan plan;
   plan.first.key = "n";
   const std::string text = fixed_text(e, plan);
-  hand.check(text.find("flash2 hw") != std::string::npos && text.find("tiles 16×16") != std::string::npos &&
-                 text.find("N 96") == std::string::npos,
-             text);
+  hand.check(has(text, "flash2 hw") && has(text, "tiles 16×16") && !has(text, "N 96"), text);
 }
 
 /// Q, K, V of a file have no seeds to vary: the plan says so, and each combination is computed once.
@@ -367,17 +343,14 @@ CASE(sweep, captured_input) {
   s.view.workspace = Workspace::sweep;
   s.sweep.first = {"block_k", "8:32:x2"};
   s.sweep.seeds = 5;
-  hand.open(s);
-  hand.frames(3);
+  hand.open(s, 3);
   hand.check(hand.disabled(plan_panel + "##seeds"), "the number of seeds cannot be changed");
-  hand.check(hand.stage.panel_input().sweep.progress.no_seeds.find("seeds change nothing") != std::string::npos,
-             "it is said why");
+  hand.check(has(hand.stage.panel_input().sweep.progress.no_seeds, "seeds change nothing"), "it is said why");
   run_all(hand);
   const SweepView view = hand.stage.panel_input().sweep;
   hand.check(view.progress.points == 3 && view.table->seeds == 1, "three points");
-  hand.check(
-      sweep_words(view, hand.session().sweep, extremes(*view.table)).sentence.find("captured input") != std::string::npos,
-      "the picture says so, too");
+  hand.check(has(sweep_words(view, hand.session().sweep, extremes(*view.table)).sentence, "captured input"),
+             "the picture says so, too");
   hand.changes("heads", [&] { hand.click(plan_panel + "over/heads"); }, [](Session& x) { x.sweep.over = SweepOver::head; });
   hand.check(hand.stage.panel_input().sweep.progress.repeats.ends_with(" heads"), "all heads are repeated");
   hand.each({{plan_panel + "over/layers", [](Session& x) { x.sweep.over = SweepOver::layer; }},
@@ -385,8 +358,7 @@ CASE(sweep, captured_input) {
   hand.changes("tokens", [&] { hand.type(plan_panel + "##window", "64"); }, [](Session& x) { x.sweep.window = 64; });
   hand.check(hand.stage.panel_input().sweep.progress.repeats.ends_with(" windows of 64 tokens"), "windows of all heads");
   s.experiment.problem.input.kind = InputKind::normal;
-  hand.open(s);
-  hand.frames(3);
+  hand.open(s, 3);
   hand.check(!hand.disabled(plan_panel + "##seeds") && hand.stage.panel_input().sweep.progress.points == 15,
              "inputs that are drawn have seeds");
 }

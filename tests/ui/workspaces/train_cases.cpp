@@ -12,7 +12,6 @@
 #include "imgui_internal.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/figure_support.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
 #include "ui/train/series.h"
@@ -71,8 +70,7 @@ CASE(train, looks) {
 /// A plot leaves as a figure; a new session and an opened one keep the choice, unless theirs was made.
 CASE(train, figures) {
   if (!has_gnuplot()) return;
-  const TemporaryDirectory folder;
-  hand.stage.exporter = PlotExporter(folder / "pictures");
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");
   show_training(hand, train_session(), 40);
   hand.view().figure = {.as = ExportAs::svg, .slide = true, .font = "Times"};
   hand.move(hand.on_plot(middle + "deviation", 20));
@@ -82,14 +80,13 @@ CASE(train, figures) {
     hand.pick("###keep");
     hand.await("it is done", [&] { return !hand.stage.exporter.busy(); });
   });
-  const std::string drawn = folder / "pictures/attoscope-deviation-1/attoscope-deviation-1.svg";
+  const std::string drawn = hand.folder / "pictures/attoscope-deviation-1/attoscope-deviation-1.svg";
   hand.check(std::filesystem::exists(drawn),
              "a figure is drawn: " + hand.stage.context().explorer.panel_input().messages.error);
   hand.stage.exporter = PlotExporter("");
   hand.stage.told.reset();
   const FigureChoice chosen = hand.view().figure;
-  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
-  hand.settle();
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
   hand.check(hand.view().figure == chosen, "a new session keeps it");
   Session another = small_session();
   hand.stage.explorer().adopt(hand.session(), another, {});
@@ -238,17 +235,10 @@ CASE(train, checkpoints) {
 
 CASE(train, beside_exact_attention) {
   show_training(hand, train_session());
-  for (const auto& [name, bit] : {std::pair{"a - b", 0}, std::pair{"a - exact", 1}, std::pair{"b - exact", 2}}) {
-    hand.changes(
-        std::string(name) + " is a curve", [&, name = name] { hand.click(middle + "legend " + name); },
-        [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
-    hand.changes(
-        std::string(name) + " is shown again", [&, name = name] { hand.click(middle + "legend " + name); },
-        [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
-  }
-  hand.changes(
-      "the third model's loss is a curve", [&] { hand.click(middle + "legend exact"); },
-      [](Session& s) { s.train_look.hidden_runs = 4; });
+  for (const auto& [name, bit] : {std::pair{"a - b", 0}, {"a - exact", 1}, {"b - exact", 2}})
+    for (int twice = 0; twice < 2; ++twice)
+      hand.click(middle + "legend " + name, [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
+  hand.click(middle + "legend exact", [](Session& s) { s.train_look.hidden_runs = 4; });
   Session s = train_session();
   s.train.with_exact = false;
   show_training(hand, s);
@@ -279,9 +269,8 @@ CASE(train, suspects) {
       r.pairs[ranked[0].pair].points.back().deviations[0].max_abs / r.pairs[0].points.back().deviations[0].max_abs;
   hand.check(ranked[0].share == left, "what is left is a share of a - b's");
   const int pair = static_cast<int>(ranked[1].pair);
-  hand.changes(
-      "a suspect is looked at", [&] { hand.click(rows + "##suspect " + r.pairs[static_cast<std::size_t>(pair)].pair.name); },
-      [&](Session& s) { s.train_look.pair = pair; });
+  hand.click(rows + "##suspect " + r.pairs[static_cast<std::size_t>(pair)].pair.name,
+             [&](Session& s) { s.train_look.pair = pair; });
   hand.changes(
       "hidden in the list of all",
       [&] {
@@ -354,7 +343,7 @@ CASE(train, strange_states) {
   show_training(hand, s, 20);
   look(hand, "192 suspects");
   for (const auto& [width, height, scale] :
-       {std::tuple{1280, 800, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{640, 400, 1.0}, std::tuple{1920, 1080, 1.5}}) {
+       {std::tuple{1280, 800, 1.0}, {1280, 800, 2.0}, {640, 400, 1.0}, {1920, 1080, 1.5}}) {
     hand.stage.resize(width, height);
     hand.view().ui_scale = scale;
     look(hand, fmt::format("{} x {} at {:.1f}", width, height, scale));
@@ -365,17 +354,9 @@ CASE(train, strange_states) {
 
 CASE(train, found_by_typing) {
   show_training(hand, train_session());
-  const auto ask = [&](const std::string& query) {
-    hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
-    hand.frames(2);
-    hand.enter(query);
-    hand.frames(2);
-  };
-  hand.changes("steps", [&] { ask("set train.recipe.steps to 800"); }, [](Session& s) { s.train.recipe.steps = 800; });
-  hand.changes(
-      "measure", [&] { ask("train: measure: directionality"); },
-      [](Session& s) { s.train_look.measure = TrainMeasure::directionality; });
-  requests(hand, "run", [&] { ask("Train: run, pause or resume"); }, {.act = Act::run});
+  hand.ask("set train.recipe.steps to 800", [](Session& s) { s.train.recipe.steps = 800; });
+  hand.ask("train: measure: directionality", [](Session& s) { s.train_look.measure = TrainMeasure::directionality; });
+  requests(hand, "run", [&] { hand.ask("Train: run, pause or resume"); }, {.act = Act::run});
 }
 
 /// Every item has a tooltip; pictures over steps show their numbers instead.
@@ -388,34 +369,39 @@ CASE(train, explained) {
         hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
 }
 
-/// Goes back, forks, and captures a head of a run that the controller has trained; `wait` until the view is as it should be.
-template <class Wait>
-void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) {
+/// Draws frames until the view is as it should be.
+void wait_for(Hand& hand, const std::string& what, const std::function<bool(const TrainView&)>& ready) {
+  hand.await(what, [&] { return ready(hand.stage.panel_input().train); });
+}
+
+/// Goes back, forks, and captures a head of a run that the controller has trained.
+void revisited(Hand& hand) {
   hand.session().train_look.step = 4;
   hand.click(middle + "###go back");
-  wait([](const TrainView& v) { return v.record->step == 3 && v.record->pairs[0].points.size() == 2; },
-       "step 3 is there again");
+  wait_for(hand, "step 3 is there again",
+           [](const TrainView& v) { return v.record->step == 3 && v.record->pairs[0].points.size() == 2; });
   hand.session().train.a.method.block_k = 4;
-  wait([](const TrainView& v) { return v.progress.stale && v.progress.forkable.empty(); }, "the plan is another one");
+  wait_for(hand, "the plan is another one", [](const TrainView& v) { return v.progress.stale && v.progress.forkable.empty(); });
   hand.click(middle + "###fork");
-  wait([](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; },
-       "it goes on under it");
+  wait_for(hand, "it goes on under it",
+           [](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; });
   const TrainRecord& r = *hand.stage.panel_input().train.record;
   hand.check(r.forks.size() == 1 && r.forks[0].step == 3 && r.forks[0].sentence == "a: block_k 32 -> 4", "the fork is noted");
   hand.session().train_look.run = 1, hand.session().train_look.head = 1, hand.session().train_look.step = 4;
   hand.frames(2);
   hand.click(numbers + "###open head");
-  wait([&](const TrainView&) { return hand.view().workspace == Workspace::explore; }, "Q, K and V are opened in Explore");
+  wait_for(hand, "Q, K and V are opened in Explore",
+           [&](const TrainView&) { return hand.view().workspace == Workspace::explore; });
   const Experiment& e = hand.session().experiment;
-  hand.check(e.problem.input.file == scratch / "captures/b-layer-0-head-1-sequence-0-step-4.safetensors", e.problem.input.file);
+  hand.expect_text(e.problem.input.file, hand.folder / "captures/b-layer-0-head-1-sequence-0-step-4.safetensors");
   hand.check(e.problem.n == 16 && e.problem.d == 8 && e.problem.mask.kind == Mask::Kind::causal, "as attention got them");
   hand.check(e.a == hand.session().train.a.method && e.b == hand.session().train.b.method && e.format == bf16,
              "with the methods of the training");
 }
 
 /// A plan that is really trained in no time, its text in a folder.
-Session tiny_session(const TemporaryDirectory& scratch) {
-  const std::filesystem::path file = scratch / "text.txt";
+Session tiny_session(Hand& hand) {
+  const std::filesystem::path file = hand.folder / "text.txt";
   std::ofstream out(file);
   for (int i = 0; i < 400; ++i) out << "the sum of " << i << " and " << i * 7 % 31 << "\n";
   Session s = train_session();
@@ -425,33 +411,26 @@ Session tiny_session(const TemporaryDirectory& scratch) {
   return s;
 }
 
-/// Draws frames until the view is as it should be.
-void wait_for(Hand& hand, const std::function<bool(const TrainView&)>& ready, const std::string& what) {
-  hand.await(what, [&] { return ready(hand.stage.panel_input().train); });
-}
-
 /// A tiny model, really trained by the buttons.
 CASE(train, trained) {
-  const TemporaryDirectory scratch;
-  hand.stage.data_directory = scratch / "";
-  const Session s = tiny_session(scratch);
+  hand.stage.data_directory = hand.folder / "";
+  const Session s = tiny_session(hand);
   hand.stage.resize(1600, 1000);
   hand.open(s);
-  const auto wait = [&](const std::function<bool(const TrainView&)>& ready, const std::string& what) {
-    wait_for(hand, ready, what);
-  };
-  wait([](const TrainView& v) { return v.progress.vocabulary > 10; }, "the text is read");
+  wait_for(hand, "the text is read", [](const TrainView& v) { return v.progress.vocabulary > 10; });
   hand.click(middle + "###one step");
-  wait([](const TrainView& v) { return v.record && v.record->step == 1 && v.progress.state == TrainProgress::State::paused; },
-       "one step is taken");
+  wait_for(hand, "one step is taken", [](const TrainView& v) {
+    return v.record && v.record->step == 1 && v.progress.state == TrainProgress::State::paused;
+  });
   hand.key(ImGuiKey_Space);
-  wait([](const TrainView& v) { return v.record && v.record->finished() && v.progress.state == TrainProgress::State::done; },
-       "all steps are taken");
+  wait_for(hand, "all steps are taken", [](const TrainView& v) {
+    return v.record && v.record->finished() && v.progress.state == TrainProgress::State::done;
+  });
   const TrainRecord& r = *hand.stage.panel_input().train.record;
   hand.check(r.pairs[0].points.back().step == 6 && r.pairs[0].points.back().deviations[0].max_abs > 0, "and the models differ");
   hand.check(train_words(hand.stage.panel_input().train).headline.starts_with("After 6 steps flash2 and three-pass differ by "),
              train_words(hand.stage.panel_input().train).headline);
-  revisited(hand, scratch, wait);
+  revisited(hand);
   hand.stage.data_directory.clear();
   hand.open(s);
 }
@@ -480,20 +459,19 @@ void check_band(Hand& hand, const Series& curve, const Json& band, const std::ve
 
 /// Three seeds, trained by the button: bands and table have the numbers that `attoscope train --seeds 3 --json` prints.
 CASE(train, seeds) {
-  const TemporaryDirectory scratch;
-  hand.stage.data_directory = scratch / "";
-  Session s = tiny_session(scratch);
+  hand.stage.data_directory = hand.folder / "";
+  Session s = tiny_session(hand);
   s.train.a.format = s.train.b.format = fp16;
   s.train.recipe.loss_scale = 0x1p20, s.train.recipe.steps = 12;
   hand.stage.resize(1600, 1000);
   hand.open(s);
   hand.changes("seeds", [&] { hand.type(plan_panel + "##seeds", "3"); }, [](Session& x) { x.train_look.seeds = 3; });
-  wait_for(hand, [](const TrainView& v) { return v.progress.vocabulary > 10; }, "the text is read");
+  wait_for(hand, "the text is read", [](const TrainView& v) { return v.progress.vocabulary > 10; });
   hand.click_at_rest(middle + "###run training");
   const auto all_done = [](const TrainView& v) {
     return v.seeds.size() == 2 && v.progress.state == TrainProgress::State::done;
   };
-  wait_for(hand, all_done, "all seeds are trained");
+  wait_for(hand, "all seeds are trained", all_done);
   std::vector<std::shared_ptr<const TrainRecord>> shown = hand.stage.panel_input().train.seeds;
   shown.insert(shown.begin(), hand.stage.panel_input().train.record);
   std::vector<TrainRecord> records;

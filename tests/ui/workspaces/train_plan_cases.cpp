@@ -1,5 +1,4 @@
 // The Train workspace: every control of the plan.
-#include <array>
 #include <string>
 #include <utility>
 
@@ -20,16 +19,12 @@ CASE(train_plan, kinds) {
              {plan_panel + "kind/bisect", [](Session& s) { s.train.kind = TrainKind::bisect; }}});
   for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer},
                                   std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
-    hand.changes(
-        std::string("by ") + label, [&, label = label] { hand.click(plan_panel + "bisect/" + label); },
-        [by = by](Session& s) { s.train.bisect = by; });
+    hand.click(plan_panel + "bisect/" + label, [by = by](Session& s) { s.train.bisect = by; });
   hand.changes("pair", [&] { hand.click(plan_panel + "kind/pair"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
   hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
-  hand.changes(
-      "no exact attention", [&] { hand.click(plan_panel + "##exact attention too"); },
-      [](Session& s) { s.train.with_exact = false; });
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.with_exact = true; });
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
+  hand.click(plan_panel + "##exact attention too", [](Session& s) { s.train.with_exact = false; });
+  hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.train.with_exact = true; });
+  hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
 }
 
 CASE(train_plan, methods) {
@@ -50,31 +45,11 @@ CASE(train_plan, methods) {
              {plan_panel + "a/##preset", [](Session& s) { s.train.a.method.precision = policy("tile").precision; }, {}, "tile"},
              {plan_panel + "b/###delta from", [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; }}});
   hand.leaves("the steps are unfolded", [&] { hand.click(plan_panel + "###backward steps"); });
-  hand.changes(
-      "dS of a is exact", [&] { hand.click(plan_panel + "a/backward/dS"); },
-      [](Session& s) { s.train.a.gradient[GradStep::dS] = exact; });
-  hand.changes(
-      "dQ of b in fp32",
-      [&] {
-        hand.click(plan_panel + "b/backward/dQ", 1);
-        hand.pick("fp32");
-      },
-      [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); });
+  hand.click(plan_panel + "a/backward/dS", [](Session& s) { s.train.a.gradient[GradStep::dS] = exact; });
+  hand.choose(plan_panel + "b/backward/dQ", "fp32", [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); }, 1);
   hand.changes("weights of a", [&] { hand.click(plan_panel + "a/weights"); }, [](Session& s) { s.train.a.weights = to_main; });
-  hand.changes(
-      "moments of b",
-      [&] {
-        hand.click(plan_panel + "b/optimiser", 1);
-        hand.pick("fp16");
-      },
-      [](Session& s) { s.train.b.optimiser = to_format(fp16); });
-  hand.changes(
-      "an option of a",
-      [&] {
-        hand.click(plan_panel + "a/###options");
-        hand.pick("##compensated");
-      },
-      [](Session& s) { s.train.a.method.kahan_l = true; });
+  hand.choose(plan_panel + "b/optimiser", "fp16", [](Session& s) { s.train.b.optimiser = to_format(fp16); }, 1);
+  hand.choose(plan_panel + "a/###options", "##compensated", [](Session& s) { s.train.a.method.kahan_l = true; });
   hand.key(ImGuiKey_Escape);
   hand.click(plan_panel + "a/##algorithm");
   hand.check(hand.disabled("//$FOCUSED/hardware") && hand.disabled("//$FOCUSED/loaded"),
@@ -137,29 +112,24 @@ CASE(train_plan, model_and_recipe) {
   hand.changes("batch", [&] { hand.type(plan_panel + "##batch", "12"); }, [](Session& s) { s.train.recipe.batch = 12; });
   hand.changes("warm-up", [&] { hand.type(plan_panel + "##warm-up", "7"); }, [](Session& s) { s.train.recipe.warmup = 7; });
   hand.changes("rate", [&] { hand.fill(plan_panel + "##rate", "0.002"); }, [](Session& s) { s.train.recipe.rate = 0.002; });
-  struct Field {
-    const char *id, *text;
-    void (*mutate)(TrainPlan&);
-  };
-  constexpr std::array<Field, 13> fields{{
-      {"##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; }},
-      {"##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; }},
-      {"##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; }},
-      {"##epsilon", "1e-6", [](TrainPlan& p) { p.recipe.epsilon = 1e-6; }},
-      {"##weight_decay", "0", [](TrainPlan& p) { p.recipe.weight_decay = 0; }},
-      {"##clip", "2.5", [](TrainPlan& p) { p.recipe.clip = 2.5; }},
-      {"##seed", "17", [](TrainPlan& p) { p.recipe.seed = 17; }},
-      {"##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; }},
-      {"##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; }},
-      {"##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; }},
-      {"##held_out", "0.2", [](TrainPlan& p) { p.recipe.held_out = 0.2; }},
-      {"##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; }},
-      {"##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; }},
-  }};
   hand.click(plan_panel + "###more");
   hand.frames(2);
-  for (const Field& f : fields)
-    hand.changes(f.id, [&] { hand.fill(std::string("//$FOCUSED/") + f.id, f.text); }, [&](Session& s) { f.mutate(s.train); });
+  const auto fill = [&](const char* id, const char* text, void (*mutate)(TrainPlan&)) {
+    hand.fill(focused + id, text, [&](Session& s) { mutate(s.train); });
+  };
+  fill("##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; });
+  fill("##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; });
+  fill("##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; });
+  fill("##epsilon", "1e-6", [](TrainPlan& p) { p.recipe.epsilon = 1e-6; });
+  fill("##weight_decay", "0", [](TrainPlan& p) { p.recipe.weight_decay = 0; });
+  fill("##clip", "2.5", [](TrainPlan& p) { p.recipe.clip = 2.5; });
+  fill("##seed", "17", [](TrainPlan& p) { p.recipe.seed = 17; });
+  fill("##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; });
+  fill("##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; });
+  fill("##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; });
+  fill("##held_out", "0.2", [](TrainPlan& p) { p.recipe.held_out = 0.2; });
+  fill("##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; });
+  fill("##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; });
   hand.leaves("numbers out of range are not taken", [&] { hand.fill("//$FOCUSED/##beta1", "1.5"); });
   hand.key(ImGuiKey_Escape);
 }

@@ -12,8 +12,7 @@ inline const std::string train_plan_panel = "//Train plan/", train_middle = "//T
 
 /// A small session in the Train workspace.
 inline Session train_session(TrainKind kind = TrainKind::methods) {
-  Session s = small_session();
-  s.view.workspace = Workspace::train;
+  Session s = small_session(Workspace::train);
   s.train.kind = kind;
   return s;
 }
@@ -22,9 +21,7 @@ inline Session train_session(TrainKind kind = TrainKind::methods) {
 inline void show_training(Hand& hand, const Session& session, int steps = 240) {
   hand.stage.resize(1600, 1000);
   hand.open(session);
-  PanelInput input = hand.stage.panel_input();
-  input.train = steps == 0 ? ready_view(session.train) : made_view(made_record(session.train, steps));
-  hand.stage.told = input;
+  hand.tell().train = steps == 0 ? ready_view(session.train) : made_view(made_record(session.train, steps));
   hand.frames(3);
 }
 

@@ -83,10 +83,10 @@ CASE(train, exact_attention) {
   TrainPlan plan = plan_of();
   plan.with_exact = true;
   auto r = made_record(plan, 400);
-  for (const auto& [pair, rel_l2] : {std::pair{0, 4e-3}, std::pair{1, 3e-3}, std::pair{2, 2e-3}})
+  for (const auto& [pair, rel_l2] : {std::pair{0, 4e-3}, {1, 3e-3}, {2, 2e-3}})
     r->pairs[static_cast<std::size_t>(pair)].points.back().deviations[0] = {1, 4e-5, rel_l2, 1, 1};
   const std::string sentence = train_words(made_view(r)).sentence;
-  hand.check(sentence == "flash2 − exact is 0.75× flash2 − three-pass, three-pass − exact 0.50×.", sentence);
+  hand.expect_text(sentence, "flash2 − exact is 0.75× flash2 − three-pass, three-pass − exact 0.50×.");
   TrainDrawing d;
   refresh(d, r, {});
   const std::vector<Series>& curves = d.pairs.series;
@@ -101,9 +101,7 @@ CASE(train, words) {
   const std::string long_name(3000, 'x');
   hand.check(fmt::format("{} is {}", long_name, 7) == long_name + " is 7", "nothing is cut, however long it is");
   const auto say = [](const TrainRecord& r) { return train_words(made_view(std::make_shared<TrainRecord>(r))); };
-  const auto is = [&](const std::string& found, const std::string& expected) {
-    hand.check(found == expected, "'" + found + "' instead of '" + expected + "'");
-  };
+  const auto is = [&](const std::string& found, const std::string& expected) { hand.expect_text(found, expected); };
   auto r = made_record(plan_of(TrainKind::reference), 400);
   const auto plant = [&](std::size_t pair, double rel_l2, double wasserstein, double max_abs = 1) {
     r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, rel_l2, 1, 12.5};
@@ -123,8 +121,7 @@ CASE(train, words) {
   r = made_record(plan_of(), 400);
   plant(0, 3.1e-3, 4e-5);
   r->pairs[0].points.back().loss_difference = -0.012;
-  is(say(*r).sentence,
-     "Loss flash2 − three-pass -1.2e-2; directionality 12 (random steps: 1, steps in one direction: 20).");
+  is(say(*r).sentence, "Loss flash2 − three-pass -1.2e-2; directionality 12 (random steps: 1, steps in one direction: 20).");
   is(train_words(ready_view(r->plan)).headline, "Does the deviation matter?");
   r = made_record(plan_of(TrainKind::replay), 20);
   for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {1, 2e-8, p.step == 10 ? 4e-6 : 1e-6, 1, 1};
@@ -143,8 +140,8 @@ CASE(train, words) {
   r->runs[0].heldout_loss = 1.5, r->runs[1].heldout_loss = 0.67214;
   is(runs_text(*r), "held-out loss flash2 in bf16 1.500, three-pass in fp16 0.672; skipped steps three-pass in fp16 2");
   hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
-  hand.check(deviation_csv(*r).find("\na - b,10,layer 0 W_Q,") != std::string::npos, "every tensor is a line");
-  hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));
+  hand.check(has(deviation_csv(*r), "\na - b,10,layer 0 W_Q,"), "every tensor is a line");
+  hand.check(has(tensors_csv(*r, 0, -1), "\nlayer 1 W_2,512,128,"), tensors_csv(*r, 0, -1));
   hand.check(heads_csv(*r, 5).starts_with(health_csv(*r).substr(0, 200)), "the heads of the first measured step");
 }
 
