@@ -53,21 +53,21 @@ std::vector<std::string> keys_of(const nlohmann::ordered_json& json) {
   return keys;
 }
 
-TEST(BackwardCommand, WritesEveryKeyOfTheContractInItsOrder) {
-  const Outcome outcome = small_run({"--backward", "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const auto json = nlohmann::ordered_json::parse(outcome.out);
+class BackwardCommand : public ScratchTest {};
+
+TEST_F(BackwardCommand, WritesEveryKeyOfTheContractInItsOrder) {
+  const auto json = nlohmann::ordered_json::parse(output_of(with(small_sizes, {"--backward", "--json", "-"})));
   const auto& backward = json["backward"];
   EXPECT_THAT(keys_of(backward), ElementsAre("rows", "keys", "a", "b", "a_minus_b", "ratio", "delta", "dsink", "digests"));
   EXPECT_EQ(backward["rows"], 48);
   EXPECT_EQ(backward["keys"], 48);
-  for (const char* const who : {"a", "b", "a_minus_b"}) {
+  for (const char* const who : {"a", "b", "a_minus_b"})
     for (const char* const tensor : {"dq", "dk", "dv"})
       EXPECT_EQ(keys_of(backward[who][tensor]), keys_of(json[who])) << who << tensor;
-  }
   for (const char* const who : {"a", "b"}) {
     EXPECT_THAT(keys_of(backward[who]), ElementsAre("dq", "dk", "dv", "lost_ds")) << who;
     EXPECT_EQ(backward[who]["lost_ds"], 0) << who;
+    EXPECT_THAT(keys_of(backward["delta"][who]), ElementsAre("max_abs", "rms", "bias"));
   }
   EXPECT_THAT(keys_of(backward["a_minus_b"]), ElementsAre("dq", "dk", "dv"));
   const nlohmann::json narrow = json_of({"--backward", "--set", "a.grad.dS=e4m3"});
@@ -77,7 +77,6 @@ TEST(BackwardCommand, WritesEveryKeyOfTheContractInItsOrder) {
     EXPECT_EQ(backward["ratio"][tensor]["rms"].get<double>(),
               backward["a"][tensor]["rms"].get<double>() / backward["b"][tensor]["rms"].get<double>());
   }
-  for (const char* const who : {"a", "b"}) EXPECT_THAT(keys_of(backward["delta"][who]), ElementsAre("max_abs", "rms", "bias"));
   EXPECT_TRUE(backward["dsink"].is_null());
   EXPECT_THAT(keys_of(backward["digests"]), ElementsAre("golden", "a", "b"));
   EXPECT_NE(backward["digests"]["golden"], backward["digests"]["a"]);
@@ -86,7 +85,7 @@ TEST(BackwardCommand, WritesEveryKeyOfTheContractInItsOrder) {
   EXPECT_NE(sunk["backward"]["dsink"]["golden"].get<double>(), 0);
 }
 
-TEST(BackwardCommand, AForwardPassAloneIsAsBefore) {
+TEST_F(BackwardCommand, AForwardPassAloneIsAsBefore) {
   const nlohmann::json forward = json_of({}), both = json_of({"--backward"});
   EXPECT_FALSE(forward.contains("backward"));
   EXPECT_FALSE(forward["experiment"].contains("backward"));
@@ -113,7 +112,7 @@ double dot(const double* x, const double* y, int count) {
   return sum;
 }
 
-/// Golden gradients in exact arithmetic's order does not matter here: 1e-12 of their size is far below any mistake.
+/// The order of the sums does not matter here: 1e-12 of a gradient's size is far below any mistake.
 void expect_the_rule(const Saved& s, int least_key, bool causal) {
   const double scale = 1 / std::sqrt(s.d);
   std::vector<double> dq(s.q.size()), dk(s.k.size()), dv(s.v.size());
@@ -147,12 +146,10 @@ void expect_the_rule(const Saved& s, int least_key, bool causal) {
   expect_near(s.dv, dv, "dV");
 }
 
-TEST(BackwardCommand, SavesGradientsThatFollowFromTheFilesBesideThem) {
-  const TemporaryDirectory scratch;
-  const std::string folder = scratch / "saved";
-  const Outcome outcome = attoscope({"run", "--n", "30", "--n-k", "37", "--d", "16", "--d-v", "24", "--mask", "causal",
-                                     "--backward", "--save", folder, "--json", scratch / "r.json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+TEST_F(BackwardCommand, SavesGradientsThatFollowFromTheFilesBesideThem) {
+  const std::string folder = scratch_ / "saved";
+  succeed({"run", "--n", "30", "--n-k", "37", "--d", "16", "--d-v", "24", "--mask", "causal", "--backward", "--save", folder,
+           "--json", scratch_ / "r.json"});
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 9 + 10);
   EXPECT_EQ(shape_of(folder + "/do.npy"), "(30, 24)");
   EXPECT_EQ(shape_of(folder + "/lse.npy"), "(30,)");
@@ -163,7 +160,7 @@ TEST(BackwardCommand, SavesGradientsThatFollowFromTheFilesBesideThem) {
   }
   const Saved saved(folder, 30, 37, 16, 24);
   expect_the_rule(saved, 0, true);
-  const auto json = nlohmann::json::parse(bytes_of_file(scratch / "r.json"));
+  const auto json = nlohmann::json::parse(bytes_of_file(scratch_ / "r.json"));
   for (const std::string tensor : {"dq", "dk", "dv"}) {
     const std::vector<double> golden = doubles_of(folder + "/golden_" + tensor + ".npy"),
                               a = doubles_of(folder + "/a_" + tensor + ".npy"),
@@ -176,19 +173,18 @@ TEST(BackwardCommand, SavesGradientsThatFollowFromTheFilesBesideThem) {
   }
 }
 
-TEST(BackwardCommand, TakesDOAndDLFromFiles) {
-  const TemporaryDirectory scratch;
+TEST_F(BackwardCommand, TakesDOAndDLFromFiles) {
   std::vector<double> d_o(2 * 20 * 8), d_lse(20);
   for (std::size_t i = 0; i < d_o.size(); ++i) d_o[i] = std::floor(std::sin(static_cast<double>(i)) * 64) / 64;
   for (std::size_t i = 0; i < d_lse.size(); ++i) d_lse[i] = static_cast<double>(i) / 16 - 0.5;
-  const std::string one = scratch.write("do.npy", npy_bytes(20, 8, d_o.data())),
-                    two = scratch.write("two.npy", npy_bytes(20, 8, d_o.data() + 160)),
-                    vector = scratch.write("dlse.npy", npy_bytes(std::span<const double>(d_lse))),
-                    column = scratch.write("column.npy", npy_bytes(20, 1, d_lse.data()));
+  const std::string one = scratch_.write("do.npy", npy_bytes(20, 8, d_o.data())),
+                    two = scratch_.write("two.npy", npy_bytes(20, 8, d_o.data() + 160)),
+                    vector = scratch_.write("dlse.npy", npy_bytes(std::span<const double>(d_lse))),
+                    column = scratch_.write("column.npy", npy_bytes(20, 1, d_lse.data()));
   const auto digest = [](const std::vector<std::string>& more) {
     return testing::json_of(with({"run", "--n", "20", "--d", "8", "--backward"}, more))["backward"]["digests"]["golden"];
   };
-  const std::string folder = scratch / "saved";
+  const std::string folder = scratch_ / "saved";
   digest({"--do", one, "--dlse", vector, "--save", folder});
   Saved saved(folder, 20, 20, 8, 8);
   EXPECT_EQ(saved.d_o, std::vector<double>(d_o.begin(), d_o.begin() + 160));
@@ -202,13 +198,11 @@ TEST(BackwardCommand, TakesDOAndDLFromFiles) {
   EXPECT_NE(digest({"--seed", "2"}), digest({}));
 }
 
-TEST(BackwardCommand, RowsAreThoseOfDQAndAsManyKeys) {
-  const nlohmann::json some = json_of({"--backward", "--rows", "7"})["backward"];
-  EXPECT_EQ(some["rows"], 7);
-  EXPECT_EQ(some["keys"], 7);
+TEST_F(BackwardCommand, RowsAreThoseOfDQAndAsManyKeys) {
+  expect_holds(json_of({"--backward", "--rows", "7"}), R"({"backward": {"rows": 7, "keys": 7}})");
 }
 
-TEST(BackwardCommand, OptionsBecomeTheExperiment) {
+TEST_F(BackwardCommand, OptionsBecomeTheExperiment) {
   const auto options = [](const std::vector<std::pair<std::string, std::string>>& typed,
                           const std::vector<std::string>& set = {}) {
     ExperimentOptions x;
@@ -246,10 +240,9 @@ TEST(BackwardCommand, OptionsBecomeTheExperiment) {
   EXPECT_EQ(buffers.buffers, 4);
 }
 
-TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
-  const TemporaryDirectory scratch;
+TEST_F(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   const std::vector<double> numbers(60, 1.0);
-  const std::string small = scratch.write("do.npy", npy_bytes(6, 10, numbers.data()));
+  const std::string small = scratch_.write("do.npy", npy_bytes(6, 10, numbers.data()));
   const auto refused = [](const std::vector<std::string>& options, int code, const std::string& sentence) {
     expect_refused(with({"run", "--n", "20", "--d", "8"}, options), code, sentence);
   };
@@ -259,7 +252,7 @@ TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   refused({"--gradient-order", "buffers:0"}, 2, "--gradient-order is '0', expected a whole number from 1 to 1024");
   refused({"--gradient-order", "ascending:3"}, 2, "expected ascending, descending");
   refused({"--do", "nothing"}, 2, "--do: gradient 'nothing' is not understood, expected FILE.npy[:INDEX]");
-  refused({"--do", scratch / "missing.npy"}, 1, "missing.npy");
+  refused({"--do", scratch_ / "missing.npy"}, 1, "missing.npy");
   refused({"--do", small}, 1, "has shape [6, 10], expected [20, 8]");
   refused({"--do", small + ":4"}, 1, "expected");
   refused({"--dlse", small}, 1, "has shape [6, 10]");
@@ -288,7 +281,7 @@ TEST(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
           "a.algorithm is hardware, which has no backward pass");
 }
 
-TEST(BackwardCommand, AStoredQueryTileThatDoesNotFitIsRefusedBeforeAnyWork) {
+TEST_F(BackwardCommand, AStoredQueryTileThatDoesNotFitIsRefusedBeforeAnyWork) {
   constexpr double keys = 1 << 18;
   for (const std::string which : {"a", "b"}) {
     const Outcome outcome = attoscope({"run", "--n", "262144", "--d", "8", "--rows", "4", "--backward", "--set",
@@ -304,19 +297,17 @@ TEST(BackwardCommand, AStoredQueryTileThatDoesNotFitIsRefusedBeforeAnyWork) {
   }
 }
 
-TEST(BackwardCommand, TellsPeopleInATable) {
+TEST_F(BackwardCommand, TellsPeopleInATable) {
   const std::string text = small_run({"--backward", "--sink", "1", "--gradient-order", "shuffled:3"}).out;
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "backward pass, a: grad_hw, order shuffled:3   b: grad_base_eager   dO normal; dQ of 48 rows, dK and dV of 48 keys"));
-  for (const char* const words : {"dQ", "dK", "dV", "max ulp", "error of delta", "gradient of the sink"})
+  for (const char* const words :
+       {"backward pass, a: grad_hw, order shuffled:3   b: grad_base_eager   dO normal; dQ of 48 rows, dK and dV of 48 keys",
+        "dQ", "dK", "dV", "max ulp", "error of delta", "gradient of the sink"})
     EXPECT_THAT(text, HasSubstr(words));
   EXPECT_THAT(attoscope({"presets"}).out, HasSubstr("grad_fa2: tiles 128 x 128"));
   EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--gradient-order"));
 }
 
-TEST(BackwardCommand, ASessionKeepsIt) {
+TEST_F(BackwardCommand, ASessionKeepsIt) {
   Session session;
   EXPECT_EQ(session_text(session).find("\"grad\""), std::string::npos);
   EXPECT_EQ(session_text(session).find("\"backward\""), std::string::npos);
@@ -338,19 +329,17 @@ TEST(BackwardCommand, ASessionKeepsIt) {
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
 }
 
-TEST(BackwardCommand, SweepsVaryGradients) {
-  const TemporaryDirectory scratch;
-  const Outcome swept = attoscope({"sweep", "--n", "48", "--d", "16", "--vary", "a.grad.dS=exact,bf16,e4m3", "--measure",
-                                   "a.dk.mean_abs", "--no-cache", "--csv", "-", "--out", scratch / "out"});
-  ASSERT_EQ(swept.code, 0) << swept.err;
-  EXPECT_THAT(swept.out, HasSubstr("a.grad.dS,a.dk.mean_abs.mean"));
+TEST_F(BackwardCommand, SweepsVaryGradients) {
+  const std::string swept = output_of({"sweep", "--n", "48", "--d", "16", "--vary", "a.grad.dS=exact,bf16,e4m3", "--measure",
+                                       "a.dk.mean_abs", "--no-cache", "--csv", "-", "--out", scratch_ / "out"});
+  EXPECT_THAT(swept, HasSubstr("a.grad.dS,a.dk.mean_abs.mean"));
   std::vector<double> errors;
   for (const char* const format : {"exact", "bf16", "e4m3"})
     errors.push_back(json_of({"--backward", "--set", std::string("a.grad.dS=") + format})["backward"]["a"]["dk"]["mean_abs"]);
   EXPECT_LT(errors[0], errors[2]);
   std::vector<std::string> remarks;
   Sweep sweep{.base = with_backward(default_experiment()), .axes = {parse_axis("a.grad.dS=exact,bf16,e4m3")}};
-  const std::vector<SweepAnswer> points = parse_points_csv(sweep, bytes_of_file((scratch / "out") + "/points.csv"));
+  const std::vector<SweepAnswer> points = parse_points_csv(sweep, bytes_of_file((scratch_ / "out") + "/points.csv"));
   ASSERT_EQ(points.size(), 3U);
   for (std::size_t i = 0; i < points.size(); ++i) {
     EXPECT_EQ(value_of({"a.dk.mean_abs"}, *points[i].summary), errors[i]) << i;
@@ -359,12 +348,10 @@ TEST(BackwardCommand, SweepsVaryGradients) {
     EXPECT_EQ(value_of({"b.dv.rms/golden"}, *points[i].summary), s.b.dv.rms / s.golden_dv_rms);
     EXPECT_GT(value_of({"a.delta.rms"}, *points[i].summary), 0);
   }
-  const Outcome merged = attoscope({"sweep", "--merge", scratch / "out", "--csv", "-"});
-  EXPECT_EQ(merged.out, swept.out);
+  EXPECT_EQ(output_of({"sweep", "--merge", scratch_ / "out", "--csv", "-"}), swept);
   for (const char* const axis :
        {"gradient=grad_hw,grad_eager", "grad.order=ascending,shuffled:2,buffers:2", "grad.block_k=16:64:x2"})
-    EXPECT_EQ(attoscope({"sweep", "--n", "40", "--d", "8", "--vary", axis, "--measure", "ratio.dk.rms", "--no-cache"}).code, 0)
-        << axis;
+    succeed({"sweep", "--n", "40", "--d", "8", "--vary", axis, "--measure", "ratio.dk.rms", "--no-cache"});
   EXPECT_TRUE(std::isnan(value_of({"a.dq.rms"}, PointSummary{})));
   expect_refused({"sweep", "--vary", "n=8,16", "--measure", "a.dx.rms"}, 2, "of gradients then dq., dk. or dv.");
 }

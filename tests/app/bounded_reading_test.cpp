@@ -34,6 +34,12 @@ void soon(F act) {
   EXPECT_LT((std::clock() - began) / CLOCKS_PER_SEC, testing::sanitized ? 60 : 5);
 }
 
+/// Fails if `act` is not refused, soon and with these words.
+template <class F>
+void refused_soon(const std::string& words, F act) {
+  soon([&] { EXPECT_THAT(sentence_of(act), HasSubstr(words)); });
+}
+
 std::string repeated(const std::string& item, std::size_t count) {
   std::string text;
   text.reserve(count * (item.size() + 1));
@@ -48,15 +54,14 @@ TEST(BoundedJson, ObjectsSideBySideTakeTheirNumberAndNotItsSquare) {
 
 TEST(BoundedJson, MoreValuesThanAnybodyMeansAreRefused) {
   soon([] {
-    EXPECT_EQ(sentence_of<std::runtime_error>([] { parse_json("[" + repeated("{}", 1'000'000) + "]", 2); }),
-              "holds more than 1000000 values");
+    EXPECT_EQ(sentence_of([] { parse_json("[" + repeated("{}", 1'000'000) + "]", 2); }), "holds more than 1000000 values");
   });
   EXPECT_NO_THROW(parse_json("[1,2,[],{\"a\":null}]", 2, 6));
-  EXPECT_EQ(sentence_of<std::runtime_error>([] { parse_json("[1,2,[],{\"a\":null}]", 2, 5); }), "holds more than 5 values");
+  EXPECT_EQ(sentence_of([] { parse_json("[1,2,[],{\"a\":null}]", 2, 5); }), "holds more than 5 values");
 }
 
 TEST(BoundedJson, WhatComesFirstIsSaid) {
-  const auto said = [](const std::string& text) { return sentence_of<std::runtime_error>([&] { parse_json(text, 2); }); };
+  const auto said = [](const std::string& text) { return sentence_of([&] { parse_json(text, 2); }); };
   EXPECT_EQ(said("[1,"), "is not JSON at byte 4");
   EXPECT_EQ(said(""), "is not JSON at byte 1");
   EXPECT_EQ(said("[[[1]]"), "is nested deeper than 2");
@@ -67,7 +72,16 @@ TEST(BoundedJson, WhatComesFirstIsSaid) {
   EXPECT_EQ(parse_json("[{\"a\":1},{\"a\":2}]", 2).size(), 2u);
 }
 
-TEST(Bounded, HeadersOfManyTensors) {
+class Bounded : public ScratchTest {
+ protected:
+  /// A file of `size` bytes that takes hardly any room.
+  std::string sparse(const std::string& name, const std::string& begin, std::uint64_t size) const {
+    std::filesystem::resize_file(scratch_.write(name, begin), size);
+    return scratch_ / name;
+  }
+};
+
+TEST_F(Bounded, HeadersOfManyTensors) {
   std::string header = "{";
   for (int i = 0; i < 20'000; ++i) header += testing::entry("t" + std::to_string(i), "F32", "[1]", 4 * i, 4 * i + 4) + ",";
   header.back() = '}';
@@ -76,20 +90,18 @@ TEST(Bounded, HeadersOfManyTensors) {
   });
 }
 
-TEST(Bounded, SessionsOfManyPins) {
+TEST_F(Bounded, SessionsOfManyPins) {
   std::vector<std::string> remarks;
   soon([&] { parse_session(R"({"schema":"attoscope.session/1","pins":[)" + repeated("{}", 160'000) + "]}", remarks); });
   EXPECT_THAT(remarks, SizeIs(1));
 }
 
-TEST(Bounded, FiguresOfManyDigests) {
+TEST_F(Bounded, FiguresOfManyDigests) {
   const std::string text = R"({"schema":"attoscope.figure/1","digests":[)" + repeated("{}", 300'000) + "]}";
-  soon([&] {
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_asked_figure(text); }), HasSubstr("digests holds 300000 entries"));
-  });
+  refused_soon("digests holds 300000 entries", [&] { parse_asked_figure(text); });
 }
 
-TEST(Bounded, RemarksAboutManyThings) {
+TEST_F(Bounded, RemarksAboutManyThings) {
   std::string keys;
   for (int i = 0; i < 100'000; ++i) keys += ",\"key" + std::to_string(i) + "\":1";
   std::vector<std::string> remarks;
@@ -99,22 +111,13 @@ TEST(Bounded, RemarksAboutManyThings) {
   EXPECT_EQ(remarks.back(), "There is more that cannot be used.");
 }
 
-TEST(Bounded, ArchivesThatUnpackToMuch) {
-  const TemporaryDirectory scratch;
+TEST_F(Bounded, ArchivesThatUnpackToMuch) {
   const std::string bomb = zip_bytes({{"f.json", std::string(200 << 20, ' ')}});
   ASSERT_LT(bomb.size(), 1u << 20);
-  const std::string path = scratch.write("bomb.zip", bomb);
-  soon([&] {
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { zip_member(path, ".json", 1 << 20); }),
-                HasSubstr("holds a file of more than 1048576 bytes"));
-  });
+  const std::string path = scratch_.write("bomb.zip", bomb);
+  refused_soon("holds a file of more than 1048576 bytes", [&] { zip_member(path, ".json", 1 << 20); });
 }
 
-/// A file of `size` bytes that takes hardly any room.
-std::string sparse(const TemporaryDirectory& scratch, const std::string& name, const std::string& begin, std::uint64_t size) {
-  std::filesystem::resize_file(scratch.write(name, begin), size);
-  return scratch / name;
-}
 constexpr std::uint64_t huge = std::uint64_t{100} << 30;
 
 /// True if this process has mapped the file.
@@ -138,7 +141,7 @@ TEST(InputFile, IsMappedAndSaysWhereAFileThatIsCutMeanwhileEnds) {
     EXPECT_EQ(bytes, std::string(3 * page, 'x'));
     std::filesystem::resize_file(path, kept);
     std::string sentence;
-    std::thread([&] { sentence = sentence_of<std::runtime_error>([&] { file.read_at(0, bytes); }); }).join();
+    std::thread([&] { sentence = sentence_of([&] { file.read_at(0, bytes); }); }).join();
     EXPECT_EQ(sentence, path + ": ends at byte " + std::to_string(kept) + ", expected more");
     std::string rest(kept, '\0');
     file.read_at(0, rest);
@@ -154,51 +157,42 @@ TEST(InputFileDeathTest, AnotherPageThatIsMissingEndsTheProgramAsBefore) {
   EXPECT_DEATH(std::raise(SIGBUS), "");
 }
 
-TEST(Bounded, TensorsOfAHundredGigabytes) {
-  const TemporaryDirectory scratch;
+TEST_F(Bounded, TensorsOfAHundredGigabytes) {
   const std::string header = testing::npy(testing::npy_header("<f2", "(51200, 1024, 1024)", "True"), "");
-  const std::string path = sparse(scratch, "x.npy", header, header.size() + huge);
+  const std::string path = sparse("x.npy", header, header.size() + huge);
   soon([&] {
     Input input = parse_input(path + "," + path + "," + path + "[h n d]:7");
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }),
+    EXPECT_THAT(sentence_of([&] { load_tensors(input); }),
                 AllOf(HasSubstr("x.npy is in Fortran order"), HasSubstr("107374182400 bytes"), HasSubstr("expected at most")));
+  });
+  refused_soon("is in Fortran order", [&] {
     KernelOutput output = parse_kernel_output(path + ":7");
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_kernel_output(output); }), HasSubstr("is in Fortran order"));
+    load_kernel_output(output);
   });
-  soon([&] {
-    Input input = parse_input(sparse(scratch, "x.safetensors", "", huge));
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }), HasSubstr("header length is 0 bytes"));
+  refused_soon("header length is 0 bytes", [&] {
+    Input input = parse_input(sparse("x.safetensors", "", huge));
+    load_tensors(input);
   });
 }
 
-TEST(Bounded, TextsOfAHundredGigabytes) {
-  const TemporaryDirectory scratch;
+TEST_F(Bounded, TextsOfAHundredGigabytes) {
   std::vector<std::string> remarks;
-  soon([&] {
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_session(sparse(scratch, "s.json", "{", huge), remarks); }),
-                HasSubstr("has 107374182400 bytes, expected at most"));
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { zip_member(sparse(scratch, "z.zip", "PK", huge), ".json", 1 << 20); }),
-                HasSubstr("has 107374182400 bytes, expected at most"));
-  });
+  const std::string words = "has 107374182400 bytes, expected at most";
+  refused_soon(words, [&] { read_session(sparse("s.json", "{", huge), remarks); });
+  refused_soon(words, [&] { zip_member(sparse("z.zip", "PK", huge), ".json", 1 << 20); });
 }
 
-TEST(Bounded, CheckpointsOfAHundredGigabytes) {
-  const TemporaryDirectory scratch;
+TEST_F(Bounded, CheckpointsOfAHundredGigabytes) {
   const auto numbers = [](std::uint64_t total, std::uint64_t json) {
     return testing::little_endian(total, 8) + testing::little_endian(json, 8);
   };
-  const auto said = [&](const std::string& begin) {
-    std::string sentence;
-    soon([&] {
-      const std::string path = sparse(scratch, "c", "attoscope.checkpoint/1\n" + begin, huge);
-      sentence = sentence_of<std::runtime_error>([&] { read_checkpoint(path); });
-    });
-    return sentence;
+  const auto refused = [&](const std::string& begin, const std::string& words) {
+    refused_soon(words, [&] { read_checkpoint(sparse("c", "attoscope.checkpoint/1\n" + begin, huge)); });
   };
-  EXPECT_THAT(said(numbers(huge, 1 << 30)), HasSubstr("is not JSON at byte 1"));
-  EXPECT_THAT(said(numbers(huge, 2) + "{}"), HasSubstr("has no key 'schema'"));
-  EXPECT_THAT(said(numbers(huge, huge)), HasSubstr("bytes of JSON, expected at most"));
-  EXPECT_THAT(said(numbers(huge - 1, 2) + "{}"), HasSubstr("has 107374182400 bytes, expected 107374182399"));
+  refused(numbers(huge, 1 << 30), "is not JSON at byte 1");
+  refused(numbers(huge, 2) + "{}", "has no key 'schema'");
+  refused(numbers(huge, huge), "bytes of JSON, expected at most");
+  refused(numbers(huge - 1, 2) + "{}", "has 107374182400 bytes, expected 107374182399");
 }
 
 TEST(Messages, HoldTextOfFilesAndArgumentsInQuotes) {

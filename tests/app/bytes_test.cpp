@@ -21,6 +21,7 @@
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/questions/scores.h"
+#include "tests/support/support.h"
 #include "ui/frame/lesson.h"
 
 namespace attoscope::app {
@@ -44,8 +45,7 @@ void expect_same_bytes(const T& x) {
 
 /// An answer in which little is left out: a causal mask, storage with scales, a backward pass.
 Result answer() {
-  Experiment e = default_experiment();
-  e.problem.n = 48, e.problem.d = 16;
+  Experiment e = testing::sized_experiment(48, 16);
   e.problem.mask.kind = Mask::Kind::causal;
   e.problem.sink = 0.5;
   e.backward.on = true;

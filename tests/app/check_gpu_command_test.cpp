@@ -61,27 +61,18 @@ TEST(CheckGpu, WritesWhatCanBeSentIn) {
   const std::string file = scratch / "gpu.json";
   EXPECT_FALSE(told(h100(3), {.count = "600", .seed = "7", .formats = "bf16", .json = file}).fine);
   const json found = json::parse(bytes_of_file(file));
-  EXPECT_EQ(found.at("schema"), "attoscope.gpu_check/1");
-  EXPECT_EQ(found.at("gpu").at("name"), "NVIDIA Test");
-  EXPECT_EQ(found.at("gpu").at("compute_capability"), "9.0");
-  EXPECT_EQ(found.at("count"), 600);
-  EXPECT_EQ(found.at("seed"), 7);
-  EXPECT_EQ(found.at("as_written"), false);
+  expect_holds(found, R"({"schema": "attoscope.gpu_check/1", "gpu": {"name": "NVIDIA Test", "compute_capability": "9.0"},
+                          "count": 600, "seed": 7, "as_written": false})");
   EXPECT_EQ(found.at("digests").at("agree"), found.at("digests").at("count"));
   ASSERT_EQ(found.at("products").size(), 1U);
   const json& bf = found.at("products")[0];
-  EXPECT_EQ(bf.at("format"), "bf16");
-  EXPECT_EQ(bf.at("result"), "f32");
-  EXPECT_EQ(bf.at("count"), 600);
-  EXPECT_EQ(bf.at("fits"), false);
+  expect_holds(bf, R"({"format": "bf16", "result": "f32", "count": 600, "fits": false,
+                       "first_difference": {"sum": 3, "case": "random"}})");
   const json& rule = bf.at("rules").back();
   EXPECT_EQ(rule.at("gpus"), (json{"h100", "h200", "b200", "rtx50"}));
-  EXPECT_EQ(rule.at("agree"), 599);
-  EXPECT_EQ(rule.at("rule").at("block"), 16);
+  expect_holds(rule, R"({"agree": 599, "rule": {"block": 16}})");
   EXPECT_EQ(rule.at("cases").at("random").at("agree"), rule.at("cases").at("random").at("count").get<int>() - 1);
   const json& first = bf.at("first_difference");
-  EXPECT_EQ(first.at("sum"), 3);
-  EXPECT_EQ(first.at("case"), "random");
   EXPECT_EQ(first.at("a").size(), 16U);
   const auto bits = [&](const char* key) { return std::stoul(first.at(key).get<std::string>(), nullptr, 16); };
   EXPECT_EQ(bits("expected") ^ bits("got"), 1U);
@@ -90,11 +81,8 @@ TEST(CheckGpu, WritesWhatCanBeSentIn) {
 TEST(CheckGpu, JsonAloneOnStandardOutput) {
   const Told t = told(h100(), {.count = "200", .formats = "e4m3,fp16:f16", .json = "-"});
   EXPECT_TRUE(t.fine);
-  const json found = json::parse(t.out);
-  EXPECT_EQ(found.at("as_written"), true);
-  EXPECT_EQ(found.at("products")[0].at("format"), "e4m3");
-  EXPECT_EQ(found.at("products")[1].at("result"), "f16");
-  EXPECT_TRUE(found.at("products")[1].at("first_difference").is_null());
+  expect_holds(json::parse(t.out),
+               R"({"as_written": true, "products": [{"format": "e4m3"}, {"result": "f16", "first_difference": null}]})");
 }
 
 TEST(CheckGpu, AFailureWritesNoFile) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 
 #include "app/files/files.h"
@@ -70,11 +71,8 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
 std::string prose_of_lesson(const std::string& text) {
   std::string prose;
   bool in_fence = false;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("**Sources**")) break;
     if (line.starts_with("```")) {
       in_fence = !in_fence;
@@ -108,10 +106,8 @@ std::vector<fs::path> files_of(const std::string& folder, const char* extension)
 std::string without_code(const std::string& text) {
   std::string prose;
   bool in_fence = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("```")) in_fence = !in_fence, prose += "\n";
     if (!in_fence && !line.starts_with("```") && !line.starts_with("#")) prose += line + "\n";
   }
@@ -178,12 +174,10 @@ std::vector<std::string> sentences_of(std::string_view markdown) {
   text = replaced(text, R"([ \t\n]+)", " ");
   text = replaced(text, R"(([.?!]) )", "$1\x01");
   std::vector<std::string> sentences;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\x01', at), text.size());
-    std::size_t first = text.find_first_not_of(' ', at), last = end;
-    while (last > at && text[last - 1] == ' ') --last;
-    if (first < last) sentences.push_back(text.substr(first, last - first));
-    at = end + 1;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, '\x01');) {
+    const std::size_t first = part.find_first_not_of(' ');
+    if (first != std::string::npos) sentences.push_back(part.substr(first, part.find_last_not_of(' ') + 1 - first));
   }
   return sentences;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "app/explore/lessons.h"
 #include "app/files/paths.h"
@@ -40,6 +41,10 @@ double number_at(const std::string& target, std::uint64_t seed, ComputeCache& ca
   return at->second = a.number();
 }
 
+double mean_of(const std::vector<double>& x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
+
 /// `of`, or `of` over `over`, at every seed of a claim; only their mean if the claim is about that.
 std::vector<double> claimed_numbers(const Claim& c, const std::string& of, const std::string& over) {
   ComputeCache cache;
@@ -50,9 +55,7 @@ std::vector<double> claimed_numbers(const Claim& c, const std::string& of, const
     numbers.push_back(over.empty() ? number : number / number_at(over, seed, cache));
   }
   if (!c.mean) return numbers;
-  double sum = 0;
-  for (const double x : numbers) sum += x;
-  return {sum / c.seeds};
+  return {mean_of(numbers)};
 }
 
 /// The fault of one of the experiments of a claim, or "".
@@ -142,12 +145,10 @@ TEST(Claims, ThatCannotBeReadAreNamed) {
   const auto text = [](const std::string& entry) {
     return R"({"schema":"attoscope.claims/1","claims":[)" + entry + R"(],"exceptions":[]})";
   };
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x"})")); }), HasSubstr("has no 'says'"));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z"})")); }),
-              HasSubstr("claims nothing"));
-  EXPECT_THAT(
-      sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z","at_most":1,"atleast":1})")); }),
-      HasSubstr("unknown key 'atleast'"));
+  EXPECT_THAT(sentence_of([&] { parse_claims(text(R"({"in":"x"})")); }), HasSubstr("has no 'says'"));
+  EXPECT_THAT(sentence_of([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z"})")); }), HasSubstr("claims nothing"));
+  EXPECT_THAT(sentence_of([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z","at_most":1,"atleast":1})")); }),
+              HasSubstr("unknown key 'atleast'"));
 }
 
 /// The exact control of rescaling: the same keys in the same order and the same tiles, with each row's last max known from the
@@ -180,12 +181,6 @@ RescalingControl rescaling_control(InputKind order, int n, int block_k, std::uin
   for (const plain::Row& row : control)
     for (const plain::Tile& tile : row.tiles) found.moves |= tile.moved || tile.alpha != 1 || tile.m != row.tiles.back().m;
   return found;
-}
-
-double mean_of(const std::vector<double>& x) {
-  double sum = 0;
-  for (const double value : x) sum += value;
-  return sum / static_cast<double>(x.size());
 }
 
 /// The errors with rescales over those without, and those of descending over those of ascending keys, at seeds nobody chose.

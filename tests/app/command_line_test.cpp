@@ -19,11 +19,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-TEST(CommandLine, Version) {
-  const Outcome outcome = attoscope({"--version"});
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(outcome.out, "attoscope 0.1.0\n");
-}
+TEST(CommandLine, Version) { EXPECT_EQ(output_of({"--version"}), "attoscope 0.1.0\n"); }
 
 TEST(CommandLine, Help) {
   EXPECT_THAT(attoscope({"--help"}).out, AllOf(HasSubstr("run"), HasSubstr("presets"), HasSubstr("render")));
@@ -48,19 +44,16 @@ TEST(CommandLine, HelpGroupsManyOptions) {
 }
 
 TEST(CommandLine, ARowIsCountedFromEitherEnd) {
-  for (const char* const row : {"0", "7", "-1", "-8"}) {
-    const Outcome outcome = attoscope({"run", "--n", "8", "--d", "4", "--row", row, "--json", "-"});
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(nlohmann::json::parse(outcome.out)["experiment"]["problem"]["traced_row"], std::stoi(row));
-  }
+  for (const std::string row : {"0", "7", "-1", "-8"})
+    expect_holds(json_of({"run", "--n", "8", "--d", "4", "--row", row}),
+                 R"({"experiment": {"problem": {"traced_row": )" + row + "}}}");
 }
 
 TEST(CommandLine, RunPrintsATable) {
-  const Outcome outcome = small_run({"--mask", "causal"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("flash2 hw"), HasSubstr("three_pass base_eager"), HasSubstr("a/b"),
-                                 HasSubstr("FlashAttention's test"), HasSubstr("rescales"), HasSubstr("HBM"),
-                                 HasSubstr("digests"), HasSubstr("mask causal")));
+  EXPECT_THAT(
+      output_of(with(small_sizes, {"--mask", "causal"})),
+      AllOf(HasSubstr("flash2 hw"), HasSubstr("three_pass base_eager"), HasSubstr("a/b"), HasSubstr("FlashAttention's test"),
+            HasSubstr("rescales"), HasSubstr("HBM"), HasSubstr("digests"), HasSubstr("mask causal")));
 }
 
 TEST(CommandLine, PresetsAreListed) {
@@ -168,9 +161,9 @@ TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
 /// No output replaces a file that another option names, however it names it.
 TEST(CommandLine, InputsAreKept) {
   const TemporaryDirectory scratch;
-  const std::string bytes = npy(npy_header("<f4", "(4, 2)"), raw(std::vector<float>(8, 0.5F)));
+  const std::string bytes = npy_of("(4, 2)", std::vector<float>(8, 0.5F));
   const std::string q = scratch.write("q.npy", bytes), k = scratch.write("k.npy", bytes), v = scratch.write("v.npy", bytes),
-                    s = scratch.write("s.npy", npy(npy_header("<f4", "(1,)"), raw(std::vector<float>{1})));
+                    s = scratch.write("s.npy", npy_of<float>("(1,)", {1}));
   const auto keeps = [&](const std::vector<std::string>& command, const std::string& sentence) {
     expect_refused(command, 2, sentence);
     EXPECT_EQ(scratch.count(), 4) << sentence;

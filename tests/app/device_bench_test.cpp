@@ -1,6 +1,5 @@
 /// `attoscope bench`: the named stages, and a sentence if there is no such stage or device.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "kernels/bench/stages.h"
 #include "kernels/gpu/device.h"
@@ -21,9 +20,7 @@ TEST(DeviceBench, SaysWhyThereIsNoGpu) {
 }
 
 TEST(Bench, TimesTheStagesThatAreNamed) {
-  const Outcome found = attoscope({"bench", "--only", "exp", "--json", "-"});
-  ASSERT_EQ(found.code, 0) << found.err;
-  const auto rows = nlohmann::json::parse(found.out).at("rows");
+  const auto rows = json_of({"bench", "--only", "exp"}).at("rows");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].at("stage"), "exp, one core");
   EXPECT_GT(rows[0].at("ms"), 0);
@@ -31,7 +28,8 @@ TEST(Bench, TimesTheStagesThatAreNamed) {
 }
 
 TEST(Bench, SaysWhereTheTimeOfAnUpdateGoes) {
-  double share = 0;  // of an update's time in which one of its parts is busy; other programs take processors from some updates
+  double share =
+      0;  // part of an update's time in which a stage of it is busy; other programs take processors from some updates
   for (int attempt = 0; attempt < 10 && share <= 0.7; ++attempt) {
     const Timing t = parts_of_update(512);
     EXPECT_GT(t.golden, 0);

@@ -13,11 +13,15 @@
 #include "kernels/gpu/device.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
+#include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
+
+/// `run`, `render` and the window.
+const std::vector<std::vector<std::string>> with_a_device{{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}};
 
 /// The sentence against a device; "": none. `Error` is its type.
 template <class Error>
@@ -57,10 +61,7 @@ TEST(Devices, GpusThatAreNotThereFailWhileRunning) {
     EXPECT_EQ(refusal<std::runtime_error>(spec), "--device " + std::string(spec) + ": " + why_no_cuda());
     EXPECT_EQ(usable_device(spec).spec, "cpu");
     EXPECT_THAT(usable_device(spec).remark, HasSubstr("; the CPU computes."));
-    for (const std::vector<std::string>& command :
-         {std::vector<std::string>{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}}) {
-      expect_refused(with(command, {"--device", spec}), 1, why_no_cuda());
-    }
+    for (const auto& command : with_a_device) expect_refused(with(command, {"--device", spec}), 1, why_no_cuda());
   }
 }
 
@@ -74,11 +75,9 @@ TEST(Devices, AGpuBeyondTheLastIsNamedWithThoseThatThereAre) {
 }
 
 TEST(Devices, WrongWordsAreCode2InEveryCommand) {
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}}) {
+  for (const auto& command : with_a_device)
     expect_refused(with(command, {"--device", "tpu"}), 2,
                    "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
-  }
   expect_refused({"x.npy", "run"}, 2, "'x.npy' was not expected before a command");
   expect_refused({"no_such_file.npy"}, 2, "'no_such_file.npy' does not exist, expected a session or files of tensors");
   expect_refused({"no_such_file.pt:3"}, 2, "'no_such_file.pt:3' does not exist");
@@ -89,16 +88,11 @@ TEST(Devices, WrongWordsAreCode2InEveryCommand) {
 }
 
 TEST(Devices, TheProcessorNamedIsTheProcessorThatComputes) {
-  const Outcome outcome = small_run({"--device", "cpu"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr(" ms on " + device_name()));
+  EXPECT_THAT(output_of(with(small_sizes, {"--device", "cpu"})), HasSubstr(" ms on " + device_name()));
 }
 
 TEST(Devices, AGpuThatGaveUpIsNamedInTableAndJson) {
-  Experiment e = default_experiment();
-  e.problem.n = 16;
-  e.problem.d = 4;
-  Result r = compute(e);
+  Result r = compute(sized_experiment(16, 4));
   EXPECT_FALSE(result_json(r).contains("remark"));
   EXPECT_THAT(report(r), ::testing::Not(HasSubstr("took over")));
   r.remark = "The GPU fell off the bus. The CPU took over.";

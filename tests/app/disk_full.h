@@ -22,12 +22,6 @@ struct TestedWriter {
   std::function<void(int version)> write;
 };
 
-/// Runs a command that must end well; else throws its error.
-inline void succeed(const std::vector<std::string>& command) {
-  const Outcome outcome = attoscope(command);
-  if (outcome.code != 0) throw std::runtime_error(outcome.err.substr(0, outcome.err.find('\n')));
-}
-
 inline std::vector<std::string> contents(const std::vector<std::string>& files) {
   std::vector<std::string> all;
   for (const std::string& file : files) all.push_back(bytes_of_file(file));

@@ -2,6 +2,7 @@
 #include "ui/frame/exercise.h"
 
 #include <cmath>
+#include <sstream>
 #include <stdexcept>
 
 #include "app/explore/lesson_pages.h"
@@ -14,11 +15,12 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-LessonView view_of(const std::string& body) {
-  Lesson lesson = parse_lesson("test", "# T\n\n## S\n\n```exercise\n" + body + "```\n");
+Lesson lesson_of(const std::string& name, const std::string& body) {
+  Lesson lesson = parse_lesson(name, "# T\n\n## S\n\n```exercise\n" + body + "```\n");
   resolve(lesson);
-  return lesson.steps.at(0).blocks.at(0).view.at(0);
+  return lesson;
 }
+LessonView view_of(const std::string& body) { return lesson_of("test", body).steps.at(0).blocks.at(0).view.at(0); }
 std::string problem_of(const std::string& body) { return view_of(body).problem; }
 Exercise read(const std::string& body) {
   const LessonView view = view_of(body);
@@ -134,9 +136,8 @@ TEST(Exercise, EveryLineOfTheCodeThatComputesMayBeLeftOut) {
       {"flash2", "m α P l"},       {"flash2", "O"},         {"flash4", "α P l O"}};
   for (const auto& [algorithm, targets] : blanks) {
     std::string lines;
-    for (std::size_t at = 0; at < targets.size();
-         at = targets.find(' ', at) == std::string::npos ? targets.size() : targets.find(' ', at) + 1)
-      lines += "blank: " + targets.substr(at, targets.find(' ', at) - at) + "\n";
+    std::istringstream names(targets);
+    for (std::string target; names >> target;) lines += "blank: " + target + "\n";
     const Exercise x = read(code_of(algorithm, lines));
     for (const Blank& blank : x.blanks)
       EXPECT_TRUE(judge_blank(blank, blank.solution).right) << algorithm << " " << blank.target;
@@ -144,33 +145,34 @@ TEST(Exercise, EveryLineOfTheCodeThatComputesMayBeLeftOut) {
 }
 
 TEST(Exercise, SaysWhatIsWrongWithABlock) {
+  const std::string order = "question: Q?\nkind: order\n";
+  const auto wrong = [](const std::string& body, const std::string& words) {
+    EXPECT_THAT(problem_of(body), HasSubstr(words)) << body;
+  };
   EXPECT_THAT(problem_of("kind: blanks\n"), AllOf(StartsWith("line 5: exercise: "), HasSubstr("question is missing")));
-  EXPECT_THAT(problem_of(row), HasSubstr("kind is missing, expected blanks, order or format"));
-  EXPECT_THAT(problem_of(row + "kind: essay\n"), HasSubstr("kind is 'essay', expected blanks, order or format"));
-  EXPECT_THAT(problem_of(row + "kind: blanks\nof: thin air\nblank: l\n"),
-              HasSubstr("of is 'thin air', expected code, recurrence, merge or backward"));
-  EXPECT_THAT(problem_of(row + "kind: blanks\nof: code\n"), HasSubstr("blank is missing"));
-  EXPECT_THAT(problem_of(code_of("flash2", "blank: x\n")),
-              HasSubstr("blank is 'x', expected a name that the code of flash2 gives a value"));
-  EXPECT_THAT(problem_of(code_of("flash1", "blank: α\nblank: β\n")), HasSubstr("one blank in a line"));
-  EXPECT_THAT(problem_of(code_of("split_kv", "blank: l\n")), HasSubstr("split_kv"));
-  EXPECT_THAT(problem_of(code_of("flash4", "blank: m\n")), HasSubstr("the solution of 'm' is not right"));
-  EXPECT_THAT(problem_of(l_blank + "blank: l\n"), HasSubstr("blank is 'l', expected a name, = and a right expression"));
-  EXPECT_THAT(problem_of(l_blank + "blank: q = l_old\n"), HasSubstr("'q'"));
-  EXPECT_THAT(problem_of(l_blank + "blank: o = o_old\n"), HasSubstr("the solution of 'o' is not right: At step 1"));
-  EXPECT_THAT(problem_of(l_blank + "mistake: exp(s - m) + exp(m_old - m) * l_old | Swapped.\n"), HasSubstr("is right"));
-  EXPECT_THAT(problem_of(l_blank + "mistake: exp(s - m) + l_old | Again.\n"), HasSubstr("does not show its sentence"));
-  EXPECT_THAT(problem_of(l_blank + "mistake: l_old\n"), HasSubstr("mistake is 'l_old', expected"));
-  EXPECT_THAT(problem_of(l_blank + "mistake: l_new | None.\n"), HasSubstr("'l_new' is no name"));
-  EXPECT_THAT(problem_of("question: Q?\nkind: order\nscores: 1 2 3 4 5 6 7 8 9\n"), HasSubstr("3 to 8 numbers"));
-  EXPECT_THAT(problem_of("question: Q?\nkind: order\nscores: 1 2 x\n"), HasSubstr("scores is '1 2 x', expected numbers"));
-  EXPECT_THAT(problem_of("question: Q?\nkind: order\nscores: 1 2 3\nvalues: 1\n"),
-              HasSubstr("values is '1', expected as many"));
-  EXPECT_THAT(problem_of("question: Q?\nkind: order\nscores: 1 2 3\ntolerance: much\n"), HasSubstr("tolerance is 'much'"));
-  EXPECT_THAT(problem_of(row + "kind: format\nformats: fp16\n"), HasSubstr("expected 2 to 8 formats"));
-  EXPECT_THAT(problem_of(row + "kind: format\nformats: fp16, fp17\n"), HasSubstr("fp17"));
-  EXPECT_THAT(problem_of("question: Q?\nkind: format\nscores: 1 90\npolicy: base_eager\nformats: e4m3, e5m2\n"),
-              HasSubstr("expected a format that loses no number"));
+  wrong(row, "kind is missing, expected blanks, order or format");
+  wrong(row + "kind: essay\n", "kind is 'essay', expected blanks, order or format");
+  wrong(row + "kind: blanks\nof: thin air\nblank: l\n", "of is 'thin air', expected code, recurrence, merge or backward");
+  wrong(row + "kind: blanks\nof: code\n", "blank is missing");
+  wrong(code_of("flash2", "blank: x\n"), "blank is 'x', expected a name that the code of flash2 gives a value");
+  wrong(code_of("flash1", "blank: α\nblank: β\n"), "one blank in a line");
+  wrong(code_of("split_kv", "blank: l\n"), "split_kv");
+  wrong(code_of("flash4", "blank: m\n"), "the solution of 'm' is not right");
+  wrong(l_blank + "blank: l\n", "blank is 'l', expected a name, = and a right expression");
+  wrong(l_blank + "blank: q = l_old\n", "'q'");
+  wrong(l_blank + "blank: o = o_old\n", "the solution of 'o' is not right: At step 1");
+  wrong(l_blank + "mistake: exp(s - m) + exp(m_old - m) * l_old | Swapped.\n", "is right");
+  wrong(l_blank + "mistake: exp(s - m) + l_old | Again.\n", "does not show its sentence");
+  wrong(l_blank + "mistake: l_old\n", "mistake is 'l_old', expected");
+  wrong(l_blank + "mistake: l_new | None.\n", "'l_new' is no name");
+  wrong(order + "scores: 1 2 3 4 5 6 7 8 9\n", "3 to 8 numbers");
+  wrong(order + "scores: 1 2 x\n", "scores is '1 2 x', expected numbers");
+  wrong(order + "scores: 1 2 3\nvalues: 1\n", "values is '1', expected as many");
+  wrong(order + "scores: 1 2 3\ntolerance: much\n", "tolerance is 'much'");
+  wrong(row + "kind: format\nformats: fp16\n", "expected 2 to 8 formats");
+  wrong(row + "kind: format\nformats: fp16, fp17\n", "fp17");
+  wrong("question: Q?\nkind: format\nscores: 1 90\npolicy: base_eager\nformats: e4m3, e5m2\n",
+        "expected a format that loses no number");
 }
 
 TEST(Exercise, OrdersAreRunOneByOne) {
@@ -221,10 +223,8 @@ TEST(Exercise, FormatsAreRunAndTheLeastIsFound) {
 
 /// The page of one exercise: before and behind the fold.
 std::pair<std::string, std::string> page_of(const std::string& body) {
-  Lesson lesson = parse_lesson("x", "# T\n\n## S\n\n```exercise\n" + body + "```\n");
-  resolve(lesson);
   const auto found = [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); };
-  const std::string html = lesson_page({lesson}, 0, found, [](const PageView&) { return ""; });
+  const std::string html = lesson_page({lesson_of("x", body)}, 0, found, [](const PageView&) { return ""; });
   const std::size_t fold = std::min(html.find("<details>"), html.size());
   return {html.substr(0, fold), html.substr(fold)};
 }

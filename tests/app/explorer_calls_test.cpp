@@ -1,12 +1,10 @@
 // Calls of torch.save in the window: their masks and numbers, sequences, and gradients summed over a group of heads.
 
-#include "app/explore/explorer.h"
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
+#include "tests/app/explorer_fixture.h"
 #include "tests/questions/planted_gradients.h"
-#include "tests/support/eventually.h"
-#include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/saved_dict.h"
 #include "ui/frame/loaded_output.h"
@@ -17,19 +15,10 @@ namespace {
 using namespace testing;  // attoscope::testing
 using Numbers = std::vector<double>;
 
-class ExplorerCalls : public ::testing::Test {
+class ExplorerCalls : public ExplorerTest {
  protected:
-  PanelInput settled() {
-    EXPECT_TRUE(testing::eventually([&] {
-      explorer_.update(session_);
-      return !explorer_.computing();
-    }));
-    explorer_.update(session_);
-    return explorer_.panel_input();
-  }
   PanelInput drop(const testing::SavedDict& saved, const std::string& name = "call.pt") {
-    explorer_.open_dropped(session_, {scratch_.write_old(name, saved.bytes())}, false, {});
-    return settled();
+    return ExplorerTest::drop({scratch_.write_old(name, saved.bytes())});
   }
   static Numbers random(int count, std::uint64_t seed) {
     testing::Dice dice(seed);
@@ -44,22 +33,7 @@ class ExplorerCalls : public ::testing::Test {
     dict.ints("cu_seqlens_q", {3}, {0, 3, 8}).ints("cu_seqlens_k", {3}, {0, 4, 10});
     return dict.value("causal", testing::SavedDict::boolean(true)).value("softmax_scale", testing::SavedDict::real(0.5));
   }
-  /// Asks until the gradients on show are judged.
-  void judge_gradients() {
-    Requests requests;
-    requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session_.kernel_gradients};
-    EXPECT_TRUE(testing::eventually([&] {
-      explorer_.update(session_);
-      explorer_.ask_beside(requests, session_);
-      const auto found = explorer_.panel_input().side.kernel_gradients;
-      return found && !found->sentences[0].empty();
-    }));
-  }
   const Problem& problem() const { return session_.experiment.problem; }
-
-  testing::TemporaryDirectory scratch_;
-  Session session_;
-  Explorer explorer_{Start{}, [] {}};
 };
 
 TEST_F(ExplorerCalls, TakeMaskAndScaleFromTheFileAndGiveThemBack) {
@@ -101,8 +75,7 @@ TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   EXPECT_TRUE(testing::eventually([&] { return explorer_.update(session_), !explorer_.computing(); }));
   EXPECT_THAT(shown.messages.notice, AllOf(HasSubstr("dQ was read from call.pt, instead of a's"),
                                            HasSubstr("dK and dV in the file: sums over the heads that share K and V")));
-  judge_gradients();
-  const auto found = explorer_.panel_input().side.kernel_gradients;
+  const auto found = judged().side.kernel_gradients;
   EXPECT_THAT(found->sentences[0], AllOf(HasSubstr("dK and dV are sums over the heads 0 to 1 of Q"), HasSubstr("wrong")));
   EXPECT_EQ(found->sums, (std::array{false, true, true}));
   EXPECT_FALSE(place_of_kernels(found.get(), AnswerTensor::dK).has_value());
@@ -135,8 +108,7 @@ TEST_F(ExplorerCalls, HeadsOfAGroupAreJudgedWithTheirOwnNumbers) {
     dict.floats("sinks", {2}, sink).value("is_causal", testing::SavedDict::boolean(true));
     const PanelInput shown = drop(dict, slip == nullptr ? "right.pt" : "wrong.pt");
     ASSERT_TRUE(shown.answer.result && shown.answer.result->backward) << shown.messages.error;
-    judge_gradients();
-    const std::string said = explorer_.panel_input().side.kernel_gradients->sentences[0];
+    const std::string said = judged().side.kernel_gradients->sentences[0];
     EXPECT_THAT(said, HasSubstr(slip == nullptr ? "dQ, dK and dV are rounded" : "the slope of head 0 of the group")) << said;
   }
 }

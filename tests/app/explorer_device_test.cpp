@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "app/explore/explorer.h"
 #include "app/explore/main_answer.h"
 #include "kernels/compute.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/system_memory.h"
 #include "kernels/tensor_core/hardware.h"
-#include "tests/support/eventually.h"
-#include "tests/support/matchers.h"
+#include "tests/app/explorer_fixture.h"
 
 namespace attoscope {
 namespace {
@@ -39,30 +37,20 @@ struct StandIn {
   }
 };
 
-Session small_session(const std::string& device) {
-  Session session;
-  session.experiment.problem.n = 48;
-  session.experiment.problem.d = 8;
-  session.device = device;
-  return session;
-}
-
 class ExplorerDevices : public ::testing::Test {
  protected:
-  ExplorerDevices() : explorer_(start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
-
   /// Input of the panels after the session's question is answered.
-  PanelInput settled(Session& session) {
+  PanelInput settled() {
     EXPECT_TRUE(testing::eventually([&] {
-      explorer_.update(session);
+      explorer_.update(session_);
       return !explorer_.panel_input().answer.computing && explorer_.panel_input().answer.result;
     }));
     return explorer_.panel_input();
   }
 
+  Session session_ = small_session();
   StandIn compute_;
-  Start start_;
-  Explorer explorer_;
+  Explorer explorer_{Start{}, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }};
 };
 
 TEST(DeviceFailures, AreWhatALibraryThrowsOfAGpu) {
@@ -117,96 +105,93 @@ TEST(MainAnswers, AreRefusedBeforeTheirFirstRows) {
 }
 
 TEST_F(ExplorerDevices, TheCheckOfAGpuIsAnsweredOrRefusedInASentence) {
-  Session session = small_session("auto");
-  settled(session);
+  session_.device = "auto";
+  settled();
   Requests requests;
   requests.side.gpu_check = "auto";
-  explorer_.ask_beside(requests, session);
+  explorer_.ask_beside(requests, session_);
   const auto refused = [&] { return explorer_.panel_input().messages.error.find(why_no_cuda()) != std::string::npos; };
   EXPECT_TRUE(testing::eventually([&] {
-    explorer_.update(session);
+    explorer_.update(session_);
     const PanelInput input = explorer_.panel_input();
     return !input.answering.gpu_check && (cuda_devices().empty() ? refused() : input.side.gpu_check != nullptr);
   })) << explorer_.panel_input().messages.error;
 }
 
 TEST_F(ExplorerDevices, TheSessionsDeviceComputesAndAnotherOneIsAskedAnew) {
-  Session session = small_session("cpu");
-  settled(session);
-  settled(session);
+  settled();
+  settled();
   EXPECT_THAT(compute_.asked, ElementsAre("cpu"));
-  session.device = "auto";
-  settled(session);
+  session_.device = "auto";
+  settled();
   EXPECT_THAT(compute_.asked, ElementsAre("cpu", "auto"));
-  session.device = "cpu";
-  settled(session);
+  session_.device = "cpu";
+  settled();
   EXPECT_THAT(compute_.asked, ElementsAre("cpu", "auto", "cpu"));
 }
 
 TEST_F(ExplorerDevices, ADeviceThatIsNotThereLeavesItToTheCpuAndOneSentenceSaysSo) {
-  Session session = small_session("tpu");
-  EXPECT_EQ(settled(session).messages.error, usable_device("tpu").remark);
+  session_.device = "tpu";
+  EXPECT_EQ(settled().messages.error, usable_device("tpu").remark);
   EXPECT_THAT(compute_.asked, ElementsAre("cpu"));
-  EXPECT_EQ(session.device, "tpu") << "what was saved stays";
-  session.device = "cpu";
-  EXPECT_EQ(settled(session).messages.error, "");
+  EXPECT_EQ(session_.device, "tpu") << "what was saved stays";
+  session_.device = "cpu";
+  EXPECT_EQ(settled().messages.error, "");
   EXPECT_THAT(compute_.asked, ElementsAre("cpu")) << "the same question";
-  session.device = "cuda:63";
-  EXPECT_THAT(settled(session).messages.error, HasSubstr("the CPU computes."));
+  session_.device = "cuda:63";
+  EXPECT_THAT(settled().messages.error, HasSubstr("the CPU computes."));
 }
 
 TEST_F(ExplorerDevices, AGpuLostMidRunLosesNothingAndOneSentenceSaysSo) {
-  Session session = small_session("auto");
-  const PanelInput before = settled(session);
+  session_.device = "auto";
+  const PanelInput before = settled();
   EXPECT_EQ(before.messages.error, "");
   compute_.gpu_is_lost = true;
-  session.experiment.problem.seed = 7;
-  const PanelInput after = settled(session);
+  session_.experiment.problem.seed = 7;
+  const PanelInput after = settled();
   EXPECT_EQ(after.messages.error, "The GPU fell off the bus. The CPU took over.");
   EXPECT_EQ(after.answer.device, device_name());
-  EXPECT_EQ(after.answer.result->experiment, session.experiment);
-  EXPECT_EQ(after.answer.result->digests.a, compute(session.experiment).digests.a);
+  EXPECT_EQ(after.answer.result->experiment, session_.experiment);
+  EXPECT_EQ(after.answer.result->digests.a, compute(session_.experiment).digests.a);
   compute_.gpu_is_lost = false;
-  session.experiment.problem.seed = 8;
-  EXPECT_EQ(settled(session).messages.error, "") << "the next answer had no trouble";
+  session_.experiment.problem.seed = 8;
+  EXPECT_EQ(settled().messages.error, "") << "the next answer had no trouble";
 }
 
 TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
-  Session session = small_session("cpu");
-  const PanelInput input = settled(session);
+  const PanelInput input = settled();
   ASSERT_FALSE(input.choices.devices.empty());
   EXPECT_EQ(input.choices.devices[0].spec, "cpu");
   EXPECT_EQ(input.choices.devices.size(), device_entries("").size());
   EXPECT_EQ(input.choices.no_hardware, why_no_hardware("cpu", 8, bf16));
   EXPECT_NE(input.choices.no_hardware, "");
-  session.experiment.problem.d = 40;
-  EXPECT_EQ(settled(session).choices.no_hardware, why_no_hardware("cpu", 40, bf16));
+  session_.experiment.problem.d = 40;
+  EXPECT_EQ(settled().choices.no_hardware, why_no_hardware("cpu", 40, bf16));
 }
 
 /// Data of a closed panel is computed after it opens, and not before; the picture asks for nothing.
 TEST_F(ExplorerDevices, ComputesWhatOpenPanelsShow) {
-  Session session = small_session("cpu");
-  const PanelInput first = settled(session);
+  const PanelInput first = settled();
   EXPECT_EQ(first.answer.result->holds, Wanted{});
   explorer_.want({.wasserstein = false, .trace = false});
-  settled(session);
-  session.view.field = Field::b_error;
-  session.view.picture = PictureKind::rescales;
-  settled(session);
+  settled();
+  session_.view.field = Field::b_error;
+  session_.view.picture = PictureKind::rescales;
+  settled();
   EXPECT_EQ(compute_.wanted.size(), 1U);
-  ++session.experiment.problem.seed;
-  const Result closed = *settled(session).answer.result;
+  ++session_.experiment.problem.seed;
+  const Result closed = *settled().answer.result;
   EXPECT_EQ(closed.holds, (Wanted{.wasserstein = false, .trace = false}));
   EXPECT_TRUE(closed.trace.tiles.empty());
   explorer_.want({.wasserstein = false, .trace = true});
-  const Result opened = *settled(session).answer.result;
+  const Result opened = *settled().answer.result;
   EXPECT_EQ(opened.holds, (Wanted{.wasserstein = false, .trace = true}));
   EXPECT_FALSE(opened.trace.tiles.empty());
   EXPECT_EQ(opened.digests.a, closed.digests.a);
   EXPECT_EQ(opened.digests.b, closed.digests.b);
   EXPECT_EQ(opened.digests.golden, closed.digests.golden);
   explorer_.want({});
-  EXPECT_EQ(settled(session).answer.result->holds, Wanted{});
+  EXPECT_EQ(settled().answer.result->holds, Wanted{});
   EXPECT_EQ(compute_.wanted.size(), 4U);
 }
 

@@ -3,9 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "app/explore/explorer.h"
 #include "app/explore/file_reader.h"
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
@@ -16,23 +14,14 @@
 #include "app/sweep/sweep.h"
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"
+#include "tests/app/explorer_fixture.h"
 #include "tests/app/outcome.h"
-#include "tests/support/eventually.h"
-#include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
-
-Session small_session() {
-  Session session;
-  session.experiment.problem.n = 48;
-  session.experiment.problem.d = 8;
-  session.device = "cpu";
-  return session;
-}
 
 /// A session of many bytes.
 std::string long_text(const std::string& name) {
@@ -42,17 +31,15 @@ std::string long_text(const std::string& name) {
   return session_text(session);
 }
 
-class ExplorerFiles : public ::testing::Test {
+class ExplorerFiles : public ExplorerTest {
  protected:
-  /// Waits until nothing is being read or computed.
-  PanelInput settled(Session& session) {
-    EXPECT_TRUE(testing::eventually([&] {
-      explorer_.update(session);
-      return !explorer_.computing();
-    }));
-    explorer_.update(session);
-    return explorer_.panel_input();
-  }
+  ExplorerFiles()
+      : ExplorerTest(small_session(), [](const Experiment& e, const Options&) {
+          Result result;
+          result.experiment = e;
+          return result;
+        }) {}
+
   /// A .npy with holes: n x d numbers that are 0.
   std::string zeros(const std::string& name, int n, int d) const {
     const std::string shape = "(" + std::to_string(n) + ", " + std::to_string(d) + ")";
@@ -63,23 +50,13 @@ class ExplorerFiles : public ::testing::Test {
   std::vector<std::string> zeros_of_all(int n, int d) const {
     return {zeros("k.npy", n, d), zeros("q.npy", n, d), zeros("v.npy", n, d)};
   }
-
-  TemporaryDirectory scratch_;
-  Start start_;
-  Explorer explorer_{start_, [] {},
-                     [](const Experiment& e, const Options&) {
-                       Result result;
-                       result.experiment = e;
-                       return result;
-                     }};
 };
 
 TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
-  Session session = small_session();
   EXPECT_TRUE(quick_to_read(testing::example));
   EXPECT_TRUE(quick_to_read("/nowhere/x.npy"));
-  explorer_.open_dropped(session, zeros_of_all(20, 4));
-  EXPECT_EQ(session.experiment.problem.n, 20);
+  explorer_.open_dropped(session_, zeros_of_all(20, 4));
+  EXPECT_EQ(session_.experiment.problem.n, 20);
   EXPECT_FALSE(explorer_.panel_input().answer.reading);
 }
 
@@ -95,25 +72,22 @@ TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
     const auto file = [&](const std::string& name, int count, const std::vector<float>& values) {
       const std::string h = std::to_string(count), rows = std::to_string(n), columns = ", " + std::to_string(d) + ")";
       const std::string shape = "(1, " + (tokens_first ? rows + ", " + h : h + ", " + rows) + columns;
-      return scratch_.write(name, testing::npy(testing::npy_header("<f4", shape), testing::raw(values)));
+      return scratch_.write(name, npy_of(shape, values));
     };
     std::vector<float> o(static_cast<std::size_t>(heads * n * d), 0);
     o[static_cast<std::size_t>(tokens_first ? worst * d : worst * n * d) + 3] = 1e6F;
     const std::string q = file("o_1.npy", heads, numbers(heads)), k = file("zz.npy", 2, numbers(2)),
                       v = file("aa.npy", 2, numbers(2)), output = file("b,c.npy", heads, o), page = scratch_ / "page.html";
-    const testing::Outcome judged =
-        testing::attoscope({"judge", "--q", q, "--k", k, "--v", v, "--o", output, "--mask", "causal", "--layout",
-                            tokens_first ? "bnhd" : "bhnd", "--report", page, "--json", "-"});
-    ASSERT_EQ(judged.code, 3) << judged.err;
-    const std::string link = nlohmann::json::parse(judged.out)["link"];
+    const std::string link = json_of({"judge", "--q", q, "--k", k, "--v", v, "--o", output, "--mask", "causal", "--layout",
+                                      tokens_first ? "bnhd" : "bhnd", "--report", page},
+                                     3)["link"];
     ASSERT_THAT(link, StartsWith("attoscope:open?"));
     EXPECT_THAT(read_file(page, 1 << 22), HasSubstr("<a href=\"attoscope:open?"));
     const LinkMessage message = parse_link_url(link);
-    Session session = small_session();
-    explorer_.open_dropped(session, message.files);
-    const PanelInput input = settled(session);
+    session_ = small_session();
+    const PanelInput input = drop(message.files);
     EXPECT_THAT(input.messages.error, IsEmpty());
-    const Experiment& e = session.experiment;
+    const Experiment& e = session_.experiment;
     EXPECT_EQ(e.problem.input.index, worst);
     EXPECT_EQ(e.loaded.index, worst);
     ASSERT_TRUE(e.loaded.values);
@@ -125,81 +99,73 @@ TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
 }
 
 TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {
-  Session session = small_session();
-  settled(session);
+  settled();
   const std::vector<std::string> files = zeros_of_all(1 << 17, 32);
   EXPECT_FALSE(quick_to_read(files[0]));
-  explorer_.open_dropped(session, files);
-  EXPECT_EQ(session.experiment.problem.n, 48) << "what is shown stays until the tensors are there";
+  explorer_.open_dropped(session_, files);
+  EXPECT_EQ(session_.experiment.problem.n, 48) << "what is shown stays until the tensors are there";
   EXPECT_TRUE(explorer_.panel_input().answer.reading);
   EXPECT_TRUE(explorer_.panel_input().answer.computing);
-  const PanelInput input = settled(session);
+  const PanelInput input = settled();
   EXPECT_THAT(input.messages.error, IsEmpty());
-  EXPECT_EQ(session.experiment.problem.n, 1 << 17);
+  EXPECT_EQ(session_.experiment.problem.n, 1 << 17);
   EXPECT_FALSE(input.answer.reading);
   EXPECT_EQ(input.choices.tensors.shape.n, 1 << 17);
 }
 
 TEST_F(ExplorerFiles, ReadingCanBeStopped) {
-  Session session = small_session();
-  settled(session);
-  explorer_.open_dropped(session, zeros_of_all(1 << 20, 16));
+  settled();
+  explorer_.open_dropped(session_, zeros_of_all(1 << 20, 16));
   explorer_.cancel();
   EXPECT_FALSE(explorer_.panel_input().answer.reading);
-  EXPECT_EQ(settled(session).messages.error, "Stopped before it was read.");
-  EXPECT_EQ(session.experiment.problem.n, 48);
-  explorer_.paste(session, long_text("a"));
+  EXPECT_EQ(settled().messages.error, "Stopped before it was read.");
+  EXPECT_EQ(session_.experiment.problem.n, 48);
+  explorer_.paste(session_, long_text("a"));
   explorer_.cancel();
-  EXPECT_EQ(settled(session).messages.error, "The clipboard: Stopped before it was read.");
-  EXPECT_EQ(session.experiment.problem.n, 48);
-  explorer_.open_dropped(session, zeros_of_all(20, 4));
-  EXPECT_EQ(session.experiment.problem.n, 20) << "the next one is read";
+  EXPECT_EQ(settled().messages.error, "The clipboard: Stopped before it was read.");
+  EXPECT_EQ(session_.experiment.problem.n, 48);
+  explorer_.open_dropped(session_, zeros_of_all(20, 4));
+  EXPECT_EQ(session_.experiment.problem.n, 20) << "the next one is read";
 }
 
 TEST_F(ExplorerFiles, TheWindowClosesWhileOneIsRead) {
-  Session session = small_session();
-  explorer_.open_dropped(session, zeros_of_all(1 << 20, 16));  // and its destructor comes next
+  explorer_.open_dropped(session_, zeros_of_all(1 << 20, 16));  // and its destructor comes next
 }
 
 TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
-  Session session = small_session();
-  settled(session);
+  settled();
   const std::string k = zeros("k.npy", 1 << 17, 32);
-  session.experiment.problem.input = parse_input(k + "," + k + "," + k);  // as undo and probes do
-  explorer_.update(session);
+  session_.experiment.problem.input = parse_input(k + "," + k + "," + k);  // as undo and probes do
+  explorer_.update(session_);
   EXPECT_TRUE(explorer_.panel_input().answer.reading);
-  const PanelInput input = settled(session);
-  ASSERT_TRUE(session.experiment.problem.input.tensors);
-  EXPECT_EQ(input.answer.result->experiment, session.experiment);
-  session.experiment.problem.input = parse_input(scratch_.write("x.safetensors", std::string(5 << 20, 'x')));
-  EXPECT_THAT(settled(session).messages.error, HasSubstr("header length is"));
-  EXPECT_THAT(settled(session).messages.error, HasSubstr("header length is")) << "it is said once and not read again";
+  const PanelInput input = settled();
+  ASSERT_TRUE(session_.experiment.problem.input.tensors);
+  EXPECT_EQ(input.answer.result->experiment, session_.experiment);
+  session_.experiment.problem.input = parse_input(scratch_.write("x.safetensors", std::string(5 << 20, 'x')));
+  EXPECT_THAT(settled().messages.error, HasSubstr("header length is"));
+  EXPECT_THAT(settled().messages.error, HasSubstr("header length is")) << "it is said once and not read again";
 }
 
 /// Six tokens of three heads, whose outputs are in another file of the same folder.
 TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
   std::filesystem::create_directories(scratch_ / "dump/run_call0001");
-  const FileTensor shared{"arg_2", "F32", "[6,1,2]", std::string(48, '\0')};
+  const std::string of_q(144, '\0'), of_k(48, '\0');
   scratch_.write(
       "dump/run_call0001/inputs.safetensors",
-      testing::safetensors(
-          {{"arg_1", "F32", "[6,3,2]", std::string(144, '\0')}, shared, {"arg_3", shared.type, shared.shape, shared.bytes}}));
-  scratch_.write("dump/run_call0001/outputs.safetensors",
-                 testing::safetensors({{"result", "F32", "[6,3,2]", std::string(144, '\0')}}));
-  Session session = small_session();
-  explorer_.open_dropped(session, {scratch_ / "dump"});
-  const PanelInput input = settled(session);
+      safetensors({{"arg_1", "F32", "[6,3,2]", of_q}, {"arg_2", "F32", "[6,1,2]", of_k}, {"arg_3", "F32", "[6,1,2]", of_k}}));
+  scratch_.write("dump/run_call0001/outputs.safetensors", safetensors({{"result", "F32", "[6,3,2]", of_q}}));
+  const PanelInput input = drop({scratch_ / "dump"});
   EXPECT_THAT(input.messages.error, IsEmpty());
-  EXPECT_EQ(session.experiment.problem.n, 6);
-  EXPECT_EQ(session.experiment.problem.d, 2);
+  EXPECT_EQ(session_.experiment.problem.n, 6);
+  EXPECT_EQ(session_.experiment.problem.d, 2);
   EXPECT_EQ(input.choices.tensors.heads, 3);
-  EXPECT_EQ(session.experiment.a.algorithm, Algorithm::loaded) << "its result is your kernel's output";
-  ASSERT_TRUE(session.experiment.loaded.values);
+  EXPECT_EQ(session_.experiment.a.algorithm, Algorithm::loaded) << "its result is your kernel's output";
+  ASSERT_TRUE(session_.experiment.loaded.values);
   EXPECT_EQ(input.choices.output.heads, 3);
-  session.experiment.problem.input.index = 2;
-  session.experiment.problem.input.tensors.reset();
-  settled(session);
-  EXPECT_EQ(session.experiment.loaded.index, 2) << "the output's head follows";
+  session_.experiment.problem.input.index = 2;
+  session_.experiment.problem.input.tensors.reset();
+  settled();
+  EXPECT_EQ(session_.experiment.loaded.index, 2) << "the output's head follows";
 }
 
 /// Q, K and V of two tokens of two numbers, all 8, in a .npy file each.
@@ -211,48 +177,43 @@ std::string eight_bits(const TemporaryDirectory& scratch) {
 }
 
 std::string one_scale(const TemporaryDirectory& scratch, double scale) {
-  return scratch.write("k_scale.npy", testing::npy(testing::npy_header("<f8", "(1,)"), testing::raw(std::vector{scale})));
+  return scratch.write("k_scale.npy", npy_of("(1,)", std::vector{scale}));
 }
 
 TEST_F(ExplorerFiles, ARewrittenScaleIsReadAgain) {
-  Session session = small_session();
-  explorer_.open(session, eight_bits(scratch_) + ",k_scale=" + one_scale(scratch_, 0.5));
-  const PanelInput input = settled(session);
+  explorer_.open(session_, eight_bits(scratch_) + ",k_scale=" + one_scale(scratch_, 0.5));
+  const PanelInput input = settled();
   EXPECT_THAT(input.messages.error, IsEmpty());
   EXPECT_EQ(input.choices.tensors.layers.at(0).scales, "k per tensor");
-  ASSERT_TRUE(session.experiment.problem.input.tensors);
-  EXPECT_EQ(session.experiment.problem.input.tensors->k[0], 4);
+  ASSERT_TRUE(session_.experiment.problem.input.tensors);
+  EXPECT_EQ(session_.experiment.problem.input.tensors->k[0], 4);
   one_scale(scratch_, 0.25);
   EXPECT_TRUE(testing::eventually([&] {
-    explorer_.update(session);
-    return session.experiment.problem.input.tensors->k[0] == 2;
+    explorer_.update(session_);
+    return session_.experiment.problem.input.tensors->k[0] == 2;
   }));
 }
 
 TEST_F(ExplorerFiles, AScaleIsDroppedWithItsTensors) {
-  Session session = small_session();
   eight_bits(scratch_);
   one_scale(scratch_, 0.5);
-  explorer_.open_dropped(session, {scratch_ / "v.npy", scratch_ / "q.npy", scratch_ / "k_scale.npy", scratch_ / "k.npy"});
-  EXPECT_THAT(settled(session).messages.error, IsEmpty());
-  ASSERT_TRUE(session.experiment.problem.input.tensors);
-  EXPECT_EQ(session.experiment.problem.input.tensors->k[0], 4);
-  EXPECT_EQ(session.experiment.problem.input.tensors->v[0], 8);
+  EXPECT_THAT(drop({scratch_ / "v.npy", scratch_ / "q.npy", scratch_ / "k_scale.npy", scratch_ / "k.npy"}).messages.error,
+              IsEmpty());
+  ASSERT_TRUE(session_.experiment.problem.input.tensors);
+  EXPECT_EQ(session_.experiment.problem.input.tensors->k[0], 4);
+  EXPECT_EQ(session_.experiment.problem.input.tensors->v[0], 8);
 }
 
 TEST_F(ExplorerFiles, FilesOfTwoLayersAreDroppedTogether) {
-  Session session = small_session();
   std::vector<std::string> files;
   for (const char* const layer : {"4", "11"})
     for (const char* const part : {"v", "q", "k"})
       files.push_back(zeros("layer" + std::string(layer) + "_" + part + ".npy", 5, 4));
-  explorer_.open_dropped(session, files);
-  const PanelInput input = settled(session);
+  const PanelInput input = drop(files);
   EXPECT_THAT(input.messages.error, IsEmpty());
   ASSERT_EQ(input.choices.tensors.layers.size(), 2U);
   EXPECT_EQ(input.choices.tensors.head_names[1], "layer 11, head 0");
-  explorer_.open_dropped(session, {files[0], files[1]});
-  EXPECT_THAT(settled(session).messages.error,
+  EXPECT_THAT(drop({files[0], files[1]}).messages.error,
               StartsWith("Drop one file (.npy, .safetensors, .npz, .pt, .pth, .bin or .gguf) or session, a folder, or"));
 }
 
@@ -260,23 +221,20 @@ TEST_F(ExplorerFiles, ALayerThatCannotBeShownIsNamed) {
   std::vector<FileTensor> tensors;
   for (const std::string name : {"0.q", "0.k", "0.v", "1.q", "1.k", "1.v"})
     tensors.push_back({name, "F32", name == "1.k" ? "[3,2]" : "[2,3]", std::string(24, '\0')});
-  Session session = small_session();
-  explorer_.open_dropped(session, {scratch_.write("x.safetensors", testing::safetensors(tensors))});
-  EXPECT_THAT(settled(session).messages.notice,
+  EXPECT_THAT(drop({scratch_.write("x.safetensors", testing::safetensors(tensors))}).messages.notice,
               ::testing::AllOf(HasSubstr("Left out: "), HasSubstr("tensor '1.k' has shape [3, 2]")));
 }
 
 TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {
-  Session session = small_session();
-  explorer_.paste(session, long_text("a"));
-  EXPECT_EQ(session.experiment.problem.n, 48);
+  explorer_.paste(session_, long_text("a"));
+  EXPECT_EQ(session_.experiment.problem.n, 48);
   EXPECT_TRUE(explorer_.computing());
-  settled(session);
-  EXPECT_EQ(session.experiment.problem.n, 33);
-  explorer_.paste(session, long_text("a").substr(1));
-  EXPECT_THAT(settled(session).messages.error, StartsWith("The clipboard: is not JSON"));
-  explorer_.add_pins(session, long_text("a"));
-  EXPECT_THAT(settled(session).messages.error, HasSubstr("a session without pins"));
+  settled();
+  EXPECT_EQ(session_.experiment.problem.n, 33);
+  explorer_.paste(session_, long_text("a").substr(1));
+  EXPECT_THAT(settled().messages.error, StartsWith("The clipboard: is not JSON"));
+  explorer_.add_pins(session_, long_text("a"));
+  EXPECT_THAT(settled().messages.error, HasSubstr("a session without pins"));
 }
 
 /// The experiment on screen gives the number of the link's page.
@@ -284,30 +242,30 @@ TEST_F(ExplorerFiles, ALinkShowsTheSettingOfItsNumber) {
   for (const char* const number :
        {"a.mean_abs?n=64&policy=eager", "b.max_abs?input=example:3&mask=causal&scaling.K=int8/token"}) {
     const LessonQuestion question = parse_live(number);
-    Session session = small_session();
-    session.view.theme = Theme::light;
-    session.lesson.name = "read";
-    explorer_.follow_link(session, short_session_text(session_of(question)));
-    EXPECT_THAT(settled(session).messages.error, IsEmpty());
-    const double shown = value_of(parse_measure(question.measure), summary(compute(session.experiment)));
+    session_ = small_session();
+    session_.view.theme = Theme::light;
+    session_.lesson.name = "read";
+    explorer_.follow_link(session_, short_session_text(session_of(question)));
+    EXPECT_THAT(settled().messages.error, IsEmpty());
+    const double shown = value_of(parse_measure(question.measure), summary(compute(session_.experiment)));
     EXPECT_EQ(shown, answer(question, {}).number()) << number;
-    EXPECT_EQ(session.view.theme, Theme::light);
-    EXPECT_EQ(session.lesson.name, "read");
+    EXPECT_EQ(session_.view.theme, Theme::light);
+    EXPECT_EQ(session_.lesson.name, "read");
   }
-  Session session = small_session();
+  session_ = small_session();
   Session to_lesson;
   to_lesson.view.workspace = Workspace::learn;
   to_lesson.lesson.name = "06-tiles";
   to_lesson.lesson.step = 2;
-  explorer_.follow_link(session, short_session_text(to_lesson));
-  EXPECT_EQ(session.view.workspace, Workspace::learn);
-  EXPECT_EQ(session.lesson.name, "06-tiles");
-  EXPECT_EQ(session.lesson.step, 2);
-  EXPECT_EQ(session.experiment.problem.n, 48) << "the experiment stays";
-  session = small_session();
-  explorer_.follow_link(session, "{");
+  explorer_.follow_link(session_, short_session_text(to_lesson));
+  EXPECT_EQ(session_.view.workspace, Workspace::learn);
+  EXPECT_EQ(session_.lesson.name, "06-tiles");
+  EXPECT_EQ(session_.lesson.step, 2);
+  EXPECT_EQ(session_.experiment.problem.n, 48) << "the experiment stays";
+  session_ = small_session();
+  explorer_.follow_link(session_, "{");
   EXPECT_THAT(explorer_.panel_input().messages.error, StartsWith("The link: is not JSON at byte"));
-  EXPECT_TRUE(session == small_session());
+  EXPECT_TRUE(session_ == small_session());
 }
 
 TEST_F(ExplorerFiles, MessagesAreOneLine) {

@@ -1,11 +1,10 @@
 // dO and dL of files in the window: beside Q, K and V, dropped alone, of another head, rewritten, refused.
 
-#include "app/explore/explorer.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
-#include "tests/support/eventually.h"
-#include "tests/support/matchers.h"
+#include "tests/app/explorer_fixture.h"
+#include "tests/app/outcome.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
@@ -15,41 +14,21 @@ using namespace testing;  // attoscope::testing
 
 constexpr int n = 6, d = 4;
 
-class ExplorerGradients : public ::testing::Test {
+class ExplorerGradients : public ExplorerTest {
  protected:
-  PanelInput settled() {
-    EXPECT_TRUE(testing::eventually([&] {
-      explorer_.update(session_);
-      return !explorer_.computing();
-    }));
-    explorer_.update(session_);
-    return explorer_.panel_input();
-  }
-  PanelInput drop(const std::vector<std::string>& files, const GradientSpecs& gradients = {}) {
-    explorer_.open_dropped(session_, files, false, gradients);
-    return settled();
-  }
   /// heads x rows x columns numbers that are head + 1 times `value`, or rows x columns.
   std::string npy(const std::string& name, int heads, int rows, int columns, float value) const {
     std::vector<float> all;
     for (int h = 0; h < heads; ++h)
       all.insert(all.end(), static_cast<std::size_t>(rows * columns), value * static_cast<float>(h + 1));
     const std::string shape = "(" + std::to_string(heads) + ", " + std::to_string(rows) + ", " + std::to_string(columns) + ")";
-    return scratch_.write_old(name, testing::npy(testing::npy_header("<f4", shape), testing::raw(all)));
+    return scratch_.write_old(name, npy_of(shape, all));
   }
   std::vector<std::string> inputs(int heads = 1) const {
     return {npy("q.npy", heads, n, d, 0.5F), npy("k.npy", heads, n, d, 0.25F), npy("v.npy", heads, n, d, 1)};
   }
-  std::vector<std::string> with(std::vector<std::string> files, const std::string& more) const {
-    files.push_back(more);
-    return files;
-  }
   const Backward& backward() const { return session_.experiment.backward; }
   static double d_o_of(const PanelInput& input) { return input.answer.result->backward->incoming->d_o.front(); }
-
-  TemporaryDirectory scratch_;
-  Session session_;
-  Explorer explorer_{Start{}, [] {}};
 };
 
 TEST_F(ExplorerGradients, AreFoundByTheirNames) {
@@ -61,7 +40,7 @@ TEST_F(ExplorerGradients, AreFoundByTheirNames) {
 }
 
 TEST_F(ExplorerGradients, AreDroppedBesideQKAndV) {
-  const PanelInput answered = drop(with(inputs(), npy("do.npy", 1, n, d, 3)));
+  const PanelInput answered = drop(with(inputs(), {npy("do.npy", 1, n, d, 3)}));
   ASSERT_TRUE(answered.answer.result) << answered.messages.error;
   EXPECT_TRUE(backward().on);
   EXPECT_EQ(backward().a, usual_gradient(session_.experiment.a, session_.experiment.problem));
@@ -69,10 +48,10 @@ TEST_F(ExplorerGradients, AreDroppedBesideQKAndV) {
   EXPECT_THAT(answered.messages.notice, HasSubstr("do.npy"));
 }
 
-/// Whatever a file is called, if it is given as dO; an output beside it is loaded and not compared.
+/// A file that is given as dO may have any name; an output beside it is loaded and not compared.
 TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
   const std::string given = npy("numbers.npy", 1, n, d, 5), o = npy("o.npy", 1, n, d, 1);
-  const PanelInput answered = drop(with(inputs(), o), {given, ""});
+  const PanelInput answered = drop(with(inputs(), {o}), {given, ""});
   ASSERT_TRUE(answered.answer.result) << answered.messages.error;
   EXPECT_EQ(d_o_of(answered), 5);
   EXPECT_EQ(session_.experiment.loaded.file, o);
@@ -93,7 +72,7 @@ TEST_F(ExplorerGradients, AreAmongTheTensorsOfAFile) {
 }
 
 TEST_F(ExplorerGradients, FollowTheHeadOfQ) {
-  drop(with(inputs(2), npy("do.npy", 2, n, d, 3)));
+  drop(with(inputs(2), {npy("do.npy", 2, n, d, 3)}));
   session_.experiment.problem = with_head(session_.experiment.problem, 1);
   const PanelInput answered = settled();
   EXPECT_EQ(backward().d_o_file.index, 1);
@@ -105,8 +84,7 @@ TEST_F(ExplorerGradients, ThatDoNotFitAreRefused) {
   const Session before = session_;
   const PanelInput told = drop({npy("do.npy", 1, n + 1, d, 1)});
   EXPECT_TRUE(session_ == before);
-  EXPECT_THAT(told.messages.error, HasSubstr("do.npy"));
-  EXPECT_THAT(told.messages.error, HasSubstr("expected"));
+  EXPECT_THAT(told.messages.error, AllOf(HasSubstr("do.npy"), HasSubstr("expected")));
   const PanelInput missing = drop(inputs(), {scratch_ / "none.npy", ""});
   EXPECT_TRUE(session_ == before);
   EXPECT_THAT(missing.messages.error, HasSubstr("none.npy"));
@@ -124,37 +102,23 @@ TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
   EXPECT_EQ(d_o_of(settled()), 2);
 }
 
-/// Asks for the gradients of a kernel as the window does, and waits for their verdict.
-PanelInput judged(Explorer& explorer, Session& session) {
-  Requests requests;
-  requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session.kernel_gradients};
-  EXPECT_TRUE(testing::eventually([&] {
-    explorer.update(session);
-    explorer.ask_beside(requests, session);
-    const PanelInput input = explorer.panel_input();
-    const auto& found = input.side.kernel_gradients;
-    return found && input.answer.result == found->answer && !input.answering.kernel_gradients && !found->sentences[0].empty();
-  }));
-  return explorer.panel_input();
-}
-
 /// Golden's dQ is rounded, twice of it is wrong; the other gradients stay a's, and so does the answer without the file.
 TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
   std::vector<std::string> files;
   for (const char* const name : {"q.npy", "k.npy", "v.npy", "do.npy"}) {
     std::vector<float> x;
     for (int i = 0; i < n * d; ++i) x.push_back(static_cast<float>((i * 7 + name[0]) % 13 - 6) / 8);
-    files.push_back(scratch_.write_old(name, testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(x))));
+    files.push_back(scratch_.write_old(name, npy_of("(6, 4)", x)));
   }
   const auto own = drop(files).answer.result;
   ASSERT_TRUE(own && own->backward);
   for (const double factor : {1.0, 2.0}) {
     std::vector<float> dq;
     for (const double x : own->backward->golden->dq.values) dq.push_back(static_cast<float>(factor * round(bf16, x)));
-    drop({scratch_.write_old("dq.npy", testing::npy(testing::npy_header("<f4", "(6, 4)"), testing::raw(dq)))});
+    drop({scratch_.write_old("dq.npy", npy_of("(6, 4)", dq))});
     EXPECT_EQ(session_.kernel_gradients.dq, scratch_ / "dq.npy");
     EXPECT_EQ(session_.view.tensor, AnswerTensor::dQ);
-    const PanelInput input = judged(explorer_, session_);
+    const PanelInput input = judged();
     const BackwardResult& b = *input.answer.result->backward;
     EXPECT_EQ(b.a.dq.values, std::vector<double>(dq.begin(), dq.end()));
     EXPECT_EQ(b.a.dk.values, own->backward->a.dk.values);
@@ -170,17 +134,17 @@ TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
 
 /// A head's share of dK and dV is shown, so that sums over heads do not fit; a new call drops the kernel's gradients.
 TEST_F(ExplorerGradients, OfAKernelBelongToTheHeadsOfQ) {
-  drop(with(inputs(2), npy("do.npy", 2, n, d, 3)));
+  drop(with(inputs(2), {npy("do.npy", 2, n, d, 3)}));
   const Session before = session_;
   const PanelInput refused = drop({npy("dk.npy", 1, n, d, 1)});
   EXPECT_TRUE(session_ == before);
   EXPECT_THAT(refused.messages.error, HasSubstr("1 head, expected 2"));
   drop({npy("dk.npy", 2, n, d, 1)});
   EXPECT_EQ(session_.kernel_gradients.dk, scratch_ / "dk.npy");
-  EXPECT_EQ(judged(explorer_, session_).answer.result->backward->a.dk.values[0], 1);
+  EXPECT_EQ(judged().answer.result->backward->a.dk.values[0], 1);
   session_.experiment.problem = with_head(session_.experiment.problem, 1);
   settled();
-  EXPECT_EQ(judged(explorer_, session_).answer.result->backward->a.dk.values[0], 2);
+  EXPECT_EQ(judged().answer.result->backward->a.dk.values[0], 2);
   drop(inputs());
   EXPECT_FALSE(session_.kernel_gradients.any());
 }

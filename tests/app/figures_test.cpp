@@ -25,21 +25,28 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "tests/app/outcome.h"
+#include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/matchers.h"
+#include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// A figure of small size; its files are FILE and beside it.
-Outcome small_figure(const std::string& what, const std::string& file, const std::vector<std::string>& more = {}) {
+class FigureCommand : public ScratchTest {};
+class Zip : public ScratchTest {};
+
+/// The command for a figure of small size; its files are FILE and beside it.
+std::vector<std::string> small_figure(const std::string& what, const std::string& file,
+                                      const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"figure", what, "--out", file, "--quiet", "--no-cache"};
   if (!what.ends_with(".json")) arguments.insert(arguments.end(), {"--n", "64", "--d", "16", "--seeds", "2"});
-  return attoscope(with(arguments, more));
+  return with(arguments, more);
 }
 
 class Named : public ::testing::TestWithParam<std::string_view> {};
@@ -48,8 +55,7 @@ TEST_P(Named, SaysWhatItComputedAndIsDrawnAgainFromItsJson) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
   const std::string name(GetParam());
-  const Outcome o = small_figure(name, scratch / "f.pdf", {"--policy", "tile"});
-  ASSERT_EQ(o.code, 0) << o.err;
+  succeed(small_figure(name, scratch / "f.pdf", {"--policy", "tile"}));
   EXPECT_EQ(scratch.count(), 4);
   EXPECT_THAT(bytes_of_file(scratch / "f.pdf"), StartsWith("%PDF"));
   const nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch / "f.json"));
@@ -60,8 +66,7 @@ TEST_P(Named, SaysWhatItComputedAndIsDrawnAgainFromItsJson) {
   EXPECT_THAT(caption, HasSubstr("attoscope " ATTOSCOPE_VERSION));
   EXPECT_THAT(caption, ::testing::Not(::testing::ContainsRegex("[{}]| nan| -?inf[ ,.]")));
   for (const auto& line : csv_lines(bytes_of_file(scratch / "f.csv"))) EXPECT_EQ(line.size(), 7u);
-  const Outcome again = small_figure(scratch / "f.json", scratch / "two.svg");
-  ASSERT_EQ(again.code, 0) << again.err;
+  succeed(small_figure(scratch / "f.json", scratch / "two.svg"));
   EXPECT_EQ(bytes_of_file(scratch / "f.csv"), bytes_of_file(scratch / "two.csv"));
 }
 
@@ -113,9 +118,7 @@ nlohmann::json entry() {
 TEST(FigurePlan, IsOneEntryWithTheNumbersOfCompute) {
   const FigureSettings settings{.policy = "eager", .all_policies = false, .n = 64, .d = 16, .seeds = 3};
   const Figure f = planned_figure(entry(), settings, [](const Sweep& s) { return run_sweep(s, {}); });
-  Experiment e = default_experiment();
-  e.problem.n = 64;
-  e.problem.d = 16;
+  Experiment e = sized_experiment(64, 16);
   e.a.block_k = e.b.block_k = 16;
   const double first = mean_error_over_seeds(e, 3);
   e.a.block_k = e.b.block_k = 64;
@@ -222,39 +225,31 @@ TEST(Gnuplot, DoesNotReadTheUsersOwnSettings) {
   const TemporaryDirectory scratch;
   const std::string script = gnuplot_script(hostile("x"), PictureFormat::svg, "f"), picture = drawn(script, {"f.svg"})[0];
   scratch.write(".gnuplot", "set label 'of the user' at graph 0.5,0.5\nset samples 7\n");
-  const char* const known = std::getenv("HOME");
-  const std::string home = known == nullptr ? "" : known;
-  ::setenv("HOME", (scratch / "").c_str(), 1);
-  const std::string elsewhere = drawn(script, {"f.svg"})[0];
-  known == nullptr ? ::unsetenv("HOME") : ::setenv("HOME", home.c_str(), 1);
-  EXPECT_EQ(elsewhere, picture);
+  const Environment at_home("HOME", scratch / "");
+  EXPECT_EQ(drawn(script, {"f.svg"})[0], picture);
 }
 
-TEST(FigureCommand, WithoutGnuplotTheDataAreWrittenAndThePackageIsNamed) {
-  const TemporaryDirectory scratch;
-  const std::string path = std::getenv("PATH");
-  ::setenv("PATH", (scratch / "nothing").c_str(), 1);
-  const Outcome o = small_figure("bias", scratch / "f.pdf");
-  ::setenv("PATH", path.c_str(), 1);
+TEST_F(FigureCommand, WithoutGnuplotTheDataAreWrittenAndThePackageIsNamed) {
+  const Environment no_programs("PATH", scratch_ / "nothing");
+  const Outcome o = attoscope(small_figure("bias", scratch_ / "f.pdf"));
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("package gnuplot-nox"));
-  EXPECT_EQ(scratch.count(), 3);
+  EXPECT_EQ(scratch_.count(), 3);
 }
 
-TEST(FigureCommand, WrongUsageIsOneSentence) {
-  const TemporaryDirectory scratch;
-  EXPECT_THAT(small_figure("figure-9", scratch / "f.pdf").err,
-              HasSubstr("figure 'figure-9' is unknown, expected format-difference"));
-  EXPECT_THAT(small_figure("bias", scratch / "f.gif").err, HasSubstr("ends in .pdf, .svg, .png, .tex or .zip"));
-  EXPECT_THAT(small_figure("bias", "/dev/null/f.pdf").err, HasSubstr("/dev/null/f"));
-  EXPECT_THAT(small_figure("bias", scratch / "f.pdf", {"--policy", "base_ops"}).err, HasSubstr("a policy of Flash Attention"));
-  EXPECT_THAT(small_figure("bias", scratch / "no/such/directory/f.pdf").err, HasSubstr("no/such/directory"));
-  EXPECT_THAT(small_figure(scratch / "none.json", scratch / "f.pdf").err, HasSubstr("none.json"));
-  EXPECT_THAT(
-      small_figure(scratch.write("bad.json", R"({"schema":"attoscope.figure/1","figure":"bias","n":0})"), scratch / "f.pdf")
-          .err,
-      HasSubstr("n is '0', expected a whole number from 1"));
-  EXPECT_EQ(scratch.count(), 1);
+TEST_F(FigureCommand, WrongUsageIsOneSentence) {
+  const auto refused = [](const std::vector<std::string>& command, const std::string& words) {
+    EXPECT_THAT(attoscope(command).err, HasSubstr(words));
+  };
+  refused(small_figure("figure-9", scratch_ / "f.pdf"), "figure 'figure-9' is unknown, expected format-difference");
+  refused(small_figure("bias", scratch_ / "f.gif"), "ends in .pdf, .svg, .png, .tex or .zip");
+  refused(small_figure("bias", "/dev/null/f.pdf"), "/dev/null/f");
+  refused(small_figure("bias", scratch_ / "f.pdf", {"--policy", "base_ops"}), "a policy of Flash Attention");
+  refused(small_figure("bias", scratch_ / "no/such/directory/f.pdf"), "no/such/directory");
+  refused(small_figure(scratch_ / "none.json", scratch_ / "f.pdf"), "none.json");
+  const std::string bad = scratch_.write("bad.json", R"({"schema":"attoscope.figure/1","figure":"bias","n":0})");
+  refused(small_figure(bad, scratch_ / "f.pdf"), "n is '0', expected a whole number from 1");
+  EXPECT_EQ(scratch_.count(), 1);
 }
 
 // --- legends, archives, the background ----------------------------------------------------------------------------------
@@ -290,18 +285,17 @@ TEST(FigureData, ShowWhatTheirCaptionsSay) {
     return outliers.panels[panel].series[0].y[0] / outliers.panels[panel].series[0].y[1];
   };
   EXPECT_GT(ratio(0), 2.5) << "the truth of the rounded inputs";
-  EXPECT_LT(ratio(1), 1.7) << "that of the unrounded ones";
+  EXPECT_LT(ratio(1), 1.7) << "the truth of the unrounded inputs";
   EXPECT_GT(ratio(1), 1);
 }
 
-TEST(FigureCommand, FontsAreEmbeddedAtTheWidthOfAColumn) {
+TEST_F(FigureCommand, FontsAreEmbeddedAtTheWidthOfAColumn) {
   if (!has_gnuplot() || std::system("command -v pdffonts >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "there is no gnuplot or no pdffonts";  // NOLINT
-  const TemporaryDirectory scratch;
-  ASSERT_EQ(small_figure("io", scratch / "two.pdf").code, 0);
-  ASSERT_EQ(small_figure("bias", scratch / "one.pdf").code, 0);
+  succeed(small_figure("io", scratch_ / "two.pdf"));
+  succeed(small_figure("bias", scratch_ / "one.pdf"));
   for (const auto& [file, points] : {std::pair{"one", 85 / 25.4 * 72}, std::pair{"two", 175 / 25.4 * 72}}) {
-    const std::string base = scratch / file;
+    const std::string base = scratch_ / file;
     ASSERT_EQ(
         std::system(("pdffonts " + base + ".pdf > " + base + ".fonts && pdfinfo " + base + ".pdf > " + base + ".info").c_str()),
         0);  // NOLINT
@@ -322,36 +316,32 @@ TEST(FigureCommand, FontsAreEmbeddedAtTheWidthOfAColumn) {
   }
 }
 
-TEST(FigureCommand, AZipHoldsAllFourAndIsDrawnAgain) {
+TEST_F(FigureCommand, AZipHoldsAllFourAndIsDrawnAgain) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  const TemporaryDirectory scratch;
-  ASSERT_EQ(small_figure("bias", scratch / "f.zip").code, 0);
-  EXPECT_EQ(scratch.count(), 1);
-  EXPECT_THAT(zip_member(scratch / "f.zip", ".pdf", 1 << 20), StartsWith("%PDF"));
-  EXPECT_THAT(zip_member(scratch / "f.zip", ".gp", 1 << 20), HasSubstr("set output \"f\\056pdf\""));
-  const Outcome again = attoscope({"figure", scratch / "f.zip", "--out", scratch / "g.svg", "--quiet", "--no-cache"});
-  ASSERT_EQ(again.code, 0) << again.err;
-  EXPECT_EQ(bytes_of_file(scratch / "g.csv"), zip_member(scratch / "f.zip", ".csv", 1 << 20));
+  succeed(small_figure("bias", scratch_ / "f.zip"));
+  EXPECT_EQ(scratch_.count(), 1);
+  EXPECT_THAT(zip_member(scratch_ / "f.zip", ".pdf", 1 << 20), StartsWith("%PDF"));
+  EXPECT_THAT(zip_member(scratch_ / "f.zip", ".gp", 1 << 20), HasSubstr("set output \"f\\056pdf\""));
+  succeed({"figure", scratch_ / "f.zip", "--out", scratch_ / "g.svg", "--quiet", "--no-cache"});
+  EXPECT_EQ(bytes_of_file(scratch_ / "g.csv"), zip_member(scratch_ / "f.zip", ".csv", 1 << 20));
 }
 
-TEST(Zip, SameFilesSameBytes) {
+TEST_F(Zip, SameFilesSameBytes) {
   const std::vector<ZipMember> members{{"a.csv", "1,2\n"}, {"a.json", std::string(5000, 'x')}};
   const std::string bytes = zip_bytes(members);
   EXPECT_EQ(bytes, zip_bytes(members));
-  const TemporaryDirectory scratch;
-  const std::string file = scratch.write("f.zip", bytes);
+  const std::string file = scratch_.write("f.zip", bytes);
   for (const ZipMember& m : members) EXPECT_EQ(zip_member(file, m.name.substr(1), 1 << 20), m.bytes);
 }
 
-TEST(Zip, HostileArchivesGetOneSentence) {
-  const TemporaryDirectory scratch;
+TEST_F(Zip, HostileArchivesGetOneSentence) {
   const auto said = [&](const std::string& bytes) {
-    const std::string file = scratch.write("f.zip", bytes);
-    const Outcome o = attoscope({"figure", file, "--out", scratch / "f.pdf", "--quiet"});
+    const std::string file = scratch_.write("f.zip", bytes);
+    const Outcome o = attoscope({"figure", file, "--out", scratch_ / "f.pdf", "--quiet"});
     EXPECT_EQ(o.code, 1) << o.err;
     EXPECT_EQ(occurrences(o.err, "\n"), 1u) << o.err;
     EXPECT_THAT(o.err, HasSubstr("f.zip"));
-    EXPECT_EQ(scratch.count(), 1);
+    EXPECT_EQ(scratch_.count(), 1);
     return o.err;
   };
   const std::string good = zip_bytes({{"f.json", R"({"schema":"attoscope.figure/1","figure":"bias"})"}});
@@ -370,14 +360,13 @@ TEST(Zip, HostileArchivesGetOneSentence) {
   for (std::size_t cut = 1; cut < good.size(); cut += 7) said(good.substr(0, cut));
 }
 
-TEST(FigureCommand, AFullDiskIsSaidAndLeavesNothing) {
+TEST_F(FigureCommand, AFullDiskIsSaidAndLeavesNothing) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  const TemporaryDirectory scratch;
-  std::filesystem::create_symlink("/dev/full", scratch / "f.svg");
-  const Outcome o = small_figure("bias", scratch / "f.svg");
+  std::filesystem::create_symlink("/dev/full", scratch_ / "f.svg");
+  const Outcome o = attoscope(small_figure("bias", scratch_ / "f.svg"));
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("f.svg: cannot be written"));
-  EXPECT_EQ(scratch.count(), 1);
+  EXPECT_EQ(scratch_.count(), 1);
 }
 
 /// Waits for the end of a figure's job.
@@ -417,17 +406,11 @@ TEST(FigureMaker, KnowsHowManyPointsThereAre) {
 
 TEST(SaveField, WritesEveryElementAsNumPyDoes) {
   const TemporaryDirectory scratch;
-  ASSERT_EQ(small_run({"--save-field", "a_error=" + (scratch / "e.npy"), "--save-field", "b_ulps=" + (scratch / "u.npy")}).code,
-            0);
-  Experiment e = default_experiment();
-  e.problem.n = 48;
-  e.problem.d = 16;
-  const Result r = compute(e);
-  for (const auto& [file, field] : {std::pair{"e.npy", Field::a_error}, std::pair{"u.npy", Field::b_ulps}}) {
-    const std::string bytes = bytes_of_file(scratch / file);
-    ASSERT_GT(bytes.size(), 48u * 16 * 8);
-    std::vector<double> values(48 * 16);
-    std::memcpy(values.data(), bytes.data() + bytes.size() - 48 * 16 * 8, 48 * 16 * 8);
+  const std::string a_error = scratch / "e.npy", b_ulps = scratch / "u.npy";
+  succeed(with(small_sizes, {"--save-field", "a_error=" + a_error, "--save-field", "b_ulps=" + b_ulps}));
+  const Result r = compute(sized_experiment(48, 16));
+  for (const auto& [file, field] : {std::pair{a_error, Field::a_error}, std::pair{b_ulps, Field::b_ulps}}) {
+    const std::vector<double> values = last_numbers<double>(file, 48 * 16);
     for (int i = 0; i < 48 * 16; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], field_value(r, field, i / 16, i % 16));
   }
   expect_refused({"run", "--save-field", "errors=x.npy"}, 2, "field 'errors' is unknown, expected golden, a");

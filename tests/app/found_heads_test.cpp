@@ -11,7 +11,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// A large head takes seconds, in which nothing would be seen to move.
+/// A large head takes seconds; without this estimate nothing would move meanwhile.
 TEST(FoundHeads, TellTheTimeLeftBeforeAHeadIsDone) {
   HeadsOfFile question{.base = default_experiment()};
   const CallFiles files("assets/examples/grouped.safetensors");

@@ -92,19 +92,19 @@ std::string told_apart(const Experiment& x, const Experiment& y) {
   return text;
 }
 
+/// Expects the same experiment of every front end that has this setting.
+void expect_alike(const Experiment& start, const Change& c, const Experiment& expected) {
+  for (const Experiment& e : {by_sweep(start, c), by_lesson(start, c), c.paths.empty() ? expected : by_window(start, c)})
+    EXPECT_EQ(e, expected) << c.key << " = " << c.value << ": " << told_apart(e, expected);
+}
+
 TEST(FrontEnds, TheSameChangeGivesTheSameExperiment) {
   int compared = 0;
   for (const char* const preset : {"two_errors", "fp8_stale_max", "fp8_underflow", "stalled_row_sum", "huge_scores"}) {
-    const Probe start_of = probe(preset);
-    const Experiment& start = start_of.experiment;
+    SCOPED_TRACE(preset);
+    const Probe start = probe(preset);
     for (const Change& c : changes()) {
-      const std::string where = std::string(preset) + ": " + c.key + " = " + c.value + ": ";
-      const Experiment expected = by_options(preset, c);
-      EXPECT_EQ(by_sweep(start, c), expected) << where << told_apart(by_sweep(start, c), expected);
-      EXPECT_EQ(by_lesson(start, c), expected) << where << told_apart(by_lesson(start, c), expected);
-      if (!c.paths.empty()) {
-        EXPECT_EQ(by_window(start, c), expected) << where << told_apart(by_window(start, c), expected);
-      }
+      expect_alike(start.experiment, c, by_options(preset, c));
       ++compared;
     }
   }
@@ -122,9 +122,7 @@ TEST(FrontEnds, AMethodsOwnFieldIsSetAlike) {
     options.set = {std::string(path) + "=" + value};
     const Experiment expected = experiment_of(options);
     EXPECT_NE(expected, start) << path;
-    EXPECT_EQ(by_sweep(start, c), expected) << path;
-    EXPECT_EQ(by_lesson(start, c), expected) << path;
-    EXPECT_EQ(by_window(start, c), expected) << path;
+    expect_alike(start, c, expected);
   }
 }
 
@@ -135,9 +133,7 @@ TEST(FrontEnds, BitsOfTheFormatAreSetAlike) {
     format.mantissa_bits = bits;
     const Experiment expected = with_format(default_experiment(), format);
     const Change c{"mantissa_bits", std::to_string(bits), {"format"}, name(format)};
-    EXPECT_EQ(by_sweep(default_experiment(), c), expected) << bits;
-    EXPECT_EQ(by_lesson(default_experiment(), c), expected) << bits;
-    EXPECT_EQ(by_window(default_experiment(), c), expected) << bits;
+    expect_alike(default_experiment(), c, expected);
   }
 }
 

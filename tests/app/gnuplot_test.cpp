@@ -13,6 +13,7 @@
 #include "app/figures/bundle.h"
 #include "app/figures/gnuplot_text.h"
 #include "app/threads/job_queue.h"
+#include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
@@ -25,20 +26,18 @@ using testing::TemporaryDirectory;
 /// While this lives, `gnuplot` is a program that writes its number into a file and sleeps.
 class SleepingGnuplot {
  public:
-  SleepingGnuplot() : path_(std::getenv("PATH")) {
+  SleepingGnuplot() {
     const std::string program =
         scratch_.write("gnuplot", "#!/bin/sh\necho $$ >" + (scratch_ / "new") + "\nmv " + (scratch_ / "new") + " " +
                                       (scratch_ / "number") + "\nexec sleep 1000\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    setenv("PATH", ((scratch_ / "") + ":" + path_).c_str(), 1);
   }
-  ~SleepingGnuplot() { setenv("PATH", path_.c_str(), 1); }
   bool began() const { return std::filesystem::exists(scratch_ / "number"); }
   bool runs() const { return ::kill(std::stoi(testing::bytes_of_file(scratch_ / "number")), 0) == 0; }
 
  private:
   TemporaryDirectory scratch_;
-  std::string path_;
+  testing::Environment here_first_{"PATH", (scratch_ / "") + ":" + std::getenv("PATH")};
 };
 
 TEST(Gnuplot, IsKilledWhenNobodyWantsItsPicture) {
@@ -71,12 +70,10 @@ TEST(Gnuplot, IsStoppedByItsButton) {
 
 TEST(Gnuplot, DrawsInATemporaryDirectoryOfAnyName) {
   const TemporaryDirectory scratch;
-  const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before == nullptr ? "" : before, folder = scratch / "it's a \"$HOME\" \\n";
+  const std::string folder = scratch / "it's a \"$HOME\" \\n";
   std::filesystem::create_directory(folder);
-  ::setenv("TMPDIR", folder.c_str(), 1);
+  const testing::Environment there("TMPDIR", folder);
   const std::string picture = drawn("set terminal svg\nset output 'f.svg'\nplot x\n", {"f.svg"})[0];
-  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_NE(picture.find("</svg>"), std::string::npos);
 }
 

@@ -88,18 +88,19 @@ std::vector<OfHeads> all_numbers() {
            {{0.25, 0, 0, 0}, {0.25, 0, 0, 1}, {0.25, 0, 0, -2}, {0.25, 0, 0, 3}}}};
 }
 
+class HeadNumbers : public ScratchTest {};
+
 Outcome judge_of(const std::string& file, const std::vector<std::string>& more) {
   return attoscope(with({"judge", "--input", file, "--mask", "causal", "--json", "-"}, more));
 }
 
-TEST(HeadNumbers, AreJudgedHeadByHead) {
-  const TemporaryDirectory scratch;
+TEST_F(HeadNumbers, AreJudgedHeadByHead) {
   for (const OfHeads& x : all_numbers()) {
     SCOPED_TRACE(x.option);
     std::vector<FileTensor> tensors = call_of(x.own);
-    const std::string file = scratch.write("call.safetensors", safetensors(tensors));
+    const std::string file = scratch_.write("call.safetensors", safetensors(tensors));
     for (const std::string shape : {"(4,)", "(1, 4)", "(4, 1)"}) {
-      const std::string numbers = scratch.write("numbers.npy", npy(npy_header("<f4", shape), raw(x.numbers)));
+      const std::string numbers = scratch_.write("numbers.npy", npy_of(shape, x.numbers));
       EXPECT_EQ(judge_of(file, {x.option, numbers}).code, 0) << shape;
     }
     const Outcome right = judge_of(file, {x.option, x.list});
@@ -111,7 +112,7 @@ TEST(HeadNumbers, AreJudgedHeadByHead) {
     EXPECT_EQ(judge_of(file, {x.option, x.reversed, "--head", "6"}).code, 3);
 
     tensors.push_back({x.name, "F32", "[4]", raw(x.numbers)});
-    const std::string with = scratch.write("with.safetensors", safetensors(tensors));
+    const std::string with = scratch_.write("with.safetensors", safetensors(tensors));
     const Outcome beside = judge_of(with, {});
     EXPECT_EQ(beside.code, 0) << beside.out << beside.err;
     EXPECT_THAT(beside.out, HasSubstr(std::string(x.option) + " is taken from "));
@@ -120,28 +121,25 @@ TEST(HeadNumbers, AreJudgedHeadByHead) {
   }
 }
 
-TEST(HeadNumbers, OfEachBatch) {
-  const TemporaryDirectory scratch;
+TEST_F(HeadNumbers, OfEachBatch) {
   const Floats slopes{0.5F, 0.25F, 0, 1, 0.125F, 0.75F, 2, 0.0625F};
   std::vector<OwnNumbers> own;
   std::string list;
   for (const float slope : slopes) own.push_back({0.25, 0, slope}), list += (list.empty() ? "" : ",") + std::to_string(slope);
-  const std::string file = scratch.write("call.safetensors", safetensors(call_of(own))),
-                    numbers = scratch.write("slopes.npy", npy(npy_header("<f4", "(2, 4)"), raw(slopes)));
+  const std::string file = scratch_.write("call.safetensors", safetensors(call_of(own))),
+                    numbers = scratch_.write("slopes.npy", npy_of("(2, 4)", slopes));
   EXPECT_EQ(judge_of(file, {"--alibi", list}).code, 0);
   EXPECT_EQ(judge_of(file, {"--alibi", numbers}).code, 0);
   EXPECT_EQ(judge_of(file, {"--alibi", "0.5,0.25,0,1"}).code, 3);
 }
 
 /// `run` and `heads` compute with the number of the head, and say it.
-TEST(HeadNumbers, AreThoseOfTheChosenHead) {
-  const TemporaryDirectory scratch;
+TEST_F(HeadNumbers, AreThoseOfTheChosenHead) {
   for (const OfHeads& x : all_numbers()) {
     SCOPED_TRACE(x.option);
     const std::string key = std::string(x.option).substr(2);
-    const std::string file = scratch.write("call.safetensors", safetensors(call_of(x.own)));
-    const Outcome heads = attoscope({"heads", file, "--mask", "causal", x.option, x.list, "--no-cache", "--json", "-"});
-    ASSERT_EQ(heads.code, 0) << heads.err;
+    const std::string file = scratch_.write("call.safetensors", safetensors(call_of(x.own)));
+    const std::string heads = json_of({"heads", file, "--mask", "causal", x.option, x.list, "--no-cache"}).dump();
     for (const int head : {1, 6}) {
       const std::string spec = file + ":" + std::to_string(head);
       const auto run = [&](const std::string& number) {
@@ -151,15 +149,14 @@ TEST(HeadNumbers, AreThoseOfTheChosenHead) {
       EXPECT_EQ(by_list["digests"], alone["digests"]);
       EXPECT_EQ(by_list["experiment"], alone["experiment"]);
       EXPECT_EQ(by_list["experiment"]["problem"][key], x.numbers[static_cast<std::size_t>(head % 4)]);
-      EXPECT_THAT(heads.out, HasSubstr(by_list["a"]["rms"].dump())) << "head " << head;
+      EXPECT_THAT(heads, HasSubstr(by_list["a"]["rms"].dump())) << "head " << head;
     }
   }
 }
 
-TEST(HeadNumbers, AreRefusedInASentence) {
-  const TemporaryDirectory scratch;
-  const std::string file = scratch.write("call.safetensors", safetensors(call_of({{}}))),
-                    three = scratch.write("three.npy", npy(npy_header("<f4", "(3,)"), raw(Floats{1, 2, 3})));
+TEST_F(HeadNumbers, AreRefusedInASentence) {
+  const std::string file = scratch_.write("call.safetensors", safetensors(call_of({{}}))),
+                    three = scratch_.write("three.npy", npy_of("(3,)", Floats{1, 2, 3}));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"--alibi", "1,2,3"}, "--alibi holds 3 numbers, expected 4, one for each head, or 8, those of 2 batches"},
       {{"--sink", three}, "--sink holds 3 numbers, expected 4"},

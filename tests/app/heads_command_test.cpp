@@ -17,6 +17,8 @@ namespace {
 
 using nlohmann::json;
 
+class HeadsCommand : public ScratchTest {};
+
 /// Two layers of four heads of Q over two of K and V, tokens before heads, as an archive; layer 5 has larger scores.
 /// With `hot`, head 1 of layer 2 has scores 30 times as large.
 std::string two_layers(const TemporaryDirectory& scratch, bool hot = false) {
@@ -32,24 +34,21 @@ std::string two_layers(const TemporaryDirectory& scratch, bool hot = false) {
         values[i] = draw(dice) * (is_hot ? 120.0F : *layer == '5' && *part == 'q' ? 4.0F : 1.0F);
       }
       members.push_back({"layers." + std::string(layer) + "." + part + "_proj.npy",
-                         npy(npy_header("<f4", "(40, " + std::to_string(heads) + ", 8)"), raw(values))});
+                         npy_of("(40, " + std::to_string(heads) + ", 8)", values)});
     }
   return scratch.write("x.npz", zip_bytes(members));
 }
 
-TEST(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
-  const TemporaryDirectory scratch;
-  const std::string file = two_layers(scratch);
+TEST_F(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
+  const std::string file = two_layers(scratch_);
   const json found = json_of({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--no-cache"});
   EXPECT_EQ(found["schema"], "attoscope.heads/1");
   ASSERT_EQ(found["heads"].size(), 8U);
   double before = INFINITY;
   for (const json& head : found["heads"]) {
     const std::string index = std::to_string(head["head"].get<int>());
-    const Outcome one = attoscope(
-        {"run", "--input", file + ":" + index, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--json", "-"});
-    ASSERT_EQ(one.code, 0) << one.err;
-    const json result = json::parse(one.out);
+    const json result =
+        json_of({"run", "--input", file + ":" + index, "--mask", "causal", "--policy", "tile", "--block-k", "8"});
     EXPECT_EQ(head["a.max_abs"], result["a"]["max_abs"]) << index;
     EXPECT_EQ(head["a.rel_rms"], result["a"]["rel_rms"]) << index;
     EXPECT_EQ(head["b.rms"], result["b"]["rms"]) << index;
@@ -61,11 +60,8 @@ TEST(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
   }
 }
 
-TEST(HeadsCommand, OneLayerSortedByAnyMeasure) {
-  const TemporaryDirectory scratch;
-  const Outcome outcome = attoscope({"heads", two_layers(scratch), "--layer", "5", "--sort", "max_score", "--csv", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const auto lines = csv_lines(outcome.out);
+TEST_F(HeadsCommand, OneLayerSortedByAnyMeasure) {
+  const auto lines = csv_lines(output_of({"heads", two_layers(scratch_), "--layer", "5", "--sort", "max_score", "--csv", "-"}));
   ASSERT_EQ(lines.size(), 5U);
   const auto column = static_cast<std::size_t>(std::ranges::find(lines[0], "max_score") - lines[0].begin());
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -76,25 +72,21 @@ TEST(HeadsCommand, OneLayerSortedByAnyMeasure) {
   }
 }
 
-TEST(HeadsCommand, TheTableNamesTheWorstAndHowManyThereAre) {
-  const TemporaryDirectory scratch;
-  const Outcome outcome = attoscope({"heads", two_layers(scratch), "--top", "2", "--threads", "2"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("2 of 8 heads, worst first by a.rel_rms."));
-  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 4);
+TEST_F(HeadsCommand, TheTableNamesTheWorstAndHowManyThereAre) {
+  const std::string table = output_of({"heads", two_layers(scratch_), "--top", "2", "--threads", "2"});
+  EXPECT_THAT(table, HasSubstr("2 of 8 heads, worst first by a.rel_rms."));
+  EXPECT_EQ(std::ranges::count(table, '\n'), 4);
 }
 
-TEST(HeadsCommand, NamesHeadsThatStandApart) {
-  const TemporaryDirectory scratch;
-  const Outcome outcome = attoscope({"heads", two_layers(scratch, true), "--sort", "unusual", "--no-cache", "--top", "1"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("stands apart: layer 2, head 1: largest score "));
-  EXPECT_THAT(outcome.out, HasSubstr("1 of 8 heads, worst first by unusual."));
-  EXPECT_EQ(outcome.out.find("stands apart"), outcome.out.rfind("stands apart")) << "one head alone";
-  EXPECT_THAT(attoscope({"heads", two_layers(scratch), "--no-cache"}).out, Not(HasSubstr("stands apart")));
+TEST_F(HeadsCommand, NamesHeadsThatStandApart) {
+  const std::string table = output_of({"heads", two_layers(scratch_, true), "--sort", "unusual", "--no-cache", "--top", "1"});
+  EXPECT_THAT(table, AllOf(HasSubstr("stands apart: layer 2, head 1: largest score "),
+                           HasSubstr("1 of 8 heads, worst first by unusual.")));
+  EXPECT_EQ(table.find("stands apart"), table.rfind("stands apart")) << "one head alone";
+  EXPECT_THAT(attoscope({"heads", two_layers(scratch_), "--no-cache"}).out, Not(HasSubstr("stands apart")));
 }
 
-TEST(HeadsCommand, AHeadWithoutNumbersIsTheWorst) {
+TEST_F(HeadsCommand, AHeadWithoutNumbersIsTheWorst) {
   std::vector<HeadRow> rows(3);
   for (int i = 0; i < 3; ++i) rows[static_cast<std::size_t>(i)].head = i;
   rows[0].a_rel = 1;
@@ -104,9 +96,8 @@ TEST(HeadsCommand, AHeadWithoutNumbersIsTheWorst) {
   EXPECT_EQ(rows[1].head, 0);
 }
 
-TEST(HeadsCommand, StopsAtOnceWhereItIsAsked) {
-  const TemporaryDirectory scratch;
-  const CallFiles files(two_layers(scratch));
+TEST_F(HeadsCommand, StopsAtOnceWhereItIsAsked) {
+  const CallFiles files(two_layers(scratch_));
   HeadsQuestion question{default_experiment(), true, heads_of_layer(files, "")};
   int found = 0;
   const Options options{.cancelled = [&] { return found > 0; }, .threads = 1};
@@ -114,28 +105,24 @@ TEST(HeadsCommand, StopsAtOnceWhereItIsAsked) {
   EXPECT_EQ(found, 1);
 }
 
-TEST(HeadsCommand, RefusesInASentence) {
-  const TemporaryDirectory scratch;
-  const std::string file = two_layers(scratch);
+TEST_F(HeadsCommand, RefusesInASentence) {
+  const std::string file = two_layers(scratch_);
   expect_refused({"heads", file, "--layer", "7"}, 2, "--layer is '7', expected layer 2, layer 5");
   expect_refused({"heads", file, "--sort", "size"}, 2, "--sort is 'size', expected a.rel_rms, a.max_abs");
   expect_refused({"heads", "normal"}, 2, "the file is 'normal', expected FILE.safetensors");
   expect_refused({"heads", file, "--csv", "-", "--json", "-"}, 2, "--csv and --json are both -");
-  expect_refused({"heads", scratch / "none.npz"}, 1, "none.npz: cannot be opened");
+  expect_refused({"heads", scratch_ / "none.npz"}, 1, "none.npz: cannot be opened");
   expect_refused({"heads", file, "--layout", "n x d"}, 2, "--layout is 'n x d', expected h n d");
   expect_refused({"heads", file, "--layout", "n (h d)"}, 1, "layers.2.q_proj.npy has shape [40, 4, 8]");
 }
 
 /// The output of every head of every layer, judged at once.
-TEST(HeadsCommand, AllLayersOfAFileAreJudged) {
-  const TemporaryDirectory scratch;
+TEST_F(HeadsCommand, AllLayersOfAFileAreJudged) {
   std::vector<FileTensor> tensors;
   for (const char* const name : {"1.q", "1.k", "1.v", "1.out", "4.q", "4.k", "4.v", "4.out"})
     tensors.push_back({name, "F32", "[2,16,4]", raw(std::vector<float>(128, 0.5F))});
-  const std::string file = scratch.write("x.safetensors", safetensors(tensors));
-  const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
-  EXPECT_EQ(json::parse(outcome.out)["heads"], 4);
+  const std::string file = scratch_.write("x.safetensors", safetensors(tensors));
+  EXPECT_EQ(json_of({"judge", "--input", file})["heads"], 4);
 }
 
 }  // namespace

@@ -15,11 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-const std::vector<std::string> decoding{"invariance", "--n-q", "1",        "--n-k", "300",
-                                        "--d",        "16",    "--policy", "eager", "--quiet"};
-
-/// The command for one query over 300 keys, with these options.
-Outcome decode(const std::vector<std::string>& options) { return attoscope(with(decoding, options)); }
+/// One query over 300 keys.
+const std::vector<std::string> decoding = words("invariance --n-q 1 --n-k 300 --d 16 --policy eager --quiet");
 
 json answer_of(const std::vector<std::string>& options) { return json_of(with(decoding, options)); }
 
@@ -28,20 +25,14 @@ TEST(InvarianceCommand, EveryScheduleIsAsRunAnswersIt) {
   EXPECT_EQ(found.at("schema"), "attoscope.invariance/1");
   ASSERT_EQ(found.at("schedules").size(), 12u);
   for (const json& s : found.at("schedules")) {
-    std::vector<std::string> words{"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager"};
-    words.insert(words.end(), {"--algorithm", "split_kv", "--splits", std::to_string(s.at("splits").get<int>()), "--block-k",
-                               std::to_string(s.at("block_k").get<int>())});
-    if (s.at("order") == "reverse") words.emplace_back("--reverse-keys");
-    const json run = json_of(words);
+    const std::string schedule = " --splits " + s.at("splits").dump() + " --block-k " + s.at("block_k").dump() +
+                                 (s.at("order") == "reverse" ? " --reverse-keys" : "");
+    const json run = json_of(words("run --n-q 1 --n-k 300 --d 16 --policy eager --algorithm split_kv" + schedule));
     EXPECT_EQ(s.at("digest"), run.at("digests").at("a")) << s;
     EXPECT_EQ(s.at("max_error"), run.at("a").at("max_abs")) << s;
   }
-  const json& first = found.at("schedules")[0];
-  EXPECT_EQ(first.at("splits"), 2);
-  EXPECT_EQ(first.at("block_k"), 48);
-  EXPECT_EQ(first.at("order"), "reverse");
-  EXPECT_EQ(found.at("experiment").at("a").at("algorithm"), "split_kv");
-  EXPECT_EQ(found.at("experiment").at("a").at("reverse_keys"), true);
+  expect_holds(found, R"({"schedules": [{"splits": 2, "block_k": 48, "order": "reverse"}],
+                          "experiment": {"a": {"algorithm": "split_kv", "reverse_keys": true}}})");
 }
 
 TEST(InvarianceCommand, GroupsHaveTheSameDigests) {
@@ -62,13 +53,12 @@ TEST(InvarianceCommand, GroupsHaveTheSameDigests) {
 }
 
 TEST(InvarianceCommand, TableAndCsvHaveALineForEachSchedule) {
-  const Outcome table = decode({"--splits", "1,2", "--block-k", "64", "--orders", "forward"});
-  EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, AllOf(HasSubstr("splits  block_k"), HasSubstr("row 0  all rows"),
-                               HasSubstr(" in the computed rows of these tensors.\n")));
-  EXPECT_EQ(std::ranges::count(table.out, '\n'), 5);
-  const Outcome csv = decode({"--splits", "1,2", "--block-k", "64", "--orders", "forward", "--csv", "-"});
-  const auto lines = csv_lines(csv.out);
+  const std::vector<std::string> options{"--splits", "1,2", "--block-k", "64", "--orders", "forward"};
+  const std::string table = output_of(with(decoding, options));
+  EXPECT_THAT(table, AllOf(HasSubstr("splits  block_k"), HasSubstr("row 0  all rows"),
+                           HasSubstr(" in the computed rows of these tensors.\n")));
+  EXPECT_EQ(std::ranges::count(table, '\n'), 5);
+  const auto lines = csv_lines(output_of(with(decoding, with(options, {"--csv", "-"}))));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0][0], "splits");
   EXPECT_EQ(lines[2][0], "2");
@@ -76,10 +66,10 @@ TEST(InvarianceCommand, TableAndCsvHaveALineForEachSchedule) {
 
 TEST(InvarianceCommand, FilesAreWrittenTogether) {
   const TemporaryDirectory scratch;
-  const Outcome o = decode({"--splits", "1,2", "--csv", scratch / "x.csv", "--json", scratch / "x.json"});
-  EXPECT_EQ(o.code, 0) << o.err;
+  const std::string table =
+      output_of(with(decoding, {"--splits", "1,2", "--csv", scratch / "x.csv", "--json", scratch / "x.json"}));
   EXPECT_EQ(scratch.count(), 2);
-  EXPECT_THAT(o.out, HasSubstr(" in the computed rows of these tensors."));
+  EXPECT_THAT(table, HasSubstr(" in the computed rows of these tensors."));
 }
 
 TEST(InvarianceCommand, AccumulatorsAreSchedulesToo) {
@@ -87,7 +77,7 @@ TEST(InvarianceCommand, AccumulatorsAreSchedulesToo) {
   ASSERT_EQ(found.at("schedules").size(), 2u);
   const json& other = found.at("schedules")[1];
   EXPECT_EQ(other.at("accumulator"), json({{"qk", "h100"}, {"pv", "h100"}}));
-  const json run = json_of({"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--accumulator", "h100"});
+  const json run = json_of(words("run --n-q 1 --n-k 300 --d 16 --policy eager --accumulator h100"));
   EXPECT_EQ(other.at("digest"), run.at("digests").at("a"));
   EXPECT_EQ(other.at("same_bits"), other.at("digest") == found.at("schedules")[0].at("digest"));
 }

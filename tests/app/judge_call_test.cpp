@@ -51,8 +51,8 @@ class DrawnCall final : public JudgedCall {
   std::vector<std::vector<double>> outputs_;
 };
 
-/// The mistake of the worst head is tried in the others with numbers of their own; one that it does not explain has its own
-/// name, and is not called by the others'.
+/// The mistake of the worst head is tried in the other heads, with numbers of their own; a head that it does not explain gets
+/// its own name.
 TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
   DrawnCall call({1.5, 1.7, 1, 1.3}, 96);
   call.output_of(2)[7 * DrawnCall::d + 3] += 0.25;
@@ -67,7 +67,7 @@ TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
   EXPECT_EQ(found.table[2].slip->text, "a single element, row 7, column 3, is off");
 }
 
-/// The sentence says how far off the furthest element is in the table's number, and of NaN nothing of the kind.
+/// The sentence says by the table's number how far off the furthest element is; for a NaN it gives no number.
 TEST(JudgeCall, SaysHowFarOffTheFurthestElementIs) {
   DrawnCall call({1, 1}, 64);
   call.output_of(0)[5 * DrawnCall::d + 2] += 4e4;
@@ -88,7 +88,7 @@ TEST(JudgeCall, SaysHowFarOffTheFurthestElementIs) {
   }
 }
 
-/// One large head would otherwise show nothing until it is done.
+/// Without steps within a head a large one would show nothing until it is done.
 TEST(JudgeCall, ProgressMovesWithinAHead) {
   std::vector<double> shares;
   const auto tell = [&](double share) { shares.push_back(share); };

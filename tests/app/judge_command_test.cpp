@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
@@ -37,20 +38,19 @@ std::vector<PyTorchCase> pytorch_cases() {
 
 std::string pytorch_file(const std::string& name) { return "tests/data/pytorch/" + name + ".safetensors"; }
 
-Outcome judged(const std::string& file, const std::string& tensor, const std::vector<std::string>& more) {
-  return attoscope(with({"judge", "--input", file, "--o", file + ":" + tensor, "--json", "-"}, more));
+json judged(const std::string& file, const std::string& tensor, const std::vector<std::string>& more, int code) {
+  return json_of(with({"judge", "--input", file, "--o", file + ":" + tensor}, more), code);
 }
 
+class JudgeCommand : public ScratchTest {};
+
 /// Its output o gets the same verdict as an experiment's, which the window shows.
-TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
+TEST_F(JudgeCommand, PyTorchsOutputsAreRounded) {
   for (const PyTorchCase& c : pytorch_cases())
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
-      const Outcome outcome = judged(pytorch_file(c.name), tensor, c.problem);
       SCOPED_TRACE(std::string(c.name) + " " + tensor);
-      ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-      const json told = json::parse(outcome.out);
-      EXPECT_EQ(told["verdict"], "rounded");
-      EXPECT_EQ(told["suspects"], 0);
+      const json told = judged(pytorch_file(c.name), tensor, c.problem, 0);
+      expect_holds(told, R"({"verdict": "rounded", "suspects": 0})");
       const bool says_how = tensor == std::string("o_eager") && *c.eager != '\0';
       for (const json& head : told["table"])
         EXPECT_THAT(head["as"].get<std::string>(),
@@ -67,7 +67,7 @@ TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
 }
 
 /// The same outputs under a mask, a scale or heads that are not theirs.
-TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
+TEST_F(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
   for (const PyTorchCase& c : pytorch_cases())
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
       SCOPED_TRACE(std::string(c.name) + " " + tensor);
@@ -76,18 +76,16 @@ TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
       for (const char* mask : {"none", "causal"}) {
         if (mask == own) continue;
         other[1] = mask;
-        const Outcome outcome = judged(pytorch_file(c.name), tensor, other);
-        EXPECT_EQ(outcome.code, 3) << outcome.out << outcome.err;
+        const json answer = judged(pytorch_file(c.name), tensor, other, 3);
         const char* const name = own == "none"     ? "a missing causal mask"
                                  : own == "causal" ? "a causal mask where none is wanted"
                                                    : "";  // a window in place of another mask has no name
-        const json answer = json::parse(outcome.out);
         for (const json& head : answer["table"])
           if (*name != '\0') {
             EXPECT_EQ(head["slip"]["text"], name);
           }
       }
-      EXPECT_EQ(judged(pytorch_file(c.name), tensor, with(c.problem, {"--softcap", "20"})).code, 3);
+      judged(pytorch_file(c.name), tensor, with(c.problem, {"--softcap", "20"}), 3);
     }
   const std::string file = pytorch_file("bf16_grouped");
   const Outcome swapped = attoscope({"judge", "--input", file, "--v", file + ":k", "--o", file + ":o", "--mask", "causal"});
@@ -95,40 +93,37 @@ TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
   EXPECT_THAT(swapped.out, StartsWith("Wrong: "));
 }
 
-/// One head of 40 tokens, of which the output is a correct kernel's.
+/// Files of a head and of the output of method a: as default 40 tokens under a causal mask, and a correct kernel.
 struct Call {
   TemporaryDirectory scratch;
-  Call() {
-    EXPECT_EQ(
-        attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--mask", "causal", "--save", scratch / "call"}).code,
-        0);
+  explicit Call(const std::vector<std::string>& run = {"--n", "40", "--d", "8", "--format", "bf16", "--mask", "causal"}) {
+    succeed(with({"run", "--save", scratch / "call"}, run));
   }
   std::string file(const std::string& name) const { return scratch / ("call/" + name + ".npy"); }
+  std::vector<std::string> judge(const std::vector<std::string>& more = {}) const {
+    return with({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a")}, more);
+  }
   std::vector<std::string> command(const std::vector<std::string>& more = {}) const {
-    return with(
-        {"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask", "causal", "--threads", "1"},
-        more);
+    return judge(with({"--mask", "causal", "--threads", "1"}, more));
   }
 };
 
-TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
+TEST_F(JudgeCommand, TellsTheSlipInTheFirstSentence) {
   const Call call;
   EXPECT_EQ(attoscope(call.command()).code, 0);
-  const Outcome wrong =
-      attoscope({"judge", "--q", call.file("q"), "--k", call.file("k"), "--v", call.file("v"), "--o", call.file("a")});
+  const Outcome wrong = attoscope(call.judge());
   EXPECT_EQ(wrong.code, 3);
   EXPECT_THAT(wrong.out,
               AllOf(StartsWith("Wrong: a causal mask where none is wanted.\n"), HasSubstr("If it is meant: --mask causal.")));
 }
 
 /// Heads of several layers are called as the window's picker calls them.
-TEST(JudgeCommand, NamesHeadsByTheirLayers) {
-  const TemporaryDirectory scratch;
-  std::filesystem::create_directory(scratch / "dump");
+TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
+  std::filesystem::create_directory(scratch_ / "dump");
   const auto add = [&](const std::string& name, auto value) {
     std::vector<float> x;
     for (int i = 0; i < 2 * 20 * 4; ++i) x.push_back(static_cast<float>(value(i)));
-    scratch.write("dump/" + name + ".npy", npy(npy_header("<f4", "(2, 20, 4)"), raw(x)));
+    scratch_.write("dump/" + name + ".npy", npy_of("(2, 20, 4)", x));
   };
   for (const std::string layer : {"layers.3.", "layers.17."}) {
     add(layer + "q", [](int) { return 0; });
@@ -136,19 +131,18 @@ TEST(JudgeCommand, NamesHeadsByTheirLayers) {
     add(layer + "v", [](int i) { return i / 4 % 2; });
     add(layer + "o", [&](int i) { return layer == "layers.17." && i == 120 ? 9 : 0.5; });
   }
-  const json sentences = json_of({"judge", "--input", scratch / "dump"}, 3)["sentences"];
+  const json sentences = json_of({"judge", "--input", scratch_ / "dump"}, 3)["sentences"];
   EXPECT_THAT(sentences[0].get<std::string>() + sentences[1].get<std::string>(), HasSubstr("layer 17, head 1"));
-  EXPECT_THAT(attoscope({"judge", "--input", scratch / "dump"}).out, HasSubstr("  layer 17, head 1: "));
+  EXPECT_THAT(attoscope({"judge", "--input", scratch_ / "dump"}).out, HasSubstr("  layer 17, head 1: "));
 }
 
 /// O may have columns behind those of V, as where it is padded: the first are judged, and the others named.
-TEST(JudgeCommand, JudgesAsManyColumnsAsVHas) {
+TEST_F(JudgeCommand, JudgesAsManyColumnsAsVHas) {
   constexpr int n = 48, d = 32, d_v = 24;
-  const TemporaryDirectory scratch;
   const auto file = [&](const std::string& name, int columns, auto value) {
     std::vector<float> x;
     for (int i = 0; i < n * columns; ++i) x.push_back(static_cast<float>(value(i / columns, i % columns)));
-    return scratch.write(name, npy(npy_header("<f4", "(1, 48, " + std::to_string(columns) + ")"), raw(x)));
+    return scratch_.write(name, npy_of("(1, 48, " + std::to_string(columns) + ")", x));
   };
   const auto judged = [&](double spoilt) {  // q is 0, so that O is the mean of V
     return attoscope({"judge", "--q", file("q.npy", d, [](int, int) { return 0; }), "--k",
@@ -164,9 +158,8 @@ TEST(JudgeCommand, JudgesAsManyColumnsAsVHas) {
 }
 
 /// The keys that a named mistake says are wrong stand in the row of their head: in JSON, on the page and in the terminal.
-TEST(JudgeCommand, LocatesKeysAsRows) {
+TEST_F(JudgeCommand, LocatesKeysAsRows) {
   constexpr int n = 128, d = 16;
-  const TemporaryDirectory scratch;
   Dice dice(7);
   std::vector<float> q(n * d), k(n * d), v(n * d), o(n * d);
   for (std::vector<float>* const x : {&q, &k, &v})
@@ -183,56 +176,35 @@ TEST(JudgeCommand, LocatesKeysAsRows) {
     }
     for (int c = 0; c < d; ++c) o[i * d + c] = static_cast<float>(row[c] / l);
   }
-  const auto file = [&](const std::string& name, const std::vector<float>& x) {
-    return scratch.write(name, npy(npy_header("<f4", "(128, 16)"), raw(x)));
-  };
-  const std::vector<std::string> command{"judge",          "--q", file("q.npy", q), "--k", file("k.npy", k), "--v",
-                                         file("v.npy", v), "--o", file("o.npy", o)};
-  const json told = json_of(with(command, {"--report", scratch / "page.html"}), 3);
+  std::vector<std::string> command{"judge"};
+  for (const auto& [name, x] : {std::pair{"q", &q}, {"k", &k}, {"v", &v}, {"o", &o}})
+    command = with(command, {std::string("--") + name, scratch_.write(std::string(name) + ".npy", npy_of("(128, 16)", *x))});
+  const json told = json_of(with(command, {"--report", scratch_ / "page.html"}), 3);
   EXPECT_EQ(told["table"][0]["keys"], json::parse("[[80, 95]]")) << told;
-  EXPECT_THAT(bytes_of_file(scratch / "page.html"), HasSubstr(": keys 80 to 95</td>"));
+  EXPECT_THAT(bytes_of_file(scratch_ / "page.html"), HasSubstr(": keys 80 to 95</td>"));
   EXPECT_THAT(attoscope(command).out, HasSubstr(": keys 80 to 95\n"));
 }
 
 /// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is
 /// meant.
-TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
-  const TemporaryDirectory scratch;
-  for (const char* output : {"bf16", "fp32"}) {
-    ASSERT_EQ(attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--save", scratch / output, "--set",
-                         std::string("a.output=") + output})
-                  .code,
-              0);
-  }
-  const auto numbers = [&](const std::string& run, const std::string& name) {
-    const std::string bytes = bytes_of_file(scratch / (run + "/" + name + ".npy"));
-    std::vector<double> found(40 * 8);
-    std::memcpy(found.data(), bytes.data() + bytes.size() - found.size() * 8, found.size() * 8);
-    const std::vector<float> narrowed(found.begin(), found.end());
-    return std::string(reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * 4);
-  };
-  const auto as_safetensors = [&](const std::string& run, const std::string& metadata) {
+TEST_F(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
+  const std::vector<std::string> run{"--n", "40", "--d", "8", "--format", "bf16", "--set"};
+  const Call of_bf16(with(run, {"a.output=bf16"})), of_fp32(with(run, {"a.output=fp32"}));
+  const auto told = [](const Call& call, const std::string& metadata, int code) {
     std::vector<FileTensor> tensors;
-    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}})
-      tensors.push_back({name, "F32", "[40,8]", numbers(run, file)});
-    return scratch.write("x.safetensors", safetensors(tensors, metadata));
-  };
-  const auto told = [&](const std::string& file) {
-    return json::parse(attoscope({"judge", "--input", file, "--json", "-"}).out);
+    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}}) {
+      const std::vector<double> numbers = last_numbers<double>(call.file(file), 40 * 8);
+      tensors.push_back({name, "F32", "[40,8]", raw(std::vector<float>(numbers.begin(), numbers.end()))});
+    }
+    return json_of({"judge", "--input", call.scratch.write("x.safetensors", safetensors(tensors, metadata))}, code);
   };
   const std::string arrays = "\"__metadata__\":{\"numbers\":\"arrays\"},";
 
-  json found = told(as_safetensors("bf16", arrays));
-  EXPECT_EQ(found["verdict"], "rounded");
-  EXPECT_EQ(found["format"], "bf16");
-  EXPECT_EQ(found["also"], nullptr);
-  for (const auto& [run, metadata] : {std::pair{"bf16", ""}, {"fp32", ""}, {"fp32", arrays.c_str()}}) {
-    SCOPED_TRACE(std::string(run) + metadata);
-    found = told(as_safetensors(run, metadata));
-    EXPECT_EQ(found["verdict"], "wrong");
-    EXPECT_EQ(found["format"], "fp32");
-    EXPECT_EQ(found["also"]["format"], "bf16");
-    EXPECT_EQ(found["also"]["verdict"], "rounded");
+  expect_holds(told(of_bf16, arrays, 0), R"({"verdict": "rounded", "format": "bf16", "also": null})");
+  for (const auto& [call, metadata] : {std::pair{&of_bf16, ""}, {&of_fp32, ""}, {&of_fp32, arrays.c_str()}}) {
+    SCOPED_TRACE(std::string(call == &of_bf16 ? "bf16" : "fp32") + metadata);
+    const json found = told(*call, metadata, 3);
+    expect_holds(found, R"({"verdict": "wrong", "format": "fp32", "also": {"format": "bf16", "verdict": "rounded"}})");
     EXPECT_LE(found["also"]["ratio"], 1);
     EXPECT_THAT(
         found["sentences"][0].get<std::string>(),
@@ -242,110 +214,80 @@ TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
 }
 
 /// Another format or policy is proposed if the errors look like rounding, not if they follow the golden value.
-TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
-  const TemporaryDirectory scratch;
-  const auto tried = [&](const std::vector<std::string>& kernel) {
-    EXPECT_EQ(attoscope(with({"run", "--n", "200", "--d", "64", "--seed", "5", "--save", scratch / "o"}, kernel)).code, 0);
-    const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
-    return json::parse(
-        attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--json", "-"}).out);
+TEST_F(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
+  const auto advice = [](const std::vector<std::string>& kernel) {
+    const Call call(with({"--n", "200", "--d", "64", "--seed", "5", "--format", "bf16"}, kernel));
+    const json found = json_of(call.judge(), 3);
+    EXPECT_EQ(found["verdict"], "wrong");
+    return found["sentences"][2].get<std::string>();
   };
-  const auto advice = [](const json& found) { return found["sentences"][2].get<std::string>(); };
-  const json tile = tried({"--format", "bf16", "--policy", "tile", "--block-k", "16"});
-  EXPECT_EQ(tile["verdict"], "wrong");
-  EXPECT_THAT(advice(tile), AllOf(HasSubstr("say so by --policy tile"), HasSubstr("hides mistakes of this size")));
-  const json coarse = tried({"--format", "bf16", "--policy", "all_tile", "--block-k", "16"});
-  EXPECT_EQ(coarse["verdict"], "wrong");
-  EXPECT_THAT(advice(coarse), Not(HasSubstr("--policy")));
-  const json saturated = tried({"--format", "bf16", "--policy", "tile", "--set", "a.P=e4m3", "--set", "a.p_exponent=12"});
-  EXPECT_EQ(saturated["verdict"], "wrong");
-  EXPECT_THAT(advice(saturated), Not(HasSubstr("--")));
+  EXPECT_THAT(advice({"--policy", "tile", "--block-k", "16"}),
+              AllOf(HasSubstr("say so by --policy tile"), HasSubstr("hides mistakes of this size")));
+  EXPECT_THAT(advice({"--policy", "all_tile", "--block-k", "16"}), Not(HasSubstr("--policy")));
+  EXPECT_THAT(advice({"--policy", "tile", "--set", "a.P=e4m3", "--set", "a.p_exponent=12"}), Not(HasSubstr("--")));
 }
 
 /// The last sentence names the smallest mistakes that these tensors show: a mistake just above is found, one far below is not.
-TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
-  const TemporaryDirectory scratch;
-  const auto scaled = [&](double by) {
+TEST_F(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
+  const auto scaled = [](double by, const char* verdict) {
     const std::string scale = std::to_string(0.125 * (1 + by));
-    EXPECT_EQ(attoscope({"run", "--n", "200", "--d", "64", "--format", "bf16", "--mask", "causal", "--scale", scale, "--save",
-                         scratch / "o"})
-                  .code,
-              0);
-    const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
-    return json::parse(attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask",
-                                  "causal", "--scale", "0.125", "--json", "-"})
-                           .out);
+    const Call call({"--n", "200", "--d", "64", "--format", "bf16", "--mask", "causal", "--scale", scale});
+    json found = json_of(call.judge({"--mask", "causal", "--scale", "0.125"}), verdict == std::string("rounded") ? 0 : 3);
+    EXPECT_EQ(found["verdict"], verdict) << by;
+    return found;
   };
-  const json found = scaled(0);
-  ASSERT_EQ(found["verdict"], "rounded");
+  const json found = scaled(0, "rounded");
   const std::string sentence = found["sentences"][2];
   double percent = 0;
   ASSERT_EQ(std::sscanf(sentence.c_str(), "On these tensors a scale off by %lf %%", &percent), 1) << sentence;
   EXPECT_THAT(sentence, HasSubstr("a mask off by one key"));
   EXPECT_LT(percent, 3);
-  EXPECT_EQ(scaled(1.2 * percent / 100)["verdict"], "wrong") << sentence;
-  const json fitted = scaled(0.07);
+  scaled(1.2 * percent / 100, "wrong");
+  const json fitted = scaled(0.07, "wrong");
   EXPECT_EQ(fitted["table"][0]["slip"]["kind"], "number");
   EXPECT_THAT(fitted["sentences"][0].get<std::string>(), HasSubstr("scores were multiplied by 0.133"));
-  EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
+  scaled(0.05 * percent / 100, "rounded");
 }
 
 /// The shipped decode step, whose K and V are e4m3 with a scale for each head.
-TEST(JudgeCommand, TheDecodeExampleIsRounded) {
-  const json told = json_of({"judge", "--input", "assets/examples/decode.safetensors"});
-  EXPECT_EQ(told["heads"], 4);
-  EXPECT_EQ(told["n"], 1);
-  EXPECT_EQ(told["n_k"], 1000);
+TEST_F(JudgeCommand, TheDecodeExampleIsRounded) {
+  expect_holds(json_of({"judge", "--input", "assets/examples/decode.safetensors"}), R"({"heads": 4, "n": 1, "n_k": 1000})");
 }
 
 /// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
-TEST(JudgeCommand, AHeadOfALanguageModel) {
-  const TemporaryDirectory scratch;
+TEST_F(JudgeCommand, AHeadOfALanguageModel) {
   const std::vector<std::vector<std::string>> kernels{{"--policy", "hw"},
                                                       {"--policy", "base_eager"},
                                                       {"--like", "fa2_a100"},
                                                       {"--policy", "hw", "--algorithm", "split_kv", "--block-k", "48"}};
-  const auto judged_as = [&](const std::vector<std::string>& problem) {
-    std::vector<std::string> all{"judge", "--format", "bf16"};
-    for (const char* name : {"q", "k", "v"})
-      all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
-    all.insert(all.end(), {"--o", scratch / "o/a.npy"});
-    return attoscope(with(all, problem));
-  };
+  std::unique_ptr<const Call> call;
   for (const std::vector<std::string>& kernel : kernels) {
-    ASSERT_EQ(
-        attoscope(
-            with({"run", "--input", example + ":0", "--mask", "causal", "--format", "bf16", "--save", scratch / "o"}, kernel))
-            .code,
-        0);
-    EXPECT_EQ(judged_as({"--mask", "causal"}).code, 0) << kernel[1];
+    call = std::make_unique<const Call>(with({"--input", example + ":0", "--mask", "causal", "--format", "bf16"}, kernel));
+    EXPECT_EQ(attoscope(call->judge({"--format", "bf16", "--mask", "causal"})).code, 0) << kernel[1];
     if (sanitized) break;
   }
   for (const auto& [problem, words] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--mask", "window:1000"}, "Wrong: a causal mask without its window."},
            {{"--mask", "causal", "--sink", "0"}, "Wrong: a missing sink."},
            {{"--mask", "causal", "--softcap", "50"}, "Wrong: a missing soft cap."}}) {
-    const Outcome outcome = judged_as(problem);
+    const Outcome outcome = attoscope(call->judge(with({"--format", "bf16"}, problem)));
     EXPECT_EQ(outcome.code, 3);
     EXPECT_THAT(outcome.out, StartsWith(words));
     if (sanitized) break;
   }
 }
 
-TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
+TEST_F(JudgeCommand, WritesAPageAndJsonOrNothing) {
   const Call call;
   const std::string page = call.scratch / "report.html", file = call.scratch / "verdict.json";
-  const Outcome outcome = attoscope(call.command({"--report", page, "--json", file}));
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  succeed(call.command({"--report", page, "--json", file}));
   const std::string html = bytes_of_file(page);
   EXPECT_THAT(
       html, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Rounded: every element"), HasSubstr("data:image/png;base64,iVBOR"),
                   HasSubstr("attoscope judge --q "), HasSubstr("--mask causal"), HasSubstr("href=\"attoscope:open?file=/"),
                   HasSubstr("&amp;mask=causal"), Not(HasSubstr("http"))));
   const json told = json::parse(bytes_of_file(file));
-  EXPECT_EQ(told["schema"], "attoscope.judgement/1");
-  EXPECT_EQ(told["ok"], true);
-  EXPECT_EQ(told["elements"], 40 * 8);
+  expect_holds(told, R"({"schema": "attoscope.judgement/1", "ok": true, "elements": 320})");
   EXPECT_EQ(told["sentences"].size(), 3U);
   EXPECT_GE(told["family"].size(), 8U);
   EXPECT_EQ(
@@ -356,12 +298,10 @@ TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
 
 /// The command of a verdict has every option that was typed, but what computes and where it is written; judged again by it, the
 /// verdict is the same.
-TEST(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
+TEST_F(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
   const Call call;
-  const json told =
-      json::parse(attoscope(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format",
-                                          "bf16", "--quiet", "--unsaved", "--json", "-", "--report", call.scratch / "r.html"}))
-                      .out);
+  const json told = json_of(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format",
+                                          "bf16", "--quiet", "--unsaved", "--report", call.scratch / "r.html"}));
   const std::string command = told["command"];
   EXPECT_THAT(command, AllOf(StartsWith("attoscope judge --q " + call.file("q")), HasSubstr(" --layout 'h n d'"),
                              HasSubstr(" --mask causal"), HasSubstr(" --scale 0.3"), HasSubstr(" --head 0")));
@@ -380,10 +320,10 @@ TEST(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
 
 /// q.npy of another shape, read as these dimensions.
 std::string tensor_file(const Call& call, const std::string& name, const std::string& shape, std::size_t count) {
-  return call.scratch.write(name, npy(npy_header("<f4", shape), raw(std::vector<float>(count, 0.5F))));
+  return call.scratch.write(name, npy_of(shape, std::vector<float>(count, 0.5F)));
 }
 
-TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
+TEST_F(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   const Call call;
   const auto with = [&](const std::string& option, const std::string& file) {
     std::vector<std::string> all = call.command();
@@ -413,10 +353,9 @@ TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
 }
 
 /// pytorch#101967: V[1] is NaN, and row 0 does not see it.
-TEST(JudgeCommand, JudgesTensorsWithNaN) {
-  const TemporaryDirectory scratch;
+TEST_F(JudgeCommand, JudgesTensorsWithNaN) {
   const auto write = [&](const std::string& name, const std::vector<float>& x) {
-    return scratch.write(name, npy(npy_header("<f4", "(2, 4)"), raw(x)));
+    return scratch_.write(name, npy_of("(2, 4)", x));
   };
   const float nan = std::nanf("");
   const auto judged_with = [&](const std::vector<float>& o, const std::vector<float>& v, const std::string& mask) {
@@ -438,38 +377,33 @@ TEST(JudgeCommand, JudgesTensorsWithNaN) {
   EXPECT_THAT(nothing.err, HasSubstr("NaN or infinite in every element"));
 }
 
-TEST(JudgeCommand, ReadsEightBitTensors) {
-  const TemporaryDirectory scratch;
+TEST_F(JudgeCommand, ReadsEightBitTensors) {
   const auto file_with = [&](char number) {  // of O
     std::vector<FileTensor> tensors;
     for (const char* const name : {"q", "k", "v", "o"})
       tensors.push_back({name, "F8_E4M3", "[32,16]", std::string(32 * 16, *name == 'o' ? number : '\x38')});
-    return scratch.write("fp8.safetensors", safetensors(tensors));
+    return scratch_.write("fp8.safetensors", safetensors(tensors));
   };
   EXPECT_EQ(json_of({"judge", "--input", file_with('\x38')})["format"], "e4m3");  // 1
   EXPECT_EQ(attoscope({"judge", "--input", file_with('\x40')}).code, 3);          // 2
 }
 
 /// Heads before tokens and tokens before heads are the same call.
-TEST(JudgeCommand, ReadsBothLayouts) {
-  const TemporaryDirectory scratch;
+TEST_F(JudgeCommand, ReadsBothLayouts) {
   const Call first, second;
   constexpr int n = 40, d = 8;
-  const auto numbers_of = [](const std::string& file) {
-    const std::string bytes = bytes_of_file(file);
-    return bytes.substr(bytes.size() - n * d * 8);
-  };
   std::vector<std::string> tokens_first{"judge", "--mask", "causal", "--layout", "bnhd"},
       heads_first{"judge", "--mask", "causal"};
   for (const char* name : {"q", "k", "v", "a"}) {
-    const std::string one = numbers_of(first.file(name)), two = numbers_of(second.file(name));
+    const std::string one = raw(last_numbers<double>(first.file(name), n * d)),
+                      two = raw(last_numbers<double>(second.file(name), n * d));
     std::string mixed;
     for (std::size_t row = 0; row < n; ++row) mixed += one.substr(row * d * 8, d * 8) + two.substr(row * d * 8, d * 8);
     const std::string option = std::string("--") + (*name == 'a' ? "o" : name);
     tokens_first.insert(tokens_first.end(),
-                        {option, scratch.write(std::string(name) + "_nhd.npy", npy(npy_header("<f8", "(40, 2, 8)"), mixed))});
-    heads_first.insert(heads_first.end(), {option, scratch.write(std::string(name) + "_hnd.npy",
-                                                                 npy(npy_header("<f8", "(2, 40, 8)"), one + two))});
+                        {option, scratch_.write(std::string(name) + "_nhd.npy", npy(npy_header("<f8", "(40, 2, 8)"), mixed))});
+    heads_first.insert(heads_first.end(), {option, scratch_.write(std::string(name) + "_hnd.npy",
+                                                                  npy(npy_header("<f8", "(2, 40, 8)"), one + two))});
   }
   EXPECT_EQ(attoscope(heads_first).code, 0);
   EXPECT_EQ(attoscope(tokens_first).code, 0);
@@ -480,16 +414,14 @@ TEST(JudgeCommand, ReadsBothLayouts) {
   heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
   EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
   heads_first.resize(heads_first.size() - 4);
-  heads_first.back() = scratch / "a_nhd.npy";  // only O with tokens first
+  heads_first.back() = scratch_ / "a_nhd.npy";  // only O with tokens first
   EXPECT_EQ(attoscope(heads_first).code, 0);
 }
 
-TEST(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
-  const TemporaryDirectory scratch;
+TEST_F(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
   const Call call;
   const auto tensor = [&](const char* name) {
-    return scratch.write(std::string(name) + ".npy",
-                         npy(npy_header("<f8", "(8, 5, 8)"), bytes_of_file(call.file(name)).substr(128)));
+    return scratch_.write(std::string(name) + ".npy", npy_of("(8, 5, 8)", last_numbers<double>(call.file(name), 320)));
   };
   const Outcome outcome =
       attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"});

@@ -49,12 +49,7 @@ struct Files {
   }
   static void append(std::vector<double>& all, const std::vector<double>& x) { all.insert(all.end(), x.begin(), x.end()); }
   void write(const std::string& name, const std::string& shape_text, const std::vector<double>& x) const {
-    std::string bytes;
-    for (const double y : x) {
-      const auto z = static_cast<float>(y);
-      bytes.append(reinterpret_cast<const char*>(&z), sizeof z);
-    }
-    scratch.write(name + ".npy", npy(npy_header("<f4", shape_text), bytes));
+    scratch.write(name + ".npy", npy_of(shape_text, std::vector<float>(x.begin(), x.end())));
   }
   std::vector<std::string> command(const std::vector<std::string>& gradients, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> all{"judge", "--mask", "causal", "--sink", "1", "--threads", "1"};
@@ -69,53 +64,37 @@ const std::vector<std::string> all_gradients{"do", "dq", "dk", "dv", "dlse", "ds
 
 TEST(JudgeGradients, RightOnesAreRounded) {
   const Files files;
-  const Outcome outcome = attoscope(files.command(all_gradients, {"--json", "-"}));
-  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  const json told = json::parse(outcome.out);
+  const json told = json_of(files.command(all_gradients));
   EXPECT_EQ(told["verdict"], "rounded");
   ASSERT_EQ(told["gradients"].size(), 4u);
-  const char* const names[]{"dq", "dk", "dv", "dsink"};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const json& g = told["gradients"][i];
-    EXPECT_EQ(g["tensor"], names[i]);
-    EXPECT_EQ(g["verdict"], "rounded");
+  expect_holds(told["gradients"], R"([{"tensor": "dq"}, {"tensor": "dk"}, {"tensor": "dv"}, {"tensor": "dsink"}])");
+  for (const json& g : told["gradients"]) {
+    expect_holds(g, R"({"verdict": "rounded", "slip": null})");
     EXPECT_LE(g["ratio"].get<double>(), 1);
-    EXPECT_TRUE(g["slip"].is_null());
   }
   EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr("dQ, dK, dV and dSink are rounded"));
   for (const char* one : {"dq", "dk", "dv"}) EXPECT_EQ(attoscope(files.command({"do", "dlse", one})).code, 0) << one;
   EXPECT_EQ(attoscope(files.command({"do", "dq", "dk", "dv"})).code, 3) << "without dL they are wrong";
 }
 
-TEST(JudgeGradients, WithoutThemNothingIsSaid) {
-  const Files files;
-  const Outcome outcome = attoscope(files.command({}, {"--json", "-"}));
-  ASSERT_EQ(outcome.code, 0);
-  EXPECT_FALSE(json::parse(outcome.out).contains("gradients"));
-}
+TEST(JudgeGradients, WithoutThemNothingIsSaid) { EXPECT_FALSE(json_of(Files().command({})).contains("gradients")); }
 
 TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
   GradientMistake mistake;
   mistake.delta = [](const PlantedRow&) { return 0; };
   const Files files(mistake);
   const std::string page = files.scratch / "page.html";
-  const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--json", "-", "--report", page}));
-  ASSERT_EQ(outcome.code, 3) << outcome.err;
-  const json told = json::parse(outcome.out);
-  EXPECT_EQ(told["verdict"], "wrong");
-  EXPECT_FALSE(told["ok"].get<bool>());
-  EXPECT_EQ(told["gradients"][0]["slip"]["kind"], "delta");
-  EXPECT_EQ(told["gradients"][1]["verdict"], "wrong");
-  EXPECT_EQ(told["gradients"][2]["verdict"], "rounded");
+  const json told = json_of(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--report", page}), 3);
+  expect_holds(told, R"({"verdict": "wrong", "ok": false,
+                         "gradients": [{"slip": {"kind": "delta"}}, {"verdict": "wrong"}, {"verdict": "rounded"}]})");
   EXPECT_THAT(told["sentences"][0].get<std::string>(),
               AllOf(StartsWith("Wrong: dQ and dK are wrong: no delta"), HasSubstr("O is rounded")));
   EXPECT_THAT(told["sentences"][2].get<std::string>(), HasSubstr("P and L are right"));
-  const std::string html = bytes_of_file(page);
-  EXPECT_THAT(html, AllOf(HasSubstr("<h2>Gradients</h2>"), HasSubstr("no delta")));
+  EXPECT_THAT(bytes_of_file(page), AllOf(HasSubstr("<h2>Gradients</h2>"), HasSubstr("no delta")));
   EXPECT_THAT(attoscope(files.command({"do", "dq", "dk", "dv", "dlse"})).out, HasSubstr("dQ"));
 }
 
-/// Groups that share a slip are named together, one with another by itself, and one with none that is known, too.
+/// Groups with the same slip are named together; a group with another slip, or with an unknown one, is named by itself.
 TEST(JudgeGradients, EveryWrongGroupIsSearched) {
   GradientMistake no_delta, no_scale, unknown;
   no_delta.delta = [](const PlantedRow&) { return 0; };
@@ -126,9 +105,7 @@ TEST(JudgeGradients, EveryWrongGroupIsSearched) {
     g.dv.values[0] = std::make_shared<const std::vector<double>>(std::move(dv));
   };
   const Files files({no_delta, {}, no_scale, no_delta, no_delta, unknown});
-  const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}, {"--json", "-"}));
-  ASSERT_EQ(outcome.code, 3) << outcome.err;
-  const json told = json::parse(outcome.out);
+  const json told = json_of(files.command({"do", "dq", "dk", "dv", "dlse"}), 3);
   const auto heads_of = [&](std::size_t tensor, const std::string& slip) {
     for (const json& w : told["gradients"][tensor]["by_heads"])
       if (slip.empty() ? w["slip"].is_null() : !w["slip"].is_null() && w["slip"]["text"].get<std::string>().find(slip) == 0)
@@ -179,9 +156,7 @@ TEST(JudgeGradients, HeadsOfQAreAcceptedAndSaid) {
     Files::append(dk, *of_head.dk.values[0]), Files::append(dv, *of_head.dv.values[0]);
   }
   files.write("dk", shape(2, Files::n, Files::d), dk), files.write("dv", shape(2, Files::n, Files::d), dv);
-  const Outcome outcome = attoscope(files.command({"do", "dq", "dk", "dv", "dlse"}));
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("heads of Q"));
+  EXPECT_THAT(output_of(files.command({"do", "dq", "dk", "dv", "dlse"})), HasSubstr("heads of Q"));
 }
 
 TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
@@ -219,28 +194,24 @@ TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
   for (const Case& c : cases)
     for (const auto& [way, as] : {std::pair<std::string, std::string>{"", c.flash}, {"_math", "."}, {"_eager", c.eager}}) {
       const std::string file = std::string("tests/data/pytorch/") + c.file + "_gradients.safetensors:";
-      std::vector<std::string> command{"judge", "--mask", c.mask, "--json", "-", "--do", file + "do"};
+      std::vector<std::string> command{"judge", "--mask", c.mask, "--do", file + "do"};
       for (const char* part : {"q", "k", "v"}) command.insert(command.end(), {std::string("--") + part, file + part});
       for (const char* part : {"o", "dq", "dk", "dv"})
         command.insert(command.end(), {std::string("--") + part, file + part + way});
-      const Outcome outcome = attoscope(command);
-      EXPECT_EQ(outcome.code, 0) << c.file << way << ": " << outcome.out << outcome.err;
       const std::string format = std::string(c.file).substr(0, 4);
       std::string expected = "dQ, dK and dV are rounded" + as;
       if (const std::size_t place = expected.find(" to D"); place != std::string::npos) expected.replace(place + 4, 1, format);
-      EXPECT_THAT(json::parse(outcome.out)["sentences"][0].get<std::string>(), EndsWith(expected)) << c.file << way;
+      EXPECT_THAT(json_of(command)["sentences"][0].get<std::string>(), EndsWith(expected)) << c.file << way;
     }
 }
 
 /// A JAX model's attention in bf16 (tests/data/jax): each operation of its softmax is stored.
 TEST(JudgeGradients, ThoseOfJaxAreRoundedAsItRounds) {
   const std::string file = "tests/data/jax/bf16_causal.safetensors";
-  std::vector<std::string> command{"judge", "--mask", "causal", "--json", "-", "--input", file};
+  std::vector<std::string> command{"judge", "--mask", "causal", "--input", file};
   for (const char* part : {"do", "dq", "dk", "dv"})
     command.insert(command.end(), {std::string("--") + part, file + ":" + part});
-  const Outcome outcome = attoscope(command);
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(json::parse(outcome.out)["sentences"][0].get<std::string>(),
+  EXPECT_THAT(json_of(command)["sentences"][0].get<std::string>(),
               AllOf(HasSubstr("and so are S - m, exp, l and P, as in JAX's softmax"),
                     EndsWith("each operation of its softmax, P, dP and dS are rounded to bf16, as in JAX.")));
 }

@@ -36,9 +36,9 @@ struct LseFiles {
         lse.push_back(static_cast<float>(std::log(sum)));
       }
     }
-    write("q", "(2, 3, 48, 16)", q), write("k", "(2, 3, 48, 16)", k), write("v", "(2, 3, 48, 16)", v);
-    write("o", "(2, 3, 48, 16)", o);
+    for (const auto& [part, x] : parts()) write(part, "(2, 3, 48, 16)", *x);
   }
+  std::vector<std::pair<const char*, const Values*>> parts() const { return {{"q", &q}, {"k", &k}, {"v", &v}, {"o", &o}}; }
   static std::string bytes_of(const Values& x) { return raw(std::vector<float>(x.begin(), x.end())); }
   void write(const std::string& name, const std::string& shape, const Values& x) const {
     scratch.write(name + ".npy", npy(npy_header("<f4", shape), bytes_of(x)));
@@ -53,16 +53,15 @@ struct LseFiles {
     return y;
   }
   std::vector<std::string> command(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all{"judge", "--mask", "causal", "--threads", "1", "--json", "-", "--format", "bf16"};
+    std::vector<std::string> all{"judge", "--mask", "causal", "--threads", "1", "--format", "bf16"};
     for (const char* part : {"q", "k", "v", "o"})
       all.insert(all.end(), {std::string("--") + part, scratch / (std::string(part) + ".npy")});
     return with(all, more);
   }
-  json told(const Values& x, const std::string& shape, int code) const {
+  json told(const Values& x, const std::string& shape, int code, const std::vector<std::string>& more = {}) const {
+    SCOPED_TRACE(shape);
     write("lse", shape, x);
-    const Outcome outcome = attoscope(command({"--lse", scratch / "lse.npy"}));
-    EXPECT_EQ(outcome.code, code) << shape << outcome.out << outcome.err;
-    return outcome.out.empty() ? json() : json::parse(outcome.out);
+    return json_of(command(with({"--lse", scratch / "lse.npy"}, more)), code);
   }
 };
 
@@ -82,17 +81,14 @@ TEST(JudgeLseCommand, ReadsEveryShapeInBothBases) {
       EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr(two ? "in base 2" : "natural"));
     }
   }
-  EXPECT_FALSE(json::parse(attoscope(files.command()).out).contains("lse"));
+  EXPECT_FALSE(json_of(files.command()).contains("lse"));
 }
 
 /// One sequence of packed tokens: (heads, total) and (total, heads).
 TEST(JudgeLseCommand, ReadsPackedShapes) {
   const LseFiles files;
   const auto first = [](const Values& x) { return Values(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2)); };
-  for (const char* part : {"q", "k", "v", "o"}) {
-    const Values& x = *part == 'q' ? files.q : *part == 'k' ? files.k : *part == 'v' ? files.v : files.o;
-    files.write(part, "(3, 48, 16)", first(x));
-  }
+  for (const auto& [part, x] : files.parts()) files.write(part, "(3, 48, 16)", first(*x));
   const Values lse = first(files.lse);
   for (const auto& [shape, values] :
        {std::pair{"(3, 48)", lse}, {"(3, 48, 1)", lse}, {"(1, 3, 48)", lse}, {"(48, 3)", first(LseFiles::across(files.lse))}})
@@ -108,21 +104,13 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
   Values x = files.lse;
   for (std::size_t i = 4 * LseFiles::n; i < 5 * LseFiles::n; ++i) x[i] *= std::numbers::log2e;
   const std::string page = files.scratch / "page.html";
-  files.write("lse", "(2, 3, 48)", x);
-  const Outcome outcome = attoscope(files.command({"--lse", files.scratch / "lse.npy", "--report", page}));
-  ASSERT_EQ(outcome.code, 3) << outcome.err;
-  const json told = json::parse(outcome.out);
-  EXPECT_EQ(told["verdict"], "wrong");
-  EXPECT_FALSE(told["ok"].get<bool>());
-  EXPECT_EQ(told["lse"]["verdict"], "wrong");
-  EXPECT_EQ(told["lse"]["base"], "e");
-  EXPECT_EQ(told["lse"]["head"], 4);
-  EXPECT_EQ(told["lse"]["slip"]["kind"], "base");
+  const json told = files.told(x, "(2, 3, 48)", 3, {"--report", page});
+  expect_holds(told, R"({"verdict": "wrong", "ok": false,
+                         "lse": {"verdict": "wrong", "base": "e", "head": 4, "slip": {"kind": "base"}}})");
   EXPECT_THAT(told["sentences"][0].get<std::string>(),
               AllOf(StartsWith("Wrong: The log-sum-exp is wrong: numbers of base 2 among natural ones"),
                     HasSubstr("The rest is rounded.")));
-  const std::string html = bytes_of_file(page);
-  EXPECT_THAT(html, AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("numbers of base 2")));
+  EXPECT_THAT(bytes_of_file(page), AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("numbers of base 2")));
   for (double& y : x) y = 0;
   EXPECT_EQ(files.told(x, "(2, 3, 48)", 3)["lse"]["verdict"], "wrong");
 }
@@ -133,16 +121,14 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
   for (const char* name : {"lse", "softmax_lse", "logsumexp", "stats", "outputs.lse"})
     for (const bool wrong : {false, true}) {
       std::vector<FileTensor> tensors;
-      for (const auto& [part, x] : {std::pair{"q", &files.q}, {"k", &files.k}, {"v", &files.v}, {"o", &files.o}})
-        tensors.push_back({part, "F32", "[2,3,48,16]", LseFiles::bytes_of(*x)});
+      for (const auto& [part, x] : files.parts()) tensors.push_back({part, "F32", "[2,3,48,16]", LseFiles::bytes_of(*x)});
       Values lse = files.lse;
       if (wrong) lse[100] += 0.01;
       tensors.push_back({name, "F32", "[2,3,48]", LseFiles::bytes_of(lse)});
       const std::string file = files.scratch.write("call.safetensors", safetensors(tensors));
-      const Outcome outcome =
-          attoscope({"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--json", "-", "--threads", "1"});
-      ASSERT_EQ(outcome.code, wrong ? 3 : 0) << name << outcome.out << outcome.err;
-      EXPECT_EQ(json::parse(outcome.out)["lse"]["verdict"], wrong ? "wrong" : "rounded") << name;
+      const json told =
+          json_of({"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--threads", "1"}, wrong ? 3 : 0);
+      EXPECT_EQ(told["lse"]["verdict"], wrong ? "wrong" : "rounded") << name;
     }
 }
 
@@ -157,15 +143,11 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
     }
     return y;
   };
-  for (const auto& [part, x] : {std::pair{"q", &files.q}, {"k", &files.k}, {"v", &files.v}, {"o", &files.o}})
-    files.write(part, "(96, 3, 16)", tokens_first(*x, LseFiles::d));
+  for (const auto& [part, x] : files.parts()) files.write(part, "(96, 3, 16)", tokens_first(*x, LseFiles::d));
   const std::string bounds = little_endian(0, 4) + little_endian(48, 4) + little_endian(96, 4),
                     cu = files.scratch.write("cu.npy", npy(npy_header("<i4", "(3,)"), bounds));
   const auto told = [&](const Values& lse, const std::string& shape, int code) {
-    files.write("lse", shape, lse);
-    const Outcome outcome = attoscope(files.command({"--cu-seqlens-q", cu, "--lse", files.scratch / "lse.npy"}));
-    EXPECT_EQ(outcome.code, code) << shape << outcome.out << outcome.err;
-    return outcome.out.empty() ? json() : json::parse(outcome.out);
+    return files.told(lse, shape, code, {"--cu-seqlens-q", cu});
   };
   const Values across = tokens_first(files.lse, 1);
   Values along(across.size());
@@ -173,10 +155,7 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
   EXPECT_EQ(told(across, "(96, 3)", 0)["lse"]["verdict"], "rounded");
   EXPECT_EQ(told(along, "(3, 96)", 0)["lse"]["verdict"], "rounded");
   along[96 + 60] += 0.01;  // head 1, token 12 of the second sequence
-  const json wrong = told(along, "(3, 96)", 3);
-  EXPECT_EQ(wrong["lse"]["verdict"], "wrong");
-  EXPECT_EQ(wrong["lse"]["head"], 4);
-  EXPECT_EQ(wrong["lse"]["row"], 12);
+  expect_holds(told(along, "(3, 96)", 3), R"({"lse": {"verdict": "wrong", "head": 4, "row": 12}})");
   const std::string file = files.scratch / "lse.npy";
   const Outcome ordered = attoscope(files.command({"--cu-seqlens-q", cu, "--lse", file + "[h n]"}));
   EXPECT_EQ(ordered.code, 1);
@@ -188,9 +167,9 @@ TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
   const TemporaryDirectory scratch;
   std::vector<float> x(16);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
-  const std::string file = scratch.write("lse.npy", npy(npy_header("<f4", "(4, 4)"), raw(x)));
+  const std::string file = scratch.write("lse.npy", npy_of("(4, 4)", x));
   const HeadShape q{.heads = 4, .n = 4, .d = 8};
-  const std::string sentence = sentence_of<std::runtime_error>([&] { open_row_numbers(file, "--lse", lse_names, q); });
+  const std::string sentence = sentence_of([&] { open_row_numbers(file, "--lse", lse_names, q); });
   EXPECT_THAT(sentence, AllOf(HasSubstr("has shape [4, 4], expected its order"), HasSubstr("--lse '" + file + "[h n]'")));
   EXPECT_EQ(open_row_numbers(file + "[h n]", "--lse", lse_names, q).of(1), (Values{4, 5, 6, 7}));
   EXPECT_EQ(open_row_numbers(file + "[n h]", "--lse", lse_names, q).of(1), (Values{1, 5, 9, 13}));

@@ -34,90 +34,82 @@ bool same_bits(const HeadRow& x, const HeadRow& y) {
          x.picture == y.picture;
 }
 
-TEST(KeptHeads, AreTheRowsThatWereComputed) {
-  const TemporaryDirectory scratch;
+class HeadsOnDisk : public ScratchTest {
+ protected:
+  KeptHeads kept_{scratch_ / "points"};
+};
+
+TEST_F(HeadsOnDisk, AreTheRowsThatWereComputed) {
   const std::vector<HeadRow> computed = rows_of(question(nullptr));
-  {
-    KeptHeads kept(scratch / "points");
-    EXPECT_TRUE(std::ranges::equal(rows_of(question(&kept)), computed, same_bits));
+  for (const char* const program : {"this program", "another program"}) {
+    KeptHeads kept(scratch_ / "kept");
+    EXPECT_TRUE(std::ranges::equal(rows_of(question(&kept)), computed, same_bits)) << "of " << program;
   }
-  KeptHeads kept(scratch / "points");
-  EXPECT_TRUE(std::ranges::equal(rows_of(question(&kept)), computed, same_bits)) << "of another program";
 }
 
-TEST(KeptHeads, AreLookedUpBeforeAnythingIsComputed) {
-  const TemporaryDirectory scratch;
-  KeptHeads kept(scratch / "points");
-  const HeadsQuestion q = question(&kept, {3});
+TEST_F(HeadsOnDisk, AreLookedUpBeforeAnythingIsComputed) {
+  const HeadsQuestion q = question(&kept_, {3});
   const Experiment e = experiment_of_head(q, CallFiles(file), 3);
   HeadRow planted = rows_of(q).front();
   planted.a_rms = 42, planted.head = 7, planted.layer = 5;  // another file may hold the same head elsewhere
-  kept.keep(e, planted);
+  kept_.keep(e, planted);
   const HeadRow found = rows_of(q).front();
   EXPECT_EQ(found.a_rms, 42);
   EXPECT_EQ(found.head, 3);
   EXPECT_EQ(found.layer, 0);
 }
 
-TEST(KeptHeads, OfAnotherQuestionAreNotFound) {
-  const TemporaryDirectory scratch;
-  KeptHeads kept(scratch / "points");
-  const HeadsQuestion q = question(&kept, {3});
+TEST_F(HeadsOnDisk, OfAnotherQuestionAreNotFound) {
+  const HeadsQuestion q = question(&kept_, {3});
   const CallFiles files(file);
   const Experiment e = experiment_of_head(q, files, 3);
-  EXPECT_FALSE(kept.find(e));
+  EXPECT_FALSE(kept_.find(e));
   rows_of(q);
-  EXPECT_TRUE(kept.find(e));
-  EXPECT_FALSE(kept.find(experiment_of_head(q, files, 2)));
-  EXPECT_FALSE(kept.find(with_format(e, fp16)));
+  EXPECT_TRUE(kept_.find(e));
+  EXPECT_FALSE(kept_.find(experiment_of_head(q, files, 2)));
+  EXPECT_FALSE(kept_.find(with_format(e, fp16)));
   Experiment other = e;
   other.problem.mask = parse_mask("causal");
-  EXPECT_FALSE(kept.find(other));
-  EXPECT_FALSE(kept.find(e, KvRange{1, 1})) << "errors of stored caches are another question";
+  EXPECT_FALSE(kept_.find(other));
+  EXPECT_FALSE(kept_.find(e, KvRange{1, 1})) << "errors of stored caches are another question";
 }
 
-TEST(KeptHeads, WithScalesOfAllHeadsAreNotKept) {
-  const TemporaryDirectory scratch;
-  KeptHeads kept(scratch / "points");
-  HeadsQuestion q = question(&kept, {3});
+TEST_F(HeadsOnDisk, WithScalesOfAllHeadsAreNotKept) {
+  HeadsQuestion q = question(&kept_, {3});
   q.base.a.scaling.K = parse_scaling("e4m3");
   ASSERT_EQ(q.base.a.scaling.K.granularity, Granularity::head);
   rows_of(q);
-  EXPECT_TRUE(kept.find(experiment_of_head(q, CallFiles(file), 3)));
+  EXPECT_TRUE(kept_.find(experiment_of_head(q, CallFiles(file), 3)));
   q.base.a.scaling.K = parse_scaling("e4m3/tensor");
   rows_of(q);
-  EXPECT_FALSE(kept.find(experiment_of_head(q, CallFiles(file), 3)));
+  EXPECT_FALSE(kept_.find(experiment_of_head(q, CallFiles(file), 3)));
 }
 
-TEST(KeptHeads, CachesInFewerBitsToo) {
-  const TemporaryDirectory scratch;
-  KeptHeads kept(scratch / "points");
+TEST_F(HeadsOnDisk, CachesInFewerBitsToo) {
   const auto errors = [&](KeptHeads* where) {
     std::vector<std::vector<double>> all;
     compute_kv_heads(question(where), CallFiles(file), {.threads = 1}, [&](const KvRow& row) { all.push_back(row.errors); });
     return all;
   };
   const auto computed = errors(nullptr);
-  EXPECT_EQ(errors(&kept), computed);
-  EXPECT_EQ(errors(&kept), computed);
-  const Experiment e = experiment_of_head(question(&kept, {3}), CallFiles(file), 3);
+  EXPECT_EQ(errors(&kept_), computed);
+  EXPECT_EQ(errors(&kept_), computed);
+  const Experiment e = experiment_of_head(question(&kept_, {3}), CallFiles(file), 3);
   const KvRange range{2, 3};
-  EXPECT_FALSE(kept.find(e, range));
-  kept.keep(e, range, std::vector<double>(kv_storages.size(), 0.5));
-  EXPECT_EQ(kept.find(e, range), std::vector<double>(kv_storages.size(), 0.5));
-  EXPECT_FALSE(kept.find(e, KvRange{2, 4}));
+  EXPECT_FALSE(kept_.find(e, range));
+  kept_.keep(e, range, std::vector<double>(kv_storages.size(), 0.5));
+  EXPECT_EQ(kept_.find(e, range), std::vector<double>(kv_storages.size(), 0.5));
+  EXPECT_FALSE(kept_.find(e, KvRange{2, 4}));
 }
 
-TEST(KeptHeads, WhatWasFoundBeforeAStopIsKept) {
-  const TemporaryDirectory scratch;
-  KeptHeads kept(scratch / "points");
+TEST_F(HeadsOnDisk, WhatWasFoundBeforeAStopIsKept) {
   int found = 0;
-  EXPECT_THROW(compute_heads(question(&kept), CallFiles(file), {.cancelled = [&] { return found == 2; }, .threads = 1},
+  EXPECT_THROW(compute_heads(question(&kept_), CallFiles(file), {.cancelled = [&] { return found == 2; }, .threads = 1},
                              [&](const HeadRow&) { ++found; }),
                Stopped);
-  EXPECT_TRUE(kept.find(experiment_of_head(question(&kept), CallFiles(file), 0)));
-  EXPECT_TRUE(kept.find(experiment_of_head(question(&kept), CallFiles(file), 3)));
-  EXPECT_FALSE(kept.find(experiment_of_head(question(&kept), CallFiles(file), 6)));
+  EXPECT_TRUE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 0)));
+  EXPECT_TRUE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 3)));
+  EXPECT_FALSE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 6)));
 }
 
 }  // namespace

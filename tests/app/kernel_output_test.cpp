@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "app/files/files.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
@@ -35,15 +34,27 @@ KernelOutput read(const std::string& spec, int n = 0, int d = 0) {
   return output;
 }
 
+class LoadedOutput : public ScratchTest {};
+class RunKernel : public ScratchTest {
+ protected:
+  /// O as a file that `run` reads: the golden value, rounded.
+  std::string saved_output(const std::vector<std::string>& options) const {
+    succeed(with({"run", "--n", "96", "--d", "16", "--save", scratch_ / "saved"}, options));
+    std::vector<double> o = *read(scratch_ / "saved/golden.npy").values;
+    for (double& x : o) x = round(bf16, x);
+    return scratch_.write("o.npy", npy_bytes(96, 16, o.data()));
+  }
+};
+
 std::string refusal_of(const std::string& spec, int n, int d) {
   KernelOutput output = parse_kernel_output(spec);
-  const std::string sentence = sentence_of<std::runtime_error>([&] { load_kernel_output(output, n, d); });
+  const std::string sentence = sentence_of([&] { load_kernel_output(output, n, d); });
   EXPECT_EQ(output.values, nullptr);
   EXPECT_THAT(sentence, HasSubstr(output.file));
   return sentence;
 }
 
-TEST(KernelOutput, SpecsNameAFileAndAHead) {
+TEST_F(LoadedOutput, SpecsNameAFileAndAHead) {
   EXPECT_EQ(parse_kernel_output("o.npy").file, "o.npy");
   EXPECT_EQ(parse_kernel_output("a:b/o.npy").file, "a:b/o.npy");
   EXPECT_EQ(parse_kernel_output("o.safetensors:3").index, 3);
@@ -58,37 +69,34 @@ TEST(KernelOutput, SpecsNameAFileAndAHead) {
         << bad;
 }
 
-TEST(KernelOutput, AMatrixOfNumPy) {
-  const TemporaryDirectory folder;
-  const std::string file = folder.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(6)));
+TEST_F(LoadedOutput, AMatrixOfNumPy) {
+  const std::string file = scratch_.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(6)));
   const KernelOutput o = read(file, 2, 3);
   EXPECT_EQ(o.n, 2);
   EXPECT_EQ(o.d, 3);
   EXPECT_EQ(o.type, "F32");
   EXPECT_NE(o.digest, 0U);
   EXPECT_THAT(*o.values, ElementsAre(0, 1, 2, 3, 4, 5));
-  folder.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(7).substr(4)));
+  scratch_.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(7).substr(4)));
   EXPECT_NE(read(file).digest, o.digest) << "other numbers are another question";
 }
 
-TEST(KernelOutput, HeadsBeforeOrAfterTheTokens) {
-  const TemporaryDirectory folder;
-  const std::string first = folder.write("hnd.safetensors", one_tensor("o", "[2,3,2]", 12));
+TEST_F(LoadedOutput, HeadsBeforeOrAfterTheTokens) {
+  const std::string first = scratch_.write("hnd.safetensors", one_tensor("o", "[2,3,2]", 12));
   EXPECT_THAT(*read(first + ":1", 3, 2).values, ElementsAre(6, 7, 8, 9, 10, 11));
-  const std::string after = folder.write("nhd.safetensors", one_tensor("o", "[3,2,2]", 12));
+  const std::string after = scratch_.write("nhd.safetensors", one_tensor("o", "[3,2,2]", 12));
   EXPECT_THAT(*read(after + ":0", 3, 2).values, ElementsAre(0, 1, 4, 5, 8, 9));
   EXPECT_THAT(*read(after + ":1", 3, 2).values, ElementsAre(2, 3, 6, 7, 10, 11));
-  const std::string batched = folder.write("bhnd.safetensors", one_tensor("o", "[2,2,3,1]", 12));
+  const std::string batched = scratch_.write("bhnd.safetensors", one_tensor("o", "[2,2,3,1]", 12));
   EXPECT_THAT(*read(batched + ":3", 3, 1).values, ElementsAre(9, 10, 11));
-  const std::string across = folder.write("bnhd.safetensors", one_tensor("o", "[2,3,2,1]", 12));
+  const std::string across = scratch_.write("bnhd.safetensors", one_tensor("o", "[2,3,2,1]", 12));
   EXPECT_THAT(*read(across + ":2", 3, 1).values, ElementsAre(6, 8, 10));
   EXPECT_THAT(refusal_of(across + ":4", 3, 1),
               AllOf(HasSubstr("head index is 4"), HasSubstr("0 to 3"), HasSubstr("[2, 3, 2, 1]")));
 }
 
-TEST(KernelOutput, TheHeadIsTheInputsWhereNoneIsNamed) {
-  const TemporaryDirectory folder;
-  const std::string file = folder.write("o.safetensors", one_tensor("o", "[2,3,2]", 12));
+TEST_F(LoadedOutput, TheHeadIsTheInputsWhereNoneIsNamed) {
+  const std::string file = scratch_.write("o.safetensors", one_tensor("o", "[2,3,2]", 12));
   Problem p;
   p.input.kind = InputKind::tensors;
   p.input.index = 1;
@@ -104,16 +112,15 @@ TEST(KernelOutput, TheHeadIsTheInputsWhereNoneIsNamed) {
   EXPECT_THAT(contents_of(file + ":1"), ElementsAre("o: [2, 3, 2] F32"));
 }
 
-TEST(KernelOutput, TensorsGoByTheirNames) {
-  const TemporaryDirectory folder;
+TEST_F(LoadedOutput, TensorsGoByTheirNames) {
   for (const char* name : {"o", "O", "out", "output", "attn_out", "attn_output", "whatever"}) {
-    const std::string file = folder.write("o.safetensors", one_tensor(name, "[2,3]", 6));
+    const std::string file = scratch_.write("o.safetensors", one_tensor(name, "[2,3]", 6));
     EXPECT_EQ(read(file).n, 2) << name;
     EXPECT_TRUE(is_kernel_output(file));
     EXPECT_TRUE(holds_kernel_output(file));
   }
   const std::string both = good_header(entry("out", "F32", "[2,3]", 72, 96) + ",");
-  const std::string file = folder.write("all.safetensors", little_endian(both.size(), 8) + both + counting(24));
+  const std::string file = scratch_.write("all.safetensors", little_endian(both.size(), 8) + both + counting(24));
   EXPECT_FALSE(is_kernel_output(file)) << "Q, K, V come first";
   EXPECT_TRUE(holds_kernel_output(file));
   EXPECT_THAT(*read(file).values, ElementsAre(18, 19, 20, 21, 22, 23));
@@ -126,10 +133,9 @@ TEST(KernelOutput, TensorsGoByTheirNames) {
   EXPECT_THAT(refusal_of(example, 0, 0), HasSubstr("no tensor called o"));
 }
 
-TEST(KernelOutput, WhatDoesNotFitIsRefusedInASentence) {
-  const TemporaryDirectory folder;
+TEST_F(LoadedOutput, WhatDoesNotFitIsRefusedInASentence) {
   const auto file = [&](const std::string& shape, int count) {
-    return folder.write("o.safetensors", one_tensor("o", shape, count));
+    return scratch_.write("o.safetensors", one_tensor("o", shape, count));
   };
   EXPECT_THAT(refusal_of(file("[3,2]", 6), 2, 3),
               AllOf(HasSubstr("'o' has shape [3, 2]"), HasSubstr("expected [2, 3], [heads, 2, 3] or [2, heads, 3]"),
@@ -139,28 +145,15 @@ TEST(KernelOutput, WhatDoesNotFitIsRefusedInASentence) {
   EXPECT_THAT(refusal_of(file("[1,1,1,2,3]", 6), 2, 3), HasSubstr("expected"));
   EXPECT_THAT(refusal_of(file("[0,3]", 0), 0, 0), HasSubstr("expected"));
   EXPECT_THAT(refusal_of(file("[2,3]", 6), 2, 4), HasSubstr("expected [2, 4]"));
-  EXPECT_THAT(refusal_of(folder / "absent.npy", 2, 3), HasSubstr("absent.npy"));
-  EXPECT_THAT(refusal_of(folder.write("cut.npy", "\x93NUMPY"), 2, 3), HasSubstr("cut.npy"));
+  EXPECT_THAT(refusal_of(scratch_ / "absent.npy", 2, 3), HasSubstr("absent.npy"));
+  EXPECT_THAT(refusal_of(scratch_.write("cut.npy", "\x93NUMPY"), 2, 3), HasSubstr("cut.npy"));
 }
 
-TEST(KernelOutput, FortranOrderOfNumPyIsReadHeadByHead) {
-  const TemporaryDirectory folder;
-  const std::string file = folder.write("f.npy", npy(npy_header("<f4", "(2, 3)", "True"), counting(6)));
+TEST_F(LoadedOutput, FortranOrderOfNumPyIsReadHeadByHead) {
+  const std::string file = scratch_.write("f.npy", npy(npy_header("<f4", "(2, 3)", "True"), counting(6)));
   EXPECT_THAT(*read(file, 2, 3).values, ElementsAre(0, 2, 4, 1, 3, 5));
-  const std::string middle = folder.write("m.npy", npy(npy_header("<f4", "(3, 2, 2)", "True"), counting(12)));
+  const std::string middle = scratch_.write("m.npy", npy(npy_header("<f4", "(3, 2, 2)", "True"), counting(12)));
   EXPECT_THAT(refusal_of(middle, 3, 2), HasSubstr("Fortran order"));
-}
-
-/// O as a file that `run` reads: the golden value, rounded and changed by `edit`.
-std::string saved_output(const TemporaryDirectory& folder, const std::vector<std::string>& options, auto edit) {
-  EXPECT_EQ(attoscope(with({"run", "--n", "96", "--d", "16", "--save", folder / "saved"}, options)).code, 0);
-  KernelOutput golden = read(folder / "saved/golden.npy");
-  std::vector<double> o = *golden.values;
-  for (double& x : o) x = round(bf16, x);
-  edit(o);
-  const std::string file = folder / "o.npy";
-  write_file(file, npy_bytes(96, 16, o.data()));
-  return file;
 }
 
 nlohmann::json verdict(const std::vector<std::string>& options) {
@@ -169,31 +162,25 @@ nlohmann::json verdict(const std::vector<std::string>& options) {
   return json.value("verdict", nlohmann::json());
 }
 
-TEST(RunKernel, ARoundedOutputIsRounded) {
-  const TemporaryDirectory folder;
-  const std::string file = saved_output(folder, {}, [](auto&) {});
+TEST_F(RunKernel, ARoundedOutputIsRounded) {
+  const std::string file = saved_output({});
   for (const char* as : {"a", "b"}) {
     const nlohmann::json v = verdict({"--kernel", file, "--kernel-as", as});
-    EXPECT_EQ(v["verdict"], "rounded") << v;
-    EXPECT_TRUE(v["slip"].is_null());
+    expect_holds(v, R"({"verdict": "rounded", "slip": null})");
   }
   EXPECT_TRUE(verdict({"--n", "96", "--d", "16"}).is_null()) << "only where an output is loaded";
 }
 
-TEST(RunKernel, AMissingMaskIsNamed) {
-  const TemporaryDirectory folder;
-  const std::string file = saved_output(folder, {"--mask", "none"}, [](auto&) {});
+TEST_F(RunKernel, AMissingMaskIsNamed) {
+  const std::string file = saved_output({"--mask", "none"});
   const nlohmann::json v = verdict({"--mask", "causal", "--kernel", file});
-  EXPECT_EQ(v["verdict"], "wrong");
-  EXPECT_EQ(v["slip"]["kind"], "mask");
-  EXPECT_EQ(v["slip"]["text"], "a missing causal mask");
+  expect_holds(v, R"({"verdict": "wrong", "slip": {"kind": "mask", "text": "a missing causal mask"}})");
   const Outcome table = attoscope({"run", "--mask", "causal", "--kernel", file});
   EXPECT_THAT(table.out, AllOf(HasSubstr("a: loaded " + file + " (F64)"), HasSubstr("Wrong: a missing causal mask.")));
 }
 
-TEST(RunKernel, ItsShapeIsTheProblemsWhereNobodyTells) {
-  const TemporaryDirectory folder;
-  const std::string file = saved_output(folder, {}, [](auto&) {});
+TEST_F(RunKernel, ItsShapeIsTheProblemsWhereNobodyTells) {
+  const std::string file = saved_output({});
   const Outcome other = attoscope({"run", "--n", "64", "--kernel", file});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.err, AllOf(HasSubstr("has shape [96, 16]"), HasSubstr("expected [64, d]")));
@@ -204,12 +191,10 @@ TEST(RunKernel, ItsShapeIsTheProblemsWhereNobodyTells) {
   EXPECT_THAT(of_file.err, HasSubstr("expected [1024, 64]"));
 }
 
-TEST(RunKernel, AnotherHeadOfTheFileIsNamed) {
-  const TemporaryDirectory folder;
-  EXPECT_EQ(attoscope({"run", "--input", example + ":2", "--mask", "causal", "--save", folder / "saved"}).code, 0);
-  const nlohmann::json v = verdict({"--input", example + ":0", "--mask", "causal", "--kernel", folder / "saved/a.npy"});
-  EXPECT_EQ(v["slip"]["kind"], "head") << v;
-  EXPECT_EQ(v["slip"]["text"], "head 2 instead of head 0");
+TEST_F(RunKernel, AnotherHeadOfTheFileIsNamed) {
+  EXPECT_EQ(attoscope({"run", "--input", example + ":2", "--mask", "causal", "--save", scratch_ / "saved"}).code, 0);
+  const nlohmann::json v = verdict({"--input", example + ":0", "--mask", "causal", "--kernel", scratch_ / "saved/a.npy"});
+  expect_holds(v, R"({"slip": {"kind": "head", "text": "head 2 instead of head 0"}})");
 }
 
 }  // namespace

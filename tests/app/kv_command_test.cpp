@@ -15,6 +15,16 @@ namespace {
 
 using nlohmann::json;
 
+/// The error of a head that `run` computes with K and V stored so.
+json error_of_run(const std::string& file, const json& row, const std::string& storage) {
+  const std::string head = file + ":" + std::to_string(row.at("head").get<int>());
+  const json run = json_of(
+      {"run", "--input", head, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
+  return run.at("a").at("rel_rms");
+}
+
+class KvCommand : public ScratchTest {};
+
 /// Three heads; channel 3 of head 1's K is forty times as large as the others.
 std::string three_heads(const TemporaryDirectory& scratch) {
   std::mt19937 dice(1);
@@ -24,49 +34,38 @@ std::string three_heads(const TemporaryDirectory& scratch) {
     std::vector<float> values(3 * 48 * 16);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = draw(dice) * (*part == 'k' && i / (48 * 16) == 1 && i % 16 == 3 ? 40.0F : 1.0F);
-    members.push_back({std::string(part) + ".npy", npy(npy_header("<f4", "(3, 48, 16)"), raw(values))});
+    members.push_back({std::string(part) + ".npy", npy_of("(3, 48, 16)", values)});
   }
   return scratch.write("x.npz", zip_bytes(members));
 }
 
-TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
-  const TemporaryDirectory scratch;
-  const std::string file = three_heads(scratch);
+TEST_F(KvCommand, EveryHeadIsAsRunAnswersIt) {
+  const std::string file = three_heads(scratch_);
   const json kv = json_of({"kv", file, "--mask", "causal"});
   EXPECT_EQ(kv.at("schema"), "attoscope.kv/1");
   ASSERT_EQ(kv.at("heads").size(), 3u);
-  for (const json& row : kv.at("heads")) {
-    const std::string input = file + ":" + std::to_string(row.at("head").get<int>());
+  for (const json& row : kv.at("heads"))
     for (const auto& [key, storage] :
          std::vector<std::pair<std::string, std::string>>{{"bf16", "off"},
                                                           {"fp8_head", "e4m3/head/to:main"},
                                                           {"fp8_token", "e4m3/token/to:main"},
                                                           {"int8", "int8/token/to:main"},
-                                                          {"nvfp4", "e2m1/columns:16/nvfp4/to:main"}}) {
-      const json run = json_of(
-          {"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
-      EXPECT_EQ(row.at(key), run.at("a").at("rel_rms")) << input << ", " << key;
-    }
-  }
+                                                          {"nvfp4", "e2m1/columns:16/nvfp4/to:main"}})
+      EXPECT_EQ(row.at(key), error_of_run(file, row, storage)) << row << ", " << key;
 }
 
-/// The table takes the largest magnitude from the file, a granularity after a's input step: equal for files whose numbers bf16
-/// has.
-TEST(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
+/// The table takes the largest magnitude from the file, the granularity `tensor` after a's input step: both are equal for a
+/// file whose numbers bf16 has.
+TEST_F(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
   const std::string file = assets_directory() + "/examples/grouped.safetensors";
   const json kv = json_of({"kv", file, "--mask", "causal"});
   ASSERT_EQ(kv.at("heads").size(), 8u);
-  for (const json& row : kv.at("heads")) {
-    const std::string input = file + ":" + std::to_string(row.at("head").get<int>()), storage = "e4m3/tensor/ratio/to:main";
-    const json run = json_of(
-        {"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage, "--store-v", storage});
-    EXPECT_EQ(row.at("fp8_tensor"), run.at("a").at("rel_rms")) << input;
-  }
+  for (const json& row : kv.at("heads"))
+    EXPECT_EQ(row.at("fp8_tensor"), error_of_run(file, row, "e4m3/tensor/ratio/to:main")) << row;
 }
 
-TEST(KvCommand, HeadThatNeedsItsOwnScaleComesFirst) {
-  const TemporaryDirectory scratch;
-  const std::string file = three_heads(scratch);
+TEST_F(KvCommand, HeadThatNeedsItsOwnScaleComesFirst) {
+  const std::string file = three_heads(scratch_);
   const json kv = json_of({"kv", file, "--sort", "int8"});
   EXPECT_EQ(kv.at("heads")[0].at("head"), 1);
   // a scale for all heads ruins the others too
@@ -81,9 +80,8 @@ TEST(KvCommand, HeadThatNeedsItsOwnScaleComesFirst) {
   EXPECT_EQ(csv.out.substr(0, csv.out.find('\n')), "head,name,layer,bf16,fp8_tensor,fp8_head,fp8_token,int8,int4,nvfp4");
 }
 
-TEST(KvCommand, RefusesInASentence) {
-  const TemporaryDirectory scratch;
-  EXPECT_THAT(attoscope({"kv", three_heads(scratch), "--sort", "fp7"}).err, HasSubstr("--sort is 'fp7', expected bf16, "));
+TEST_F(KvCommand, RefusesInASentence) {
+  EXPECT_THAT(attoscope({"kv", three_heads(scratch_), "--sort", "fp7"}).err, HasSubstr("--sort is 'fp7', expected bf16, "));
   EXPECT_THAT(attoscope({"kv", "normal"}).err, HasSubstr("expected"));
 }
 

@@ -64,6 +64,12 @@ TEST(Html, PartsOfFormulasGoBelowEachOther) {
                 "</span></div>\n");
 }
 
+Lesson resolved(const std::string& name, const std::string& text) {
+  Lesson lesson = parse_lesson(name, text);
+  resolve(lesson);
+  return lesson;
+}
+
 /// Made-up numbers: 0.5 for every question.
 LessonAnswerPtr half(const LessonQuestion& question) {
   LessonAnswer a{.question = question};
@@ -104,7 +110,7 @@ bool is_sentence(const std::string& text) {
          text.find(' ') != std::string::npos;
 }
 
-/// The questions of all numbers that a page shows: those of its text, and each choice of its quizzes.
+/// The questions of the live numbers in a lesson's text.
 std::vector<LessonQuestion> questions_of(const Lesson& lesson) {
   std::vector<LessonQuestion> all;
   for (const LessonStep& step : lesson.steps)
@@ -114,13 +120,12 @@ std::vector<LessonQuestion> questions_of(const Lesson& lesson) {
 }
 
 TEST(LessonPages, HoldTextNumbersQuestionsAndPictures) {
-  Lesson lesson = parse_lesson(
+  const Lesson lesson = resolved(
       "07-x",
       "# T & U\n\nNeeds lesson 2. Takes 9 minutes.\n\n## S?\n\nIt is [1.5](live:a.mean_abs) $x$.\n\n```heatmap\nfield: "
       "a_error\n```\n\n"
       "```quiz\nquestion: Which?\nvary: format=bf16,tf32,fp16\nmeasure: a.rms\nbest: least\nexplanation: So.\n```\n\n"
       "```quiz\nquestion: How much?\nask: number\nequals: 7\nexplanation: Seven.\n```\n");
-  resolve(lesson);
   const std::string html = lesson_page({lesson}, 0, half, says_nothing);
   EXPECT_THAT(
       html,
@@ -208,67 +213,29 @@ TEST(LessonPages, EachNumberLinksToItsSetting) {
   }
 }
 
-/// A view of each kind, with all controls that it has in the window.
-constexpr const char* every_view = R"(# T
-## S
-```recurrence
-scores: 1 3 2 5
-algorithms: two_pass, flash2
-block_k: 2
-```
-```code
-algorithm: flash2
-```
-```bits
-value: 0.1
-formats: fp16, bf16
-```
-```bits
-storage: int8/token
-numbers: 1, 2, 3
-outlier: 4
-```
-```heatmap
-n: 64
-controls: n, format, policy, input, scaling.K, a.scaling.hadamard, a.O
-```
-```policy
-n: 64
-block_k: 16
-```
-```sum
-gpu: h100
-a: 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2
-b: 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2
-```
-```plot
-kind: loop
-n: 64
-```
-```plot
-kind: bytes
-over: M
-```
-```plot
-kind: exp
-```
-```plot
-kind: staircase
-controls: format
-```
-```plot
-kind: trace
-n: 64
-block_k: 16
-controls: mask, block_k
-```
-```plot
-kind: sweep
-n: 64
-vary: block_k=16:64:x2
-controls: seed
-```
-)";
+/// A view of each kind, with all controls that it has in the window: its language and its lines.
+constexpr std::pair<const char*, const char*> every_view[] = {
+    {"recurrence", "scores: 1 3 2 5\nalgorithms: two_pass, flash2\nblock_k: 2\n"},
+    {"code", "algorithm: flash2\n"},
+    {"bits", "value: 0.1\nformats: fp16, bf16\n"},
+    {"bits", "storage: int8/token\nnumbers: 1, 2, 3\noutlier: 4\n"},
+    {"heatmap", "n: 64\ncontrols: n, format, policy, input, scaling.K, a.scaling.hadamard, a.O\n"},
+    {"policy", "n: 64\nblock_k: 16\n"},
+    {"sum",
+     "gpu: h100\na: 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2\n"
+     "b: 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2\n"},
+    {"plot", "kind: loop\nn: 64\n"},
+    {"plot", "kind: bytes\nover: M\n"},
+    {"plot", "kind: exp\n"},
+    {"plot", "kind: staircase\ncontrols: format\n"},
+    {"plot", "kind: trace\nn: 64\nblock_k: 16\ncontrols: mask, block_k\n"},
+    {"plot", "kind: sweep\nn: 64\nvary: block_k=16:64:x2\ncontrols: seed\n"}};
+
+Lesson lesson_of_every_view() {
+  std::string text = "# T\n## S\n";
+  for (const auto& [language, lines] : every_view) text += std::string("```") + language + "\n" + lines + "```\n";
+  return resolved("x", text);
+}
 
 std::vector<PageView> pictures_of(const Lesson& lesson) {
   std::vector<PageView> all;
@@ -281,9 +248,7 @@ std::vector<PageView> pictures_of(const Lesson& lesson) {
 LessonAnswerPtr computed(const LessonQuestion& question) { return std::make_shared<const LessonAnswer>(answer(question, {})); }
 
 TEST(LessonPages, PaintNoControls) {
-  Lesson lesson = parse_lesson("x", every_view);
-  resolve(lesson);
-  const std::vector<PageView> views = pictures_of(lesson);
+  const std::vector<PageView> views = pictures_of(lesson_of_every_view());
   ASSERT_EQ(views.size(), 2 * 4 + 11 * 2u);
   for (const LessonViewInfo& info : lesson_views) {
     const auto is_of_it = [&](const PageView& v) { return v.view.kind == info.kind; };
@@ -303,9 +268,7 @@ TEST(LessonPages, PaintNoControls) {
 
 /// A stepper's pictures lead to its last step, and each shows another step.
 TEST(LessonPages, SteppersAreShownAtSeveralSteps) {
-  Lesson lesson = parse_lesson("x", every_view);
-  resolve(lesson);
-  std::vector<PageView> views = pictures_of(lesson);
+  std::vector<PageView> views = pictures_of(lesson_of_every_view());
   views.resize(page_parts);
   std::set<std::string> summary;
   const std::vector<PagePicture> pictures = render_views(views, Theme::dark, computed);
@@ -316,9 +279,8 @@ TEST(LessonPages, SteppersAreShownAtSeveralSteps) {
 }
 
 TEST(LessonPages, DrawEachViewAlone) {
-  Lesson lesson = parse_lesson("x", "# T\n## S\n```plot\nkind: loop\nn: 64\nat: 1\n```\n\n```bits\nvalue: 0.1\n```\n");
-  resolve(lesson);
-  const std::vector<PageView> views = pictures_of(lesson);
+  const std::vector<PageView> views =
+      pictures_of(resolved("x", "# T\n## S\n```plot\nkind: loop\nn: 64\nat: 1\n```\n\n```bits\nvalue: 0.1\n```\n"));
   ASSERT_EQ(views.size(), 4u);
   const std::vector<PagePicture> light = render_views(views, Theme::light, computed),
                                  dark = render_views(views, Theme::dark, computed);

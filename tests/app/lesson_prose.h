@@ -111,7 +111,7 @@ inline std::size_t end_of_number(std::string_view text, std::size_t at) {
   return end;
 }
 
-/// The numbers that stand alone, in order: not those of "bf16", "FlashAttention-2", "2nd" or "lesson 8".
+/// The numbers that stand alone, in order: not the digits in "bf16", "FlashAttention-2", "2nd" or "lesson 8".
 inline std::vector<std::string> numbers_in(std::string_view text) {
   std::vector<std::string> numbers;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -242,6 +242,8 @@ TEST(LessonsText, QuizzesHaveOneClearAnswer) {
 struct Fact {
   std::string_view lesson, said;
   double value;
+
+  bool stands_in(const Lesson& l, std::string_view number) const { return said == number && l.name.starts_with(lesson); }
 };
 
 /// l after each of these scores, one key a tile, as compute() finds it.
@@ -437,12 +439,10 @@ std::vector<Fact> facts_of_gradients() {
 }
 
 std::vector<Fact> facts() {
-  std::vector<Fact> all = facts_of_formats();
-  for (const Fact& f : facts_of_gradients()) all.push_back(f);
-  for (const Fact& f : facts_of_results()) all.push_back(f);
-  for (const Fact& f : facts_of_derivations()) all.push_back(f);
-  for (const Fact& f : facts_of_tensor_cores()) all.push_back(f);
-  for (const Fact& f : facts_of_scales()) all.push_back(f);
+  std::vector<Fact> all;
+  for (const auto& part : {facts_of_formats(), facts_of_gradients(), facts_of_results(), facts_of_derivations(),
+                           facts_of_tensor_cores(), facts_of_scales()})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
@@ -452,8 +452,7 @@ TEST(LessonsText, AnswersFoundByHandAreFacts) {
     for (const LessonView& view : views_of(lesson)) {
       const std::string_view equals = written(view, "equals");
       if (equals.empty()) continue;
-      EXPECT_TRUE(
-          std::ranges::any_of(known, [&](const Fact& f) { return f.said == equals && lesson.name.starts_with(f.lesson); }))
+      EXPECT_TRUE(std::ranges::any_of(known, [&](const Fact& f) { return f.stands_in(lesson, equals); }))
           << lesson.name << ", line " << view.line;
     }
 }
@@ -493,7 +492,7 @@ TEST(LessonsText, EveryNumberIsLiveChosenOrAFact) {
     const std::set<std::string> chosen = chosen_numbers(lesson);
     const Prose prose = prose_of(text_of(lesson));
     const auto accounted = [&](const std::string& number) {
-      const auto is_it = [&](const Fact& f) { return f.said == number && lesson.name.starts_with(f.lesson); };
+      const auto is_it = [&](const Fact& f) { return f.stands_in(lesson, number); };
       return chosen.contains(number) || std::ranges::any_of(known, is_it) || std::ranges::any_of(quoted, is_it);
     };
     for (const std::string& number : numbers_in(prose.words))

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "app/link/link.h"
 #include "app/session/session.h"
 #include "tests/app/outcome.h"
+#include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
@@ -146,11 +146,10 @@ TEST(LiveLink, EndsWhileAProgramSpeaks) {
 
 TEST(LiveLink, TheFolderIsTheUsersAlone) {
   const TemporaryDirectory scratch;
-  ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
+  const Environment at_scratch("XDG_RUNTIME_DIR", scratch / "");
   EXPECT_EQ(std::filesystem::path(link_path()).lexically_normal(), std::filesystem::path(scratch / "attoscope/link.socket"));
   std::filesystem::permissions(scratch / "attoscope", std::filesystem::perms::all);
   EXPECT_NE(std::filesystem::path(link_path()).lexically_normal(), std::filesystem::path(scratch / "attoscope/link.socket"));
-  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 TEST(LinkUrl, IsReadBack) {
@@ -168,7 +167,7 @@ TEST(LinkUrl, IsReadBack) {
         "attoscope:open?file=/a&problem.n=5", "attoscope:open?file=/a%00b", "attoscope:open?mask=causal",
         "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e", "attoscope:open?file=/a&do=b.npy", "attoscope:open?do=/b.npy",
         "attoscope:open?file=/a&dq=b.npy"})
-    EXPECT_NE(sentence_of<std::runtime_error>([&] { parse_link_url(broken); }), "") << broken;
+    EXPECT_NE(sentence_of([&] { parse_link_url(broken); }), "") << broken;
 }
 
 TEST(LinkUrl, OfASessionIsReadBack) {
@@ -195,13 +194,12 @@ TEST(LinkUrl, OfThePageOrAWindowOpensTheSession) {
   session.experiment.problem.n = 96;
   const std::string text = short_session_text(session), of_window = session_link(text);
   EXPECT_EQ(parse_link_url(of_window).session, text);
-  ::setenv("ATTOSCOPE_PAGE", "https://host/attoscope/", 1);
+  const Environment at_page("ATTOSCOPE_PAGE", "https://host/attoscope/");
   const std::string of_page = session_link(text);
   std::string noise;
   for (unsigned i = 0, x = 1; i < longest_session; ++i) noise += static_cast<char>('!' + (x = x * 1664525 + 1013904223) % 89);
   for (const std::string& large : {std::string(longest_session + 1, ' '), noise})
-    EXPECT_THAT(sentence_of<std::runtime_error>([&] { session_link(large); }), HasSubstr("expected at most 8192 and 16384"));
-  ::unsetenv("ATTOSCOPE_PAGE");
+    EXPECT_THAT(sentence_of([&] { session_link(large); }), HasSubstr("expected at most 8192 and 16384"));
   const std::string page = "https://host/attoscope/#";
   ASSERT_TRUE(of_page.starts_with(page + "session="));
   EXPECT_EQ("attoscope:open?" + of_page.substr(page.size()), of_window);
@@ -224,42 +222,36 @@ TEST(LinkUrl, OfABrokenSessionSaysWhatIsWrongAndWhere) {
            {start + packed_text(std::string(longest_session + 1, ' ')), "unpacks to more than 16384 bytes, expected at most"},
            {start + std::string(longest_link, 'A'), "expected at most 65536"},
            {"attoscope:open", "expected attoscope:open?file=FILE or attoscope:open?session=SESSION"}})
-    EXPECT_THAT(sentence_of<std::runtime_error>([&, &url = url] { parse_link_url(url); }), HasSubstr(words))
-        << url.substr(0, 99);
+    EXPECT_THAT(sentence_of([&, &url = url] { parse_link_url(url); }), HasSubstr(words)) << url.substr(0, 99);
 }
 
 TEST(OpenCommand, SendsTheSessionOfALink) {
   const TemporaryDirectory scratch;
-  ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
+  const Environment at_scratch("XDG_RUNTIME_DIR", scratch / "");
   LiveLink link(link_path(), [] {});
   const auto url = [](const std::string& text) { return link_url({.files = {}, .settings = {}, .session = text}); };
   const std::string text = short_session_text(Session{});
-  const Outcome outcome = attoscope({"open", url(text)});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  succeed({"open", url(text)});
   const std::optional<LinkMessage> message = link.take();
   ASSERT_TRUE(message);
   EXPECT_EQ(message->session, text);
-  for (const auto& [broken, words] :
-       std::vector<std::pair<std::string, std::string>>{{url("{"), "has a session that is not JSON at byte"},
-                                                        {url("{}"), "has a session that"},
-                                                        {url(text) + "*", "as character"}}) {
-    const Outcome refused = attoscope({"open", broken});
-    EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, HasSubstr(words));
-    EXPECT_LT(refused.err.size(), 400u);
-  }
+  const auto refused = [](const std::string& broken, const std::string& sentence) {
+    expect_refused({"open", broken}, 2, sentence);
+    EXPECT_LT(attoscope({"open", broken}).err.size(), 400u);
+  };
+  refused(url("{"), "has a session that is not JSON at byte");
+  refused(url("{}"), "has a session that");
+  refused(url(text) + "*", "as character");
   EXPECT_FALSE(link.take());
-  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 TEST(OpenCommand, SendsWholePathsAndSettings) {
   const TemporaryDirectory scratch;
-  ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
+  const Environment at_scratch("XDG_RUNTIME_DIR", scratch / "");
   LiveLink link(link_path(), [] {});
   ASSERT_TRUE(link.listening());
   const std::string file = scratch.write("o.npy", "x");
-  const Outcome outcome = attoscope({"open", file, "--mask", "window:7", "--scale", "0.5"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  succeed({"open", file, "--mask", "window:7", "--scale", "0.5"});
   const std::optional<LinkMessage> message = link.take();
   ASSERT_TRUE(message);
   EXPECT_EQ(message->files, std::vector<std::string>{std::filesystem::path(file).lexically_normal().string()});
@@ -281,7 +273,6 @@ TEST(OpenCommand, SendsWholePathsAndSettings) {
   EXPECT_EQ(attoscope({"open", file, file}).code, 2);
   EXPECT_EQ(attoscope({"open", file, "--mask", "sideways"}).code, 2);
   EXPECT_FALSE(link.take());
-  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 }  // namespace

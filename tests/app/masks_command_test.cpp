@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/arithmetic/format.h"
@@ -34,14 +35,9 @@ struct Call {
       for (int i = 0; i < b * h * n * d; ++i) x->push_back(round(bf16, static_cast<float>(dice.normal())));
     write("q", shape(), q), write("k", shape(), k), write("v", shape(), v);
   }
-  std::string shape() const { return sizes({b, h, n, d}); }
-  static std::string sizes(const std::vector<int>& x) {
-    std::string text = "(";
-    for (const int size : x) text += std::to_string(size) + ", ";
-    return text + ")";
-  }
+  std::string shape() const { return ::testing::PrintToString(std::tuple(b, h, n, d)); }
   std::string write(const std::string& name, const std::string& shape, const std::vector<float>& x) const {
-    return scratch.write(name + ".npy", npy(npy_header("<f4", shape), {reinterpret_cast<const char*>(x.data()), 4 * x.size()}));
+    return scratch.write(name + ".npy", npy_of(shape, x));
   }
   std::string write_bits(const std::string& name, const std::string& shape, const std::string& bits,
                          const char* type = "|b1") const {
@@ -84,21 +80,22 @@ struct Call {
     return output_of_terms([&](int s, int head, int i, int j) { return keeps(s, head, i, j) ? 0 : -infinity; }, name);
   }
 
-  Outcome judged(const std::vector<std::string>& more, const std::string& o = "o") const {
+  /// Judges an output; expects that it ends with `code`.
+  Outcome judged(const std::vector<std::string>& more, int code, const std::string& o = "o") const {
     std::vector<std::string> all{"judge", "--format", "bf16", "--layout", "b h n d", "--json", "-"};
     for (const std::string& part : {std::string("q"), std::string("k"), std::string("v")})
       all.insert(all.end(), {"--" + part, scratch / (part + ".npy")});
     all.insert(all.end(), {"--o", scratch / (o + ".npy")});
-    return attoscope(with(all, more));
+    const Outcome outcome = attoscope(with(all, more));
+    EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
+    return outcome;
   }
+  /// Q, K and V as an input.
+  std::string files() const { return scratch / "q.npy" + ("," + scratch / "k.npy") + "," + scratch / "v.npy"; }
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::size_t at(int head, int row, int c) const {
-    return (static_cast<std::size_t>(head) * static_cast<std::size_t>(n) + static_cast<std::size_t>(row)) *
-               static_cast<std::size_t>(d) +
-           static_cast<std::size_t>(c);
-  }
+  std::size_t at(int head, int row, int c) const { return static_cast<std::size_t>((head * n + row) * d + c); }
 };
 
 /// pytorch#108503: a block-diagonal mask against separate calls.
@@ -110,16 +107,11 @@ TEST(MasksCommand, ABlockDiagonalMaskIsThatOfSeparateCalls) {
   std::string ids;
   for (int i = 0; i < 600; ++i) ids += little_endian(static_cast<std::uint64_t>(i / 128 + 7), 8);
   const std::string documents = call.write_bits("ids", "(600,)", ids, "<i8");
-  for (const std::vector<std::string>& more : {std::vector<std::string>{"--mask-file", mask}, {"--document-ids", documents}}) {
-    const Outcome right = call.judged(more);
-    EXPECT_EQ(right.code, 0) << right.out << right.err;
-  }
-  const Outcome without = call.judged({});
-  EXPECT_EQ(without.code, 3);
+  call.judged({"--mask-file", mask}, 0);
+  call.judged({"--document-ids", documents}, 0);
+  call.judged({}, 3);
   call.output([](int, int, int, int) { return true; }, "unmasked");
-  const Outcome ignored = call.judged({"--mask-file", mask}, "unmasked");
-  EXPECT_EQ(ignored.code, 3);
-  EXPECT_THAT(ignored.out, HasSubstr("the mask tensor ignored"));
+  EXPECT_THAT(call.judged({"--mask-file", mask}, 3, "unmasked").out, HasSubstr("the mask tensor ignored"));
 }
 
 /// pytorch#184180: a mask [b, 1, n, n] whose offset forgets the sequence.
@@ -128,72 +120,61 @@ TEST(MasksCommand, AMaskOfTheFirstSequenceIsNamed) {
   const Keeps keeps = [](int s, int, int i, int j) { return (i * 5 + j * (3 + s) + s) % 3 != 0 || i == j; };
   call.output(keeps);
   const std::string mask = call.write_bits("mask", "(2, 1, 8, 8)", call.bits(keeps, 2, 1));
-  const Outcome right = call.judged({"--mask-file", mask});
-  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  call.judged({"--mask-file", mask}, 0);
   call.output([&](int, int head, int i, int j) { return keeps(0, head, i, j); }, "wrong");
-  const Outcome wrong = call.judged({"--mask-file", mask}, "wrong");
-  ASSERT_EQ(wrong.code, 3) << wrong.out << wrong.err;
-  EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
+  EXPECT_THAT(json::parse(call.judged({"--mask-file", mask}, 3, "wrong").out)["sentences"][0].get<std::string>(),
               HasSubstr("the mask tensor of head 0 instead of head"));
   const std::string dropped = call.write_bits("dropped", "(2, 1, 8, 8)",
                                               call.bits([&](int s, int h, int i, int j) { return !keeps(s, h, i, j); }, 2, 1));
-  EXPECT_EQ(call.judged({"--mask-file", dropped + ":drop"}).code, 0);
+  call.judged({"--mask-file", dropped + ":drop"}, 0);
 }
 
 /// transformers#17433: left padding by the lowest number of fp16; the rows of padding get something, and no NaN.
 TEST(MasksCommand, TheLowestNumberIsAddedAsItIs) {
   const Call call(1, 1, 24, 16);
-  for (const auto& [lowest, code] : {std::pair{-65504.0, 0}, {-3.4028234663852886e38, 0}}) {
-    const auto term = [lowest = lowest](int, int, int i, int j) { return j < 5 || j > i ? lowest : 0.0; };
+  for (const double lowest : {-65504.0, -3.4028234663852886e38}) {
+    const auto term = [lowest](int, int, int i, int j) { return j < 5 || j > i ? lowest : 0.0; };
     std::vector<float> terms;
     for (int i = 0; i < 24; ++i)
       for (int j = 0; j < 24; ++j) terms.push_back(static_cast<float>(term(0, 0, i, j)));
     const std::string mask = call.write("mask", "(1, 1, 24, 24)", terms);
     call.output_of_terms(term);
-    const Outcome right = call.judged({"--mask-file", mask});
-    EXPECT_EQ(right.code, code) << right.out << right.err;
-    EXPECT_EQ(call.judged({"--mask", "padding:5"}).code, 3) << "rows of padding get the mean, not 0";
+    call.judged({"--mask-file", mask}, 0);
+    call.judged({"--mask", "padding:5"}, 3);  // rows of padding get the mean, not 0
   }
 }
 
-/// The same in an eager kernel, whose scores in fp16 are -infinity all together.
+/// An eager kernel rounds all scores of such rows to -infinity in fp16.
 TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   Call call(1, 1, 8, 16);
   call.write("q", call.shape(), std::vector<float>(128, 4)), call.write("k", call.shape(), std::vector<float>(128, -4));
   std::vector<float> terms(64);
   for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // two rows
-  const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy",
-                    mask = call.write("mask", "(8, 8)", terms);
-  const json told = json_of({"run", "--input", files, "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
+  const std::string mask = call.write("mask", "(8, 8)", terms);
+  const json told = json_of({"run", "--input", call.files(), "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
                              "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw"});
   EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
   EXPECT_EQ(told["b"]["nonfinite"], 0);
 }
 
-/// Rows that see no key: zeros unless NaN is asked for, and each convention says how the other is named.
+/// Rows that see no key are zeros unless NaN is asked for; a verdict names the other convention.
 TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   const Call call(1, 1, 24, 16);
   const auto term = [](int, int, int i, int j) { return j < 5 || j > i ? -std::numeric_limits<double>::infinity() : 0.0; };
   call.output_of_terms(term, "zeros"), call.output_of_terms(term, "nan", std::nan(""));
-  const auto judged = [&](const std::string& o, const std::vector<std::string>& more) {
-    return call.judged(with({"--mask", "padding:5"}, more), o);
-  };
-  EXPECT_EQ(judged("zeros", {}).code, 0);
-  EXPECT_EQ(judged("nan", {"--empty-rows", "nan"}).code, 0);
-  const Outcome nan = judged("nan", {}), zeros = judged("zeros", {"--empty-rows", "nan"});
-  EXPECT_EQ(nan.code, 3);
-  EXPECT_THAT(nan.out, HasSubstr("a division by l = 0 in rows that see no key"));
-  EXPECT_THAT(nan.out, HasSubstr("If NaN is meant there: --empty-rows nan."));
-  EXPECT_EQ(zeros.code, 3);
-  EXPECT_THAT(zeros.out, HasSubstr("zeros in rows 0 to 4, which see no key, where --empty-rows nan asks for NaN"));
+  const std::vector<std::string> usual{"--mask", "padding:5"}, asks_for_nan = with(usual, {"--empty-rows", "nan"});
+  call.judged(usual, 0, "zeros");
+  call.judged(asks_for_nan, 0, "nan");
+  EXPECT_THAT(call.judged(usual, 3, "nan").out, AllOf(HasSubstr("a division by l = 0 in rows that see no key"),
+                                                      HasSubstr("If NaN is meant there: --empty-rows nan.")));
+  EXPECT_THAT(call.judged(asks_for_nan, 3, "zeros").out,
+              HasSubstr("zeros in rows 0 to 4, which see no key, where --empty-rows nan asks for NaN"));
   call.output_of_terms(
       [](int, int, int i, int j) { return j < 5 || j > i + 1 ? -std::numeric_limits<double>::infinity() : 0.0; }, "shifted",
       std::nan(""));
-  EXPECT_THAT(judged("shifted", {"--empty-rows", "nan"}).out, HasSubstr("key")) << "other mistakes keep their names";
-  EXPECT_EQ(judged("zeros", {"--empty-rows", "ones"}).code, 2);
-  const Outcome run = attoscope({"run", "--n", "24", "--d", "8", "--mask", "padding:5", "--empty-rows", "nan", "--json", "-"});
-  ASSERT_EQ(run.code, 0) << run.err;
-  const json told = json::parse(run.out);
+  EXPECT_THAT(call.judged(asks_for_nan, 3, "shifted").out, HasSubstr("key")) << "other mistakes keep their names";
+  call.judged(with(usual, {"--empty-rows", "ones"}), 2, "zeros");
+  const json told = json_of({"run", "--n", "24", "--d", "8", "--mask", "padding:5", "--empty-rows", "nan"});
   EXPECT_EQ(told["experiment"]["problem"]["empty_rows"], "nan");
   EXPECT_EQ(told["a"]["nonfinite"], 5 * 8);
   EXPECT_FALSE(json_of({"run", "--n", "24"})["experiment"]["problem"].contains("empty_rows"));
@@ -205,28 +186,24 @@ TEST(MasksCommand, AMaskBesideTheTensorsIsTaken) {
   const Keeps gaps = [](int, int, int i, int j) { return (i + 2 * j) % 3 != 0 || i == j; };
   const Keeps causal_gaps = [&](int s, int h, int i, int j) { return gaps(s, h, i, j) && j <= i; };
   const auto file = [&](const std::string& o, const std::string& mask, const std::string& rule) {
-    const std::string shape = "[1,2,16,8]", npy_of_o = bytes_of_file(o);
+    const std::string shape = "[1,2,16,8]";
     std::vector<FileTensor> tensors{{"q", "F32", shape, raw(call.q)},
                                     {"k", "F32", shape, raw(call.k)},
                                     {"v", "F32", shape, raw(call.v)},
-                                    {"o", "F32", shape, npy_of_o.substr(npy_of_o.size() - 4 * call.q.size())}};
+                                    {"o", "F32", shape, raw(last_numbers<float>(o, call.q.size()))}};
     if (!mask.empty()) tensors.push_back({"attn_mask", "U8", mask, call.bits(gaps, 1, 1)});
     const std::string metadata = rule.empty() ? "" : R"("__metadata__":{"mask":")" + rule + R"(","layers":"a"},)";
     return call.scratch.write("call.safetensors", safetensors(tensors, metadata));
   };
-  const auto judged = [&](const std::string& input) {
-    return attoscope({"judge", "--input", input, "--layout", "b h n d", "--format", "bf16", "--json", "-"});
+  const auto judged = [&](const std::string& input, int code) {
+    return json_of({"judge", "--input", input, "--layout", "b h n d", "--format", "bf16"}, code).dump();
   };
-  const Outcome with = judged(file(call.output(gaps), "[1,1,16,16]", ""));
-  EXPECT_EQ(with.code, 0) << with.out << with.err;
-  EXPECT_THAT(with.out, HasSubstr("The mask of the file has gaps"));
-  EXPECT_EQ(judged(file(call.output(causal_gaps), "[1,1,16,16]", "")).code, 3);
-  EXPECT_EQ(judged(file(call.output(causal_gaps), "[16,16]", "causal")).code, 0);
-  const Outcome rule = judged(file(call.output([](int, int, int i, int j) { return j <= i; }), "", "causal"));
-  EXPECT_EQ(rule.code, 0) << rule.out << rule.err;
-  EXPECT_THAT(rule.out, HasSubstr("The mask of the file is causal."));
-  const Outcome other = judged(file(call.output([](int, int, int, int) { return true; }), "[256]", ""));
-  EXPECT_EQ(other.code, 0) << "a tensor that is no mask of the call is left alone: " << other.out << other.err;
+  EXPECT_THAT(judged(file(call.output(gaps), "[1,1,16,16]", ""), 0), HasSubstr("The mask of the file has gaps"));
+  judged(file(call.output(causal_gaps), "[1,1,16,16]", ""), 3);
+  judged(file(call.output(causal_gaps), "[16,16]", "causal"), 0);
+  EXPECT_THAT(judged(file(call.output([](int, int, int i, int j) { return j <= i; }), "", "causal"), 0),
+              HasSubstr("The mask of the file is causal."));
+  judged(file(call.output([](int, int, int, int) { return true; }), "[256]", ""), 0);  // no mask of the call: it is left alone
 }
 
 TEST(MasksCommand, WhatIsARuleIsSaid) {
@@ -234,16 +211,12 @@ TEST(MasksCommand, WhatIsARuleIsSaid) {
   const Keeps causal = [](int, int, int i, int j) { return j <= i; };
   call.output(causal);
   const std::string mask = call.write_bits("mask", "(16, 16)", call.bits(causal, 1, 1), "|u1");
-  const Outcome right = call.judged({"--mask-file", mask});
-  EXPECT_EQ(right.code, 0) << right.out << right.err;
-  EXPECT_THAT(right.out, HasSubstr("The mask of the file is causal."));
+  EXPECT_THAT(call.judged({"--mask-file", mask}, 0).out, HasSubstr("The mask of the file is causal."));
   call.output([](int, int, int i, int j) { return j <= i + 1; }, "shifted");
-  EXPECT_THAT(call.judged({"--mask-file", mask}, "shifted").out, HasSubstr("shifted by one key"));
-  const std::string files = call.scratch / "q.npy" + ("," + call.scratch / "k.npy") + "," + call.scratch / "v.npy";
-  const Outcome run = attoscope({"run", "--input", files, "--mask-file", mask, "--json", "-"});
-  const Outcome rule = attoscope({"run", "--input", files, "--mask", "causal", "--json", "-"});
-  ASSERT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(json::parse(run.out)["digests"], json::parse(rule.out)["digests"]);
+  EXPECT_THAT(call.judged({"--mask-file", mask}, 3, "shifted").out, HasSubstr("shifted by one key"));
+  const std::string files = call.files();
+  EXPECT_EQ(json_of({"run", "--input", files, "--mask-file", mask})["digests"],
+            json_of({"run", "--input", files, "--mask", "causal"})["digests"]);
   EXPECT_THAT(attoscope({"run", "--input", files, "--mask-file", mask}).out, HasSubstr("The mask of the file is causal."));
   EXPECT_EQ(attoscope({"heads", files, "--mask-file", mask, "--no-cache", "--csv", "-"}).out,
             attoscope({"heads", files, "--mask", "causal", "--no-cache", "--csv", "-"}).out);
@@ -253,8 +226,7 @@ TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
   const Call call(8, 1, 8, 8);
   call.output([](int, int, int, int) { return true; });
   const auto refused = [&](const std::string& file, const std::string& sentence) {
-    const Outcome outcome = call.judged({"--mask-file", file});
-    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    const Outcome outcome = call.judged({"--mask-file", file}, 1);
     EXPECT_THAT(outcome.err, HasSubstr(sentence));
     EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
   };
@@ -267,8 +239,8 @@ TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
   nan[9] = std::numeric_limits<float>::quiet_NaN();
   refused(call.write("nan", "(1, 1, 8, 8)", nan), "element [1, 1] of a head is nan, expected a number or -infinity");
   const std::string good = call.write_bits("good", "(8, 1, 1, 8)", std::string(64, '\1'));
-  EXPECT_EQ(call.judged({"--mask-file", good}).code, 0);
-  EXPECT_EQ(call.judged({"--mask-file", "mask.txt"}).code, 2);
+  call.judged({"--mask-file", good}, 0);
+  call.judged({"--mask-file", "mask.txt"}, 2);
   expect_refused({"run", "--mask-file", good}, 2, "--mask-file was not expected without --input");
 }
 

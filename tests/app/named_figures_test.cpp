@@ -53,7 +53,7 @@ std::vector<double> plain_stored_truth(const Result& r, const Method& m, const s
   return stored;
 }
 
-/// Measures of the figures; ulps are those of `main`.
+/// Measures of the figures, with ulps of the format `main`.
 DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector<double>& y, const Format& main) {
   DeviationNumbers d;
   const auto count = static_cast<double>(x.size());

@@ -105,13 +105,10 @@ struct Call {
 };
 
 std::string array_of(const std::vector<Values>& all, const Format& f) {
-  std::string data;
+  std::vector<float> numbers;
   for (const Values& x : all)
-    for (const double y : x) {
-      const auto narrow = static_cast<float>(round(f, y));
-      data += std::string(reinterpret_cast<const char*>(&narrow), sizeof narrow);
-    }
-  return data;
+    for (const double y : x) numbers.push_back(static_cast<float>(round(f, y)));
+  return raw(numbers);
 }
 
 Call written(const TemporaryDirectory& folder, int number) {

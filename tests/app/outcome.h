@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,11 +32,36 @@ inline std::vector<std::string> with(std::vector<std::string> words, const std::
   return words;
 }
 
+/// The words of a command: "run --n 48".
+inline std::vector<std::string> words(const std::string& command) {
+  std::istringstream text(command);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
+/// Runs a command that must end well; else throws its error.
+inline void succeed(const std::vector<std::string>& command) {
+  const Outcome outcome = attoscope(command);
+  if (outcome.code != 0) throw std::runtime_error(outcome.err.substr(0, outcome.err.find('\n')));
+}
+
+/// Standard output of a command; expects that it ends well.
+inline std::string output_of(const std::vector<std::string>& command) {
+  const Outcome outcome = attoscope(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return outcome.out;
+}
+
 /// The JSON that a command writes; expects that it ends with `code`.
 inline nlohmann::json json_of(const std::vector<std::string>& arguments, int code = 0) {
   const Outcome outcome = attoscope(with(arguments, {"--json", "-"}));
   EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
   return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
+}
+
+/// Expects in `whole` the values of `part`, a JSON text: the named keys of an object, the first entries of an array.
+inline void expect_holds(const nlohmann::json& whole, const std::string& part) {
+  const nlohmann::json values = nlohmann::json::parse(part).flatten();
+  for (const auto& [path, value] : values.items()) EXPECT_EQ(whole.at(nlohmann::json::json_pointer(path)), value) << path;
 }
 
 /// `run` with small sizes and these options.

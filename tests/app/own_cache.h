@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "app/files/paths.h"
 #include "app/sweep/point_cache.h"
+#include "tests/support/environment.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::testing {
@@ -16,10 +16,6 @@ namespace attoscope::testing {
 /// The point cache of one test.
 class OwnCache {
  public:
-  OwnCache() { ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1); }
-  ~OwnCache() { ::unsetenv("XDG_CACHE_HOME"); }
-  OwnCache(const OwnCache&) = delete;
-  OwnCache& operator=(const OwnCache&) = delete;
   std::string directory() const { return default_point_cache(); }
   std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> found;
@@ -42,6 +38,7 @@ class OwnCache {
 
  private:
   TemporaryDirectory scratch_;
+  Environment at_scratch_{"XDG_CACHE_HOME", scratch_ / "cache"};
 };
 
 }  // namespace attoscope::testing

@@ -22,9 +22,7 @@ std::string path(const std::string& name) { return "tests/data/packed/" + name +
 
 /// The rows of `heads`, by head, without what names them.
 json rows_of(const Words& call) {
-  const Outcome outcome = attoscope(with({"heads"}, with(call, {"--mask", "causal", "--no-cache", "--json", "-"})));
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const json told = json::parse(outcome.out);
+  const json told = json_of(with({"heads"}, with(call, {"--mask", "causal", "--no-cache"})));
   json rows;
   for (json row : told["heads"]) {
     row.erase("name"), row.erase("layer"), row.erase("sequence");
@@ -96,9 +94,7 @@ TEST(PackedCommand, JudgesEachSequenceAndNamesItsMistake) {
            {"padded", "padding", causal, 3, "the 3 keys of padding before sequence 2 are not masked"}}) {
     SCOPED_TRACE(std::string(c.file) + ":" + c.output);
     const std::string file = path(c.file);
-    const Outcome outcome = attoscope(with({"judge", "--input", file, "--o", file + ":" + c.output, "--json", "-"}, c.more));
-    ASSERT_EQ(outcome.code, c.code) << outcome.err << outcome.out;
-    const json told = json::parse(outcome.out);
+    const json told = json_of(with({"judge", "--input", file, "--o", file + ":" + c.output}, c.more), c.code);
     ASSERT_EQ(told["table"].size(), 12);
     for (int head = 0; head < 12; ++head) EXPECT_EQ(told["table"][static_cast<std::size_t>(head)]["sequence"], head / 4);
     if (c.code == 3) {
@@ -113,10 +109,9 @@ TEST(PackedCommand, TellsOfATableThatIsNotRead) {
   const Words named{"judge",     "--q", file + ":q",   "--k",    file + ":k", "--v",
                     file + ":v", "--o", file + ":out", "--mask", "causal"};
   EXPECT_THAT(attoscope(named).out, HasSubstr("may say where sequences lie, but is not read if q is named"));
-  const Outcome read = attoscope(with(named, {"--cu-seqlens-q", file, "--cu-seqlens-k", file}));
-  EXPECT_EQ(read.code, 0) << read.err;
-  EXPECT_THAT(read.out, Not(HasSubstr("is not read")));
-  EXPECT_EQ(attoscope({"judge", file, "--mask", "causal"}).out, read.out);
+  const std::string read = output_of(with(named, {"--cu-seqlens-q", file, "--cu-seqlens-k", file}));
+  EXPECT_THAT(read, Not(HasSubstr("is not read")));
+  EXPECT_EQ(attoscope({"judge", file, "--mask", "causal"}).out, read);
 }
 
 TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
@@ -138,9 +133,7 @@ TEST(PackedCommand, PartsAreNamedOneByOne) {
 }
 
 TEST(PackedCommand, ASequenceIsComputedAlone) {
-  const Outcome outcome = attoscope({"run", "--input", path("packed") + ":5", "--mask", "causal", "--json", "-"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const json problem = json::parse(outcome.out)["experiment"]["problem"];
+  const json problem = json_of({"run", "--input", path("packed") + ":5", "--mask", "causal"})["experiment"]["problem"];
   EXPECT_EQ(problem["n"], 7);
   EXPECT_EQ(problem["n_k"], 14);
 }
@@ -151,70 +144,66 @@ std::string numbers(int count) {
   return raw(x);
 }
 FileTensor ints(const std::string& name, const std::vector<std::int32_t>& x) {
-  return {name, "I32", "[" + std::to_string(x.size()) + "]", raw(x)};
+  return {name, "I32", sizes_text({static_cast<int>(x.size())}), raw(x)};
 }
 FileTensor table(int columns, const std::vector<std::int32_t>& x) {
-  return {"block_table", "I32",
-          "[" + std::to_string(static_cast<int>(x.size()) / columns) + "," + std::to_string(columns) + "]", raw(x)};
+  return {"block_table", "I32", sizes_text({static_cast<int>(x.size()) / columns, columns}), raw(x)};
+}
+
+std::vector<FileTensor> paged_call(int tokens) {
+  return {{"q", "F32", "[" + std::to_string(tokens) + ",2,4]", numbers(8 * tokens)},
+          {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
+          {"v_cache", "F32", "[5,2,2,4]", numbers(80)}};
+}
+std::string written(const TemporaryDirectory& scratch, std::vector<FileTensor> call, const std::vector<FileTensor>& tables) {
+  call.insert(call.end(), tables.begin(), tables.end());
+  return scratch.write("x.safetensors", safetensors(call));
+}
+
+/// Tables of a call, and the sentence that refuses them.
+struct BadTables {
+  std::vector<FileTensor> tables;
+  std::string says;
+};
+void expect_all_refused(const std::vector<FileTensor>& call, const std::vector<BadTables>& all) {
+  const TemporaryDirectory scratch;
+  for (const BadTables& bad : all) expect_refused({"heads", written(scratch, call, bad.tables)}, 1, bad.says);
 }
 
 TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
-  const std::vector<FileTensor> packed{
-      {"q", "F32", "[6,2,4]", numbers(48)}, {"k", "F32", "[6,2,4]", numbers(48)}, {"v", "F32", "[6,2,4]", numbers(48)}},
-      paged{{"q", "F32", "[2,2,4]", numbers(16)},
-            {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
-            {"v_cache", "F32", "[5,2,2,4]", numbers(80)}};
-  struct Bad {
-    const std::vector<FileTensor>& call;
-    std::vector<FileTensor> tables;
-    std::string says;
-  };
   const std::int64_t far = std::int64_t{1} << 40;
-  for (const Bad& bad : std::vector<Bad>{
-           {packed, {ints("cu_seqlens_q", {0, 4, 3, 6})}, "tensor 'cu_seqlens_q'[2] is 3, expected 4 to 6"},
-           {packed, {ints("cu_seqlens_q", {0, 4, 7})}, "tensor 'cu_seqlens_q'[2] is 7, expected 4 to 6"},
-           {packed, {ints("cu_seqlens_q", {1, 6})}, "tensor 'cu_seqlens_q'[0] is 1, expected 0"},
-           {packed, {ints("cu_seqlens_q", {0, -1, 6})}, "tensor 'cu_seqlens_q'[1] is -1, expected 0 to 6"},
-           {packed, {ints("cu_seqlens_q", {0})}, "tensor 'cu_seqlens_q' has shape [1], expected at least 2 numbers"},
-           {packed, {ints("cu_seqlens_q", {0, 0})}, "belongs to sequences without tokens"},
-           {packed,
-            {{"cu_seqlens_q", "I64", "[2]", raw(std::vector<std::int64_t>{0, far})}},
-            "tensor 'cu_seqlens_q'[1] is 1099511627776, expected 0 to 6"},
-           {packed,
-            {ints("cu_seqlens_q", {0, 4, 6}), ints("cu_seqlens_k", {0, 6})},
-            "tensor 'cu_seqlens_k' has shape [2], expected 3 for the 2 sequences of"},
-           {packed,
-            {ints("cu_seqlens_q", {0, 4, 6}), ints("seqused_k", {5, 2})},
-            "tensor 'seqused_k'[0] is 5, expected 0 to 4"},
-           {packed,
-            {ints("cu_seqlens_q", {0, 4, 6}), ints("leftpad_k", {0, 3})},
-            "tensor 'leftpad_k'[1] is 3, expected 0 to 2"},
-           {paged, {table(2, {0, 1, 2, 3})}, "tensor 'block_table' has no cache_seqlens beside it"},
-           {paged, {table(2, {0, 5, 2, 3}), ints("cache_seqlens", {3, 4})}, "tensor 'block_table'[1] is 5, expected 0 to 4"},
-           {paged, {table(2, {0, 1, 2, -1}), ints("cache_seqlens", {3, 4})}, "tensor 'block_table'[3] is -1, expected 0 to 4"},
-           {paged,
-            {table(2, {0, 0, 2, 3}), ints("cache_seqlens", {3, 4})},
-            "tensor 'block_table': sequence 0 has page 0 as its pages 0 and 1, expected each page once"},
-           {paged, {table(2, {0, 1, 2, 3}), ints("cache_seqlens", {3, 5})}, "tensor 'cache_seqlens'[1] is 5, expected 0 to 4"},
-           {paged,
-            {ints("block_table", {0, 1}), ints("cache_seqlens", {1, 1})},
-            "tensor 'block_table' has shape [2], expected [sequences, pages]"},
-           {paged,
-            {table(2, {0, 1, 2, 3, 4, 0}), ints("cache_seqlens", {3, 4, 1})},
-            "tensor 'q' has shape [2, 2, 4], expected queries of 3 sequences, or cu_seqlens_q"},
-           {paged,
-            {ints("kv_indices", {0, 1, 2}), ints("kv_indptr", {0, 2, 3})},
-            "tensor 'kv_indices' has no kv_last_page_len beside it"},
-           {paged,
-            {ints("kv_indices", {0, 1, 2}), ints("kv_indptr", {0, 2, 3}), ints("kv_last_page_len", {2, 3})},
-            "tensor 'kv_last_page_len'[1] is 3, expected 1 to 2"}}) {
-    std::vector<FileTensor> all = bad.call;
-    all.insert(all.end(), bad.tables.begin(), bad.tables.end());
-    const TemporaryDirectory scratch;
-    expect_refused({"heads", scratch.write("x.safetensors", safetensors(all))}, 1, bad.says);
-  }
+  const FileTensor queries = ints("cu_seqlens_q", {0, 4, 6});
+  expect_all_refused(
+      alike("F32", "[6,2,4]", numbers(48)),
+      {{{ints("cu_seqlens_q", {0, 4, 3, 6})}, "tensor 'cu_seqlens_q'[2] is 3, expected 4 to 6"},
+       {{ints("cu_seqlens_q", {0, 4, 7})}, "tensor 'cu_seqlens_q'[2] is 7, expected 4 to 6"},
+       {{ints("cu_seqlens_q", {1, 6})}, "tensor 'cu_seqlens_q'[0] is 1, expected 0"},
+       {{ints("cu_seqlens_q", {0, -1, 6})}, "tensor 'cu_seqlens_q'[1] is -1, expected 0 to 6"},
+       {{ints("cu_seqlens_q", {0})}, "tensor 'cu_seqlens_q' has shape [1], expected at least 2 numbers"},
+       {{ints("cu_seqlens_q", {0, 0})}, "belongs to sequences without tokens"},
+       {{{"cu_seqlens_q", "I64", "[2]", raw(std::vector<std::int64_t>{0, far})}},
+        "tensor 'cu_seqlens_q'[1] is 1099511627776, expected 0 to 6"},
+       {{queries, ints("cu_seqlens_k", {0, 6})}, "tensor 'cu_seqlens_k' has shape [2], expected 3 for the 2 sequences of"},
+       {{queries, ints("seqused_k", {5, 2})}, "tensor 'seqused_k'[0] is 5, expected 0 to 4"},
+       {{queries, ints("leftpad_k", {0, 3})}, "tensor 'leftpad_k'[1] is 3, expected 0 to 2"}});
+  const FileTensor lengths = ints("cache_seqlens", {3, 4}), list = ints("kv_indices", {0, 1, 2}),
+                   parts = ints("kv_indptr", {0, 2, 3});
+  expect_all_refused(
+      paged_call(2),
+      {{{table(2, {0, 1, 2, 3})}, "tensor 'block_table' has no cache_seqlens beside it"},
+       {{table(2, {0, 5, 2, 3}), lengths}, "tensor 'block_table'[1] is 5, expected 0 to 4"},
+       {{table(2, {0, 1, 2, -1}), lengths}, "tensor 'block_table'[3] is -1, expected 0 to 4"},
+       {{table(2, {0, 0, 2, 3}), lengths},
+        "tensor 'block_table': sequence 0 has page 0 as its pages 0 and 1, expected each page once"},
+       {{table(2, {0, 1, 2, 3}), ints("cache_seqlens", {3, 5})}, "tensor 'cache_seqlens'[1] is 5, expected 0 to 4"},
+       {{ints("block_table", {0, 1}), ints("cache_seqlens", {1, 1})},
+        "tensor 'block_table' has shape [2], expected [sequences, pages]"},
+       {{table(2, {0, 1, 2, 3, 4, 0}), ints("cache_seqlens", {3, 4, 1})},
+        "tensor 'q' has shape [2, 2, 4], expected queries of 3 sequences, or cu_seqlens_q"},
+       {{list, parts}, "tensor 'kv_indices' has no kv_last_page_len beside it"},
+       {{list, parts, ints("kv_last_page_len", {2, 3})}, "tensor 'kv_last_page_len'[1] is 3, expected 1 to 2"}});
   const TemporaryDirectory scratch;
-  const std::string file = scratch.write("x.safetensors", safetensors(paged));
+  const std::string file = written(scratch, paged_call(2), {});
   expect_refused({"heads", file, "--block-table", file + ":q", "--cache-seqlens", file + ":q"}, 1,
                  "tensor 'q' has dtype 'F32', expected I32 or I64");
   expect_refused({"heads", file, "--page-layout", "HDN"}, 2, "page_layout is 'HDN', expected NHD or HND");
@@ -233,10 +222,8 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   };
   int good = 0;
   for (int i = 0; i < 2000; ++i) {
-    std::vector<FileTensor> call{{"q", "F32", "[3,2,4]", numbers(24)},
-                                 {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
-                                 {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
-                                 ints("cu_seqlens_q", {0, static_cast<std::int32_t>(random() % 4), 3})};
+    std::vector<FileTensor> call = paged_call(3);
+    call.push_back(ints("cu_seqlens_q", {0, static_cast<std::int32_t>(random() % 4), 3}));
     const int by_blocks = static_cast<int>(random() % 2), pad = static_cast<int>(random() % 3);
     if (by_blocks) call.insert(call.end(), {table(2, chosen(4)), ints("cache_seqlens", chosen(2))});
     if (!by_blocks)
@@ -266,14 +253,8 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
 /// Padding of tables behind the last page may be anything.
 TEST(PackedCommand, UnusedEntriesAreNotRead) {
   const TemporaryDirectory scratch;
-  const std::vector<FileTensor> call{{"q", "F32", "[2,2,4]", numbers(16)},
-                                     {"k_cache", "F32", "[5,2,2,4]", numbers(80)},
-                                     {"v_cache", "F32", "[5,2,2,4]", numbers(80)},
-                                     table(2, {0, -1, 2, 99}),
-                                     ints("cache_seqlens", {2, 1})};
-  const Outcome outcome = attoscope({"heads", scratch.write("x.safetensors", safetensors(call)), "--no-cache"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("sequence 1, head 1"));
+  const std::string file = written(scratch, paged_call(2), {table(2, {0, -1, 2, 99}), ints("cache_seqlens", {2, 1})});
+  EXPECT_THAT(output_of({"heads", file, "--no-cache"}), HasSubstr("sequence 1, head 1"));
 }
 
 }  // namespace

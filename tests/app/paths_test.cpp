@@ -3,35 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/support/environment.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::app {
 namespace {
 
-/// An environment variable as long as this lives.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before, had_ = true;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() { had_ ? setenv(name_, before_.c_str(), 1) : unsetenv(name_); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-  bool had_ = false;
-};
+using testing::Environment;
+using testing::TemporaryDirectory;
 
 TEST(Pictures, GoWhereTheUserHasThem) {
-  const testing::TemporaryDirectory scratch;
+  const TemporaryDirectory scratch;
   const std::string home = scratch / "home";
   std::filesystem::create_directories(home + "/.config");
   const Environment at_home("HOME", home), no_config("XDG_CONFIG_HOME", ""), no_pictures("XDG_PICTURES_DIR", "");
@@ -55,7 +41,7 @@ TEST(Pictures, GoWhereTheUserHasThem) {
 using Paths = std::vector<std::string>;
 
 TEST(PathCompletion, ListsFoldersAndFilesThatBeginSo) {
-  const testing::TemporaryDirectory scratch;
+  const TemporaryDirectory scratch;
   std::filesystem::create_directories(scratch / "queries/deep");
   for (const char* const name : {"q.npy", "q.txt", "k.npy", ".q.npy", "queries/q.pt"}) scratch.write(name, "");
   const Paths endings{".npy", ".pt"};
@@ -71,7 +57,7 @@ TEST(PathCompletion, ListsFoldersAndFilesThatBeginSo) {
 }
 
 TEST(PathCompletion, HomeIsATilde) {
-  const testing::TemporaryDirectory scratch;
+  const TemporaryDirectory scratch;
   const Environment at_home("HOME", scratch / "home");
   std::filesystem::create_directories(scratch / "home/data");
   EXPECT_EQ(with_home("~/data"), scratch / "home/data");

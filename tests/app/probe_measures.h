@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -76,11 +77,7 @@ inline std::vector<double> numbers_at(const Result& result, std::string_view pat
   fail_to_measure(path, "the name of a field");
 }
 
-inline double total_of(const std::vector<double>& x) {
-  double total = 0;
-  for (const double value : x) total += value;
-  return total;
-}
+inline double total_of(const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 
 inline double median_magnitude(std::vector<double> x) {
   for (double& value : x) value = std::fabs(value);

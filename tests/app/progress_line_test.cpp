@@ -70,11 +70,8 @@ struct LongCommand {
   const char* progress;
 };
 const LongCommand long_commands[] = {
-    {{"sweep", "--n", "16", "--d", "4", "--vary", "block_k=2,4", "--no-cache"}, "1 of 2 points"},
-    {{"train", "--layers", "1", "--width", "16", "--heads", "1", "--context", "16", "--batch", "1", "--steps", "2", "--device",
-      "cpu"},
-     "step 1 of 2"},
-};
+    {words("sweep --n 16 --d 4 --vary block_k=2,4 --no-cache"), "1 of 2 points"},
+    {words("train --layers 1 --width 16 --heads 1 --context 16 --batch 1 --steps 2 --device cpu"), "step 1 of 2"}};
 
 TEST(ProgressLine, IsWrittenOverItselfAndClearedAtTheEnd) {
   std::ostringstream out;

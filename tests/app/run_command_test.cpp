@@ -30,27 +30,20 @@ TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
       json_of({"run", "--input", example + ":1", "--mask", "causal", "--format", "bf16", "--policy", "hw"});
   EXPECT_EQ(json["schema"], "attoscope.result/1");
   EXPECT_EQ(json["rows"], 1024);
-  for (const char* const key :
-       {"experiment", "device", "a", "b", "a_minus_b", "ratio", "rescales", "trace", "traffic", "timing_ms", "digests"}) {
-    EXPECT_TRUE(json.contains(key)) << key;
-  }
-  for (const char* const who : {"a", "b", "a_minus_b"}) {
-    for (const char* const key :
-         {"max_abs", "mean_abs", "rms", "std", "bias", "rel_rms", "cosine", "wasserstein", "max_ulp", "nonfinite"}) {
-      EXPECT_TRUE(json[who].contains(key)) << who << '.' << key;
-    }
-  }
-  for (const char* const key : {"max_abs", "mean_abs", "rms"}) EXPECT_TRUE(json["ratio"].contains(key));
-  for (const char* const key : {"tiles", "nominal", "effective_mean", "expected", "per_tile"})
-    EXPECT_TRUE(json["rescales"].contains(key));
-  for (const char* const key : {"tile", "max_true", "max_used", "alpha", "l", "o_norm", "p_max", "saturated", "underflowed",
-                                "ties", "moved", "error"}) {
-    EXPECT_TRUE(json["trace"]["tiles"].at(0).contains(key)) << key;
-  }
-  for (const char* const key : {"algorithm0", "flash1", "flash2", "tiles", "skipped_tiles"})
-    EXPECT_TRUE(json["traffic"].contains(key));
-  for (const char* const key : {"inputs", "golden", "a", "b", "deviation", "total"})
-    EXPECT_TRUE(json["timing_ms"].contains(key));
+  const auto expect_keys = [](const nlohmann::json& part, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) EXPECT_TRUE(part.contains(key)) << key;
+  };
+  expect_keys(json,
+              {"experiment", "device", "a", "b", "a_minus_b", "ratio", "rescales", "trace", "traffic", "timing_ms", "digests"});
+  for (const char* const who : {"a", "b", "a_minus_b"})
+    expect_keys(json[who],
+                {"max_abs", "mean_abs", "rms", "std", "bias", "rel_rms", "cosine", "wasserstein", "max_ulp", "nonfinite"});
+  expect_keys(json["ratio"], {"max_abs", "mean_abs", "rms"});
+  expect_keys(json["rescales"], {"tiles", "nominal", "effective_mean", "expected", "per_tile"});
+  expect_keys(json["trace"]["tiles"].at(0), {"tile", "max_true", "max_used", "alpha", "l", "o_norm", "p_max", "saturated",
+                                             "underflowed", "ties", "moved", "error"});
+  expect_keys(json["traffic"], {"algorithm0", "flash1", "flash2", "tiles", "skipped_tiles"});
+  expect_keys(json["timing_ms"], {"inputs", "golden", "a", "b", "deviation", "total"});
   for (const char* const key : {"golden", "a", "b"}) EXPECT_EQ(json["digests"][key].get<std::string>().size(), 16U);
   EXPECT_EQ(json["experiment"]["problem"]["n"], 1024);
   EXPECT_EQ(json["policies"]["a"], "hw");
@@ -58,20 +51,20 @@ TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
 
 TEST(RunCommand, OptionsBecomeTheExperiment) {
   ExperimentOptions x;
-  x.typed["input"] = "constant:0.25";
-  x.typed["n"] = "100";
-  x.typed["d"] = "32";
-  x.typed["seed"] = "18446744073709551615";
-  x.typed["scale"] = "0.5";
-  x.typed["mask"] = "window:9";
-  x.typed["format"] = "e5m7";
-  x.typed["policy"] = "tile";
-  x.typed["block_q"] = "16";
-  x.typed["block_k"] = "8";
-  x.typed["baseline"] = "base_floor";
+  x.typed = {{"input", "constant:0.25"},
+             {"n", "100"},
+             {"d", "32"},
+             {"seed", "18446744073709551615"},
+             {"scale", "0.5"},
+             {"mask", "window:9"},
+             {"format", "e5m7"},
+             {"policy", "tile"},
+             {"block_q", "16"},
+             {"block_k", "8"},
+             {"baseline", "base_floor"},
+             {"rows", "10"},
+             {"traced_row", "-2"}};
   x.set = {"a.O=fp32", "a.m=exact", "b.P=main", "a.sum_rounded_P=true", "b.accumulate_in_O=true", "b.block_k=3"};
-  x.typed["rows"] = "10";
-  x.typed["traced_row"] = "-2";
   const Experiment e = experiment_of(x);
   EXPECT_EQ(e.problem.input.value, 0.25);
   EXPECT_EQ(e.problem.n, 100);
@@ -125,9 +118,7 @@ TEST(RunCommand, SavesMatricesThatCanBeReadAgain) {
 
   // The saved inputs, given back, are the same experiment: the same answer, bit for bit.
   const std::string spec = directory + "/q.npy," + directory + "/k.npy," + directory + "/v.npy";
-  const Outcome again = attoscope({"run", "--input", spec, "--json", "-"});
-  ASSERT_EQ(again.code, 0) << again.err;
-  EXPECT_EQ(nlohmann::json::parse(again.out)["digests"], nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["digests"]);
+  EXPECT_EQ(json_of({"run", "--input", spec})["digests"], nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["digests"]);
 }
 
 TEST(RunCommand, NothingIsLeftWhenSavingFails) {
@@ -140,13 +131,9 @@ TEST(RunCommand, NothingIsLeftWhenSavingFails) {
 }
 
 TEST(RunCommand, SizesThatDoNotDivideAndAreOneJustWork) {
-  for (const char* const n : {"1", "2", "17", "65"}) {
-    for (const char* const block : {"1", "16", "1000"}) {
-      const Outcome outcome = attoscope({"run", "--n", n, "--d", "5", "--block-k", block, "--block-q", "3", "--json", "-"});
-      EXPECT_EQ(outcome.code, 0) << outcome.err;
-      EXPECT_FALSE(nlohmann::json::parse(outcome.out).is_discarded());
-    }
-  }
+  for (const char* const n : {"1", "2", "17", "65"})
+    for (const char* const block : {"1", "16", "1000"})
+      EXPECT_FALSE(json_of({"run", "--n", n, "--d", "5", "--block-k", block, "--block-q", "3"}).is_null()) << n << ' ' << block;
 }
 
 TEST(RunCommand, ASignalStopsTheRunAndLeavesNothing) {
@@ -197,12 +184,9 @@ class CommaLocale {
 
 TEST(RunCommand, NumbersDoNotFollowTheLocale) {
   const std::vector<std::string> options{"--scale", "0.5", "--input", "constant:1.5", "--seed", "1234567"};
-  std::vector<std::string> as_json = options;
-  as_json.insert(as_json.end(), {"--json", "-"});
   const CommaLocale locale;
-  const Outcome outcome = small_run(as_json), table = small_run(options);
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  const Outcome table = small_run(options);
+  const nlohmann::json json = json_of(with(small_sizes, options));
   EXPECT_EQ(json["experiment"]["problem"]["scale"], 0.5);
   EXPECT_EQ(json["experiment"]["problem"]["input"]["value"], 1.5);
   EXPECT_THAT(table.out, AllOf(HasSubstr("seed 1234567"), HasSubstr("scale 0.5,"), HasSubstr("constant:1.5")));

@@ -1,4 +1,4 @@
-// Names of tensors in dumps: those that hooks on modules give, and llama.cpp's callback.
+// Names of tensors in dumps, as hooks on modules and llama.cpp's callback give them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,21 +28,21 @@ constexpr std::array known{
     Named{"hidden_states.0", -1, ModelTensor::embedding},
     Named{"hidden_states.4", 3, ModelTensor::output},
     Named{"lm_head", -1, ModelTensor::logits},
-    // of vLLM
+    // modules of vLLM
     Named{"model.layers.3.self_attn.qkv_proj", 3, ModelTensor::q, Part::qkv},
     Named{"model.layers.3.self_attn.attn", 3, ModelTensor::attention},
     Named{"model.layers.3.mlp.gate_up_proj", 3, ModelTensor::gate, Part::gate_up},
-    // of Megatron
+    // modules of Megatron
     Named{"decoder.layers.3.self_attention.core_attention", 3, ModelTensor::attention},
     Named{"decoder.layers.3.self_attention.linear_proj", 3, ModelTensor::o},
     Named{"decoder.layers.3.pre_mlp_layernorm", 3, ModelTensor::mlp_norm},
     Named{"decoder.layers.3.mlp.linear_fc2", 3, ModelTensor::down},
     Named{"decoder.final_layernorm", -1, ModelTensor::norm},
-    // of Meta
+    // modules of Meta
     Named{"layers.3.attention.wq", 3, ModelTensor::q},
     Named{"layers.3.feed_forward.w2", 3, ModelTensor::down},
     Named{"tok_embeddings", -1, ModelTensor::embedding},
-    // llama.cpp's callback
+    // names in llama.cpp's callback
     Named{"inp_embd", -1, ModelTensor::embedding},
     Named{"attn_norm-3", 3, ModelTensor::attention_norm},
     Named{"Qcur-3", 3, ModelTensor::q},

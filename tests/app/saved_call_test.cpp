@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/arithmetic/format.h"
+#include "kernels/experiment/matrix.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
@@ -95,17 +96,27 @@ Numbers random(Dice& dice, int count) {
   return x;
 }
 
-std::vector<Tokens> sequences(const Plain& call, const std::vector<std::array<int, 2>>& lengths, std::uint64_t seed = 1) {
-  Dice dice(seed);
-  std::vector<Tokens> all;
-  for (const auto& [n, n_k] : lengths) {
-    Tokens x{n, n_k, random(dice, n * call.h * call.d), {}, {}, {}};
-    x.k = random(dice, n_k * call.h_k * call.d), x.v = random(dice, n_k * call.h_k * call.d);
-    x.d_o = random(dice, n * call.h * call.d);
-    all.push_back(std::move(x));
+/// Sequences of a call, each with its answer.
+struct Sequences {
+  Plain call;
+  std::vector<Tokens> tokens;
+  std::vector<Answer> answers;
+
+  Sequences(Plain plain, const std::vector<std::array<int, 2>>& lengths) : call(std::move(plain)) {
+    Dice dice(1);
+    for (const auto& [n, n_k] : lengths) {
+      Tokens x{n, n_k, random(dice, n * call.h * call.d), {}, {}, {}};
+      x.k = random(dice, n_k * call.h_k * call.d), x.v = random(dice, n_k * call.h_k * call.d);
+      x.d_o = random(dice, n * call.h * call.d);
+      tokens.push_back(std::move(x));
+    }
+    solve();
   }
-  return all;
-}
+  void solve() {
+    answers.clear();
+    for (const Tokens& x : tokens) answers.push_back(call.answer(x));
+  }
+};
 
 /// A part of all sequences, one behind the other.
 template <class Part, class From>
@@ -127,17 +138,17 @@ json judged(const SavedDict& saved, int code, const Words& more = {}) {
   return json_of(with({"judge", "--input", scratch.write("call.pt", saved.bytes())}, more), code);
 }
 std::string first_sentence(const json& told) { return told.is_object() ? told["sentences"][0].get<std::string>() : ""; }
+/// Judges a file that is wrong if a fault is planted, which the first sentence then says.
+json judged_if(bool planted, const SavedDict& saved, const std::string& says) {
+  const json told = judged(saved, planted ? 3 : 0);
+  EXPECT_THAT(first_sentence(told), HasSubstr(planted ? says : ""));
+  return told;
+}
 std::string derivation(const json& told) { return told.is_object() ? told["derivation"].dump() : ""; }
 
 /// FlashAttention's variable-length call with its gradients.
-struct Packed {
-  Plain call{.sees = causal};
-  std::vector<Tokens> tokens = sequences(call, {{5, 9}, {7, 14}, {6, 6}});
-  std::vector<Answer> answers;
-
-  Packed() {
-    for (const Tokens& x : tokens) answers.push_back(call.answer(x));
-  }
+struct Packed : Sequences {
+  Packed() : Sequences({.sees = causal}, {{5, 9}, {7, 14}, {6, 6}}) {}
   int total(int Tokens::* count) const { return bounds(tokens, count).back(); }
 
   SavedDict saved() const {
@@ -203,7 +214,7 @@ TEST(SavedCall, GradientsOfAPackedCallAreJudgedInEachSequence) {
   EXPECT_EQ(told["gradients"][0]["verdict"], "rounded");
 }
 
-/// One head of K and V alone, and a gradient of the heads of Q.
+/// dQ is wrong in head 3 alone; heads 2 and 3 share K and V.
 TEST(SavedCall, WrongHeadsOfASequenceAreNamed) {
   Packed wrong;
   Numbers& dq = wrong.answers[2].dq;
@@ -217,13 +228,11 @@ TEST(SavedCall, WrongHeadsOfASequenceAreNamed) {
 TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
   const Packed right;
   const int total = right.total(&Tokens::n), h = right.call.h;
-  Numbers padded(static_cast<std::size_t>(3 * h * 8));
+  Numbers padded(at(3 * h * 8));
   for (int s = 0; s < 3; ++s)
     for (int head = 0; head < h; ++head)
-      for (int i = 0; i < right.tokens[static_cast<std::size_t>(s)].n; ++i)
-        padded[static_cast<std::size_t>((s * h + head) * 8 + i)] =
-            right.answers[static_cast<std::size_t>(s)]
-                .lse[static_cast<std::size_t>(head * right.tokens[static_cast<std::size_t>(s)].n + i)];
+      for (int i = 0; i < right.tokens[at(s)].n; ++i)
+        padded[at((s * h + head) * 8 + i)] = right.answers[at(s)].lse[at(head * right.tokens[at(s)].n + i)];
   struct Shape {
     std::vector<int> sizes;
     Numbers lse;
@@ -235,7 +244,7 @@ TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
     for (const bool planted : {false, true}) {
       Numbers lse = x.lse;
       if (planted) lse[lse.size() / 2] += 0.5;  // of sequence 1, or head 2
-      if (planted && x.sizes[0] == 3) lse = x.lse, lse[static_cast<std::size_t>(h * 8)] += 0.5;
+      if (planted && x.sizes[0] == 3) lse = x.lse, lse[at(h * 8)] += 0.5;
       SavedDict dict = right.saved();
       const json told = judged(dict.floats("lse", x.sizes, lse), planted ? 3 : 0);
       EXPECT_EQ(told["lse"]["verdict"], planted ? "wrong" : "rounded") << ::testing::PrintToString(x.sizes);
@@ -258,15 +267,15 @@ TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
       for (int i = 0; i < x.n; ++i) {
         double lse = 0;
         Numbers p = packed.call.probabilities(x, head, i, lse);
-        const double l = std::log(std::exp(lse) + std::exp(sinks[static_cast<std::size_t>(head)])), share = std::exp(lse - l);
+        const double l = std::log(std::exp(lse) + std::exp(sinks[at(head)])), share = std::exp(lse - l);
         double delta = 0;
         for (int j = 0; j < x.n_k; ++j)
           for (int c = 0; c < 16; ++c) {
             const std::size_t row = packed.call.at(i, head, 4, c), key = packed.call.at(j, head / 2, 2, c);
-            a.o[row] += share * p[static_cast<std::size_t>(j)] * x.v[key];
-            delta += share * p[static_cast<std::size_t>(j)] * x.v[key] * x.d_o[row];
+            a.o[row] += share * p[at(j)] * x.v[key];
+            delta += share * p[at(j)] * x.v[key] * x.d_o[row];
           }
-        dsink[static_cast<std::size_t>(head)] -= std::exp(sinks[static_cast<std::size_t>(head)] - l) * delta;
+        dsink[at(head)] -= std::exp(sinks[at(head)] - l) * delta;
       }
   }
   for (const double factor : {1.0, -1.0}) {
@@ -275,29 +284,16 @@ TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
     SavedDict dict = packed.saved();
     const std::vector<int> q{packed.total(&Tokens::n), 4, 16};
     dict.floats("sinks", {4}, sinks).bf16s("dout", q, joined(packed.tokens, &Tokens::d_o)).floats("dsink", {4}, given);
-    const json told = judged(dict, factor > 0 ? 0 : 3);
-    EXPECT_EQ(told["gradients"][0]["tensor"], "dsink");
-    if (factor < 0) {
-      EXPECT_THAT(first_sentence(told), HasSubstr("dSink has the wrong sign"));
-    }
+    EXPECT_EQ(judged_if(factor < 0, dict, "dSink has the wrong sign")["gradients"][0]["tensor"], "dsink");
   }
 }
 
 /// A call of one batch after the other, tokens before heads, or heads before tokens.
-struct Batched {
-  Plain call;
-  std::vector<Tokens> tokens;
-  std::vector<Answer> answers;
+struct Batched : Sequences {
   bool heads_first = false;
 
-  Batched(Plain plain, int n, int n_k, int batches = 2) : call(std::move(plain)) {
-    tokens = sequences(call, std::vector<std::array<int, 2>>(static_cast<std::size_t>(batches), {n, n_k}));
-    solve();
-  }
-  void solve() {
-    answers.clear();
-    for (const Tokens& x : tokens) answers.push_back(call.answer(x));
-  }
+  Batched(Plain plain, int n, int n_k, int batches = 2)
+      : Sequences(std::move(plain), std::vector<std::array<int, 2>>(static_cast<std::size_t>(batches), {n, n_k})) {}
   Numbers ordered(const Numbers& x, int heads) const {
     if (!heads_first) return x;
     const int rows = static_cast<int>(x.size()) / heads / call.d / static_cast<int>(tokens.size());
@@ -327,7 +323,7 @@ struct Batched {
 TEST(SavedCall, APaddedCallIsJudgedWithItsAttentionMask) {
   constexpr int n = 12, pad = 4;
   std::vector<std::int32_t> mask(2 * n, 1);
-  for (int j = 0; j < pad; ++j) mask[static_cast<std::size_t>(n + j)] = 0;
+  for (int j = 0; j < pad; ++j) mask[at(n + j)] = 0;
   Batched call({.sees = causal}, n, n);
   const Tokens* const second = &call.tokens[1];
   const auto sees = [&](const Tokens& x, int, int i, int j) { return j <= i && (&x != second || j >= pad); };
@@ -336,11 +332,8 @@ TEST(SavedCall, APaddedCallIsJudgedWithItsAttentionMask) {
     call.solve();
     SavedDict dict = call.saved();
     dict.ints("attention_mask", {2, n}, mask).value("is_causal", SavedDict::boolean(true));
-    const json told = judged(dict.value("scaling", SavedDict::real(0.25)), planted ? 3 : 0);
-    EXPECT_EQ(told["table"].size(), 8U);
-    if (planted) {
-      EXPECT_THAT(first_sentence(told), HasSubstr("the mask tensor ignored (batch 1, head 0"));
-    }
+    dict.value("scaling", SavedDict::real(0.25));
+    EXPECT_EQ(judged_if(planted, dict, "the mask tensor ignored (batch 1, head 0")["table"].size(), 8U);
   }
 }
 
@@ -354,26 +347,18 @@ TEST(SavedCall, AGroupedCallIsJudgedByItsNamesAlone) {
     call.solve();
     SavedDict dict = call.saved();
     dict.value("is_causal", SavedDict::boolean(true)).value("scale", SavedDict::real(0.5));
-    const json told = judged(dict.value("enable_gqa", SavedDict::boolean(true)), planted ? 3 : 0);
+    const json told = judged_if(planted, dict.value("enable_gqa", SavedDict::boolean(true)), "head");
     EXPECT_THAT(derivation(told), HasSubstr("--mask is causal:top-left, by"));
-    if (planted) {
-      EXPECT_THAT(first_sentence(told), HasSubstr("head"));
-    }
   }
 }
 
 /// Pages of 4 tokens of each sequence's keys.
-struct Paged {
+struct Paged : Sequences {
   static constexpr int page = 4, blocks = 12;
-  Plain call;
-  std::vector<Tokens> tokens;
-  std::vector<Answer> answers;
   std::vector<std::vector<int>> pages{{7, 2, 11}, {4, 0, 9, 1}, {5, 10}};
 
-  explicit Paged(Plain plain) : call(std::move(plain)), tokens(sequences(call, {{5, 9}, {7, 14}, {1, 8}})) {
-    for (const Tokens& x : tokens) answers.push_back(call.answer(x));
-  }
-  /// blocks, page, heads, d.
+  explicit Paged(Plain plain) : Sequences(std::move(plain), {{5, 9}, {7, 14}, {1, 8}}) {}
+  /// A part of all sequences in pages: [blocks, page, heads, d].
   Numbers cache(Numbers Tokens::* part) const {
     Dice dice(9);
     Numbers all = random(dice, blocks * page * call.h_k * call.d);
@@ -410,12 +395,9 @@ TEST(SavedCall, APagedCallIsJudgedByItsNamesAlone) {
     dict.ints("block_table", {3, 4}, {7, 2, 11, -1, 4, 0, 9, 1, 5, 10, -1, -1}).ints("cache_seqlens", {3}, {9, 14, 8});
     dict.ints("cu_seqlens_q", {4}, {0, 5, 12, 13}).bf16s("out", {13, 4, 16}, joined(paged.answers, &Answer::o));
     dict.value("softmax_scale", SavedDict::real(0.25)).value("causal", SavedDict::boolean(true));
-    const json told =
-        judged(dict.value("window_size", SavedDict::tuple({6, 0})).value("softcap", SavedDict::real(2)), planted ? 3 : 0);
+    dict.value("window_size", SavedDict::tuple({6, 0})).value("softcap", SavedDict::real(2));
+    const json told = judged_if(planted, dict, "page 3 of sequence 1 holds keys of sequence 0, page 1");
     EXPECT_THAT(derivation(told), AllOf(HasSubstr("--mask is window:6:0, by"), HasSubstr("--softcap is taken from")));
-    if (planted) {
-      EXPECT_THAT(first_sentence(told), HasSubstr("page 3 of sequence 1 holds keys of sequence 0, page 1"));
-    }
   }
 }
 
@@ -436,26 +418,22 @@ TEST(SavedCall, FlashInfersPagedCallIsJudgedByItsNamesAlone) {
     dict.ints("paged_kv_indices", {9}, {7, 2, 11, 4, 0, 9, 1, 5, 10}).ints("paged_kv_last_page_len", {3}, {1, 2, 4});
     dict.bf16s("out", {13, 4, 16}, joined(paged.answers, &Answer::o)).value("sm_scale", SavedDict::real(0.25));
     dict.value("causal", SavedDict::boolean(true)).value("kv_layout", SavedDict::text("NHD"));
-    const json told = judged(dict.value("window_left", SavedDict::integer(-1)), planted ? 3 : 0);
-    if (planted) {
-      EXPECT_THAT(first_sentence(told), HasSubstr("page 2 of sequence 1 holds keys of sequence 2, page 0"));
-    }
+    judged_if(planted, dict.value("window_left", SavedDict::integer(-1)),
+              "page 2 of sequence 1 holds keys of sequence 2, page 0");
   }
 }
 
 /// Gradients of pages, and values that say nothing, get a sentence.
 TEST(SavedCall, WhatCannotBeUsedGetsASentence) {
   const TemporaryDirectory scratch;
-  const auto refused = [&](SavedDict dict, const std::string& says, const Words& more = {}) {
-    expect_refused(with({"judge", "--input", scratch.write("call.pt", dict.bytes())}, more), 1, says);
+  const auto refused = [&](const char* name, const std::string& pickled, const std::string& says) {
+    SavedDict call = Batched({}, 5, 5).saved();
+    expect_refused({"judge", "--input", scratch.write("call.pt", call.value(name, pickled).bytes())}, 1, says);
   };
-  SavedDict third = Batched({}, 5, 5).saved();
-  refused(third.value("is_causal", SavedDict::integer(3)), "value 'is_causal' is '3', expected true or false");
-  SavedDict window = Batched({}, 5, 5).saved();
-  refused(window.value("window_size", SavedDict::tuple({1, 2, 3})),
+  refused("is_causal", SavedDict::integer(3), "value 'is_causal' is '3', expected true or false");
+  refused("window_size", SavedDict::tuple({1, 2, 3}),
           "value 'window_size' holds no window, expected one whole number, or two: keys before and behind");
-  SavedDict scale = Batched({}, 5, 5).saved();
-  refused(scale.value("softmax_scale", SavedDict::real(-1)), "softmax_scale");
+  refused("softmax_scale", SavedDict::real(-1), "softmax_scale");
   SavedDict paged;
   paged.bf16s("q", {1, 4, 16}, Numbers(64)).bf16s("k_cache", {2, 4, 2, 16}, Numbers(256));
   paged.bf16s("v_cache", {2, 4, 2, 16}, Numbers(256)).ints("block_table", {1, 1}, {1}).ints("cache_seqlens", {1}, {3});
@@ -472,11 +450,7 @@ TEST(SavedCall, ADecodingStepOf32HeadsOver2) {
     if (planted) plain.sees = [](const Tokens&, int, int, int j) { return j < 1008; };  // the last 16 keys lie out of bounds
     Batched call(plain, 1, 1024, 1);
     call.heads_first = true;
-    const json told = judged(call.saved(), planted ? 3 : 0);
-    EXPECT_EQ(told["table"].size(), 32U);
-    if (planted) {
-      EXPECT_THAT(first_sentence(told), HasSubstr("1008"));
-    }
+    EXPECT_EQ(judged_if(planted, call.saved(), "1008")["table"].size(), 32U);
   }
 }
 
@@ -490,7 +464,7 @@ TEST(SavedCall, TokensBeforeHeadsAreProposedWhereTheOtherOrderIsWrong) {
   judged(of_flash_attention.value("causal", SavedDict::boolean(true)), 0);
 }
 
-/// Each head of a sweep has its own slope, so that the mean is that of the heads alone.
+/// Each head of a sweep has its own slope, so that the sweep has the mean of the heads that are computed alone.
 TEST(SavedCall, NumbersOfTheFileFollowTheHeadsOfASweep) {
   Batched call({.h_k = 4, .head_of_k = [](int head) { return head; }}, 12, 12, 1);
   SavedDict dict = call.saved();
@@ -498,16 +472,13 @@ TEST(SavedCall, NumbersOfTheFileFollowTheHeadsOfASweep) {
   const TemporaryDirectory scratch;
   const std::string file = scratch.write("call.pt", dict.bytes());
   double sum = 0;
-  for (int head = 0; head < 4; ++head) {
+  for (int head = 0; head < 4; ++head)
     sum += json_of({"run", "--input", file + ":" + std::to_string(head)})["a"]["mean_abs"].get<double>();
-  }
   const auto over = [&](const Words& more) {
     return with({"sweep", "--input", file, "--vary", "format=bf16", "--csv", "-", "--no-cache", "--over"}, more);
   };
-  const Outcome swept = attoscope(over({"head"}));
-  ASSERT_EQ(swept.code, 0) << swept.err;
-  const std::string row = swept.out.substr(swept.out.find("\nbf16,") + 6);
-  EXPECT_NEAR(std::stod(row), sum / 4, 1e-12);
+  const std::string swept = output_of(over({"head"}));
+  EXPECT_NEAR(std::stod(swept.substr(swept.find("\nbf16,") + 6)), sum / 4, 1e-12);
   EXPECT_EQ(attoscope(over({"window:4"})).code, 0);
   expect_refused(over({"head", "--alibi", "1,2,3,4"}), 2, "--alibi is '1,2,3,4', expected one number beside --over head");
 }

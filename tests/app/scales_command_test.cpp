@@ -5,7 +5,6 @@
 #include <random>
 #include <vector>
 
-#include "app/tensors/call_files.h"
 #include "kernels/arithmetic/format.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
@@ -47,7 +46,7 @@ Call::Call() {
   };
   stored = file("stored.safetensors", "I8", k, v);
   products = file("products.safetensors", "F64", raw(wide_k), raw(wide_v));
-  k_scale = scratch.write("k_scale.npy", npy(npy_header("<f4", "(2, 64)"), raw(of_k)));
+  k_scale = scratch.write("k_scale.npy", npy_of("(2, 64)", of_k));
   v_scale = scratch.write("v.safetensors", safetensors({{"v_scale", "F32", "[2]", raw(of_v)}}));
 }
 
@@ -77,21 +76,14 @@ TEST(ScaleOptions, AllHeadsToo) {
 
 /// The output of a kernel on the first head, in bf16.
 std::vector<double> output_of(const Call& call) {
-  const Outcome outcome =
-      attoscope({"run", "--input", call.products + ":0", "--mask", "causal", "--save", call.scratch / "out"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const CallFiles files(CallSources{"", call.scratch / "out/q.npy", call.scratch / "out/k.npy", call.scratch / "out/v.npy",
-                                    call.scratch / "out/a.npy"});
-  return files.output(0);
+  succeed({"run", "--input", call.products + ":0", "--mask", "causal", "--save", call.scratch / "out"});
+  return last_numbers<double>(call.scratch / "out/a.npy", n * d);
 }
 
 /// `judge` on the first head of the stored call, with this output.
 Outcome judged(const Call& call, const std::string& o, const std::vector<std::string>& more) {
-  std::vector<std::string> all{"judge", "--mask", "causal", "--json", "-", "--q"};
-  for (const char* const part : {"q", "k", "v"}) {
-    if (*part != 'q') all.push_back(std::string("--") + part);
-    all.push_back(call.stored + ":" + part);
-  }
+  std::vector<std::string> all{"judge", "--mask", "causal", "--json", "-"};
+  for (const std::string part : {"q", "k", "v"}) all.insert(all.end(), {"--" + part, call.stored + ":" + part});
   all.insert(all.end(), {"--o", o, "--head", "0"});
   return attoscope(with(all, more));
 }
@@ -142,11 +134,11 @@ TEST(ScaleOptions, JudgeKnowsHowFarApartNumbersOfAnOutputWithScalesAre) {
       floats += nearest_code(x, numbers);
     }
   }
-  std::vector<float> both = scales, doubled;
+  std::vector<float> both = scales, larger;
   both.insert(both.end(), scales.begin(), scales.end());
-  for (const float x : both) doubled.push_back(1.1F * x);
-  const std::string header = npy_header("<f4", "(2, 64)"), right = call.scratch.write("o_scale.npy", npy(header, raw(both))),
-                    wrong = call.scratch.write("wrong.npy", npy(header, raw(doubled)));
+  for (const float x : both) larger.push_back(1.1F * x);
+  const std::string right = call.scratch.write("o_scale.npy", npy_of("(2, 64)", both)),
+                    wrong = call.scratch.write("wrong.npy", npy_of("(2, 64)", larger));
   for (const auto& [type, bytes, text] :
        {std::tuple{"I8", whole, "int8 with a scale"}, {"F8_E4M3", floats, "e4m3 with a scale"}}) {
     const std::string file = output_file(call, type, bytes);

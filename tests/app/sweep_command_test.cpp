@@ -35,8 +35,7 @@ class WithoutSigint : public ::testing::Environment {
 };
 const ::testing::Environment* const before_any_thread = ::testing::AddGlobalTestEnvironment(new WithoutSigint);
 
-const std::vector<std::string> small_command{"sweep",           "--n",     "64", "--d",    "8", "--vary",
-                                             "block_k=8:32:x2", "--seeds", "2",  "--quiet"};
+const std::vector<std::string> small_command = words("sweep --n 64 --d 8 --vary block_k=8:32:x2 --seeds 2 --quiet");
 
 TEST(SweepCommand, TheTracedRowIsOneOfEveryPoint) {
   const auto refused = [](const std::vector<std::string>& options, const std::string& sentence) {
@@ -45,18 +44,16 @@ TEST(SweepCommand, TheTracedRowIsOneOfEveryPoint) {
   refused({"--n", "64", "--row", "64", "--vary", "block_k=8,16"}, "--row is '64', expected a whole number from -64 to 63");
   refused({"--row", "40", "--vary", "n=32,64"}, "--row is '40', expected a whole number from -32 to 31");
   refused({"--row", "-33", "--vary", "n=64,32"}, "--row is '-33', expected a whole number from -32 to 31");
-  const Outcome beyond_base = attoscope({"sweep", "--d", "8", "--n", "16", "--row", "20", "--vary", "n=32,64", "--no-cache"});
-  EXPECT_EQ(beyond_base.code, 0) << beyond_base.err;
+  succeed(words("sweep --d 8 --n 16 --row 20 --vary n=32,64 --no-cache"));
 }
 
 TEST(SweepCommand, TablesHaveTheSameNumbers) {
   const OwnCache own;
-  const Outcome csv = attoscope(with(small_command, {"--csv", "-"}));
-  ASSERT_EQ(csv.code, 0) << csv.err;
-  EXPECT_THAT(csv.out, ::testing::StartsWith("block_k,a.mean_abs.mean,a.mean_abs.std,a.mean_abs.min,a.mean_abs.max,seeds\n8,"));
-  const nlohmann::json json = nlohmann::json::parse(attoscope(with(small_command, {"--json", "-"})).out);
+  const std::string csv = output_of(with(small_command, {"--csv", "-"}));
+  EXPECT_THAT(csv, StartsWith("block_k,a.mean_abs.mean,a.mean_abs.std,a.mean_abs.min,a.mean_abs.max,seeds\n8,"));
+  const nlohmann::json json = json_of(small_command);
   EXPECT_EQ(json["rows"].size(), 3u);
-  EXPECT_THAT(csv.out, HasSubstr(nlohmann::json(json["rows"][2]["mean"]).dump()));
+  EXPECT_THAT(csv, HasSubstr(nlohmann::json(json["rows"][2]["mean"]).dump()));
   EXPECT_THAT(attoscope(with(small_command, {"--markdown", "-"})).out, HasSubstr("| --- | ---: |"));
   EXPECT_THAT(attoscope(with(small_command, {"--latex", "-"})).out, HasSubstr("block\\_k & mean $\\vert$error$\\vert$"));
   EXPECT_THAT(attoscope(small_command).out, HasSubstr("6 points, 0 of them computed now."));
@@ -85,8 +82,7 @@ TEST(SweepCommand, ItsBundleDrawsTheSameFigureAgain) {
     if (drawn.err.find("gnuplot-nox") != std::string::npos) GTEST_SKIP() << "there is no gnuplot";
     ASSERT_EQ(drawn.code, 0) << drawn.err;
     const std::string again = scratch / bundle == scratch / "one.zip" ? scratch / "one.zip" : scratch / "one.json";
-    const Outcome redrawn = attoscope({"figure", again, "--out", scratch / "two.svg", "--quiet"});
-    ASSERT_EQ(redrawn.code, 0) << redrawn.err;
+    succeed({"figure", again, "--out", scratch / "two.svg", "--quiet"});
     EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
     EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "two.json"))["style"]["heat_map"], true);
   }
@@ -95,11 +91,7 @@ TEST(SweepCommand, ItsBundleDrawsTheSameFigureAgain) {
 TEST(SweepCommand, ShardsMergeToTheWhole) {
   const OwnCache own;
   const TemporaryDirectory scratch;
-  const auto table = [&](const std::vector<std::string>& more) {
-    const Outcome o = attoscope(with(small_command, more));
-    EXPECT_EQ(o.code, 0) << o.err;
-    return o.out;
-  };
+  const auto table = [&](const std::vector<std::string>& more) { return output_of(with(small_command, more)); };
   const std::string whole = table({"--no-cache", "--csv", "-"});
   std::vector<std::string> merge{"sweep", "--csv", "-", "--merge"};
   for (const char* const k : {"1", "2", "3", "4"}) {
@@ -107,9 +99,7 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
     table({"--no-cache", "--shard", std::string(k) + "/4", "--out", directory});
     merge.push_back(directory);
   }
-  const Outcome merged = attoscope(merge);
-  ASSERT_EQ(merged.code, 0) << merged.err;
-  EXPECT_EQ(merged.out, whole);
+  EXPECT_EQ(output_of(merge), whole);
 }
 
 TEST(SweepCommand, WrongUsageIsOneSentence) {
@@ -119,11 +109,8 @@ TEST(SweepCommand, WrongUsageIsOneSentence) {
            {{"--shard", "5/4"}, "--shard is '5/4'"},
            {{"--figure", "x.pdf", "--spread", "all"}, "--spread is 'all', expected std or min-max"},
            {{"--vary", "block_k=1,2"}, "varies block_k twice"},
-           {{"--vary", "n=1,2", "--vary", "d=1,2"}, "varies 3 parameters"}}) {
-    const Outcome o = attoscope(with(small_command, more));
-    EXPECT_EQ(o.code, 2) << what;
-    EXPECT_THAT(o.err, HasSubstr(what));
-  }
+           {{"--vary", "n=1,2", "--vary", "d=1,2"}, "varies 3 parameters"}})
+    expect_refused(with(small_command, more), 2, what);
   EXPECT_THAT(attoscope({"sweep"}).err, HasSubstr("--vary is missing"));
   EXPECT_THAT(attoscope({"sweep", "--vary", "n=8", "--seeds", "0"}).err, HasSubstr("--seeds is '0'"));
 }
@@ -154,17 +141,14 @@ TEST(SweepCommand, ADamagedShardNamesItsLine) {
   const std::string path = directory + "/points.csv";
   const std::string text = bytes_of_file(path);
   std::ofstream(path) << text.substr(0, text.size() - 60);
-  const Outcome cut = attoscope({"sweep", "--merge", directory});
-  EXPECT_EQ(cut.code, 1);
-  EXPECT_THAT(cut.err, HasSubstr("points.csv: line 7 is no point of this sweep"));
+  expect_refused({"sweep", "--merge", directory}, 1, "points.csv: line 7 is no point of this sweep");
   std::filesystem::remove(path);
   EXPECT_THAT(attoscope({"sweep", "--merge", directory}).err, HasSubstr("points.csv"));
 }
 
 TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   const OwnCache own;
-  const std::vector<std::string> command{"sweep",           "--n",     "128", "--d",    "32", "--vary",
-                                         "block_k=8:64:x2", "--seeds", "200", "--quiet"};
+  const std::vector<std::string> command = words("sweep --n 128 --d 32 --vary block_k=8:64:x2 --seeds 200 --quiet");
   std::jthread killer([&](const std::stop_token& ended) {
     while (own.points() < 20 && !ended.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (!ended.stop_requested()) ::kill(::getpid(), SIGINT);
@@ -199,15 +183,10 @@ class SweepOverFiles : public ::testing::Test {
     file = scratch.write("two.safetensors", safetensors(tensors));
   }
   nlohmann::json sweep(const std::string& input, const std::vector<std::string>& more) {
-    const Outcome o =
-        attoscope(with({"sweep", "--input", input, "--vary", "block_k=8,16", "--no-cache", "--quiet", "--json", "-"}, more));
-    EXPECT_EQ(o.code, 0) << o.err;
-    return nlohmann::json::parse(o.out);
+    return json_of(with({"sweep", "--input", input, "--vary", "block_k=8,16", "--no-cache", "--quiet"}, more));
   }
   double run(const std::string& input, const std::vector<std::string>& more = {}) {
-    const Outcome o = attoscope(with({"run", "--input", input, "--block-k", "8", "--json", "-"}, more));
-    EXPECT_EQ(o.code, 0) << o.err;
-    return nlohmann::json::parse(o.out)["a"]["mean_abs"];
+    return json_of(with({"run", "--input", input, "--block-k", "8"}, more))["a"]["mean_abs"];
   }
   double mean(const std::vector<std::string>& inputs) {
     double sum = 0;
@@ -245,8 +224,7 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
   expect_refused(with(base, {"--over", "head", "--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --over head");
   expect_refused({"sweep", "--vary", "block_k=8,16", "--over", "head"}, 2, "--over head needs Q, K and V from a file");
-  const Outcome drawn = attoscope(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
-  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  succeed(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <thread>
 
 #include "app/sweep/point_cache.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
+#include "tests/app/own_cache.h"
 #include "tests/support/eventually.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -181,20 +181,6 @@ TEST(SweepPlan, PointsStayWhenWhatIsVariedChangesInTheBase) {
   EXPECT_TRUE(same_points(sweep, *planned(more, s.experiment).sweep));
 }
 
-/// The table's rows that have an answer or an error.
-std::vector<SweepRow> rows_of(const SweepTable& table) {
-  std::vector<SweepRow> list;
-  for (std::size_t i = 0; i < table.cells.size(); ++i) {
-    const SweepCell& c = table.cells[i];
-    if (c.count == 0 && c.error < 0) continue;
-    SweepRow row{{table.axes[0].names[i / table.across()]}, c.count, c.mean, c.std, c.min, c.max, ""};
-    if (table.axes.size() > 1) row.values.push_back(table.axes[1].names[i % table.across()]);
-    if (c.error >= 0) row.error = table.errors[static_cast<std::size_t>(c.error)];
-    list.push_back(std::move(row));
-  }
-  return list;
-}
-
 TEST(SweepLedger, ItsTableIsTheCommandLinesWhoeverComesFirst) {
   const Session s = small_session();
   const Sweep sweep = *planned(s.sweep, s.experiment).sweep;
@@ -210,15 +196,16 @@ TEST(SweepLedger, ItsTableIsTheCommandLinesWhoeverComesFirst) {
     if (i == 4) ledger.table({"b.rms"}, std::nullopt);
   }
   const auto table = ledger.table(sweep.measure, Measure{"b.mean_abs"});
-  const std::vector<SweepRow> found = rows_of(*table);
-  ASSERT_EQ(found.size(), 6u);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i].values, expected[i].values);
-    EXPECT_EQ(found[i].mean, expected[i].mean);
-    EXPECT_EQ(found[i].std, expected[i].std);
-    EXPECT_EQ(found[i].min, expected[i].min);
-    EXPECT_EQ(found[i].max, expected[i].max);
-    EXPECT_EQ(table->cells[i].rival, rows(sweep, {"b.mean_abs"}, answers)[i].mean);
+  ASSERT_EQ(table->cells.size(), 6u);
+  for (std::size_t i = 0; i < table->cells.size(); ++i) {
+    const SweepCell& found = table->cells[i];
+    EXPECT_THAT(expected[i].values,
+                ElementsAre(table->axes[0].names[i / table->across()], table->axes[1].names[i % table->across()]));
+    EXPECT_EQ(found.mean, expected[i].mean);
+    EXPECT_EQ(found.std, expected[i].std);
+    EXPECT_EQ(found.min, expected[i].min);
+    EXPECT_EQ(found.max, expected[i].max);
+    EXPECT_EQ(found.rival, rows(sweep, {"b.mean_abs"}, answers)[i].mean);
   }
   EXPECT_DOUBLE_EQ(ledger.share(), 1);
   EXPECT_THAT(table->axes[0].numbers, ElementsAre(8, 16, 32));
@@ -297,12 +284,10 @@ TEST(Sweeper, PausesResumesAndCancels) {
 }
 
 TEST(ComputedSweep, StopsAtOnceWhenItIsAskedTo) {
-  const TemporaryDirectory scratch;
-  ::setenv("XDG_CACHE_HOME", (scratch / "cache").c_str(), 1);
+  const OwnCache own;
   std::atomic<int> polls{0};
   EXPECT_THROW(computed_sweep(long_session(), [&] { return ++polls > 100; }), Stopped);
   EXPECT_LT(polls, 10000);
-  ::unsetenv("XDG_CACHE_HOME");
 }
 
 TEST(Sweeper, TheNewestPlanComesFirst) {

@@ -15,7 +15,6 @@
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "kernels/compute.h"
-#include "kernels/experiment/presets.h"
 #include "kernels/gpu/device_matrices.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
@@ -146,6 +145,11 @@ class TexturePictures : public ::testing::Test {
     return screen_.read().rgb;
   }
 
+  /// Expects that the GPU's stand-in shows what pixels of these cells show.
+  void expect_shown_as_sent(const PixelImage& image, const CellRect& cells, int w = width) {
+    EXPECT_EQ(shown(sharing_, image), shown(sending_, sent(cells, w)));
+  }
+
   std::vector<float> values_ = std::vector<float>(rows * cols);
   const CellRect whole_{0, 0, rows, cols}, part_{20.5, 3.25, 90, 31};
 
@@ -153,52 +157,49 @@ class TexturePictures : public ::testing::Test {
   std::uint64_t made_ = 0;  ///< images, since an image is known by its address and version
   Offscreen screen_{width, height};
   Gui gui_;
+
+ protected:
+  Log log_;
+  Texture sending_, sharing_{stand_in(log_)};
 };
 
 TEST_F(TexturePictures, AreTheSameWhoeverMakesThePixels) {
-  Log log;
-  Texture sending, making(ShareTexture{}), sharing(stand_in(log));
+  Texture making(ShareTexture{});
   for (const CellRect& cells : {whole_, part_}) {
     const PixelImage with_pixels = sent(cells), with_source = described(cells);
-    const std::vector<std::uint8_t> expected = shown(sending, with_pixels);
+    const std::vector<std::uint8_t> expected = shown(sending_, with_pixels);
     EXPECT_GT(std::ranges::count_if(expected, [](int x) { return x > 60; }), width * height / 4) << "nothing was drawn";
     PixelImage nowhere = with_source;
     nowhere.source.on_device.reset();
     EXPECT_EQ(shown(making, nowhere), expected);
     EXPECT_EQ(shown(making, with_source), expected) << "where nobody shares";
-    EXPECT_EQ(shown(sharing, with_source), expected);
+    EXPECT_EQ(shown(sharing_, with_source), expected);
   }
-  EXPECT_EQ(log.painted, 2);
-  EXPECT_EQ(sharing.take_remark(), "");
+  EXPECT_EQ(log_.painted, 2);
+  EXPECT_EQ(sharing_.take_remark(), "");
 }
 
 TEST_F(TexturePictures, AreMadeHereWhereTheGpuDrawsSomethingElse) {
-  Log log{.refuses = true};
-  Texture texture(stand_in(log)), sending;
-  EXPECT_EQ(shown(texture, described(whole_)), shown(sending, sent(whole_)));
-  EXPECT_EQ(texture.take_remark(), "");
+  log_.refuses = true;
+  expect_shown_as_sent(described(whole_), whole_);
+  EXPECT_EQ(sharing_.take_remark(), "");
 }
 
 TEST_F(TexturePictures, OfAGpuThatCudaDoesNotSeeInThisContextAreMadeHere) {
-  Texture texture(cuda_sharing()), sending;
+  Texture texture(cuda_sharing());
   PixelImage image = described(whole_);
   DeviceMatrices elsewhere;
   elsewhere.device = 63;
   image.source.on_device = std::make_shared<const DeviceMatrices>(elsewhere);
-  EXPECT_EQ(shown(texture, image), shown(sending, sent(whole_)));
+  EXPECT_EQ(shown(texture, image), shown(sending_, sent(whole_)));
   EXPECT_EQ(texture.take_remark(), "");
 }
 
 TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
-  Experiment e = default_experiment();
-  e.problem.n = 96;
-  e.problem.d = 16;
-  const auto on_cpu = std::make_shared<const Result>(compute(e));
+  const auto on_cpu = std::make_shared<const Result>(compute(sized_experiment(96, 16)));
   Result copy = *on_cpu;
   copy.on_device = std::make_shared<const DeviceMatrices>();
   const auto on_gpu = std::make_shared<const Result>(std::move(copy));
-  Log log;
-  Texture sharing(stand_in(log)), sending;
   HeatState cpu, gpu;
   for (const CellRect& cells : {CellRect{0, 0, 96, 16}, {10, 2.5, 50, 11}})
     for (const Field field : {Field::golden, Field::a}) {
@@ -208,9 +209,9 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
       refresh_image(gpu, cells, width, height);
       EXPECT_FALSE(cpu.image.pixels.empty());
       EXPECT_TRUE(gpu.image.pixels.empty()) << "pooled on the CPU for nothing";
-      EXPECT_EQ(shown(sharing, gpu.image), shown(sending, cpu.image));
+      EXPECT_EQ(shown(sharing_, gpu.image), shown(sending_, cpu.image));
     }
-  EXPECT_EQ(log.painted, 4);
+  EXPECT_EQ(log_.painted, 4);
   refresh_values(gpu, on_gpu, Field::a_storage);
   refresh_image(gpu, {0, 0, 96, 16}, width, height);
   EXPECT_FALSE(gpu.image.pixels.empty()) << "of parts of an error a GPU has no matrix";
@@ -220,21 +221,19 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
 }
 
 TEST_F(TexturePictures, AreSharedOnceAndPaintedWhenTheyChange) {
-  Log log;
-  Texture texture(stand_in(log)), sending;
   PixelImage image = described(whole_);
-  shown(texture, image);
-  shown(texture, image);
-  EXPECT_EQ(log.painted, 1) << "nothing changed";
+  shown(sharing_, image);
+  shown(sharing_, image);
+  EXPECT_EQ(log_.painted, 1) << "nothing changed";
   image.source.cells = part_;
   ++image.version;
-  EXPECT_EQ(shown(texture, image), shown(sending, sent(part_)));
-  EXPECT_EQ(log.painted, 2);
-  EXPECT_EQ(log.shared, 1) << "the texture kept its size";
-  log.serves = false;
+  expect_shown_as_sent(image, part_);
+  EXPECT_EQ(log_.painted, 2);
+  EXPECT_EQ(log_.shared, 1) << "the texture kept its size";
+  log_.serves = false;
   ++image.version;
-  shown(texture, image);
-  EXPECT_EQ(log.shared, 2) << "the matrices moved to another GPU";
+  shown(sharing_, image);
+  EXPECT_EQ(log_.shared, 2) << "the matrices moved to another GPU";
 }
 
 TEST_F(TexturePictures, AreNoLongerSharedBeforeTheTextureChangesOrGoes) {
@@ -258,34 +257,30 @@ TEST_F(TexturePictures, AreNoLongerSharedBeforeTheTextureChangesOrGoes) {
 }
 
 TEST_F(TexturePictures, WithPixelsOfTheirOwnEndTheSharing) {
-  Log log;
-  Texture texture(stand_in(log)), sending;
   PixelImage image = described(whole_);
-  shown(texture, image);
-  const std::vector<std::uint8_t> expected = shown(sending, sent(part_));
+  shown(sharing_, image);
+  const std::vector<std::uint8_t> expected = shown(sending_, sent(part_));
   image = sent(part_);
-  EXPECT_EQ(shown(texture, image), expected);
-  EXPECT_EQ(log.alive, 0);
+  EXPECT_EQ(shown(sharing_, image), expected);
+  EXPECT_EQ(log_.alive, 0);
 }
 
 TEST_F(TexturePictures, AreMadeHereWhenTheGpuFailsAndOneSentenceSaysSo) {
-  Log log;
-  Texture texture(stand_in(log)), sending;
   PixelImage image = described(whole_);
-  shown(texture, image);
-  log.breaks = true;
+  shown(sharing_, image);
+  log_.breaks = true;
   image.source.cells = part_;
   ++image.version;
-  EXPECT_EQ(shown(texture, image), shown(sending, sent(part_)));
-  EXPECT_EQ(texture.take_remark(),
+  expect_shown_as_sent(image, part_);
+  EXPECT_EQ(sharing_.take_remark(),
             "Pictures are copied from the CPU now, since the GPU cannot draw them: The GPU fell off the bus.");
-  EXPECT_EQ(texture.take_remark(), "");
-  EXPECT_EQ(log.alive, 0);
-  log.breaks = false;
+  EXPECT_EQ(sharing_.take_remark(), "");
+  EXPECT_EQ(log_.alive, 0);
+  log_.breaks = false;
   ++image.version;
-  EXPECT_EQ(shown(texture, image), shown(sending, sent(part_)));
-  EXPECT_EQ(log.shared, 1) << "a GPU that failed is not asked again";
-  EXPECT_EQ(texture.take_remark(), "");
+  expect_shown_as_sent(image, part_);
+  EXPECT_EQ(log_.shared, 1) << "a GPU that failed is not asked again";
+  EXPECT_EQ(sharing_.take_remark(), "");
 }
 
 TEST_F(TexturePictures, WithoutPixelsAndSourceAreNotDrawn) {

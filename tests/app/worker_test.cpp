@@ -37,6 +37,18 @@ auto awaited(W& worker) {
   return answer;
 }
 
+/// Submits a question and waits until it is answered.
+void settle(Squarer& worker, int x) {
+  worker.submit(x);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+}
+
+/// Work that fails for numbers below 0.
+int not_negative(int x, const Poll&, const Squarer::Publish&) {
+  if (x < 0) throw std::runtime_error("negative");
+  return x;
+}
+
 TEST(Worker, Answers) {
   std::atomic<int> published{0};
   Squarer worker([](int x, const Poll&, const auto&) { return x * x; }, [&] { ++published; });
@@ -140,10 +152,8 @@ TEST(Worker, ARunningAnswerIsPublishedThoughItIsStale) {
 
 TEST(Worker, ANewerAnswerReplacesOneThatWasNotTaken) {
   Squarer worker([](int x, const Poll&, const auto&) { return x; }, {});
-  worker.submit(1);
-  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
-  worker.submit(2);
-  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  settle(worker, 1);
+  settle(worker, 2);
   EXPECT_EQ(worker.take(), 2);
   EXPECT_EQ(worker.take(), std::nullopt);
 }
@@ -190,14 +200,8 @@ TEST(Worker, ALongDragOverSlowWorkStillShowsPictures) {
 }
 
 TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
-  Squarer worker(
-      [](int x, const Poll&, const auto&) {
-        if (x < 0) throw std::runtime_error("negative");
-        return x;
-      },
-      {});
-  worker.submit(-1);
-  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  Squarer worker(not_negative, {});
+  settle(worker, -1);
   EXPECT_THROW(worker.take(), std::runtime_error);
   EXPECT_EQ(worker.take(), std::nullopt);
   worker.submit(3);
@@ -205,21 +209,12 @@ TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
 }
 
 TEST(Worker, AnErrorIsReplacedByALaterAnswerAndTheOtherWayRound) {
-  Squarer worker(
-      [](int x, const Poll&, const auto&) {
-        if (x < 0) throw std::runtime_error("negative");
-        return x;
-      },
-      {});
-  const auto settle = [&](int x) {
-    worker.submit(x);
-    EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
-  };
-  settle(-1);
-  settle(1);
+  Squarer worker(not_negative, {});
+  settle(worker, -1);
+  settle(worker, 1);
   EXPECT_EQ(worker.take(), 1);
-  settle(1);
-  settle(-1);
+  settle(worker, 1);
+  settle(worker, -1);
   EXPECT_THROW(worker.take(), std::runtime_error);
   EXPECT_EQ(worker.take(), std::nullopt);
 }
@@ -347,25 +342,27 @@ TEST(Worker, CancelStopsWhatWasAskedBeforeItAndNothingAfter) {
   }
 }
 
+/// True once the question shows this answer and rests.
+bool shows(SideQuestion<int, int>& question, int answer) {
+  return eventually([&] {
+    question.update();
+    return !question.busy() && question.answer() && *question.answer() == answer;
+  });
+}
+
 TEST(SideQuestion, AnswersEachQuestionOnceAndAgainWhenForgotten) {
   std::atomic<int> asked{0};
   SideQuestion<int, int> square([&](int x, const auto&) { return ++asked, x * x; }, {});
-  const auto shows = [&](int answer) {
-    return eventually([&] {
-      square.update();
-      return !square.busy() && square.answer() && *square.answer() == answer;
-    });
-  };
   square.ask(3);
-  EXPECT_TRUE(shows(9));
+  EXPECT_TRUE(shows(square, 9));
   square.ask(3);
-  EXPECT_TRUE(shows(9));
+  EXPECT_TRUE(shows(square, 9));
   EXPECT_EQ(asked, 1);
   square.forget();
   square.ask(3);
   EXPECT_TRUE(eventually([&] { return asked == 2; }));
   square.ask(4);
-  EXPECT_TRUE(shows(16));
+  EXPECT_TRUE(shows(square, 16));
 }
 
 TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
@@ -399,16 +396,10 @@ TEST(SideQuestion, GoesOnFromWhatIsKnownUntilItIsCleared) {
         return now;
       },
       {});
-  const auto shows = [&](int answer) {
-    return eventually([&] {
-      count.update();
-      return !count.busy() && count.answer() && *count.answer() == answer;
-    });
-  };
   count.ask(3);
-  EXPECT_TRUE(shows(3));
+  EXPECT_TRUE(shows(count, 3));
   count.ask(5);
-  EXPECT_TRUE(shows(5));
+  EXPECT_TRUE(shows(count, 5));
   EXPECT_EQ(started_at, 3);
   count.ask(5, "cuda");
   EXPECT_TRUE(eventually([&] { return started_at == 5; })) << "another device is another question";
@@ -416,7 +407,7 @@ TEST(SideQuestion, GoesOnFromWhatIsKnownUntilItIsCleared) {
   count.update();
   EXPECT_EQ(count.answer(), nullptr) << "nothing from before is taken";
   count.ask(2);
-  EXPECT_TRUE(shows(2));
+  EXPECT_TRUE(shows(count, 2));
   EXPECT_EQ(started_at, 0);
 }
 
@@ -435,6 +426,15 @@ JobQueue::Outcome outcome_of(JobQueue& jobs) {
   std::optional<JobQueue::Outcome> outcome;
   EXPECT_TRUE(eventually([&] { return (outcome = jobs.take()).has_value(); }));
   return outcome.value_or(JobQueue::Outcome{});
+}
+
+/// A job that says when it begins and goes on until it is asked to stop.
+auto endless_job(std::atomic<bool>& begun) {
+  return [&begun](const Poll& cancelled) -> std::string {
+    begun = true;
+    work_until_stopped(cancelled);
+    return "";
+  };
 }
 
 TEST(JobQueue, DoesJobsInTheirOrderAndSaysHowTheyEnded) {
@@ -456,11 +456,7 @@ TEST(JobQueue, DoesJobsInTheirOrderAndSaysHowTheyEnded) {
 TEST(JobQueue, StopEndsTheRunningOneAndDropsTheRest) {
   std::atomic<bool> begun{false}, reached{false};
   JobQueue jobs({});
-  jobs.add([&](const Poll& cancelled) -> std::string {
-    begun = true;
-    work_until_stopped(cancelled);
-    return "";
-  });
+  jobs.add(endless_job(begun));
   jobs.add([&](const Poll&) { return reached = true, std::string("never"); });
   ASSERT_TRUE(eventually([&] { return begun.load(); }));
   jobs.stop();
@@ -475,12 +471,7 @@ TEST(JobQueue, DestroyedWhileOneRunsAndOthersWait) {
   std::atomic<bool> begun{false}, told{false};
   {
     JobQueue jobs([&] { told = true; });
-    for (int i = 0; i < 3; ++i)
-      jobs.add([&](const Poll& cancelled) -> std::string {
-        begun = true;
-        work_until_stopped(cancelled);
-        return "";
-      });
+    for (int i = 0; i < 3; ++i) jobs.add(endless_job(begun));
     EXPECT_TRUE(eventually([&] { return begun.load(); }));
   }
   EXPECT_FALSE(told);

@@ -2,7 +2,6 @@
 // train_command_test; points: point_cache_test.
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "app/papers/figure_maker.h"
 #include "app/session/session_store.h"
 #include "tests/app/disk_full.h"
+#include "tests/support/environment.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
@@ -21,6 +21,12 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 constexpr int times = experiments(40);
+
+/// Expects whole files of a writer, with room that dice of this seed give.
+void expect_whole(std::uint64_t seed, const TestedWriter& writer) {
+  Dice dice(seed);
+  expect_whole_whenever_full(writer, times, dice);
+}
 
 Session of_seed(int seed) {
   Session session;
@@ -45,80 +51,53 @@ Figure curve(int version) {
 }
 
 /// PATH leads nowhere, so that there is no gnuplot: its picture does not use the limited disk.
-class WithoutGnuplot {
- public:
-  WithoutGnuplot() : path_(std::getenv("PATH")) { ::setenv("PATH", "/nowhere", 1); }
-  ~WithoutGnuplot() { ::setenv("PATH", path_.c_str(), 1); }
-  WithoutGnuplot(const WithoutGnuplot&) = delete;
-  WithoutGnuplot& operator=(const WithoutGnuplot&) = delete;
-
- private:
-  std::string path_;
+struct WithoutGnuplot {
+  const Environment path{"PATH", "/nowhere"};
 };
+
+/// Writes the figure `picture` and its data, which are these files of the folder.
+void expect_whole_figures(std::uint64_t seed, const std::string& picture, const std::vector<std::string>& names) {
+  const TemporaryDirectory scratch;
+  const WithoutGnuplot none;
+  std::vector<std::string> files;
+  for (const std::string& name : names) files.push_back(scratch / name);
+  const auto write = [&](int version) {
+    StagedFiles staged;
+    stage_bundle(staged, scratch / picture, curve(version), Json{{"version", version}});
+    staged.commit();
+  };
+  expect_whole(seed, {picture, files, write});
+}
 
 TEST(FullDisk, ASavedSession) {
   const TemporaryDirectory scratch;
-  Dice dice(1);
   SessionStore store({nullptr, ""}, of_seed(0), "");
-  expect_whole_whenever_full(
-      {"session", {scratch / "s.json"}, [&](int version) { store.save(of_seed(version), scratch / "s.json"); }}, times, dice);
+  expect_whole(1, {"session", {scratch / "s.json"}, [&](int version) { store.save(of_seed(version), scratch / "s.json"); }});
 }
 
 TEST(FullDisk, TheLastSession) {
   const TemporaryDirectory scratch;
-  Dice dice(2);
   SessionStore store({std::make_shared<const Autosave>(scratch / "s.json"), scratch / "recent.json"}, of_seed(0), "");
-  expect_whole_whenever_full({"last session", {scratch / "s.json"}, [&](int version) { store.close(of_seed(version)); }}, times,
-                             dice);
+  expect_whole(2, {"last session", {scratch / "s.json"}, [&](int version) { store.close(of_seed(version)); }});
 }
 
-TEST(FullDisk, AFiguresSet) {
-  const TemporaryDirectory scratch;
-  const WithoutGnuplot none;
-  Dice dice(3);
-  const auto write = [&](int version) {
-    StagedFiles files;
-    stage_bundle(files, scratch / "f.svg", curve(version), Json{{"version", version}});
-    files.commit();
-  };
-  expect_whole_whenever_full({"figure", {scratch / "f.csv", scratch / "f.gp", scratch / "f.json"}, write}, times, dice);
-}
-
-TEST(FullDisk, AFiguresArchive) {
-  const TemporaryDirectory scratch;
-  const WithoutGnuplot none;
-  Dice dice(4);
-  const auto write = [&](int version) {
-    StagedFiles files;
-    stage_bundle(files, scratch / "f.zip", curve(version), Json{{"version", version}});
-    files.commit();
-  };
-  expect_whole_whenever_full({"archive", {scratch / "f.zip"}, write}, times, dice);
-}
+TEST(FullDisk, AFiguresSet) { expect_whole_figures(3, "f.svg", {"f.csv", "f.gp", "f.json"}); }
+TEST(FullDisk, AFiguresArchive) { expect_whole_figures(4, "f.zip", {"f.zip"}); }
 
 TEST(FullDisk, APictureOfBeforeDoesNotStayBesideOtherData) {
   const TemporaryDirectory scratch;
   const WithoutGnuplot none;
   const std::string picture = scratch.write("f.svg", "of another figure");
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { write_bundle(picture, curve(1), Json{}); }),
-              HasSubstr("can be had without. They are in "));
+  EXPECT_THAT(sentence_of([&] { write_bundle(picture, curve(1), Json{}); }), HasSubstr("can be had without. They are in "));
   EXPECT_FALSE(std::filesystem::exists(picture));
   EXPECT_EQ(scratch.count(), 3);
 }
 
 TEST(FullDisk, ADirectoryForGnuplotThatCannotBeMadeIsASentence) {
   const TemporaryDirectory scratch;
-  const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before == nullptr ? "" : before;
-  ::setenv("TMPDIR", "/proc", 1);
-  std::string sentence;
-  try {
-    write_bundle(scratch / "f.svg", curve(1), Json{});
-  } catch (const std::runtime_error& error) {
-    sentence = error.what();
-  }
-  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
-  EXPECT_THAT(sentence, HasSubstr(". They are in " + (scratch / "f.csv")));
+  const Environment unwritable("TMPDIR", "/proc");
+  EXPECT_THAT(sentence_of([&] { write_bundle(scratch / "f.svg", curve(1), Json{}); }),
+              HasSubstr(". They are in " + (scratch / "f.csv")));
 }
 
 /// A number that no process has.
@@ -144,38 +123,29 @@ TEST(Leftovers, OfAFiguresFolderGoBeforeItsNameIsGivenAgain) {
 TEST(Leftovers, OfTheFoldersThatGnuplotDrewIn) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
-  const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before == nullptr ? "" : before;
   std::filesystem::create_directories(scratch / ("tmp/attoscope-figure-" + dead + "-abcdef/deep"));
   std::filesystem::create_directories(scratch / ("tmp/attoscope-figure-" + std::to_string(::getpid()) + "-abcdef"));
-  ::setenv("TMPDIR", (scratch / "tmp").c_str(), 1);
+  const Environment at_scratch("TMPDIR", scratch / "tmp");
   write_bundle(scratch / "f.svg", curve(1), Json{});
-  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_FALSE(std::filesystem::exists(scratch / ("tmp/attoscope-figure-" + dead + "-abcdef")));
   EXPECT_TRUE(std::filesystem::exists(scratch / ("tmp/attoscope-figure-" + std::to_string(::getpid()) + "-abcdef")));
 }
 
 TEST(FullDisk, TablesOfASweep) {
   const TemporaryDirectory scratch;
-  Dice dice(5);
   std::filesystem::create_directory(scratch / "out");
   const std::vector<std::string> files{scratch / "t.csv", scratch / "t.json",         scratch / "t.md",
                                        scratch / "t.tex", scratch / "out/sweep.json", scratch / "out/points.csv"};
   const auto write = [&](int version) {
-    succeed({"sweep",       "--n",     "16",
-             "--d",         "4",       "--vary",
-             "block_k=4,8", "--seed",  std::to_string(version),
-             "--no-cache",  "--quiet", "--csv",
-             files[0],      "--json",  files[1],
-             "--markdown",  files[2],  "--latex",
-             files[3],      "--out",   scratch / "out"});
+    succeed(
+        with(words("sweep --n 16 --d 4 --vary block_k=4,8 --no-cache --quiet --seed " + std::to_string(version)),
+             {"--csv", files[0], "--json", files[1], "--markdown", files[2], "--latex", files[3], "--out", scratch / "out"}));
   };
-  expect_whole_whenever_full({"sweep", files, write}, times, dice);
+  expect_whole(5, {"sweep", files, write});
 }
 
 TEST(FullDisk, AResultAndItsMatrices) {
   const TemporaryDirectory scratch;
-  Dice dice(6);
   std::filesystem::create_directory(scratch / "out");
   std::vector<std::string> files{scratch / "r.json", scratch / "error.npy"};
   for (const char* const name : {"q", "k", "v", "golden", "a", "b"})
@@ -184,15 +154,14 @@ TEST(FullDisk, AResultAndItsMatrices) {
     succeed({"run", "--n", "16", "--d", "4", "--seed", std::to_string(version), "--json", files[0], "--save-field",
              "a_error=" + files[1], "--save", scratch / "out"});
   };
-  expect_whole_whenever_full({"result", files, write}, times, dice);
+  expect_whole(6, {"result", files, write});
 }
 
 TEST(FullDisk, SumsOfTensorCores) {
   const TemporaryDirectory scratch;
-  Dice dice(8);
   const auto numbers = [&](const std::string& file, int rows) {
     const std::vector<float> values(static_cast<std::size_t>(rows), 3.0F);
-    return scratch.write(file, npy(npy_header("<f4", "(" + std::to_string(rows) + ", 1)"), raw(values)));
+    return scratch.write(file, npy_of("(" + std::to_string(rows) + ", 1)", values));
   };
   std::vector<std::string> inputs;  // of each version; read, not written, where the disk is full
   for (int version = 0; version < times + 3; ++version)
@@ -201,20 +170,19 @@ TEST(FullDisk, SumsOfTensorCores) {
     const std::string& a = inputs[static_cast<std::size_t>(version)];
     succeed({"dot", "a100", "--format", "fp16", "--a", a, "--b", a, "--out", scratch / "d.npy", "--json", scratch / "d.json"});
   };
-  expect_whole_whenever_full({"dot", {scratch / "d.npy", scratch / "d.json"}, write}, times, dice);
+  expect_whole(8, {"dot", {scratch / "d.npy", scratch / "d.json"}, write});
 }
 
 #ifdef ATTOSCOPE_GUI  // or there is no libpng
 TEST(FullDisk, APicture) {
   const TemporaryDirectory scratch;
-  Dice dice(7);
   const auto write = [&](int version) {
     Picture picture{64, 64, std::vector<std::uint8_t>(64 * 64 * 3)};
     Dice grain(static_cast<std::uint64_t>(version));
     for (auto& x : picture.rgb) x = static_cast<std::uint8_t>(grain.bits());
     write_png(scratch / "p.png", picture);
   };
-  expect_whole_whenever_full({"picture", {scratch / "p.png"}, write}, times, dice);
+  expect_whole(7, {"picture", {scratch / "p.png"}, write});
 }
 #endif
 

@@ -12,8 +12,7 @@ namespace attoscope::testing {
 constexpr std::chrono::seconds patience{60};
 
 /// Calls `between` and checks again, every millisecond, until `condition` holds; false if it still does not after `patience`.
-template <class Condition, class Between>
-bool eventually(Condition condition, Between between) {
+bool eventually(auto condition, auto between) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
@@ -23,8 +22,7 @@ bool eventually(Condition condition, Between between) {
   return true;
 }
 
-template <class Condition>
-bool eventually(Condition condition) {
+bool eventually(auto condition) {
   return eventually(condition, [] {});
 }
 

@@ -1,4 +1,4 @@
-/// GoogleTest, with its matchers in attoscope::testing, and messages of what is thrown.
+/// GoogleTest, with its matchers in attoscope::testing, and messages of exceptions.
 #pragma once
 
 #include <gmock/gmock.h>

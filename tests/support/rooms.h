@@ -1,4 +1,4 @@
-/// Tests look at several rooms at once: what uses `testing` sees the names of `app` and `ui`, too.
+/// Tests look at several rooms at once: users of `testing` see the names of `app` and `ui`, too.
 #pragma once
 
 namespace attoscope {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/experiment/measures.h"
@@ -47,6 +49,14 @@ inline void expect_same_recurrence(const Result& x, const Result& y) {
     visit_tile(x.trace.tiles[i],
                [&](const char* key, auto number) { expect_same(static_cast<double>(number), expected[at++], key); });
   }
+}
+
+/// The golden value, a and b, where `timing` has a time for them: the parts that were computed, not reused.
+inline std::string computed_parts(const auto& timing) {
+  std::string parts;
+  for (const auto& [ms, name] : {std::pair{timing.golden, "golden"}, {timing.a, "a"}, {timing.b, "b"}})
+    if (ms > 0) parts += (parts.empty() ? "" : " ") + std::string(name);
+  return parts;
 }
 
 /// Compares matrices, digests, every deviation, rescales, map and trace.

@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
@@ -20,11 +19,16 @@ void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t, st
   for (std::uint64_t i = 0; i < parts; ++i) threads.emplace_back(work, count * i / parts, count * (i + 1) / parts);
 }
 
-Experiment small_experiment(Format format, int n, int d) {
+Experiment sized_experiment(int n, int d, Format format) {
   Experiment e = default_experiment();
   e.format = format;
   e.problem.n = n;
   e.problem.d = d;
+  return e;
+}
+
+Experiment small_experiment(Format format, int n, int d) {
+  Experiment e = sized_experiment(n, d, format);
   e.a.block_k = 16;
   return e;
 }
@@ -83,13 +87,7 @@ double random_element(Dice& dice, bool nasty) {
 
 Tensors random_tensors(Dice& dice, const AttentionShape& shape) {
   const bool nasty = dice.one_in(2);
-  Tensors t = Tensors::shaped(shape);
-  const auto fill = [&](std::vector<double>& tensor, int rows, int columns) {
-    tensor.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
-    std::ranges::generate(tensor, [&] { return random_element(dice, nasty); });
-  };
-  fill(t.q, t.n, t.d), fill(t.k, t.n_k, t.d), fill(t.v, t.n_k, t.d_v);
-  return t;
+  return drawn_tensors(shape, [&] { return random_element(dice, nasty); });
 }
 
 Input random_input(Dice& dice, const AttentionShape& shape) {
@@ -232,14 +230,15 @@ void add_accumulators(Experiment& e, Method& m, Dice& dice) {
   m.precision[Step::qk_step] = m.precision[Step::pv_step] = exact;
   if (&m == &e.a && dice.one_in(2)) e.a.precision[Step::input] = to_format(dice.any(factors));
   if (dice.one_in(2)) m.precision[Step::P] = to_format(input_format(e, m));
-  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
-    std::vector<Accumulator> possible;
-    for (std::size_t i = 0; i < accumulator_names.size(); ++i)
-      if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty())
-        possible.push_back(static_cast<Accumulator>(i));
-    (product == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) =
-        possible[static_cast<std::size_t>(dice.between(0, static_cast<int>(possible.size()) - 1))];
-  }
+  m.accumulator.qk = any_accumulator(e, m, AttentionProduct::qk, dice);
+  m.accumulator.pv = any_accumulator(e, m, AttentionProduct::pv, dice);
+}
+
+Accumulator any_accumulator(const Experiment& e, const Method& m, AttentionProduct product, Dice& dice) {
+  std::vector<Accumulator> possible;
+  for (std::size_t i = 0; i < accumulator_names.size(); ++i)
+    if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty()) possible.push_back(static_cast<Accumulator>(i));
+  return dice.any(possible);
 }
 
 void drop_impossible_accumulators(Experiment& e) {

@@ -6,8 +6,10 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
 #include "tests/support/rooms.h"
 
@@ -41,18 +43,14 @@ class Dice {
   bool one_in(int n) { return between(1, n) == 1; }
   double unit() { return std::ldexp(static_cast<double>(bits() >> 11), -53); }
   double normal() { return std::sqrt(-2 * std::log(1 - unit())) * std::cos(6.283185307179586 * unit()); }
-  template <class List>
-  const auto& any(const List& list) {
-    return list[bits() % std::size(list)];
-  }
+  const auto& any(const auto& list) { return list[bits() % std::size(list)]; }
 
  private:
   std::mt19937_64 engine_;
 };
 
 /// Every layout with every overflow and top code, the contradictory one (infinity without a code for it) included.
-template <class Visit>
-void for_each_format(Visit visit) {
+void for_each_format(auto visit) {
   for (int x = min_exponent_bits; x <= max_exponent_bits; ++x)
     for (int y = 0; y <= max_mantissa_bits; ++y)
       for (const auto overflow : {Overflow::infinity, Overflow::saturate, Overflow::nan})
@@ -84,11 +82,21 @@ std::vector<T> hard_values(const Format& f, Dice& dice) {
   return values;
 }
 
-/// The default experiment, small, in `format`.
+/// The default experiment with n tokens of d columns.
+Experiment sized_experiment(int n, int d, Format format = bf16);
+/// The same, small, with tiles of 16 keys.
 Experiment small_experiment(Format format = fp32, int n = 101, int d = 24);
 
 /// Any valid format, common ones more often.
 Format random_format(Dice& dice);
+
+/// Q, K and V of that shape, in this order of draw(), element by element.
+Tensors drawn_tensors(const AttentionShape& shape, auto draw) {
+  Tensors t = Tensors::shaped(shape);
+  for (const auto& [x, count] : {std::pair{&t.q, t.n * t.d}, {&t.k, t.n_k * t.d}, {&t.v, t.n_k * t.d_v}})
+    for (int i = 0; i < count; ++i) x->push_back(draw());
+  return t;
+}
 
 /// Input that is these tensors; other values, other digest.
 Input given(Tensors tensors);
@@ -100,6 +108,9 @@ Experiment random_experiment(Dice& dice);
 /// Now and then a flush, and any accumulators that `method`, a or b of the experiment, may have; some methods are changed so
 /// that they may.
 void add_accumulators(Experiment& experiment, Method& method, Dice& dice);
+
+/// Any accumulator that a product of `method`, a or b of the experiment, may have.
+Accumulator any_accumulator(const Experiment& experiment, const Method& method, AttentionProduct product, Dice& dice);
 
 /// Any storage with scales that `method`, a or b of the experiment, may have.
 void add_scalings(Experiment& experiment, Method& method, Dice& dice);

@@ -56,6 +56,12 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+/// A test with a temporary directory of its own.
+class ScratchTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory scratch_;
+};
+
 /// All bytes of a file.
 inline std::string bytes_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -63,7 +69,7 @@ inline std::string bytes_of_file(const std::string& path) {
 }
 
 /// The sentence of the E that `act` throws; "" and a failed test if it throws none.
-template <class E, class F>
+template <class E = std::runtime_error, class F>
 std::string sentence_of(F act) {
   try {
     act();

@@ -17,7 +17,7 @@ struct Lie {
 };
 
 std::string refusal_of(Input input) {
-  return sentence_of<std::runtime_error>([&] { load_tensors(input); });
+  return sentence_of([&] { load_tensors(input); });
 }
 
 /// A file that has this entry alone, or q, k and v.

@@ -18,26 +18,10 @@ namespace {
 
 using namespace testing;  // attoscope::testing: the files made by hand
 
-/// A tensor of float, its name and its shape.
-struct Made {
-  std::string name;
-  std::vector<int> shape;
-  std::vector<float> values;
-};
-
-std::string shape_of(const std::vector<int>& shape, const char* open = "[", const char* close = "]") {
-  std::string text = open;
-  for (const int size : shape) text += (text.size() > 1 ? "," : "") + std::to_string(size);
-  return text + (*open == '(' && shape.size() == 1 ? "," : "") + close;
+/// A .npy file of a tensor of floats.
+std::string npy_file(const FileTensor& t) {
+  return npy(npy_header("<f4", "(" + t.shape.substr(1, t.shape.size() - 2) + ",)"), t.bytes);
 }
-
-std::string safetensors_of(const std::vector<Made>& tensors) {
-  std::vector<FileTensor> all;
-  for (const Made& t : tensors) all.push_back({t.name, "F32", shape_of(t.shape), raw(t.values)});
-  return safetensors(all);
-}
-
-std::string npy_of(const Made& t) { return npy(npy_header("<f4", shape_of(t.shape, "(", ")")), raw(t.values)); }
 
 /// Element (batch, head, token, column) of tensor `part`: all differ.
 float number(int part, int batch, int head, int token, int column) {
@@ -47,22 +31,22 @@ float number(int part, int batch, int head, int token, int column) {
 constexpr int n = 7, d = 2;
 
 /// A tensor in a layout that `parse_layout` reads, with a batch in front if the text begins with b.
-Made made(const std::string& name, int part, int heads, const std::string& layout) {
+FileTensor made(const std::string& name, int part, int heads, const std::string& layout) {
   const bool batch = layout.starts_with('b'), tokens_first = layout.find('n') < layout.find('h'),
              flat = layout.find('(') != std::string::npos;
-  Made t{name, {}, {}};
-  if (batch) t.shape.push_back(2);
-  for (const int size : tokens_first ? std::vector{n, heads} : std::vector{heads, n}) t.shape.push_back(size);
+  std::vector<int> shape = tokens_first ? std::vector{n, heads} : std::vector{heads, n};
+  std::vector<float> values;
+  if (batch) shape.insert(shape.begin(), 2);
   if (flat)
-    t.shape.back() *= d;
+    shape.back() *= d;
   else
-    t.shape.push_back(d);
+    shape.push_back(d);
   for (int b = 0; b < (batch ? 2 : 1); ++b)
     for (int i = 0; i < (tokens_first ? n : heads); ++i)
       for (int j = 0; j < (tokens_first ? heads : n); ++j)
         for (int column = 0; column < d; ++column)
-          t.values.push_back(number(part, b, tokens_first ? j : i, tokens_first ? i : j, column));
-  return t;
+          values.push_back(number(part, b, tokens_first ? j : i, tokens_first ? i : j, column));
+  return {name, "F32", sizes_text(shape), raw(values)};
 }
 
 std::vector<double> expected_head(int part, int batch, int head) {
@@ -73,7 +57,7 @@ std::vector<double> expected_head(int part, int batch, int head) {
 }
 
 /// Four heads of Q, two of K and V, and an output.
-std::vector<Made> grouped_call(const std::string& layout) {
+std::vector<FileTensor> grouped_call(const std::string& layout) {
   return {made("q", 1, 4, layout), made("k", 2, 2, layout), made("v", 3, 2, layout), made("o", 4, 4, layout)};
 }
 
@@ -94,13 +78,13 @@ TEST(CallFiles, EveryLayoutGivesTheSameHeads) {
   const TemporaryDirectory scratch;
   for (const char* const layout : {"h n d", "n h d", "b h n d", "b n h d"}) {
     SCOPED_TRACE(layout);
-    const std::string file = scratch.write("x.safetensors", safetensors_of(grouped_call(layout)));
+    const std::string file = scratch.write("x.safetensors", safetensors(grouped_call(layout)));
     expect_all_heads(CallFiles(file), *layout == 'b' ? 2 : 1);
     expect_all_heads(CallFiles(file + "[" + layout + "]"), *layout == 'b' ? 2 : 1);
   }
   for (const char* const layout : {"n (h d)", "b n (h d)"}) {
     SCOPED_TRACE(layout);
-    const std::string file = scratch.write("x.safetensors", safetensors_of(grouped_call(layout)));
+    const std::string file = scratch.write("x.safetensors", safetensors(grouped_call(layout)));
     expect_all_heads(CallFiles(file + "[n(4d)]"), *layout == 'b' ? 2 : 1);
   }
 }
@@ -108,7 +92,7 @@ TEST(CallFiles, EveryLayoutGivesTheSameHeads) {
 TEST(CallFiles, TheLargestOfAllHeadsIsFoundWhenSomebodyAsks) {
   const TemporaryDirectory scratch;
   for (const char* const layout : {"h n d", "b n h d"}) {
-    const std::string file = scratch.write("x.safetensors", safetensors_of(grouped_call(layout)));
+    const std::string file = scratch.write("x.safetensors", safetensors(grouped_call(layout)));
     const Input input = CallFiles(file).input(1);
     ASSERT_TRUE(input.tensors->all_heads);
     const int last_batch = *layout == 'b' ? 1 : 0;
@@ -118,28 +102,27 @@ TEST(CallFiles, TheLargestOfAllHeadsIsFoundWhenSomebodyAsks) {
     std::filesystem::remove(file);
     EXPECT_EQ(input.tensors->all_heads->largest(ScaledTensor::K, {}), number(2, last_batch, 1, n - 1, d - 1)) << "once";
   }
-  const std::string file = scratch.write("x.safetensors", safetensors_of(grouped_call("h n d")));
+  const std::string file = scratch.write("x.safetensors", safetensors(grouped_call("h n d")));
   const Input input = CallFiles(file).input(1);
   std::filesystem::remove(file);
   EXPECT_THROW(input.tensors->all_heads->largest(ScaledTensor::V, {}), std::runtime_error) << "not before";
   const std::string single = scratch.write(
-      "y.safetensors", safetensors_of({made("q", 1, 1, "h n d"), made("k", 2, 1, "h n d"), made("v", 3, 1, "h n d")}));
+      "y.safetensors", safetensors({made("q", 1, 1, "h n d"), made("k", 2, 1, "h n d"), made("v", 3, 1, "h n d")}));
   EXPECT_FALSE(CallFiles(single).input(0).tensors->all_heads) << "one head is not beside others";
 }
 
 TEST(CallFiles, ASiblingTellsHowManyHeadsStandSideBySide) {
   const TemporaryDirectory scratch;
-  std::vector<Made> call = grouped_call("n (h d)");
+  std::vector<FileTensor> call = grouped_call("n (h d)");
   call[3] = made("o", 4, 4, "n h d");
-  expect_all_heads(CallFiles(scratch.write("o.safetensors", safetensors_of(call))), 1);
+  expect_all_heads(CallFiles(scratch.write("o.safetensors", safetensors(call))), 1);
   call[1] = made("k", 2, 2, "n h d");
-  expect_all_heads(CallFiles(scratch.write("k.safetensors", safetensors_of(call))), 1);
+  expect_all_heads(CallFiles(scratch.write("k.safetensors", safetensors(call))), 1);
 }
 
 TEST(CallFiles, TheIndexOfAnInputIsTheHeadOfQ) {
   const TemporaryDirectory scratch;
-  Input input = parse_input(scratch.write("x.safetensors", safetensors_of(grouped_call("n h d"))) + ":3");
-  load_tensors(input);
+  const Input input = loaded(parse_input(scratch.write("x.safetensors", safetensors(grouped_call("n h d"))) + ":3"));
   EXPECT_EQ(input.tensors->q, expected_head(1, 0, 3));
   EXPECT_EQ(input.tensors->k, expected_head(2, 0, 1));
   const KernelOutput output = read_kernel_output(input.file, {.input = input, .n = n, .d = d}, n, d);
@@ -149,31 +132,29 @@ TEST(CallFiles, TheIndexOfAnInputIsTheHeadOfQ) {
 
 TEST(CallFiles, OneHeadOfKAndVForAll) {
   const TemporaryDirectory scratch;
-  const std::vector<Made> call{made("q", 1, 4, "h n d"), made("k", 2, 1, "h n d"), made("v", 3, 1, "h n d")};
-  const CallFiles files(scratch.write("x.safetensors", safetensors_of(call)));
+  const std::vector<FileTensor> call{made("q", 1, 4, "h n d"), made("k", 2, 1, "h n d"), made("v", 3, 1, "h n d")};
+  const CallFiles files(scratch.write("x.safetensors", safetensors(call)));
   EXPECT_EQ(files.inputs(3).k, expected_head(2, 0, 0));
   EXPECT_EQ(files.info().layers.front().kv_heads, 1);
 }
 
 std::string refusal_of(const std::string& spec) {
-  return sentence_of<std::runtime_error>([&] { const CallFiles files(spec); });
+  return sentence_of([&] { const CallFiles files(spec); });
 }
 
 TEST(CallFiles, AsksWhatIsAmbiguous) {
   const TemporaryDirectory scratch;
-  const auto all = [&](const std::vector<int>& shape, int count) {
-    std::vector<Made> call;
-    for (const char* const name : {"q", "k", "v"})
-      call.push_back({name, shape, std::vector<float>(static_cast<std::size_t>(count))});
-    return scratch.write("x.safetensors", safetensors_of(call));
+  const auto all = [&](const std::string& shape, int count) {
+    const std::vector<float> zeros(static_cast<std::size_t>(count));
+    return scratch.write("x.safetensors", safetensors(alike("F32", shape, raw(zeros))));
   };
-  const std::string both = all({9, 3, 2}, 54);
+  const std::string both = all("[9,3,2]", 54);
   EXPECT_THAT(refusal_of(both),
               AllOf(HasSubstr("tensor 'q' has shape [9, 3, 2]"), HasSubstr("fits h n d (9 heads of 3 tokens)"),
                     HasSubstr("n h d (3 heads of 9 tokens)"), HasSubstr("--layout")));
   EXPECT_EQ(CallFiles(both + "[nhd]").heads(), 3);
   EXPECT_EQ(CallFiles(both + "[hnd]").heads(), 9);
-  const std::string wide = all({2, 2048}, 4096);
+  const std::string wide = all("[2,2048]", 4096);
   EXPECT_THAT(refusal_of(wide), AllOf(HasSubstr("how many heads stand side by side is not said"), HasSubstr("n (32 d)")));
   EXPECT_EQ(CallFiles(wide + "[n (32 d)]").layers().front().q.d, 64);
   EXPECT_THAT(refusal_of(wide + "[n (3 d)]"), HasSubstr("has shape [2, 2048], expected rows of 3 heads"));
@@ -181,10 +162,10 @@ TEST(CallFiles, AsksWhatIsAmbiguous) {
 
 TEST(CallFiles, SaysWhatDoesNotFit) {
   const TemporaryDirectory scratch;
-  const auto with_k = [&](const Made& k, const Made& v) {
-    return refusal_of(scratch.write("x.safetensors", safetensors_of({made("q", 1, 4, "h n d"), k, v})));
+  const auto with_k = [&](const FileTensor& k, const FileTensor& v) {
+    return refusal_of(scratch.write("x.safetensors", safetensors({made("q", 1, 4, "h n d"), k, v})));
   };
-  const Made three = made("k", 2, 3, "h n d"), two = made("k", 2, 2, "h n d");
+  const FileTensor three = made("k", 2, 3, "h n d"), two = made("k", 2, 2, "h n d");
   EXPECT_THAT(with_k(three, made("v", 3, 3, "h n d")),
               HasSubstr("tensor 'k' has shape [3, 7, 2], expected a number of heads that divides the 4 of q"));
   EXPECT_THAT(with_k(two, made("v", 3, 4, "h n d")),
@@ -192,18 +173,18 @@ TEST(CallFiles, SaysWhatDoesNotFit) {
 }
 
 /// A tensor of these sizes, every element another number.
-Made counted(const std::string& name, const std::vector<int>& shape) {
-  Made t{name, shape, {}};
+FileTensor counted(const std::string& name, const std::vector<int>& shape) {
   int count = 1;
   for (const int size : shape) count *= size;
-  for (int i = 0; i < count; ++i) t.values.push_back(static_cast<float>(i));
-  return t;
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i));
+  return {name, "F32", sizes_text(shape), raw(values)};
 }
 
 TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   const TemporaryDirectory scratch;
-  const auto opened = [&](const std::vector<Made>& tensors) {
-    return CallFiles(scratch.write("x.safetensors", safetensors_of(tensors)));
+  const auto opened = [&](const std::vector<FileTensor>& tensors) {
+    return CallFiles(scratch.write("x.safetensors", safetensors(tensors)));
   };
   // heads first: four heads of Q, two of K and V, three queries, seven keys, V of five columns
   const CallFiles heads =
@@ -223,7 +204,7 @@ TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   EXPECT_EQ(decoding.inputs(31).k[16], 8 * 16 + 7 * 16) << "the next token of the last head";
   // fewer keys than queries only if the layout is given
   const std::string fewer = scratch.write(
-      "y.safetensors", safetensors_of({counted("q", {4, 50, 8}), counted("k", {4, 20, 8}), counted("v", {4, 20, 8})}));
+      "y.safetensors", safetensors({counted("q", {4, 50, 8}), counted("k", {4, 20, 8}), counted("v", {4, 20, 8})}));
   EXPECT_THAT(refusal_of(fewer),
               HasSubstr("tensor 'k' has shape [4, 20, 8], expected no fewer tokens than q's [4, 50, 8], or --layout"));
   EXPECT_EQ(CallFiles(fewer + "[h n d]").inputs(0).shape(), (AttentionShape{50, 20, 8, 8}));
@@ -282,17 +263,17 @@ TEST(TensorNames, OtherWaysToCallThem) {
 }
 
 /// Two layers, of different length.
-std::vector<Made> two_layers() {
-  std::vector<Made> all;
-  for (const Made& t : grouped_call("h n d")) all.push_back({"model.layers.11." + t.name, t.shape, t.values});
-  for (const char* const name : {"q", "k", "v"})
-    all.push_back({std::string("model.layers.3.") + name, {2, 5, 1}, std::vector<float>(10, 3.0F)});
+std::vector<FileTensor> two_layers() {
+  std::vector<FileTensor> all;
+  for (const FileTensor& t : grouped_call("h n d")) all.push_back({"model.layers.11." + t.name, t.type, t.shape, t.bytes});
+  for (const FileTensor& t : alike("F32", "[2,5,1]", raw(std::vector<float>(10, 3.0F))))
+    all.push_back({"model.layers.3." + t.name, t.type, t.shape, t.bytes});
   return all;
 }
 
 TEST(CallFiles, LayersAreCountedBeforeHeads) {
   const TemporaryDirectory scratch;
-  const std::string file = scratch.write("x.safetensors", safetensors_of(two_layers()));
+  const std::string file = scratch.write("x.safetensors", safetensors(two_layers()));
   const CallFiles files(file);
   const TensorFileInfo info = files.info();
   ASSERT_EQ(info.layers.size(), 2U);
@@ -303,15 +284,15 @@ TEST(CallFiles, LayersAreCountedBeforeHeads) {
   EXPECT_EQ(info.head_names[4], "layer 11, head 2");
   EXPECT_EQ(files.inputs(0).n, 5);
   EXPECT_EQ(files.inputs(4).q, expected_head(1, 0, 2));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { files.inputs(6); }), HasSubstr("head index is 6, expected 0 to 5"));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { files.output(0); }), HasSubstr("has no output of layer 3"));
+  EXPECT_THAT(sentence_of([&] { files.inputs(6); }), HasSubstr("head index is 6, expected 0 to 5"));
+  EXPECT_THAT(sentence_of([&] { files.output(0); }), HasSubstr("has no output of layer 3"));
 }
 
 TEST(CallFiles, ALayerThatFitsNothingIsLeftOutAndNamed) {
   const TemporaryDirectory scratch;
-  std::vector<Made> all = two_layers();
-  all[4].shape = {5, 2, 1, 1, 1};
-  const CallFiles files(scratch.write("x.safetensors", safetensors_of(all)));
+  std::vector<FileTensor> all = two_layers();
+  all[4].shape = "[5,2,1,1,1]";
+  const CallFiles files(scratch.write("x.safetensors", safetensors(all)));
   EXPECT_EQ(files.heads(), 4);
   ASSERT_EQ(files.left_out().size(), 1U);
   EXPECT_THAT(files.left_out()[0], AllOf(HasSubstr("'model.layers.3.q'"), HasSubstr("[5, 2, 1, 1, 1]")));
@@ -322,7 +303,7 @@ TEST(CallFiles, ALayerThatFitsNothingIsLeftOutAndNamed) {
 TEST(CallFiles, Archives) {
   const TemporaryDirectory scratch;
   std::vector<ZipMember> members;
-  for (const Made& t : grouped_call("n h d")) members.push_back({t.name + ".npy", npy_of(t)});
+  for (const FileTensor& t : grouped_call("n h d")) members.push_back({t.name + ".npy", npy_file(t)});
   const std::string file = scratch.write("x.npz", zip_bytes(members));
   expect_all_heads(CallFiles(file), 1);
   EXPECT_TRUE(holds_whole_call(file));
@@ -333,38 +314,38 @@ TEST(CallFiles, Archives) {
 TEST(CallFiles, DamagedArchivesAreRefused) {
   const TemporaryDirectory scratch;
   EXPECT_THAT(refusal_of(scratch.write("x.npz", "no archive")), HasSubstr("x.npz: is no zip archive"));
-  std::string bytes = zip_bytes({{"q.npy", npy_of({"q", {400, 40}, std::vector<float>(16000)})}});
+  std::string bytes = zip_bytes({{"q.npy", npy_of("(400, 40)", std::vector<float>(16000))}});
   const std::string cut = scratch.write("cut.npz", bytes.substr(0, bytes.size() / 2));
   EXPECT_THAT(refusal_of(cut), HasSubstr("cut.npz"));
   const std::size_t size_field = bytes.rfind("PK\x01\x02") + 24;
   bytes.replace(size_field, 4, std::string("\xfe\xff\xff\xff", 4));  // promises so many bytes
-  std::string two = bytes;
-  EXPECT_THAT(refusal_of(scratch.write("bomb.npz", two)), HasSubstr("bomb.npz"));
+  EXPECT_THAT(refusal_of(scratch.write("bomb.npz", bytes)), HasSubstr("bomb.npz"));
 }
 
 TEST(CallFiles, SeveralFilesTogether) {
   const TemporaryDirectory scratch;
   std::string list;
-  for (const Made& t : grouped_call("n h d")) list += (list.empty() ? "" : ",") + scratch.write(t.name + ".npy", npy_of(t));
+  for (const FileTensor& t : grouped_call("n h d"))
+    list += (list.empty() ? "" : ",") + scratch.write(t.name + ".npy", npy_file(t));
   expect_all_heads(CallFiles(list), 1);
   EXPECT_TRUE(holds_whole_call(list));
   EXPECT_EQ(parse_input(list + "[n h d]:2").index, 2);
   EXPECT_EQ(parse_input(list + "[n h d]:2").file, list + "[n h d]");
   const std::string qkv = scratch.write(
-      "qkv.safetensors", safetensors_of({made("q", 1, 4, "n h d"), made("k", 2, 2, "n h d"), made("v", 3, 2, "n h d")}));
+      "qkv.safetensors", safetensors({made("q", 1, 4, "n h d"), made("k", 2, 2, "n h d"), made("v", 3, 2, "n h d")}));
   expect_all_heads(CallFiles(qkv + "," + scratch / "o.npy"), 1);
 }
 
 /// A folder as an engine dumps it: each call has one, with its inputs and outputs.
 void write_dump(const TemporaryDirectory& scratch, const std::string& call) {
   std::filesystem::create_directories(scratch / ("dump/" + call));
-  std::vector<Made> tensors = grouped_call("n h d");
-  Made result = tensors[3];
+  std::vector<FileTensor> tensors = grouped_call("n h d");
+  FileTensor result = tensors[3];
   result.name = "result";
   tensors.pop_back();
   for (std::size_t i = 0; i < 3; ++i) tensors[i].name = "arg_" + std::to_string(i + 1);
-  scratch.write("dump/" + call + "/inputs.safetensors", safetensors_of(tensors));
-  scratch.write("dump/" + call + "/outputs.safetensors", safetensors_of({result}));
+  scratch.write("dump/" + call + "/inputs.safetensors", safetensors(tensors));
+  scratch.write("dump/" + call + "/outputs.safetensors", safetensors({result}));
   scratch.write("dump/" + call + "/metadata.jsonl", "{}\n");
 }
 
@@ -386,7 +367,7 @@ TEST(CallFiles, FoldersOfDumpedCalls) {
 TEST(CallFiles, LinksInFoldersAreNotFollowed) {
   const TemporaryDirectory scratch;
   std::filesystem::create_directory(scratch / "dump");
-  const std::string secret = scratch.write("secret.safetensors", safetensors_of(grouped_call("n h d")));
+  const std::string secret = scratch.write("secret.safetensors", safetensors(grouped_call("n h d")));
   std::filesystem::create_symlink(secret, scratch / "dump/x.safetensors");
   EXPECT_THAT(refusal_of(scratch / "dump"), HasSubstr("links in folders are not followed"));
   std::filesystem::create_directory(scratch / "elsewhere");
@@ -397,16 +378,13 @@ TEST(CallFiles, LinksInFoldersAreNotFollowed) {
 
 TEST(CallFiles, AHugeFileIsOpenedAtOnceAndOnlyTheHeadIsRead) {
   const TemporaryDirectory scratch;
-  constexpr std::uint64_t each = std::uint64_t{13} << 30;  // 13 GiB: 104 heads of 2^19 tokens of 64 numbers
+  constexpr std::int64_t each = std::int64_t{13} << 30;  // 13 GiB: 104 heads of 2^19 tokens of 64 numbers
   const std::string shape = "[104,524288,64]";
-  const auto place = [&](const char* name, std::uint64_t i) {
-    return "\"" + std::string(name) + "\":{\"dtype\":\"F32\",\"shape\":" + shape + ",\"data_offsets\":[" +
-           std::to_string(i * each) + "," + std::to_string((i + 1) * each) + "]}";
-  };
-  const std::string header = "{" + place("q", 0) + "," + place("k", 1) + "," + place("v", 2) + "}";
+  const std::string header = "{" + entry("q", "F32", shape, 0, each) + "," + entry("k", "F32", shape, each, 2 * each) + "," +
+                             entry("v", "F32", shape, 2 * each, 3 * each) + "}";
   const std::string file = scratch.write("x.safetensors", safetensors(header, 0));
   std::error_code error;
-  std::filesystem::resize_file(file, 8 + header.size() + 3 * each, error);
+  std::filesystem::resize_file(file, 8 + header.size() + static_cast<std::uint64_t>(3 * each), error);
   if (error) GTEST_SKIP() << "no file of 39 GiB can be made here";
   const auto start = std::chrono::steady_clock::now();
   const CallFiles files(file);

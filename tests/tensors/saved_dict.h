@@ -31,9 +31,7 @@ class SavedDict {
       sizes += integer(shape[i]), strides += integer(static_cast<int>(step));
     }
     storages_.push_back({"call/data/" + key, bytes});
-    return value(name, "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + storage + "\n" + text(key) +
-                           text("cpu") + integer(elements) + "tQ" + integer(0) + sizes + "t" + strides + "t" + boolean(false) +
-                           "ccollections\nOrderedDict\n)RtR");
+    return value(name, view(storage, key, elements, 0, sizes + "t", strides + "t"));
   }
   /// Rounded to bf16, to nearest even.
   SavedDict& bf16s(const std::string& name, const std::vector<int>& shape, const std::vector<double>& x) {
@@ -66,6 +64,13 @@ class SavedDict {
     std::string all = "(";
     for (const int number : x) all += integer(number);
     return all + "t";
+  }
+
+  /// A tensor in a storage of so many elements; sizes and strides are pickled tuples.
+  static std::string view(const std::string& storage, const std::string& key, int elements, int offset,
+                          const std::string& sizes, const std::string& strides) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + storage + "\n" + text(key) + text("cpu") +
+           integer(elements) + "tQ" + integer(offset) + sizes + strides + boolean(false) + "ccollections\nOrderedDict\n)RtR";
   }
 
   /// The zip archive that torch.save writes.

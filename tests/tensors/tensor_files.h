@@ -26,15 +26,32 @@ inline std::string safetensors(const std::string& header, std::size_t data_bytes
   return little_endian(header.size(), 8) + header + std::string(data_bytes, '\0');
 }
 
-inline std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, int begin, int end) {
+/// A tensor in a header; its data are bytes begin to end.
+inline std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, std::int64_t begin,
+                         std::int64_t end) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":[" + std::to_string(begin) +
          "," + std::to_string(end) + "]}";
+}
+
+/// A shape as headers have it: "[2,3]".
+inline std::string sizes_text(const std::vector<int>& sizes) {
+  std::string text = "[";
+  for (const int size : sizes) text += (text.size() > 1 ? "," : "") + std::to_string(size);
+  return text + "]";
 }
 
 /// A tensor of a file; type and shape as its header has them: "F32", "[2,3]".
 struct FileTensor {
   std::string name, type, shape, bytes;
 };
+
+/// q, k and v with the same bytes, and more tensors.
+inline std::vector<FileTensor> alike(const std::string& type, const std::string& shape, const std::string& bytes,
+                                     const std::vector<FileTensor>& more = {}) {
+  std::vector<FileTensor> all{{"q", type, shape, bytes}, {"k", type, shape, bytes}, {"v", type, shape, bytes}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
 
 /// A .safetensors file of these tensors, one behind the other; `metadata`: "\"__metadata__\":{...},".
 inline std::string safetensors(const std::vector<FileTensor>& tensors, const std::string& metadata = "") {
@@ -55,11 +72,17 @@ inline std::string good_header(const std::string& more = "") {
          entry("v", "F32", "[2,3]", 48, 72) + "}";
 }
 
+/// The input with its tensors.
+inline Input loaded(Input input) {
+  load_tensors(input);
+  return input;
+}
+
 /// The sentence with which the file of these bytes is refused.
 inline std::string refusal(const std::string& bytes, int index = 0) {
   const TemporaryDirectory scratch;
   Input input = parse_input(scratch.write("x.safetensors", bytes) + ":" + std::to_string(index));
-  const std::string sentence = sentence_of<std::runtime_error>([&] { load_tensors(input); });
+  const std::string sentence = sentence_of([&] { load_tensors(input); });
   EXPECT_THAT(sentence, ::testing::HasSubstr("x.safetensors"));
   EXPECT_EQ(input.tensors, nullptr);
   return sentence;
@@ -75,6 +98,30 @@ inline std::string npy_header(const std::string& descr, const std::string& shape
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
 }
 
+template <class T>
+inline std::string raw(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// A .npy file of these floats or doubles; `shape` as its header has it: "(2, 3)".
+template <class T>
+inline std::string npy_of(const std::string& shape, const std::vector<T>& values) {
+  return npy(npy_header(sizeof(T) == 4 ? "<f4" : "<f8", shape), raw(values));
+}
+
+/// The last `count` numbers of a file, as they are stored.
+template <class T>
+inline std::vector<T> last_numbers(const std::string& path, std::size_t count) {
+  const std::string bytes = bytes_of_file(path);
+  std::vector<T> values(count);
+  EXPECT_GT(bytes.size(), count * sizeof(T)) << path;
+  if (bytes.size() > count * sizeof(T))
+    std::memcpy(values.data(), bytes.data() + bytes.size() - count * sizeof(T), count * sizeof(T));
+  return values;
+}
+
 /// q.npy from these bytes with good k.npy and v.npy of shape (2, 3) beside it.
 inline Input npy_input(const TemporaryDirectory& scratch, const std::string& q) {
   const std::string good = npy(npy_header("<f4", "(2, 3)"), std::string(24, '\0'));
@@ -84,16 +131,9 @@ inline Input npy_input(const TemporaryDirectory& scratch, const std::string& q) 
 inline std::string npy_refusal(const std::string& q) {
   const TemporaryDirectory scratch;
   Input input = npy_input(scratch, q);
-  const std::string sentence = sentence_of<std::runtime_error>([&] { load_tensors(input); });
+  const std::string sentence = sentence_of([&] { load_tensors(input); });
   EXPECT_THAT(sentence, ::testing::HasSubstr(".npy"));
   return sentence;
-}
-
-template <class T>
-inline std::string raw(const std::vector<T>& values) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
 }
 
 }  // namespace attoscope::testing

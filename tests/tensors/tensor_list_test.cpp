@@ -63,8 +63,7 @@ TEST(TensorList, SaysWhatIsTakenAndWhy) {
 TEST(TensorList, TakesTensorsOneByOne) {
   const TemporaryDirectory folder;
   const std::string file = file_of(folder, {"q", "k", "v", "a.b", "c,d", "0"}),
-                    npy = folder.write(
-                        "z.npy", testing::npy(testing::npy_header("<f4", "(2, 3)"), testing::raw(std::vector<float>(6, 9.0F))));
+                    npy = folder.write("z.npy", npy_of("(2, 3)", std::vector<float>(6, 9.0F)));
   const std::string three = file + ":a.b," + file + ":k," + npy,
                     four = file + ":v," + file + ":k," + file + ":q," + file + ":0";
   const CallFiles call{TensorSpec(three)};
@@ -94,8 +93,7 @@ TEST(TensorList, TakesTensorsOneByOne) {
 
 TEST(TensorList, CountsTheNumbersOfATensor) {
   const TemporaryDirectory folder;
-  const std::vector<float> x{1, -3, 0, NAN, INFINITY, 4};
-  const std::string file = folder.write("x.npy", testing::npy(testing::npy_header("<f4", "(6,)"), testing::raw(x)));
+  const std::string file = folder.write("x.npy", npy_of("(6,)", std::vector<float>{1, -3, 0, NAN, INFINITY, 4}));
   const TensorStatistics s = statistics_of(file);
   EXPECT_EQ(s.count, 6U);
   EXPECT_EQ(s.zeros, 1U);

@@ -49,8 +49,7 @@ TEST(InputSpec, RefusesWhatItDoesNotKnow) {
 // Good files.
 
 TEST(Tensors, TheExampleIsRead) {
-  Input input = parse_input(example + ":1");
-  load_tensors(input);
+  const Input input = loaded(parse_input(example + ":1"));
   ASSERT_NE(input.tensors, nullptr);
   EXPECT_EQ(input.tensors->n, 1024);
   EXPECT_EQ(input.tensors->d, 64);
@@ -59,9 +58,7 @@ TEST(Tensors, TheExampleIsRead) {
   float second_head_of_k = 0;
   std::memcpy(&second_head_of_k, bytes.data() + 8 + 528 + 1024 * 64 * 4, 4);
   EXPECT_EQ(input.tensors->k[0], second_head_of_k);
-  Input other = parse_input(example + ":2");
-  load_tensors(other);
-  EXPECT_NE(input.digest, other.digest);
+  EXPECT_NE(input.digest, loaded(parse_input(example + ":2")).digest);
   EXPECT_NE(input.digest, 0U);
 }
 
@@ -81,21 +78,14 @@ TEST(Tensors, HeadsWithoutNamesAreNumbered) {
   EXPECT_THAT(describe_tensors(path).head_names, ::testing::ElementsAre("head 0"));
 }
 
-TEST(Tensors, OtherInputsAreLeftAlone) {
-  Input input = parse_input("normal");
-  load_tensors(input);
-  EXPECT_EQ(input, parse_input("normal"));
-}
+TEST(Tensors, OtherInputsAreLeftAlone) { EXPECT_EQ(loaded(parse_input("normal")), parse_input("normal")); }
 
 TEST(Tensors, TheDigestFollowsTheBits) {
   const TemporaryDirectory scratch;
   std::string bytes = safetensors(good_header(), 72);
-  const std::string path = scratch.write("x.safetensors", bytes);
-  Input before = parse_input(path), after = before;
-  load_tensors(before);
+  const Input before = loaded(parse_input(scratch.write("x.safetensors", bytes)));
   bytes.back() ^= 1;
-  scratch.write("x.safetensors", bytes);
-  load_tensors(after);
+  const Input after = loaded(parse_input(scratch.write("x.safetensors", bytes)));
   EXPECT_NE(before.digest, after.digest);
   EXPECT_FALSE(before == after);
 }
@@ -106,8 +96,7 @@ TEST(Tensors, NamesInCapitalsAndInWords) {
     const std::string one(4, '\0'),
         file = safetensors(
             {{q, "F32", "[1,1]", one}, {k, "F32", "[1,1]", one}, {v, "F32", "[1,1]", one}, {"other", "I64", "[0]", ""}});
-    Input input = parse_input(scratch.write("x.safetensors", file));
-    EXPECT_NO_THROW(load_tensors(input));
+    EXPECT_NO_THROW(loaded(parse_input(scratch.write("x.safetensors", file))));
   }
 }
 
@@ -116,8 +105,7 @@ TEST(Tensors, EveryElementTypeOfSafetensors) {
   const std::string file = safetensors({{"q", "F16", "[1,1,1,2]", raw<std::uint16_t>({0x0001, 0xC100})},
                                         {"k", "BF16", "[1,1,1,2]", raw<std::uint16_t>({0x3FC0, 0xFF80})},
                                         {"v", "F64", "[1,1,1,2]", raw<double>({0.1, -0.0})}});
-  Input input = parse_input(scratch.write("x.safetensors", file));
-  load_tensors(input);
+  const Input input = loaded(parse_input(scratch.write("x.safetensors", file)));
   EXPECT_EQ(input.tensors->q, (std::vector<double>{std::ldexp(1.0, -24), -2.5}));
   EXPECT_EQ(input.tensors->k, (std::vector<double>{1.5, -std::numeric_limits<double>::infinity()}));
   EXPECT_EQ(input.tensors->v[0], 0.1);
@@ -127,16 +115,13 @@ TEST(Tensors, EveryElementTypeOfSafetensors) {
 TEST(Tensors, NotANumberIsANumberLikeOthers) {
   const TemporaryDirectory scratch;
   std::string bytes = safetensors(good_header(), 0) + raw(std::vector<float>(18, std::numeric_limits<float>::quiet_NaN()));
-  Input input = parse_input(scratch.write("x.safetensors", bytes));
-  load_tensors(input);
-  EXPECT_TRUE(std::isnan(input.tensors->q[5]));
+  EXPECT_TRUE(std::isnan(loaded(parse_input(scratch.write("x.safetensors", bytes))).tensors->q[5]));
 }
 
 TEST(Tensors, F16HasInfinitiesAndNaN) {
   const TemporaryDirectory scratch;
-  Input input = npy_input(
-      scratch, npy(npy_header("<f2", "(2, 3)"), raw<std::uint16_t>({0x7C00, 0xFC00, 0x7E01, 0x7BFF, 0x0400, 0x8000})));
-  load_tensors(input);
+  const std::string halves = raw<std::uint16_t>({0x7C00, 0xFC00, 0x7E01, 0x7BFF, 0x0400, 0x8000});
+  const Input input = loaded(npy_input(scratch, npy(npy_header("<f2", "(2, 3)"), halves)));
   const std::vector<double>& q = input.tensors->q;
   EXPECT_EQ(q[0], INFINITY);
   EXPECT_EQ(q[1], -INFINITY);
@@ -150,15 +135,14 @@ TEST(Npy, ByteOrders) {
   const TemporaryDirectory scratch;
   std::vector<std::uint32_t> big(6, 0);
   big[1] = __builtin_bswap32(std::bit_cast<std::uint32_t>(1.5F));
-  Input input = npy_input(scratch, npy(npy_header(">f4", "(2, 3)"), raw(big), 2));
-  load_tensors(input);
+  const Input input = loaded(npy_input(scratch, npy(npy_header(">f4", "(2, 3)"), raw(big), 2)));
   EXPECT_EQ(input.tensors->q, (std::vector<double>{0, 1.5, 0, 0, 0, 0}));
 }
 
 TEST(Npy, FortranOrder) {
   const TemporaryDirectory scratch;
-  Input input = npy_input(scratch, npy(npy_header("<f8", "(2, 3)", "True"), raw<double>({1, 4, 2, 5, 3, 6}), 3));
-  load_tensors(input);
+  const std::string columns = raw<double>({1, 4, 2, 5, 3, 6});
+  const Input input = loaded(npy_input(scratch, npy(npy_header("<f8", "(2, 3)", "True"), columns, 3)));
   EXPECT_EQ(input.tensors->q, (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
@@ -166,21 +150,14 @@ TEST(Npy, FortranOrder) {
 TEST(Npy, FortranOrderOfHeads) {
   const TemporaryDirectory scratch;
   std::vector<double> c(24), f(24);
-  for (std::size_t b = 0, at = 0; b < 2; ++b) {
-    for (std::size_t h = 0; h < 2; ++h) {
-      for (std::size_t i = 0; i < 2; ++i) {
-        for (std::size_t j = 0; j < 3; ++j, ++at) {
-          c[at] = static_cast<double>(at);
-          f[b + 2 * (h + 2 * (i + 2 * j))] = static_cast<double>(at);
-        }
-      }
-    }
-  }
-  const std::string in_c = scratch.write("c.npy", npy(npy_header("<f8", "(2, 2, 2, 3)"), raw(c)));
+  for (std::size_t b = 0, at = 0; b < 2; ++b)
+    for (std::size_t h = 0; h < 2; ++h)
+      for (std::size_t i = 0; i < 2; ++i)
+        for (std::size_t j = 0; j < 3; ++j, ++at) f[b + 2 * (h + 2 * (i + 2 * j))] = c[at] = static_cast<double>(at);
+  const std::string in_c = scratch.write("c.npy", npy_of("(2, 2, 2, 3)", c));
   const std::string in_f = scratch.write("f.npy", npy(npy_header("<f8", "(2,2,2,3)", "True"), raw(f)));
   for (int head = 0; head < 4; ++head) {
-    Input input = parse_input(in_c + "," + in_f + "," + in_c + ":" + std::to_string(head));
-    load_tensors(input);
+    const Input input = loaded(parse_input(in_c + "," + in_f + "," + in_c + ":" + std::to_string(head)));
     EXPECT_EQ(input.tensors->q, input.tensors->k) << head;
     EXPECT_EQ(input.tensors->q[0], 6 * head);
   }
@@ -192,8 +169,7 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
   write_file(scratch / "q.npy", npy_bytes(2, 3, values.data()));
   EXPECT_EQ(scratch.count(), 1);
   const std::string q = scratch / "q.npy";
-  Input input = parse_input(q + "," + q + "," + q);
-  load_tensors(input);
+  const Input input = loaded(parse_input(q + "," + q + "," + q));
   EXPECT_EQ(input.tensors->v, values);
   EXPECT_EQ(describe_tensors(input.file).shape.d, 3);
   EXPECT_EQ((bytes_of_file(q).size() - 48) % 64, 0U);

@@ -12,7 +12,7 @@
 #include "app/tensors/pickle.h"
 #include "app/tensors/readers.h"
 #include "tests/support/matchers.h"
-#include "tests/tensors/tensor_files.h"
+#include "tests/tensors/saved_dict.h"
 
 namespace attoscope {
 namespace {
@@ -95,8 +95,7 @@ TEST(TorchFile, ReadsBareTensorsParametersAndStateDicts) {
 }
 
 TEST(TorchFile, IsAnInputAndAnOutputAsOtherFilesAre) {
-  Input input = parse_input(folder + "call.pt:4");  // batch 1, head 1
-  load_tensors(input);
+  const Input input = loaded(parse_input(folder + "call.pt:4"));  // batch 1, head 1
   ASSERT_NE(input.tensors, nullptr);
   EXPECT_EQ(input.tensors->q[4 * 5 + 2], viewed(0, 1, 1, 5, 2));
   KernelOutput output = parse_kernel_output(folder + "bare.pt");
@@ -105,7 +104,7 @@ TEST(TorchFile, IsAnInputAndAnOutputAsOtherFilesAre) {
 }
 
 TEST(TorchFile, RefusesPrograms) {
-  EXPECT_THAT(sentence_of<std::runtime_error>([] { list_file(folder + "script.pt"); }), HasSubstr("is a TorchScript program"));
+  EXPECT_THAT(sentence_of([] { list_file(folder + "script.pt"); }), HasSubstr("is a TorchScript program"));
 }
 
 /// A zip archive of torch.save with this pickle and 16 bytes of a storage.
@@ -115,41 +114,35 @@ std::string archive(const std::string& pickle) {
 std::string sentence_on(const std::string& bytes) {
   const TemporaryDirectory scratch;
   const std::string path = scratch.write("x.pt", bytes);
-  return sentence_of<std::runtime_error>([&] {
+  return sentence_of([&] {
     for (const NamedTensor& t : list_file(path).tensors) readable(t);
   });
 }
 
 const std::string begin = "\x80\x02";
-std::string text(const std::string& s) { return "X" + little_endian(s.size(), 4) + s; }
-std::string integer(int x) { return "J" + little_endian(static_cast<std::uint32_t>(x), 4); }
+std::string tuple_of_one(int x) { return SavedDict::integer(x) + "\x85"; }
 
-/// _rebuild_tensor_v2 of a storage of `elements` floats.
-std::string tensor(int elements, int offset, const std::string& shape, const std::string& strides) {
-  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" + text("0") + text("cpu") +
-         integer(elements) + "tQ" + integer(offset) + shape + strides +
-         "\x89"
-         "ccollections\nOrderedDict\n)RtR";
+/// A tensor in the archive's storage, as if that had `elements` floats.
+std::string tensor_in_archive(int elements, int offset, const std::string& shape, const std::string& strides) {
+  return archive(begin + SavedDict::view("FloatStorage", "0", elements, offset, shape, strides) + ".");
 }
 
 TEST(BadTorchFile, AViewBeyondItsStorage) {
   const TemporaryDirectory scratch;
-  EXPECT_EQ(
-      tensors_of(scratch.write("x.pt", archive(begin + tensor(4, 0, integer(4) + "\x85", integer(1) + "\x85") + "."))).size(),
-      1u);
+  EXPECT_EQ(tensors_of(scratch.write("x.pt", tensor_in_archive(4, 0, tuple_of_one(4), tuple_of_one(1)))).size(), 1u);
   for (const auto& [offset, size, stride] : {std::array{1, 4, 1}, {0, 4, 2}, {0, 5, 1}, {0, 1 << 30, 1 << 30}})
-    EXPECT_THAT(sentence_on(archive(begin + tensor(4, offset, integer(size) + "\x85", integer(stride) + "\x85") + ".")),
+    EXPECT_THAT(sentence_on(tensor_in_archive(4, offset, tuple_of_one(size), tuple_of_one(stride))),
                 HasSubstr("x.pt: the value reaches beyond its storage of 4 elements"));
-  EXPECT_THAT(sentence_on(archive(begin + tensor(5, 0, integer(5) + "\x85", integer(1) + "\x85") + ".")),
+  EXPECT_THAT(sentence_on(tensor_in_archive(5, 0, tuple_of_one(5), tuple_of_one(1))),
               HasSubstr("has a storage of 16 bytes, expected 5 elements of F32"));
   for (const int wrong : {-1, -4})
-    EXPECT_THAT(sentence_on(archive(begin + tensor(4, 0, integer(wrong) + "\x85", integer(1) + "\x85") + ".")),
+    EXPECT_THAT(sentence_on(tensor_in_archive(4, 0, tuple_of_one(wrong), tuple_of_one(1))),
                 HasSubstr("no whole number from 0 on"));
-  EXPECT_THAT(sentence_on(archive(begin + tensor(4, 0, integer(4) + "\x85", ")") + ".")), HasSubstr("has 0 strides"));
+  EXPECT_THAT(sentence_on(tensor_in_archive(4, 0, tuple_of_one(4), ")")), HasSubstr("has 0 strides"));
 }
 
 TEST(BadTorchFile, NothingIsEverCalled) {
-  const std::string call = "cposix\nsystem\n" + text("touch /tmp/attoscope_was_here") + "\x85R";
+  const std::string call = "cposix\nsystem\n" + SavedDict::text("touch /tmp/attoscope_was_here") + "\x85R";
   EXPECT_THAT(sentence_on(archive(begin + call + ".")), HasSubstr("is an object of 'posix.system', expected a tensor"));
   EXPECT_THAT(sentence_on(archive(begin + "(iposix\nsystem\n.")), HasSubstr("has the operation 105 of pickle"));
 }
@@ -159,7 +152,7 @@ TEST(BadTorchFile, PicklesThatAreCutOrWrong) {
   EXPECT_THAT(sentence_on(archive(begin + ".")), HasSubstr("takes a value that is not there"));
   EXPECT_THAT(sentence_on(archive(begin + "h\x05.")), HasSubstr("takes the kept value 5, which is not there"));
   EXPECT_THAT(sentence_on(archive(begin + "t.")), HasSubstr("closes a mark that was not opened"));
-  EXPECT_THAT(sentence_on(archive(begin + "}(" + text("q") + "u.")), HasSubstr("has a key without a value"));
+  EXPECT_THAT(sentence_on(archive(begin + "}(" + SavedDict::text("q") + "u.")), HasSubstr("has a key without a value"));
   EXPECT_THAT(sentence_on(archive(begin + "X\xff\xff\xff\xff.")), HasSubstr("ends within a value"));
   EXPECT_THAT(sentence_on(archive("\x80\x09N.")), HasSubstr("is of protocol 9, expected 2 to 5"));
   EXPECT_THAT(sentence_on(zip_bytes({{"x/other", ""}})), HasSubstr("without data.pkl"));
@@ -168,12 +161,11 @@ TEST(BadTorchFile, PicklesThatAreCutOrWrong) {
 
 /// A list that holds the one before it twice, sixty deep, has 2^60 places.
 TEST(BadTorchFile, ListsOfListsEndSoon) {
-  std::string pickle = begin + "]q" + std::string(1, '\0');
-  for (char i = 1; i < 60; ++i)
-    pickle += "](h" + std::string(1, static_cast<char>(i - 1)) + "h" + std::string(1, static_cast<char>(i - 1)) + "eq" +
-              std::string(1, i);
+  const auto kept = [](int place) { return std::string(1, static_cast<char>(place)); };
+  std::string pickle = begin + "]q" + kept(0);
+  for (int i = 1; i < 60; ++i) pickle += "](h" + kept(i - 1) + "h" + kept(i - 1) + "eq" + kept(i);
   EXPECT_THAT(sentence_on(archive(pickle + ".")), HasSubstr("holds more than 1000000 values"));
-  const std::string itself = begin + "]q" + std::string(1, '\0') + "h" + std::string(1, '\0') + "a.";
+  const std::string itself = begin + "]q" + kept(0) + "h" + kept(0) + "a.";
   EXPECT_THAT(sentence_on(archive(itself)), HasSubstr("nested deeper than 64 values"));
 }
 

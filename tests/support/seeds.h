@@ -1,0 +1,21 @@
+/// Tests with random experiments: dice of one seed after the other.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/support.h"  // IWYU pragma: export
+
+namespace attoscope::testing {
+
+/// Calls test(dice) with dice of `count` seeds from `first` on, up to the first failure, which names its seed.
+void with_seeds(int first, int count, auto test) {
+  for (int seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Dice dice(static_cast<std::uint64_t>(seed));
+    test(dice);
+  }
+}
+
+}  // namespace attoscope::testing
