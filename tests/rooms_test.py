@@ -18,7 +18,7 @@ NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"(?:struct|class|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
-# Names by the header that has them, of the headers that are precompiled (`common_headers` and those of single libraries).
+# Names by the header that has them, of the headers that are precompiled (`common_headers` and the headers of single libraries).
 PRECOMPILED = {header: re.compile(rf"\b(?:{names})") for header, names in {
     "algorithm": r"std::(?:ranges::\w+|min|max|clamp|sort)\b", "array": r"std::array\b",
     "cmath": r"std::(?:abs|sqrt|exp|isnan|isinf|isfinite|ldexp|pow|fabs|floor|round)\b", "cstdint": r"std::u?int(?:8|16|32|64)_t\b",
@@ -75,8 +75,8 @@ def broken(rules, files):
 
 
 def types(text):
-    """Names of the types that a file defines, with their namespaces; not those of unnamed ones, nor of lanes, where files replace
-    each other."""
+    """Names of the types that a file defines, with their namespaces; no names from unnamed namespaces, nor from lanes, where files
+    replace each other."""
     spaces = []
     for line in text.splitlines():
         if opened := NAMESPACE.fullmatch(line):
@@ -122,7 +122,7 @@ def reached(file, files, seen):
 
 
 def unnamed(cmake):
-    """One sentence for each header of `common_headers` whose names are not known; all others have those of <utility>."""
+    """One sentence for each header of `common_headers` whose names are not known; all others have the names of <utility>."""
     common = re.search(r"set\(common_headers ([^)]*)\)", cmake)[1]
     for header in set(re.findall(r"<([^>]+)>", common)) - PRECOMPILED.keys() - {"utility"}:
         yield f"CMakeLists.txt precompiles <{header}>: expected its names in PRECOMPILED of tests/rooms_test.py"

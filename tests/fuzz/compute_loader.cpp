@@ -92,15 +92,6 @@ void fill(Bytes& bytes, const Settings& settings) {
   }
 }
 
-Tensors tensors_of(Bytes& bytes, const AttentionShape& shape) {
-  Tensors t = Tensors::shaped(shape);
-  const auto fill = [&](std::vector<double>& x, int count) {
-    for (int i = 0; i < count; ++i) x.push_back(bytes.number());
-  };
-  fill(t.q, t.n * t.d), fill(t.k, t.n_k * t.d), fill(t.v, t.n_k * t.d_v);
-  return t;
-}
-
 /// An experiment small enough for a thousand a second, without files and GPUs.
 Experiment experiment_of(Bytes& bytes) {
   Experiment e = default_experiment();
@@ -111,13 +102,12 @@ Experiment experiment_of(Bytes& bytes) {
   e.problem.d_v = e.problem.d_v % 6;
   e.problem.rows = std::min(e.problem.rows, e.problem.n);
   e.problem.traced_row = e.problem.traced_row % e.problem.n;
-  if (e.problem.input.kind == InputKind::tensors) e.problem.input = given(tensors_of(bytes, shape_of(e.problem)));
+  if (e.problem.input.kind == InputKind::tensors)
+    e.problem.input = given(drawn_tensors(shape_of(e.problem), [&] { return bytes.number(); }));
   for (Method* const m : {&e.a, &e.b})
     if (m->algorithm == Algorithm::loaded || m->algorithm == Algorithm::hardware) m->algorithm = Algorithm::flash2;
   return e;
 }
-
-}  // namespace
 
 void compute_experiment(std::string_view bytes) {
   Bytes left(bytes);
@@ -136,5 +126,9 @@ std::vector<std::string> experiment_bytes() {
   }
   return seeds;
 }
+
+}  // namespace
+
+std::vector<Loader> compute_loaders() { return {{"compute", checked<compute_experiment>, experiment_bytes}}; }
 
 }  // namespace attoscope::testing

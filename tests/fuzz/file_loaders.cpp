@@ -44,8 +44,6 @@ const MemoryFile& file() {
 
 bool is_npy(std::string_view bytes) { return bytes.starts_with("\x93"); }
 
-}  // namespace
-
 void load_tensor_files(std::string_view bytes) {
   std::string path = file().holding(bytes, is_npy(bytes) ? "x.npy" : "x.safetensors");
   if (is_npy(bytes)) path += "," + path + "," + path;
@@ -179,8 +177,6 @@ std::vector<std::string> judged_calls() {
           "h" + npy(npy_header("<f8", "(2, 2, 2)"), raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}))};
 }
 
-namespace {
-
 /// Every function on files of many heads.
 void read_calls(const std::string& spec) {
   is_kernel_output(spec);
@@ -213,8 +209,6 @@ std::string folder_bytes(const std::vector<std::pair<int, std::string>>& files) 
   for (const auto& [which, content] : files) bytes += static_cast<char>(which) + little_endian(content.size(), 2) + content;
   return bytes;
 }
-
-}  // namespace
 
 void load_archives(std::string_view bytes) { read_calls(file().holding(bytes, "x.npz")); }
 
@@ -372,6 +366,22 @@ std::vector<std::string> checkpoints() {
     seeds.back().back() = '\0';  // load_checkpoints seals it again
   }
   return seeds;
+}
+
+}  // namespace
+
+std::vector<Loader> file_loaders() {
+  return {{"tensors", checked<load_tensor_files>, tensor_files},
+          {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
+          {"judged_calls", checked<load_judged_calls>, judged_calls},
+          {"archives", checked<load_archives>, archives},
+          {"torch_files", checked<load_torch_files>, torch_files},
+          {"gguf_files", checked<load_gguf_files>, gguf_files},
+          {"folders", checked<load_folders>, folders},
+          {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
+          {"zips", checked<load_zips>, zip_archives},
+          {"packs", checked<load_packs>, packs},
+          {"checkpoints", checked<load_checkpoints>, checkpoints}};
 }
 
 }  // namespace attoscope::testing

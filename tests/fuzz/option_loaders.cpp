@@ -67,8 +67,6 @@ std::string path_of(std::string_view bytes) {
   return file.holding(bytes, bytes.starts_with("\x93") ? "x.npy" : bytes.starts_with("PK") ? "x.pt" : "x.safetensors");
 }
 
-}  // namespace
-
 void load_parts_of_calls(std::string_view bytes) {
   if (bytes.size() < 2) return;
   const std::string call = call_at(static_cast<unsigned char>(bytes[0])), path = path_of(bytes.substr(2));
@@ -118,5 +116,9 @@ std::vector<std::string> parts_of_calls() {
   for (std::size_t number = 16; number < 20; ++number) add(1, number, "<f4", "(2,)", raw(std::vector<float>{0.5F, 2}));
   return seeds;
 }
+
+}  // namespace
+
+std::vector<Loader> option_loaders() { return {{"parts_of_calls", checked<load_parts_of_calls>, parts_of_calls}}; }
 
 }  // namespace attoscope::testing

@@ -76,8 +76,6 @@ Session full_session() {
   return session;
 }
 
-}  // namespace
-
 void load_sessions(std::string_view bytes) {
   std::vector<std::string> remarks;
   const Session session = parse_session(bytes, remarks);
@@ -254,6 +252,18 @@ std::vector<std::string> links() {
           link_url({.files = {"/q", "/k", "/v", "/o"}}),
           link_url({.files = {}, .settings = {}, .session = short_session_text(session)}),
           link_url({.files = {}, .settings = {}, .session = short_session_text(Session{})})};
+}
+
+}  // namespace
+
+std::vector<Loader> text_loaders() {
+  return {{"sessions", checked<load_sessions>, session_texts},
+          {"figures", checked<load_figures>, figure_texts},
+          {"points", checked<load_points>, point_texts},
+          {"command_texts", checked<load_command_texts>, command_texts},
+          {"lessons", checked<load_lessons>, lesson_texts},
+          {"expressions", checked<load_expressions>, expressions},
+          {"links", checked<load_links>, links}};
 }
 
 }  // namespace attoscope::testing

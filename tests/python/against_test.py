@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from support import Case
+from support import Case, read_safetensors, write_safetensors
 from tiny_model import HEADS, KINDS, KV_HEADS, LAYERS, VOCABULARY, WIDTH, TinyModel, write_tokens
 
 import attoscope
@@ -143,25 +143,8 @@ class OwnRuns(Against):
         self.assertEqual({t["text"] for t in most}, {None})  # it has no tokenizer
 
 
-def parts(file):
-    """{name: (type, shape, bytes)}"""
-    raw = pathlib.Path(file).read_bytes()
-    length, = struct.unpack("<Q", raw[:8])
-    return {name: (x["dtype"], x["shape"], raw[8 + length:][slice(*x["data_offsets"])]) for name, x in json.loads(raw[8:8 + length]).items() if name != "__metadata__"}
-
-
-def write(file, tensors):
-    header, at = {}, 0
-    for name, (kind, shape, data) in tensors.items():
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    pathlib.Path(file).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
-    return file
-
-
 def only(file, keeps):
-    return write(file, {name: x for name, x in parts(file).items() if keeps(name)})
+    return write_safetensors(file, {name: x for name, x in read_safetensors(file)[0].items() if keeps(name)})
 
 
 def numbers(tensor):
@@ -174,10 +157,10 @@ def numbers(tensor):
 def logprobs_of(file, tokens):
     from model_test import log_softmax
 
-    logits = numbers(parts(file)["logits"])
+    logits = numbers(read_safetensors(file)[0]["logits"])
     rows = [log_softmax(logits[i * VOCABULARY:(i + 1) * VOCABULARY]) for i in range(len(tokens) - 1)]
     found = [row[t] for row, t in zip(rows, tokens[1:])]
-    return write(file, {"logprobs": ("F32", [len(found)], struct.pack(f"<{len(found)}f", *found))})
+    return write_safetensors(file, {"logprobs": ("F32", [len(found)], struct.pack(f"<{len(found)}f", *found))})
 
 
 class Alignment(Against):
@@ -187,10 +170,10 @@ class Alignment(Against):
         super().setUp()
         _, self.path = self.checkpoint("llama", 6)
         self.file = self.captured(self.path, TOKENS[:30], "hf_bf16")
-        self.parts = parts(self.file)
+        self.parts = read_safetensors(self.file)[0]
 
     def assert_aligned(self, tensors, *words):
-        answer = self.against(self.path, TOKENS[:30], write(self.file, tensors))
+        answer = self.against(self.path, TOKENS[:30], write_safetensors(self.file, tensors))
         self.assert_clean(answer, "hf_bf16")
         notes = " ".join(answer["against"]["aligned"])
         for word in words:
@@ -215,7 +198,7 @@ class Alignment(Against):
         kind, shape, data = self.parts["tokens"]
         cut = (kind, [29], data[:len(data) // 30 * 29])
         self.assert_aligned({**self.parts, "tokens": cut}, "ignored 'tokens' of shape [29], expected 30 tokens")
-        answer = self.against(self.path, TOKENS[:30], write(self.file, self.parts))
+        answer = self.against(self.path, TOKENS[:30], write_safetensors(self.file, self.parts))
         self.assertNotIn("ignored", " ".join(answer["against"]["aligned"]))
 
     def test_a_batch_in_front_and_behind(self):
@@ -272,7 +255,7 @@ class Alignment(Against):
                                 ({"embed_tokens": ("I64", [30, WIDTH], b"\0" * 240 * WIDTH)}, "embed_tokens", "I64", "expected numbers"),
                                 ({"logprobs": ("F32", [3], b"\0" * 12)}, "[3]", "expected [29]"),
                                 ({"logprobs": ("F32", [29], struct.pack("<29f", *[2.5] * 29))}, "2.5 at token 1", "above 0")):
-            error = self.asked(self.path, TOKENS[:30], "--against", write(self.file, tensors), code=1)
+            error = self.asked(self.path, TOKENS[:30], "--against", write_safetensors(self.file, tensors), code=1)
             self.assertEqual(error.count("\n"), 1, error)
             for word in words:
                 self.assertIn(word, error)
@@ -281,7 +264,7 @@ class Alignment(Against):
     def test_numbers_that_are_not_finite(self):
         kind, shape, data = self.parts["model.layers.1.up_proj"]
         self.parts["model.layers.1.up_proj"] = (kind, shape, data[:100] + b"\xc0\x7f" + data[102:])  # NaN
-        answer = self.against(self.path, TOKENS[:30], write(self.file, self.parts))
+        answer = self.against(self.path, TOKENS[:30], write_safetensors(self.file, self.parts))
         self.assert_traced(answer, 1, "up_proj", f"1 of its {30 * shape[1]} numbers are infinite or NaN")
 
 

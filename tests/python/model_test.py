@@ -11,7 +11,7 @@ import time
 import unittest
 
 import tiny_model
-from support import Case
+from support import Case, write_safetensors
 from tiny_model import HEADS, KINDS, LAYERS, VOCABULARY, WIDTH, TinyModel, f32, read_npy, write_tokens
 
 from attoscope import program
@@ -309,9 +309,8 @@ class Texts(Model):
 
     def test_tokens_lie_in_any_file_of_tensors(self):
         model, folder = TinyModel("llama", 1), pathlib.Path(self.made_folder())
-        header = json.dumps({"weights": {"dtype": "F16", "shape": [2], "data_offsets": [0, 4]},
-                             "input_ids": {"dtype": "I64", "shape": [1, len(TOKENS)], "data_offsets": [4, 4 + 8 * len(TOKENS)]}}).encode()
-        (folder / "t.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<2e", 1, 1.5) + struct.pack(f"<{len(TOKENS)}q", *TOKENS))
+        ids = "I64", [1, len(TOKENS)], struct.pack(f"<{len(TOKENS)}q", *TOKENS)
+        write_safetensors(folder / "t.safetensors", {"weights": ("F16", [2], struct.pack("<2e", 1, 1.5)), "input_ids": ids})
         expected = self.run_model(model)[0]
         for name in "t.safetensors", "t.safetensors:input_ids":
             self.assertEqual(self.run_model(model, read=["--tokens", str(folder / name)])[0], expected)

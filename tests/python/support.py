@@ -133,6 +133,17 @@ def read_safetensors(file):
     return {name: (e["dtype"], e["shape"], body[slice(*e["data_offsets"])]) for name, e in header.items()}, metadata
 
 
+def write_safetensors(file, tensors):
+    """Writes {name: (type, shape, bytes)} into a file that read_safetensors reads, without the package; the file."""
+    header, at = {}, 0
+    for name, (kind, shape, data) in tensors.items():
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    pathlib.Path(file).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+    return file
+
+
 def python(code, **variables):
     """Runs Python code in another process that sees the same package; (exit code, output, error)."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1", **variables}

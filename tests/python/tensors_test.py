@@ -47,7 +47,7 @@ class Tensors(Case):
     def test_shapes_that_are_no_attention(self):
         def shapes(**given):
             check_attention({name: tensor_of(FakeTorch("float32", shape, b""), name) if 0 in shape else
-                             tensor_of(FakeTorch("float32", shape, bytes(4 * _count(shape))), name) for name, shape in given.items()})
+                             tensor_of(FakeTorch("float32", shape, bytes(4 * math.prod(shape))), name) for name, shape in given.items()})
 
         shapes(q=(4, 2), k=(4, 2), v=(4, 2), o=(4, 2))
         shapes(q=(1, 4, 8, 2), k=(1, 2, 8, 2), v=(1, 2, 8, 2), o=(1, 4, 8, 2))
@@ -86,13 +86,6 @@ class Tensors(Case):
         self.assertEqual(data, values.detach().contiguous().view(torch.uint8).numpy().tobytes())
         for bad in (values.to("meta"), values.to_sparse(), values.int()):
             self.sentence_of(attoscope.BadTensor, tensor_of, bad, "q")
-
-
-def _count(shape):
-    count = 1
-    for length in shape:
-        count *= length
-    return count
 
 
 class Files(Case):

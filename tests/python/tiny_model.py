@@ -5,6 +5,8 @@ import pathlib
 import random
 import struct
 
+from support import write_safetensors
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WIDTH, INNER, LAYERS, HEADS, KV_HEADS, VOCABULARY = 24, 40, 3, 4, 2, 48
 KINDS = ("llama", "qwen2", "qwen3", "gguf")
@@ -58,11 +60,11 @@ class TinyModel:
         (folder / "config.json").write_text(json.dumps(self.config))
         names = list(self.tensors)
         if shards == 1:
-            write_safetensors(folder / "model.safetensors", self.tensors)
+            write_safetensors(folder / "model.safetensors", {name: in_fp32(x) for name, x in self.tensors.items()})
             return str(folder)
         place = {name: f"model-{i % shards + 1}-of-{shards}.safetensors" for i, name in enumerate(names)}
         for file in set(place.values()):
-            write_safetensors(folder / file, {name: x for name, x in self.tensors.items() if place[name] == file})
+            write_safetensors(folder / file, {name: in_fp32(x) for name, x in self.tensors.items() if place[name] == file})
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": place}))
         return str(folder)
 
@@ -214,16 +216,11 @@ def gguf_name(name):
     return name
 
 
-def write_safetensors(path, tensors):
-    header, data = {}, b""
-    for name, x in tensors.items():
-        rows = x if isinstance(x[0], list) else [x]
-        numbers = struct.pack(f"<{len(rows) * len(rows[0])}f", *(v for row in rows for v in row))
-        shape = [len(x), len(x[0])] if isinstance(x[0], list) else [len(x)]
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(numbers)]}
-        data += numbers
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+def in_fp32(x):
+    """(type, shape, bytes) of a list, or of a list of rows."""
+    rows = x if isinstance(x[0], list) else [x]
+    shape = [len(x), len(x[0])] if isinstance(x[0], list) else [len(x)]
+    return "F32", shape, struct.pack(f"<{len(rows) * len(rows[0])}f", *(v for row in rows for v in row))
 
 
 def write_tokens(path, tokens):

@@ -115,6 +115,11 @@ inline PairedTrainingState made_up_state(const TrainRecord& record, Dice& dice) 
   return state;
 }
 
+inline bool same_deviation(const WeightDeviation& x, const WeightDeviation& y) {
+  return same(x.max_abs, y.max_abs) && same(x.wasserstein, y.wasserstein) && same(x.rel_l2, y.rel_l2) &&
+         same(x.update_cosine, y.update_cosine) && same(x.directionality, y.directionality) && same(x.step_size, y.step_size);
+}
+
 inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
   EXPECT_EQ(x.plan, y.plan);
   EXPECT_EQ(x.parameters.size, y.parameters.size);
@@ -152,12 +157,7 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
       const PairPoint &p = x.pairs[i].points[s], &q = y.pairs[i].points[s];
       EXPECT_TRUE(p.step == q.step && same(p.loss_difference, q.loss_difference));
       ASSERT_EQ(p.deviations.size(), q.deviations.size());
-      for (std::size_t t = 0; t < p.deviations.size(); ++t) {
-        const WeightDeviation &d = p.deviations[t], &e = q.deviations[t];
-        EXPECT_TRUE(same(d.max_abs, e.max_abs) && same(d.wasserstein, e.wasserstein) && same(d.rel_l2, e.rel_l2) &&
-                    same(d.update_cosine, e.update_cosine) && same(d.directionality, e.directionality) &&
-                    same(d.step_size, e.step_size));
-      }
+      for (std::size_t t = 0; t < p.deviations.size(); ++t) EXPECT_TRUE(same_deviation(p.deviations[t], q.deviations[t]));
       ASSERT_EQ(p.profiles.size(), q.profiles.size());
       for (std::size_t t = 0; t < p.profiles.size(); ++t) {
         ASSERT_EQ(p.profiles[t].size(), q.profiles[t].size());

@@ -11,7 +11,6 @@
 #include "kernels/train/record.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
-#include "tests/support/train_support.h"
 #include "tests/train/made_up_training.h"
 #include "tests/train/small_runs.h"
 
@@ -20,30 +19,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-TrainPlan tiny_plan(TrainKind kind = TrainKind::methods) {
-  TrainPlan plan = testing::tiny_training("words", 8);
-  plan.text = {"words", 1, corpus_of(testing::made_text(4000), "words")};
-  plan.kind = kind;
-  return plan;
-}
-
 TrainDevice cpu() { return primitives_on("cpu", 1); }
-
-void run_until(PairedTraining& training, int step) {
-  while (training.record().step < step && training.step()) {
-  }
-}
-
-PairedTraining trained_pair(const TrainPlan& plan) {
-  PairedTraining training(plan, cpu());
-  run_until(training, plan.recipe.steps);
-  return training;
-}
-
-bool same_deviation(const WeightDeviation& x, const WeightDeviation& y) {
-  return same(x.max_abs, y.max_abs) && same(x.wasserstein, y.wasserstein) && same(x.rel_l2, y.rel_l2) &&
-         same(x.update_cosine, y.update_cosine) && same(x.directionality, y.directionality) && same(x.step_size, y.step_size);
-}
 
 /// True if the models are one, and went the same way.
 bool is_nothing(const WeightDeviation& d) { return d.step_size > 0 && same_deviation(d, {0, 0, 0, 1, 0, d.step_size}); }
@@ -159,8 +135,7 @@ TEST(PairedTraining, AThirdModelChangesNoBitOfTheOtherTwo) {
 
 TEST(PairedTraining, ExactAttentionThatIsAddedLaterStartsFromB) {
   TrainPlan plan = tiny_plan();
-  PairedTraining first(plan, cpu());
-  run_until(first, 4);
+  PairedTraining first = trained_pair(plan, 4);
   plan.with_exact = true;
   PairedTraining second(plan, first.record(), first.state(), cpu());
   EXPECT_EQ(second.weights(2), first.weights(1));
@@ -208,8 +183,7 @@ TEST(PairedTraining, GoesOnBitForBitWhileReplaying) { expect_resumes(tiny_plan(T
 
 TEST(PairedTraining, AForkIsNotedAndGoesItsOwnWay) {
   TrainPlan plan = tiny_plan();
-  PairedTraining training(plan, cpu());
-  run_until(training, 4);
+  PairedTraining training = trained_pair(plan, 4);
   const TrainRecord record = training.record();
   const PairedTrainingState state = training.state();
   run_until(training, 8);
@@ -228,8 +202,7 @@ TEST(PairedTraining, AForkIsNotedAndGoesItsOwnWay) {
 
 TEST(PairedTraining, NewRunsOfAForkStartFromB) {
   TrainPlan plan = tiny_plan(TrainKind::replay);
-  PairedTraining training(plan, cpu());
-  run_until(training, 5);
+  PairedTraining training = trained_pair(plan, 5);
   plan.kind = TrainKind::reference;
   const PairedTraining fork(plan, training.record(), training.state(), cpu());
   EXPECT_THAT(fork.record().forks.front().sentence, HasSubstr("kind replay -> reference"));
@@ -242,8 +215,7 @@ TEST(PairedTraining, NewRunsOfAForkStartFromB) {
 
 TEST(PairedTraining, AComparisonOfANewRunStartsAnew) {
   TrainPlan plan = tiny_plan(TrainKind::reference);
-  PairedTraining training(plan, cpu());
-  run_until(training, 3);
+  PairedTraining training = trained_pair(plan, 3);
   plan.recipe.seed = 7;
   PairedTraining fork(plan, training.record(), training.state(), cpu());
   EXPECT_EQ(fork.record().runs[2].run.name, "b, seed 8");
@@ -255,8 +227,7 @@ TEST(PairedTraining, AComparisonOfANewRunStartsAnew) {
 
 TEST(PairedTraining, AForkKeepsItsQuestion) {
   const TrainPlan plan = tiny_plan();
-  PairedTraining training(plan, cpu());
-  run_until(training, 3);
+  PairedTraining training = trained_pair(plan, 3);
   const TrainRecord record = training.record();
   const PairedTrainingState state = training.state();
   const auto refusal = [&](const std::function<void(TrainPlan&, PairedTrainingState&)>& change) {
@@ -380,8 +351,7 @@ TEST(PairedTraining, ReplayOfIdenticalMethodsIsNothing) {
 
 /// A training after three steps in which NaN gets into the weights of `run`.
 PairedTraining poisoned(const TrainPlan& plan, std::size_t run) {
-  PairedTraining training(plan, cpu());
-  run_until(training, 3);
+  PairedTraining training = trained_pair(plan, 3);
   PairedTrainingState state = training.state();
   state.runs[run].weights[training.record().parameters.tensors[2].first] = std::numeric_limits<float>::quiet_NaN();
   return {plan, training.record(), state, cpu()};
@@ -468,8 +438,7 @@ TEST(PairedTraining, ACancelledStepBeginsAnew) {
 TEST(PairedTraining, WhatAHeadSeesIsLookedAtWithoutATrace) {
   for (const TrainKind kind : {TrainKind::methods, TrainKind::replay}) {
     const TrainPlan plan = tiny_plan(kind);
-    PairedTraining training(plan, cpu());
-    run_until(training, 5);
+    PairedTraining training = trained_pair(plan, 5);
     const PairedTrainingState before = training.state();
     const CapturedHead a = training.captured(0, 0, 1, 1), b = training.captured(1, 0, 1, 1);
     EXPECT_TRUE(same_state(training.state(), before));
@@ -499,8 +468,7 @@ TEST(PairedTraining, RefusesWhatItCannotTrain) {
 TEST(PairedTraining, TheLossOnHeldOutTextIsMeasuredAfterTheLastStep) {
   for (const TrainKind kind : {TrainKind::methods, TrainKind::replay}) {
     TrainPlan plan = tiny_plan(kind);
-    PairedTraining training(plan, cpu());
-    run_until(training, 7);
+    PairedTraining training = trained_pair(plan, 7);
     for (const RunRecord& run : training.record().runs) EXPECT_TRUE(std::isnan(run.heldout_loss)) << run.run.name;
     training.step();
     const TrainRecord record = training.record();

@@ -20,6 +20,11 @@ struct PrimitiveQuestion {
 template <class T>
 std::vector<PrimitiveQuestion<T>> primitive_questions();
 
+/// The product of a (m x k) and b (k x n), all of them row after row without gaps.
+inline MatrixProduct<float> product_of(int m, int n, int k, const float* a, const float* b, float* c) {
+  return {.a = a, .a_row = k, .a_col = 1, .b = b, .b_row = n, .b_col = 1, .c = c, .c_row = n, .m = m, .n = n, .k = k};
+}
+
 /// The place where x and y are not the same bits (every NaN counts as one), or "".
 std::string difference(const std::vector<double>& x, const std::vector<double>& y);
 

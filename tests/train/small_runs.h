@@ -1,11 +1,13 @@
-/// Helpers of the tests of models and runs: small plans, and their model.
+/// Helpers of the tests of models and runs: small plans, their model, and pairs of runs.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "kernels/train/paired_training.h"
 #include "kernels/train/trainer.h"
 #include "tests/reference/plain_primitives.h"
+#include "tests/support/train_support.h"
 #include "tests/train/train_questions.h"
 
 namespace attoscope::testing {
@@ -50,5 +52,27 @@ struct FloatModel {
   Model<float> model;
   DeviceArray<float, float> weights, gradient;
 };
+
+/// A pair of tiny models that learn words.
+inline TrainPlan tiny_plan(TrainKind kind = TrainKind::methods, int steps = 8) {
+  TrainPlan plan = tiny_training("words", steps);
+  plan.text = {"words", 1, corpus_of(made_text(4000), "words")};
+  plan.kind = kind;
+  return plan;
+}
+
+/// Takes steps until there are so many, or no more can be taken.
+inline void run_until(PairedTraining& training, int step) {
+  while (training.record().step < step && training.step()) {
+  }
+}
+
+/// So many steps of the training on one thread of the CPU.
+inline PairedTraining trained_pair(const TrainPlan& plan, int steps) {
+  PairedTraining training(plan, primitives_on("cpu", 1));
+  run_until(training, steps);
+  return training;
+}
+inline PairedTraining trained_pair(const TrainPlan& plan) { return trained_pair(plan, plan.recipe.steps); }
 
 }  // namespace attoscope::testing

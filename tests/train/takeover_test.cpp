@@ -19,21 +19,9 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-TrainPlan plan_of(TrainKind kind, int steps = 40) {
-  TrainPlan plan = tiny_training("words", steps);
-  plan.text = {"words", 1, corpus_of(made_text(4000), "words")};
-  plan.kind = kind;
-  return plan;
-}
-
 MakePrimitives on_cpu() { return primitives_on("cpu", 1).make; }
 MakePrimitives out_of_memory() {
   return []() -> std::unique_ptr<Primitives<float>> { throw DeviceFailure("The CPU has no 7 bytes left to train with."); };
-}
-
-void to_the_end(PairedTraining& training) {
-  while (training.step()) {
-  }
 }
 
 /// The numbers of both and their weights, bit for bit; the time and the device may differ.
@@ -43,44 +31,38 @@ void expect_same_training(const PairedTraining& x, const PairedTraining& y) {
   EXPECT_EQ(x.state().paths, y.state().paths);
 }
 
-PairedTraining undisturbed(const TrainPlan& plan) {
-  PairedTraining training(plan, {on_cpu()});
-  to_the_end(training);
-  return training;
-}
-
 /// Number of calls of a training that is not lost.
 int calls_of(const TrainPlan& plan) {
   FailingGpu gpu;
   PairedTraining training(plan, lost(gpu));
-  to_the_end(training);
+  run_until(training, plan.recipe.steps);
   EXPECT_EQ(training.record().device, "cuda:0 stand-in");
   EXPECT_EQ(training.record().remark, "");
   return gpu.calls;
 }
 
 TEST(Takeover, WhereNoPrimitivesCanBeMadeTheCpuTrains) {
-  const TrainPlan plan = plan_of(TrainKind::methods, 5);
+  const TrainPlan plan = tiny_plan(TrainKind::methods, 5);
   FailingGpu gpu{.fails_at = 0};
   PairedTraining training(plan, lost(gpu));
   EXPECT_EQ(gpu.made, 0);
   EXPECT_EQ(training.record().remark, "The GPU was lost. The CPU took over.");
   EXPECT_THAT(training.record().device, StartsWith("cpu"));
-  to_the_end(training);
-  expect_same_training(training, undisturbed(plan));
+  run_until(training, plan.recipe.steps);
+  expect_same_training(training, trained_pair(plan));
 }
 
 /// Any call may fail: in making a run, in a step's pass forward or back, in its update, in a copy of its state.
 TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
   for (const TrainKind kind : {TrainKind::methods, TrainKind::replay, TrainKind::reference}) {
-    const TrainPlan plan = plan_of(kind, 22);
-    const PairedTraining expected = undisturbed(plan);
+    const TrainPlan plan = tiny_plan(kind, 22);
+    const PairedTraining expected = trained_pair(plan);
     const int calls = calls_of(plan);
     Dice dice(static_cast<std::uint64_t>(kind));
     for (int i = 0; i < experiments(16); ++i) {
       FailingGpu gpu{.fails_at = dice.between(0, calls - 1)};
       PairedTraining training(plan, lost(gpu));
-      to_the_end(training);
+      run_until(training, plan.recipe.steps);
       EXPECT_THAT(training.record().remark, StartsWith("The GPU was lost")) << gpu.fails_at;
       EXPECT_THAT(training.record().device, StartsWith("cpu"));
       expect_same_training(training, expected);
@@ -91,8 +73,8 @@ TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
 
 /// Every step fails on the GPU: each starts anew from a checkpoint of the one before.
 TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
-  const TrainPlan plan = plan_of(TrainKind::methods, 6);
-  const PairedTraining expected = undisturbed(plan);
+  const TrainPlan plan = tiny_plan(TrainKind::methods, 6);
+  const PairedTraining expected = trained_pair(plan);
   TrainRecord record = PairedTraining(plan, {on_cpu()}).record();
   PairedTrainingState state = PairedTraining(plan, {on_cpu()}).state();
   for (int step = 1; step <= plan.recipe.steps; ++step) {
@@ -113,7 +95,7 @@ TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
 
 /// The substitute repeats some steps; a stop meanwhile leaves the record as it was, and nothing is lost.
 TEST(Takeover, RepeatingStepsCanBeStoppedAndGoesOn) {
-  const TrainPlan plan = plan_of(TrainKind::methods);
+  const TrainPlan plan = tiny_plan(TrainKind::methods, 40);
   FailingGpu gpu;
   PairedTraining training(plan, lost(gpu));
   for (int i = 0; i < 30; ++i) training.step();
@@ -131,14 +113,13 @@ TEST(Takeover, RepeatingStepsCanBeStoppedAndGoesOn) {
   }
   EXPECT_GT(stops, 3);
   EXPECT_EQ(training.record().remark, "The GPU was lost after step 30. The CPU took over.");
-  to_the_end(training);
-  expect_same_training(training, undisturbed(plan));
+  run_until(training, plan.recipe.steps);
+  expect_same_training(training, trained_pair(plan));
 }
 
 TEST(Takeover, AStateOrAHeadThatIsAskedForIsGivenByTheCpu) {
-  const TrainPlan plan = plan_of(TrainKind::replay, 9);
-  PairedTraining plain(plan, {on_cpu()});
-  for (int i = 0; i < 5; ++i) plain.step();
+  const TrainPlan plan = tiny_plan(TrainKind::replay, 9);
+  PairedTraining plain = trained_pair(plan, 5);
   for (const bool state : {true, false}) {
     FailingGpu gpu;
     PairedTraining training(plan, lost(gpu));
@@ -149,13 +130,13 @@ TEST(Takeover, AStateOrAHeadThatIsAskedForIsGivenByTheCpu) {
     else
       EXPECT_EQ(training.captured(0, 1, 1, 0).k, plain.captured(0, 1, 1, 0).k);
     EXPECT_EQ(training.record().remark, "The GPU was lost after step 5. The CPU took over.");
-    to_the_end(training);
-    expect_same_training(training, undisturbed(plan));
+    run_until(training, plan.recipe.steps);
+    expect_same_training(training, trained_pair(plan));
   }
 }
 
 TEST(Takeover, WithoutAnythingBehindItAFailureIsTold) {
-  const TrainPlan plan = plan_of(TrainKind::methods, 5);
+  const TrainPlan plan = tiny_plan(TrainKind::methods, 5);
   FailingGpu gpu;
   PairedTraining training(plan, {primitives_of(gpu)});
   training.step();

@@ -27,25 +27,24 @@ GradPrecision random_gradient(Dice& dice, bool stochastic) {
   p.delta_from = static_cast<DeltaFrom>(dice.between(0, 1));
   for (Rounding& r : p.steps) {
     if (dice.one_in(2)) continue;
-    r = dice.one_in(2) ? to_main : to_format(testing::random_format(dice));
+    r = dice.one_in(2) ? to_main : to_format(random_format(dice));
     r.stochastic = stochastic && dice.one_in(3);
   }
   return p;
 }
 
-/// Any method with any gradient policy; `in_double` becomes true if it works in double.
-TrainMethod random_train_method(Dice& dice, bool stochastic_gradient, bool& in_double) {
-  Experiment e = testing::random_experiment(dice);
-  while (!is_emulated(e.a.algorithm)) e = testing::random_experiment(dice);
-  e.a.scaling = {};  // trainings refuse it
-  e.b = {};
+/// Any method with any gradient policy.
+TrainMethod random_train_method(Dice& dice, bool stochastic_gradient) {
+  Experiment e = random_experiment(dice);
+  while (!is_emulated(e.a.algorithm)) e = random_experiment(dice);
+  e.a.scaling = {};      // trainings refuse it
   e.a.accumulator = {};  // backward adds by fma, forward by the accumulator
-  in_double = works_in_double(e);
   return {e.format, e.a, random_gradient(dice, stochastic_gradient), {}};
 }
 
-// --- forward
-// ------------------------------------------------------------------------------------------------------------------
+bool needs_double(const TrainMethod& m) { return works_in_double({.format = m.format, .a = m.method}); }
+
+// --- forward -----------------------------------------------------------------------------------------------------------
 
 template <class T>
 void expect_output_of_compute(const TrainMethod& method, int context, int d, Dice& dice) {
@@ -56,22 +55,22 @@ void expect_output_of_compute(const TrainMethod& method, int context, int d, Dic
     const Result result = compute(e);
     for (int row = 0; row < context; ++row)
       for (int c = 0; c < d; ++c)
-        ASSERT_TRUE(testing::same(static_cast<double>(heads.o[heads.at(place, row, c)]),
-                                  result.a.values[static_cast<std::size_t>(row * d + c)]))
+        ASSERT_TRUE(
+            same(static_cast<double>(heads.o[heads.at(place, row, c)]), result.a.values[static_cast<std::size_t>(row * d + c)]))
             << "head " << place << " row " << row << " column " << c << '\n'
-            << testing::describe(e);
+            << describe(e);
   }
 }
 
 TEST(TrainForward, IsTheOutputOfCompute) {
   Dice dice(1);
-  for (int i = 0; i < testing::experiments(60); ++i) {
-    bool in_double = false;
-    TrainMethod method = random_train_method(dice, false, in_double);
+  for (int i = 0; i < experiments(60); ++i) {
+    TrainMethod method = random_train_method(dice, false);
+    const bool in_double = needs_double(method);
     Experiment e{.format = method.format, .a = method.method};
-    testing::add_accumulators(e, e.a, dice);
+    add_accumulators(e, e.a, dice);
     method.method = e.a;
-    if (dice.one_in(3)) testing::make_stochastic(method.method, dice, 2);
+    if (dice.one_in(3)) make_stochastic(method.method, dice, 2);
     const int context = dice.between(1, 90), d = dice.between(1, 40);
     in_double ? expect_output_of_compute<double>(method, context, d, dice)
               : expect_output_of_compute<float>(method, context, d, dice);
@@ -92,9 +91,8 @@ TEST(TrainForward, IsTheOutputOfComputeUnderEveryNamedPolicy) {
 
 TEST(TrainForward, LeavesTheLogSumExp) {
   Dice dice(3);
-  for (int i = 0; i < testing::experiments(40); ++i) {
-    bool in_double = false;
-    TrainMethod method = random_train_method(dice, false, in_double);
+  for (int i = 0; i < experiments(40); ++i) {
+    TrainMethod method = random_train_method(dice, false);
     method.method.precision.steps = {};
     method.method.exp2_degree = 0;
     method.format = fp64;
@@ -113,13 +111,12 @@ TEST(TrainForward, LeavesTheLogSumExp) {
       const bool merged = job.method.algorithm == Algorithm::split_kv;
       const double m = heads.m[static_cast<std::size_t>(row)], l = heads.l[static_cast<std::size_t>(row)];
       const double L = merged ? m + std::log(l) : m * job.exp2.score_unit + std::log(l) - job.method.p_exponent * std::log(2);
-      ASSERT_NEAR(L, std::log(sum), 1e-12) << testing::describe(heads.experiment(0));
+      ASSERT_NEAR(L, std::log(sum), 1e-12) << describe(heads.experiment(0));
     }
   }
 }
 
-// --- backward: truth
-// ----------------------------------------------------------------------------------------------------------
+// --- backward: truth ---------------------------------------------------------------------------------------------------
 
 /// sum of dO * O as the forward pass gives it.
 double loss(Heads<double>& heads) {
@@ -144,9 +141,8 @@ double difference(Heads<double>& heads, double& x) {
 
 TEST(TrainBackward, AgreesWithFiniteDifferences) {
   Dice dice(4);
-  for (int i = 0; i < testing::experiments(48); ++i) {
-    bool in_double = false;
-    TrainMethod method = random_train_method(dice, false, in_double);
+  for (int i = 0; i < experiments(48); ++i) {
+    TrainMethod method = random_train_method(dice, false);
     method.method.algorithm = emulated_algorithms[static_cast<std::size_t>(i) % emulated_algorithms.size()];
     method.method.precision.steps = {};
     method.method.exp2_degree = 0;
@@ -158,7 +154,7 @@ TEST(TrainBackward, AgreesWithFiniteDifferences) {
     heads.backward();
     for (int probe = 0; probe < 6; ++probe) {
       const std::size_t at = heads.at(dice.between(0, 1), dice.between(0, context - 1), dice.between(0, d - 1));
-      const std::string what = testing::describe(heads.experiment(0));
+      const std::string what = describe(heads.experiment(0));
       ASSERT_NEAR(heads.d_q[at], difference(heads, heads.q[at]), 1e-7) << what;
       ASSERT_NEAR(heads.d_k[at], difference(heads, heads.k[at]), 1e-7) << what;
       ASSERT_NEAR(heads.d_v[at], difference(heads, heads.v[at]), 1e-7) << what;
@@ -192,13 +188,12 @@ TEST(TrainBackward, DeltaIsTheSameFromBothInExactArithmetic) {
   }
 }
 
-// --- backward: bits
-// -----------------------------------------------------------------------------------------------------------
+// --- backward: bits ----------------------------------------------------------------------------------------------------
 
 template <class T>
 std::string text(const Heads<T>& heads) {
   std::ostringstream s;
-  s << '\n' << testing::describe(heads.experiment(0)) << "\n  gradient:";
+  s << '\n' << describe(heads.experiment(0)) << "\n  gradient:";
   for (int i = 0; i < grad_step_count; ++i) {
     const Rounding& r = heads.method.gradient.steps[static_cast<std::size_t>(i)];
     if (r.kind == Rounding::Kind::exact) continue;
@@ -218,8 +213,8 @@ void expect_plain_gradient(Heads<T>& heads, std::initializer_list<std::string_vi
     heads.backward(isa);
     const auto expect = [&](const char* what, const std::vector<T>& x, const std::vector<T>& y, int place, int row, int c) {
       const T got = x[heads.at(place, row, c)], wanted = y[static_cast<std::size_t>(row * heads.d() + c)];
-      ASSERT_TRUE(testing::same(got, wanted))
-          << what << " is " << got << " instead of " << wanted << " at " << row << ", " << c << text(heads) << isa;
+      ASSERT_TRUE(same(got, wanted)) << what << " is " << got << " instead of " << wanted << " at " << row << ", " << c
+                                     << text(heads) << isa;
     };
     for (int place = 0; place < heads.places(); ++place)
       for (int row = 0; row < heads.shape.context; ++row)
@@ -242,11 +237,10 @@ void expect_plain_gradient_on_every_set(const TrainMethod& method, Dice& dice) {
 
 TEST(TrainBackward, IsThePlainRuleBitForBit) {
   Dice dice(6);
-  for (int i = 0; i < testing::experiments(64); ++i) {
-    bool in_double = false;
-    const TrainMethod method = random_train_method(dice, i % 2 == 1, in_double);
-    in_double ? expect_plain_gradient_on_every_set<double>(method, dice)
-              : expect_plain_gradient_on_every_set<float>(method, dice);
+  for (int i = 0; i < experiments(64); ++i) {
+    const TrainMethod method = random_train_method(dice, i % 2 == 1);
+    needs_double(method) ? expect_plain_gradient_on_every_set<double>(method, dice)
+                         : expect_plain_gradient_on_every_set<float>(method, dice);
     if (HasFatalFailure()) return;
   }
 }
@@ -270,11 +264,10 @@ TEST(TrainBackward, IsThePlainRuleUnderEveryNamedPolicy) {
 // Roundings everywhere, drawn by dice.
 TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
   Dice dice(8);
-  for (int i = 0; i < testing::experiments(24); ++i) {
-    bool in_double = false;
-    TrainMethod method = random_train_method(dice, true, in_double);
-    if (in_double) continue;
-    testing::make_stochastic(method.method, dice, 2);
+  for (int i = 0; i < experiments(24); ++i) {
+    TrainMethod method = random_train_method(dice, true);
+    if (needs_double(method)) continue;
+    make_stochastic(method.method, dice, 2);
     Heads<float> first(shape_of(dice.between(1, 100), 3, dice.between(1, 40)), method, 2, dice);
     on_threads(1, [&] {
       first.forward();
@@ -305,14 +298,13 @@ TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
 // V is the identity, so that O is P; dO is 1 in one row's first column, so that dV's first column is that row of P made again.
 TEST(TrainBackward, MakesTheForwardsPAgain) {
   Dice dice(9);
-  for (int i = 0; i < testing::experiments(32); ++i) {
-    bool in_double = false;
-    TrainMethod method = random_train_method(dice, false, in_double);
-    if (in_double) continue;
+  for (int i = 0; i < experiments(32); ++i) {
+    TrainMethod method = random_train_method(dice, false);
+    if (needs_double(method)) continue;
     method.method.algorithm = i % 2 == 0 ? Algorithm::three_pass : Algorithm::two_pass;
     method.method.order = SumOrder::sequential;
     for (const Step s : {Step::input, Step::pv_step, Step::PV, Step::O, Step::output}) method.method.precision[s] = exact;
-    testing::make_stochastic(method.method, dice, 2);
+    make_stochastic(method.method, dice, 2);
     method.gradient = {};
     constexpr int n = 40;
     Heads<float> heads(shape_of(n, 1, n), method, 1, dice);
@@ -365,8 +357,7 @@ TEST(TrainBackward, LeavesOtherColumnsAlone) {
         EXPECT_EQ((*x)[static_cast<std::size_t>(row * heads.stride + c)], -7);
 }
 
-// --- statistics
-// -------------------------------------------------------------------------------------------------------------------
+// --- statistics --------------------------------------------------------------------------------------------------------
 
 std::vector<HeadStatistics> counted(Heads<float>& heads, int threads = 0) { return head_statistics(heads.gradient(), threads); }
 

@@ -22,47 +22,16 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/made_up_training.h"
+#include "tests/train/small_runs.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// `train` of a model that takes milliseconds, on a text in `scratch`, with these options.
-std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vector<std::string>& options = {}) {
-  const std::string text = scratch / "text.txt";
-  if (!std::filesystem::exists(text))
-    scratch.write("text.txt", some_text());  // once: later calls may come when the disk is full
-  std::vector<std::string> all{"train", "--quiet"};
-  for (const auto& [option, value] : std::initializer_list<std::pair<const char*, std::string>>{{"--text", text},
-                                                                                                {"--layers", "1"},
-                                                                                                {"--width", "16"},
-                                                                                                {"--heads", "2"},
-                                                                                                {"--context", "16"},
-                                                                                                {"--batch", "2"},
-                                                                                                {"--steps", "6"},
-                                                                                                {"--warmup", "1"},
-                                                                                                {"--measure-every", "2"},
-                                                                                                {"--device", "cpu"},
-                                                                                                {"--threads", "2"}})
-    if (std::ranges::find(options, option) == options.end()) all.insert(all.end(), {option, value});
-  return with(all, options);
-}
-
 /// `train` that continues a checkpoint.
 std::vector<std::string> resumed(const std::string& file, const std::vector<std::string>& options = {}) {
   return with({"train", "--resume", file, "--device", "cpu", "--threads", "2", "--quiet"}, options);
-}
-
-/// The plan of `tiny`, after that has written its text.
-TrainPlan plan_of_tiny(const TemporaryDirectory& scratch) {
-  TrainArguments x;
-  x.of_model = {"1", "16", "2", "16", {}};
-  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
-  x.measure_every = "2";
-  TrainPlan plan = train_plan_of(x);
-  plan.text = read_text(scratch / "text.txt");
-  return plan;
 }
 
 nlohmann::json json_of_file(const std::string& path) { return nlohmann::json::parse(bytes_of_file(path)); }
@@ -73,7 +42,34 @@ nlohmann::json timeless(nlohmann::json json) {
   return json;
 }
 
-TEST(TrainCommand, OptionsBecomeThePlan) {
+class TrainCommand : public ScratchTest {
+ protected:
+  /// `train` of a model that takes milliseconds, on a text of this test, with these options.
+  std::vector<std::string> tiny(const std::vector<std::string>& options = {}) const {
+    const std::string text = scratch_ / "text.txt";
+    if (!std::filesystem::exists(text))
+      scratch_.write("text.txt", some_text());  // once: later calls may come when the disk is full
+    const std::string usual[] = {"--text",          text, "--layers", "1",   "--width",   "16", "--heads",  "2",
+                                 "--context",       "16", "--batch",  "2",   "--steps",   "6",  "--warmup", "1",
+                                 "--measure-every", "2",  "--device", "cpu", "--threads", "2"};
+    std::vector<std::string> all{"train", "--quiet"};
+    for (std::size_t i = 0; i < std::size(usual); i += 2)
+      if (std::ranges::find(options, usual[i]) == options.end()) all.insert(all.end(), {usual[i], usual[i + 1]});
+    return with(all, options);
+  }
+  /// Its training, after it has written its text and after so many steps.
+  PairedTraining by_hand(int steps) const {
+    TrainArguments x;
+    x.of_model = {"1", "16", "2", "16", {}};
+    x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
+    x.measure_every = "2";
+    TrainPlan plan = train_plan_of(x);
+    plan.text = read_text(scratch_ / "text.txt");
+    return trained_pair(plan, steps);
+  }
+};
+
+TEST_F(TrainCommand, OptionsBecomeThePlan) {
   TrainArguments x;
   x.of_model = {"3", "48", "6", "24", "rms"};
   x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024", "0.25", "0.8", "0.99", "1e-6"};
@@ -123,13 +119,12 @@ TEST(TrainCommand, OptionsBecomeThePlan) {
   EXPECT_EQ(p.checkpoint_every, 11);
 }
 
-TEST(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
-  const TemporaryDirectory scratch;
-  const Outcome with = attoscope(tiny(scratch, {"--json", scratch / "with.json", "--csv", scratch / "with.csv"})),
-                without = attoscope(tiny(scratch, {"--with-exact", "false", "--json", scratch / "without.json"}));
+TEST_F(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
+  const Outcome with = attoscope(tiny({"--json", scratch_ / "with.json", "--csv", scratch_ / "with.csv"})),
+                without = attoscope(tiny({"--with-exact", "false", "--json", scratch_ / "without.json"}));
   ASSERT_EQ(with.code, 0) << with.err;
   ASSERT_EQ(without.code, 0) << without.err;
-  const nlohmann::json three = json_of_file(scratch / "with.json"), two = json_of_file(scratch / "without.json");
+  const nlohmann::json three = json_of_file(scratch_ / "with.json"), two = json_of_file(scratch_ / "without.json");
   ASSERT_EQ(three["runs"].size(), 3U);
   EXPECT_EQ(three["runs"][2]["name"], "exact");
   EXPECT_EQ(three["pairs"][1]["name"], "a - exact");
@@ -141,13 +136,13 @@ TEST(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
   EXPECT_EQ(two["runs"][0], three["runs"][0]);
   EXPECT_THAT(with.out, AllOf(HasSubstr("beside exact attention"), HasSubstr("  a - exact"), HasSubstr("  b - exact")));
   EXPECT_THAT(without.out, Not(HasSubstr("exact attention")));
-  EXPECT_THAT(bytes_of_file(scratch / "with.csv"),
+  EXPECT_THAT(bytes_of_file(scratch_ / "with.csv"),
               AllOf(HasSubstr(",a - exact,all,rel_l2,"), HasSubstr(",b - exact,all,wasserstein,")));
 }
 
-TEST(TrainCommand, WithoutOptionsIsTheDefaultPlan) { EXPECT_EQ(train_plan_of({}), default_train_plan()); }
+TEST_F(TrainCommand, WithoutOptionsIsTheDefaultPlan) { EXPECT_EQ(train_plan_of({}), default_train_plan()); }
 
-TEST(TrainCommand, OnTopOfACheckpointOnlyWhatIsTypedChanges) {
+TEST_F(TrainCommand, OnTopOfACheckpointOnlyWhatIsTypedChanges) {
   const TrainPlan earlier = odd_plan(TrainKind::methods);
   EXPECT_EQ(train_plan_of({}, &earlier), earlier);
   TrainArguments x;
@@ -163,11 +158,10 @@ TEST(TrainCommand, OnTopOfACheckpointOnlyWhatIsTypedChanges) {
   EXPECT_EQ(train_plan_of(x, &earlier), expected);
 }
 
-TEST(TrainCommand, WrongUsageIsOneSentence) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, WrongUsageIsOneSentence) {
   const auto refused = [&](const std::vector<std::string>& options, const std::string& sentence) {
-    expect_refused(tiny(scratch, options), 2, sentence);
-    EXPECT_EQ(scratch.count(), 1);  // the text
+    expect_refused(tiny(options), 2, sentence);
+    EXPECT_EQ(scratch_.count(), 1);  // the text
   };
   refused({"--width", "17"}, "model.width is 17, expected a multiple of model.heads");
   refused({"--layers", "0"}, "--layers is '0', expected a whole number from 1 to 12");
@@ -206,29 +200,25 @@ TEST(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--context", "1025"}, "--context is '1025', expected a whole number from 8 to 1024");
 }
 
-TEST(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
   const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) {
     expect_refused(std::move(arguments), 1, sentence);
   };
-  refused({"train", "--text", scratch / "none.txt"}, "none.txt: cannot be opened");
-  refused({"train", "--text", scratch.write("short.txt", "abc")}, "short.txt");
-  refused({"train", "--resume", scratch.write("c", "no checkpoint")}, "c: is no checkpoint of attoscope train");
-  refused(tiny(scratch, {"--checkpoint", scratch / "deep/c"}),
-          "--checkpoint " + (scratch / "deep/c") + ": there is no directory");
-  refused(tiny(scratch, {"--csv", scratch / ""}), "is a directory, expected a file");
-  refused(tiny(scratch, {"--save", scratch / "c"}), "--save " + (scratch / "c") + ": is a file, expected a directory");
-  EXPECT_EQ(scratch.count(), 3);  // two texts and c
+  refused({"train", "--text", scratch_ / "none.txt"}, "none.txt: cannot be opened");
+  refused({"train", "--text", scratch_.write("short.txt", "abc")}, "short.txt");
+  refused({"train", "--resume", scratch_.write("c", "no checkpoint")}, "c: is no checkpoint of attoscope train");
+  refused(tiny({"--checkpoint", scratch_ / "deep/c"}), "--checkpoint " + (scratch_ / "deep/c") + ": there is no directory");
+  refused(tiny({"--csv", scratch_ / ""}), "is a directory, expected a file");
+  refused(tiny({"--save", scratch_ / "c"}), "--save " + (scratch_ / "c") + ": is a file, expected a directory");
+  EXPECT_EQ(scratch_.count(), 3);  // two texts and c
 }
 
-TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
-  const TemporaryDirectory scratch;
-  const Outcome outcome =
-      attoscope(tiny(scratch, {"--kind", "reference", "--json", scratch / "t.json", "--csv", scratch / "t.csv"}));
+TEST_F(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
+  const Outcome outcome = attoscope(tiny({"--kind", "reference", "--json", scratch_ / "t.json", "--csv", scratch_ / "t.csv"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const nlohmann::json json = json_of_file(scratch / "t.json");
+  const nlohmann::json json = json_of_file(scratch_ / "t.json");
   EXPECT_EQ(json["schema"], "attoscope.train/1");
-  EXPECT_EQ(json["text"]["name"], scratch / "text.txt");
+  EXPECT_EQ(json["text"]["name"], scratch_ / "text.txt");
   EXPECT_EQ(json["plan"]["recipe"]["held_out"], 0.1);
   for (const nlohmann::json& run : json["runs"]) EXPECT_GT(run["heldout_loss"], 1) << run["name"];
   EXPECT_THAT(outcome.out, HasSubstr("\nheld-out loss of a " + json["runs"][0]["heldout_loss"].dump().substr(0, 4)));
@@ -239,7 +229,7 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"})
     EXPECT_THAT(outcome.out, HasSubstr(name));
   std::size_t found = 0;
-  for (const std::vector<std::string>& line : csv_lines(bytes_of_file(scratch / "t.csv"))) {
+  for (const std::vector<std::string>& line : csv_lines(bytes_of_file(scratch_ / "t.csv"))) {
     ASSERT_EQ(line.size(), 5U);
     if (line[1] == "a - b" && line[2] == "layer 0 W_Q" && line[3] == "max_abs") {
       const PairPoint& point = record.pairs[0].points.at(found++);
@@ -249,26 +239,25 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
     }
   }
   EXPECT_EQ(found, record.pairs[0].points.size());
-  EXPECT_THAT(bytes_of_file(scratch / "t.csv"),
+  EXPECT_THAT(bytes_of_file(scratch_ / "t.csv"),
               AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,"),
                     HasSubstr("6,run b,all,heldout_loss,")));
 }
 
-TEST(TrainCommand, StoresWeightsAndMomentsAsAsked) {
-  const TemporaryDirectory scratch;
-  const Outcome o = attoscope(tiny(scratch, {"--weights", "bf16/stochastic", "--optimiser", "bf16", "--baseline-weights",
-                                             "exact", "--json", scratch / "t.json"}));
+TEST_F(TrainCommand, StoresWeightsAndMomentsAsAsked) {
+  const Outcome o = attoscope(tiny(
+      {"--weights", "bf16/stochastic", "--optimiser", "bf16", "--baseline-weights", "exact", "--json", scratch_ / "t.json"}));
   ASSERT_EQ(o.code, 0) << o.err;
-  const nlohmann::json plan = json_of_file(scratch / "t.json")["plan"];
+  const nlohmann::json plan = json_of_file(scratch_ / "t.json")["plan"];
   EXPECT_EQ(plan["a"]["weights"], "bf16/stochastic");
   EXPECT_EQ(plan["b"]["weights"], "exact");
   EXPECT_EQ(plan["a"]["optimiser"], "bf16");
   EXPECT_EQ(plan["b"]["optimiser"], "bf16");
   EXPECT_THAT(o.out, HasSubstr("bf16, weights bf16/stochastic, optimiser bf16\nb: "));
-  expect_refused(tiny(scratch, {"--weights", "bf17"}), 2, "--weights");
+  expect_refused(tiny({"--weights", "bf17"}), 2, "--weights");
 }
 
-TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
+TEST_F(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
   TrainArguments x;
   x.plan = "spike";
   TrainPlan expected = named_plan("spike");
@@ -282,21 +271,20 @@ TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
   expect_refused({"train", "--plan", "peak"}, 2, "--plan: 'peak' is no plan, expected spike");
 }
 
-TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
-  const std::vector<std::string> options = with(
-      half, {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json", scratch / "all.json", "--csv", scratch / "all.csv"});
-  const Outcome all = attoscope(tiny(scratch, options));
+  const std::vector<std::string> options = with(half, {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json",
+                                                       scratch_ / "all.json", "--csv", scratch_ / "all.csv"});
+  const Outcome all = attoscope(tiny(options));
   ASSERT_EQ(all.code, 0) << all.err;
-  const nlohmann::json json = json_of_file(scratch / "all.json");
+  const nlohmann::json json = json_of_file(scratch_ / "all.json");
   EXPECT_EQ(json["schema"], "attoscope.train_seeds/1");
   ASSERT_EQ(json["seeds"].size(), 3U);
   double least = 1e9, sum = 0, most = 0, distance = 0;
   for (int i = 0; i < 3; ++i) {
-    const std::string file = scratch / "one.json";
+    const std::string file = scratch_ / "one.json";
     const std::vector<std::string> own{"--seed", std::to_string(5 + i), "--data-seed", std::to_string(2 + i), "--json", file};
-    ASSERT_EQ(attoscope(tiny(scratch, with(half, own))).code, 0);
+    ASSERT_EQ(attoscope(tiny(with(half, own))).code, 0);
     const nlohmann::json one = json_of_file(file), &seed = json["seeds"][static_cast<std::size_t>(i)];
     EXPECT_EQ(seed["seed"], 5 + i);
     EXPECT_GT(seed["skipped_steps"], 0) << "the loss scale overflows fp16 from the first step on";
@@ -314,54 +302,50 @@ TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   EXPECT_NEAR(losses["mean"].back(), sum / 3, 1e-12);
   EXPECT_EQ(json["bands"]["pairs"][1]["name"], "another seed") << "of every seed, whatever the other seed is called";
   EXPECT_EQ(json["bands"]["pairs"][1]["wasserstein"]["greatest"].back(), distance);
-  EXPECT_THAT(bytes_of_file(scratch / "all.csv"),
+  EXPECT_THAT(bytes_of_file(scratch_ / "all.csv"),
               AllOf(StartsWith("seed,step,pair,"), HasSubstr("\n7,6,run b,all,heldout_loss,")));
   EXPECT_THAT(all.out, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
 }
 
-TEST(TrainCommand, SeedsAreNoSingleTraining) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, SeedsAreNoSingleTraining) {
   for (const char* const option : {"--checkpoint", "--resume", "--save"})
-    expect_refused(tiny(scratch, {"--seeds", "2", option, scratch / "c"}), 2,
+    expect_refused(tiny({"--seeds", "2", option, scratch_ / "c"}), 2,
                    std::string("--seeds is '2', expected it without ") + option + ", which is about one training");
-  expect_refused(tiny(scratch, {"--seeds", "0"}), 2, "--seeds is '0', expected");
+  expect_refused(tiny({"--seeds", "0"}), 2, "--seeds is '0', expected");
 }
 
-TEST(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {
-  const TemporaryDirectory scratch;
-  const std::vector<std::string> options{"--checkpoint",     "/dev/full", "--checkpoint-every", "2", "--json",
-                                         scratch / "t.json", "--csv",     scratch / "t.csv"};
-  const Outcome outcome = attoscope(tiny(scratch, options));
+TEST_F(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {
+  const std::vector<std::string> options{"--checkpoint",      "/dev/full", "--checkpoint-every", "2", "--json",
+                                         scratch_ / "t.json", "--csv",     scratch_ / "t.csv"};
+  const Outcome outcome = attoscope(tiny(options));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("attoscope: warning: the checkpoint of step 2 could not be written (/dev/full: cannot be "
                                      "written: No space left on device); training goes on\n"));
   EXPECT_THAT(outcome.err, HasSubstr("\nattoscope: the checkpoint of step 6 could not be written"));
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 4);
-  EXPECT_EQ(json_of_file(scratch / "t.json")["step"], 6);
-  EXPECT_THAT(bytes_of_file(scratch / "t.csv"), StartsWith("step,pair,"));
+  EXPECT_EQ(json_of_file(scratch_ / "t.json")["step"], 6);
+  EXPECT_THAT(bytes_of_file(scratch_ / "t.csv"), StartsWith("step,pair,"));
   EXPECT_THAT(outcome.out, HasSubstr("a - b"));
 }
 
-TEST(TrainCommand, ItsFilesAreWholeWheneverTheDiskIsFull) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, ItsFilesAreWholeWheneverTheDiskIsFull) {
   Dice dice(9);
   const TrainRecord record = made_up_record(TrainKind::methods, dice);
   expect_whole_whenever_full(
-      {"checkpoint", {scratch / "c"}, [&](int) { write_checkpoint(scratch / "c", record, made_up_state(record, dice)); }},
+      {"checkpoint", {scratch_ / "c"}, [&](int) { write_checkpoint(scratch_ / "c", record, made_up_state(record, dice)); }},
       experiments(40), dice);
-  const std::vector<std::string> files{scratch / "t.json", scratch / "t.csv", scratch / "qkv.safetensors",
-                                       scratch / "w/a/head.npy"};
+  const std::vector<std::string> files{scratch_ / "t.json", scratch_ / "t.csv", scratch_ / "qkv.safetensors",
+                                       scratch_ / "w/a/head.npy"};
   const auto train = [&](int version) {
-    succeed(tiny(scratch, {"--seed", std::to_string(version), "--json", files[0], "--csv", files[1], "--save-qkv",
-                           "a:0:0=" + files[2], "--save", scratch / "w"}));
+    succeed(tiny({"--seed", std::to_string(version), "--json", files[0], "--csv", files[1], "--save-qkv", "a:0:0=" + files[2],
+                  "--save", scratch_ / "w"}));
   };
-  scratch.write("text.txt", some_text());
+  scratch_.write("text.txt", some_text());
   expect_whole_whenever_full({"training", files, train}, experiments(16), dice);
 }
 
-TEST(TrainCommand, WhatWasTrainedIsShownThoughTheDiskIsFull) {
-  const TemporaryDirectory scratch;
-  const std::vector<std::string> command = tiny(scratch, {"--json", scratch / "t.json"});
+TEST_F(TrainCommand, WhatWasTrainedIsShownThoughTheDiskIsFull) {
+  const std::vector<std::string> command = tiny({"--json", scratch_ / "t.json"});
   const FullDisk disk(100);
   const Outcome outcome = attoscope(command);
   EXPECT_EQ(outcome.code, 1);
@@ -369,18 +353,17 @@ TEST(TrainCommand, WhatWasTrainedIsShownThoughTheDiskIsFull) {
   EXPECT_THAT(outcome.out, HasSubstr("a - b"));
 }
 
-TEST(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
   TrainArguments x;
   std::ostringstream out, warnings;
   std::optional<FullDisk> disk;
-  const std::string text = scratch.write("text.txt", some_text());
+  const std::string text = scratch_.write("text.txt", some_text());
   disk.emplace(1000);
   x.text = text;
   x.of_model = {"1", "16", "2", "16", {}};
   x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
   x.checkpoint_every = "2";
-  x.checkpoint = scratch / "c";
+  x.checkpoint = scratch_ / "c";
   x.device = "cpu";
   x.threads = "2";
   // the first warning makes room
@@ -395,49 +378,46 @@ TEST(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
   std::ostream told(&room);
   train(x, {out, told, nullptr});
   EXPECT_THAT(room.str(), HasSubstr("the checkpoint of step 2 could not be written"));
-  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 6);
+  EXPECT_EQ(read_checkpoint(scratch_ / "c").state.step, 6);
 }
 
-TEST(TrainCommand, TwoOutputsOfOneNameAreRefused) {
-  const TemporaryDirectory scratch;
-  const std::string x = scratch / "x.json";
-  expect_refused(tiny(scratch, {"--json", x, "--csv", x}), 2, "--csv " + x + ": --json writes this file, too");
-  expect_refused(tiny(scratch, {"--checkpoint", x, "--json", scratch / "./x.json"}), 2, "--checkpoint writes this file, too");
+TEST_F(TrainCommand, TwoOutputsOfOneNameAreRefused) {
+  const std::string x = scratch_ / "x.json";
+  expect_refused(tiny({"--json", x, "--csv", x}), 2, "--csv " + x + ": --json writes this file, too");
+  expect_refused(tiny({"--checkpoint", x, "--json", scratch_ / "./x.json"}), 2, "--checkpoint writes this file, too");
 }
 
-TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {
-  const TemporaryDirectory scratch;
-  ASSERT_EQ(attoscope(tiny(scratch, {"--json", scratch / "whole.json", "--save", scratch / "whole"})).code, 0);
-  ASSERT_EQ(attoscope(tiny(scratch, {"--until", "3", "--checkpoint", scratch / "c"})).code, 0);
-  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 3);
+TEST_F(TrainCommand, ResumingIsAsIfNothingHadHappened) {
+  ASSERT_EQ(attoscope(tiny({"--json", scratch_ / "whole.json", "--save", scratch_ / "whole"})).code, 0);
+  ASSERT_EQ(attoscope(tiny({"--until", "3", "--checkpoint", scratch_ / "c"})).code, 0);
+  EXPECT_EQ(read_checkpoint(scratch_ / "c").state.step, 3);
   const Outcome rest = attoscope(
-      resumed(scratch / "c", {"--json", scratch / "rest.json", "--save", scratch / "rest", "--checkpoint", scratch / "d"}));
+      resumed(scratch_ / "c", {"--json", scratch_ / "rest.json", "--save", scratch_ / "rest", "--checkpoint", scratch_ / "d"}));
   ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_EQ(timeless(json_of_file(scratch / "rest.json")), timeless(json_of_file(scratch / "whole.json")));
-  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 3);
-  EXPECT_EQ(read_checkpoint(scratch / "d").state.step, 6);
+  EXPECT_EQ(timeless(json_of_file(scratch_ / "rest.json")), timeless(json_of_file(scratch_ / "whole.json")));
+  EXPECT_EQ(read_checkpoint(scratch_ / "c").state.step, 3);
+  EXPECT_EQ(read_checkpoint(scratch_ / "d").state.step, 6);
   for (const char* const file : {"a/layer_0_W_Q.npy", "b/embedding.npy", "a/head.npy"}) {
-    const std::string bytes = bytes_of_file((scratch / "whole/") + file);
+    const std::string bytes = bytes_of_file((scratch_ / "whole/") + file);
     EXPECT_GT(bytes.size(), 128U) << file;
-    EXPECT_EQ(bytes_of_file((scratch / "rest/") + file), bytes) << file;
+    EXPECT_EQ(bytes_of_file((scratch_ / "rest/") + file), bytes) << file;
   }
-  EXPECT_NE(bytes_of_file(scratch / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch / "whole/b/layer_0_W_Q.npy"));
+  EXPECT_NE(bytes_of_file(scratch_ / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch_ / "whole/b/layer_0_W_Q.npy"));
   // a finished training can be written once more, on another copy of the text
   EXPECT_EQ(
-      attoscope(resumed(scratch / "d", {"--text", scratch.write("copy.txt", some_text()), "--json", scratch / "again.json"}))
+      attoscope(resumed(scratch_ / "d", {"--text", scratch_.write("copy.txt", some_text()), "--json", scratch_ / "again.json"}))
           .code,
       0);
-  EXPECT_EQ(timeless(json_of_file(scratch / "again.json"))["runs"], json_of_file(scratch / "whole.json")["runs"]);
-  expect_refused(resumed(scratch / "c", {"--text", scratch.write("other.txt", some_text(5000))}), 1, "other.txt has changed");
-  expect_refused(resumed(scratch / "c", {"--width", "32"}), 2, "width");
+  EXPECT_EQ(timeless(json_of_file(scratch_ / "again.json"))["runs"], json_of_file(scratch_ / "whole.json")["runs"]);
+  expect_refused(resumed(scratch_ / "c", {"--text", scratch_.write("other.txt", some_text(5000))}), 1, "other.txt has changed");
+  expect_refused(resumed(scratch_ / "c", {"--width", "32"}), 2, "width");
 }
 
-TEST(TrainCommand, AnotherPolicyOnTheWayIsAFork) {
-  const TemporaryDirectory scratch;
-  ASSERT_EQ(attoscope(tiny(scratch, {"--until", "3", "--checkpoint", scratch / "c"})).code, 0);
-  const Outcome fork = attoscope(resumed(scratch / "c", {"--policy", "hw", "--json", scratch / "fork.json"}));
+TEST_F(TrainCommand, AnotherPolicyOnTheWayIsAFork) {
+  ASSERT_EQ(attoscope(tiny({"--until", "3", "--checkpoint", scratch_ / "c"})).code, 0);
+  const Outcome fork = attoscope(resumed(scratch_ / "c", {"--policy", "hw", "--json", scratch_ / "fork.json"}));
   ASSERT_EQ(fork.code, 0) << fork.err;
-  const nlohmann::json json = json_of_file(scratch / "fork.json");
+  const nlohmann::json json = json_of_file(scratch_ / "fork.json");
   ASSERT_EQ(json["forks"].size(), 1U);
   EXPECT_EQ(json["forks"][0]["step"], 3);
   EXPECT_THAT(json["forks"][0]["sentence"].get<std::string>(), AllOf(HasSubstr("eager"), HasSubstr("hw")));
@@ -445,14 +425,11 @@ TEST(TrainCommand, AnotherPolicyOnTheWayIsAFork) {
   EXPECT_THAT(fork.out, HasSubstr("changed at step 3: "));
 }
 
-TEST(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
-  const TemporaryDirectory scratch;
-  const std::string file = scratch / "qkv.safetensors";
-  const Outcome outcome = attoscope(tiny(scratch, {"--save-qkv", "b:0:1:1=" + file, "--until", "2"}));
+TEST_F(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
+  const std::string file = scratch_ / "qkv.safetensors";
+  const Outcome outcome = attoscope(tiny({"--save-qkv", "b:0:1:1=" + file, "--until", "2"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  PairedTraining training(plan_of_tiny(scratch), primitives_on("cpu", 1));
-  training.step();
-  training.step();
+  PairedTraining training = by_hand(2);
   const CapturedHead seen = training.captured(1, 0, 1, 1);
   Input input;
   input.kind = InputKind::tensors;
@@ -467,25 +444,22 @@ TEST(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
   EXPECT_EQ(attoscope({"run", "--input", file, "--mask", "causal"}).code, 0);
 }
 
-TEST(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
-  const TemporaryDirectory scratch;
-  const Outcome suspects = attoscope(tiny(scratch, {"--kind", "bisect", "--bisect", "head"}));
+TEST_F(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
+  const Outcome suspects = attoscope(tiny({"--kind", "bisect", "--bisect", "head"}));
   ASSERT_EQ(suspects.code, 0) << suspects.err;
   EXPECT_THAT(suspects.out,
               AllOf(HasSubstr("a with this made exact"), HasSubstr("layer 0 head 0 exact"), HasSubstr("layer 0 head 1 exact")));
-  const Outcome direct = attoscope(tiny(scratch, {"--kind", "replay", "--json", scratch / "t.json"}));
+  const Outcome direct = attoscope(tiny({"--kind", "replay", "--json", scratch_ / "t.json"}));
   ASSERT_EQ(direct.code, 0) << direct.err;
   EXPECT_THAT(direct.out, AllOf(HasSubstr("a from b's state"), HasSubstr("share of b's own step")));
-  const nlohmann::json points = json_of_file(scratch / "t.json")["pairs"][0]["points"];
+  const nlohmann::json points = json_of_file(scratch_ / "t.json")["pairs"][0]["points"];
   EXPECT_GT(points["step_size"].back()[0], 0);
   EXPECT_GT(points["rel_l2"].back()[0], 0);
 }
 
-TEST(TrainCommand, BsOwnStepIsMeasuredByItsWeights) {
-  const TemporaryDirectory scratch;
-  scratch.write("text.txt", some_text());
-  PairedTraining training(plan_of_tiny(scratch), primitives_on("cpu", 1));
-  training.step();
+TEST_F(TrainCommand, BsOwnStepIsMeasuredByItsWeights) {
+  scratch_.write("text.txt", some_text());
+  PairedTraining training = by_hand(1);
   const std::vector<float> before = training.weights(1);
   training.step();
   const std::vector<float>& after = training.weights(1);
@@ -498,28 +472,25 @@ TEST(TrainCommand, BsOwnStepIsMeasuredByItsWeights) {
   EXPECT_NEAR(training.record().pairs[0].points.back().deviations[0].step_size / std::sqrt(step / size), 1, 1e-9);
 }
 
-TEST(TrainCommand, DivergenceSaysWhereAndKeepsWhatThereWas) {
-  const TemporaryDirectory scratch;
-  const Outcome outcome =
-      attoscope(tiny(scratch, {"--rate", "10", "--final-rate", "10", "--clip", "0", "--steps", "400", "--checkpoint",
-                               scratch / "c", "--checkpoint-every", "1", "--json", scratch / "t.json"}));
+TEST_F(TrainCommand, DivergenceSaysWhereAndKeepsWhatThereWas) {
+  const Outcome outcome = attoscope(tiny({"--rate", "10", "--final-rate", "10", "--clip", "0", "--steps", "400", "--checkpoint",
+                                          scratch_ / "c", "--checkpoint-every", "1", "--json", scratch_ / "t.json"}));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("diverged at step"), HasSubstr("; the last checkpoint is " + (scratch / "c") + " at step ")));
-  const nlohmann::json json = json_of_file(scratch / "t.json");
+              AllOf(HasSubstr("diverged at step"), HasSubstr("; the last checkpoint is " + (scratch_ / "c") + " at step ")));
+  const nlohmann::json json = json_of_file(scratch_ / "t.json");
   EXPECT_THAT(json["runs"][0]["stopped"].get<std::string>() + json["runs"][1]["stopped"].get<std::string>(),
               HasSubstr("diverged"));
-  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, json["step"]);
+  EXPECT_EQ(read_checkpoint(scratch_ / "c").state.step, json["step"]);
 }
 
-TEST(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
-  const TemporaryDirectory scratch;
+TEST_F(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
   const pid_t self = getpid();
   sigset_t set, before;  // other threads of this test must not take the signal
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   pthread_sigmask(SIG_BLOCK, &set, &before);
-  const std::vector<std::string> arguments = tiny(scratch, {"--steps", "1000000", "--checkpoint", scratch / "c"});
+  const std::vector<std::string> arguments = tiny({"--steps", "1000000", "--checkpoint", scratch_ / "c"});
   std::jthread sender([self](const std::stop_token& stop) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     if (!stop.stop_requested()) kill(self, SIGINT);
@@ -531,17 +502,16 @@ TEST(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
   sigtimedwait(&set, nullptr, &soon);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("stopped at step "), HasSubstr("--resume " + (scratch / "c") + " goes on")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("stopped at step "), HasSubstr("--resume " + (scratch_ / "c") + " goes on")));
   EXPECT_THAT(outcome.out, HasSubstr("a - b"));
   EXPECT_THAT(outcome.err,
-              HasSubstr("stopped at step " + std::to_string(read_checkpoint(scratch / "c").state.step) + " of 1000000"));
+              HasSubstr("stopped at step " + std::to_string(read_checkpoint(scratch_ / "c").state.step) + " of 1000000"));
 }
 
-TEST(TrainCommand, TheFigureStandsBesideItsData) {
-  const TemporaryDirectory scratch;
-  attoscope(tiny(scratch, {"--figure", scratch / "f.svg"}));
-  EXPECT_THAT(bytes_of_file(scratch / "f.csv"), AllOf(HasSubstr("a - b"), HasSubstr("a - exact"), HasSubstr("b - exact")));
-  const nlohmann::json json = json_of_file(scratch / "f.json");
+TEST_F(TrainCommand, TheFigureStandsBesideItsData) {
+  attoscope(tiny({"--figure", scratch_ / "f.svg"}));
+  EXPECT_THAT(bytes_of_file(scratch_ / "f.csv"), AllOf(HasSubstr("a - b"), HasSubstr("a - exact"), HasSubstr("b - exact")));
+  const nlohmann::json json = json_of_file(scratch_ / "f.json");
   EXPECT_EQ(json["figure"], "train-weights");
   EXPECT_EQ(json["plan"]["recipe"]["steps"], 6);
   EXPECT_EQ(json["digests"].size(), 3U);

@@ -19,6 +19,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 #include "tests/train/made_up_training.h"
+#include "tests/train/small_runs.h"
 
 namespace attoscope {
 namespace {
@@ -60,10 +61,18 @@ class TrainControl : public ::testing::Test {
   }
   void request(Act act, int step = -1) { controller->handle({.act = act, .step = step}, session); }
   /// Sends the request, and waits until all is done.
-  TrainView after(Act act, int step = -1) {
-    request(act, step);
+  TrainView after(const TrainRequest& asked) {
+    controller->handle(asked, session);
     EXPECT_TRUE(until_quiet());
     return controller->view();
+  }
+  TrainView after(Act act, int step = -1) { return after({.act = act, .step = step}); }
+  /// The file that Explore gets for the request.
+  CapturedFile captured(const TrainRequest& asked) {
+    std::optional<CapturedFile> file;
+    controller->handle(asked, session);
+    EXPECT_TRUE(until([&](const TrainView&) { return (file = controller->take_captured()).has_value(); }));
+    return file.value();
   }
   TrainPlan plan() const {
     TrainPlan with_text = session.train;
@@ -71,11 +80,7 @@ class TrainControl : public ::testing::Test {
     return with_text;
   }
   /// The training by hand, after so many steps.
-  PairedTraining by_hand(int steps) const {
-    PairedTraining training(plan(), primitives_on("cpu", 1));
-    for (int i = 0; i < steps; ++i) training.step();
-    return training;
-  }
+  PairedTraining by_hand(int steps) const { return trained_pair(plan(), steps); }
 
   const TemporaryDirectory scratch_;
   Session session;
@@ -220,10 +225,8 @@ TEST_F(TrainControl, GoesBackAndForks) {
 TEST_F(TrainControl, OpensAHeadAtAnyStepInExplore) {
   after(Act::run);
   for (const int step : {0, 3, 8, 12}) {
-    controller->handle({.act = Act::explore, .step = step, .run = 1, .layer = 1, .head = 1, .sequence = 1}, session);
-    std::optional<CapturedFile> captured;
-    ASSERT_TRUE(until([&](const TrainView&) { return (captured = controller->take_captured()).has_value(); }));
-    Input input = parse_input(captured->file);
+    const CapturedFile file = captured({.act = Act::explore, .step = step, .run = 1, .layer = 1, .head = 1, .sequence = 1});
+    Input input = parse_input(file.file);
     load_tensors(input);
     PairedTraining training = by_hand(step);
     const CapturedHead expected = training.captured(1, 1, 1, 1);
@@ -234,18 +237,17 @@ TEST_F(TrainControl, OpensAHeadAtAnyStepInExplore) {
       EXPECT_EQ(input.tensors->k[i], static_cast<double>(expected.k[i]));
       EXPECT_EQ(input.tensors->v[i], static_cast<double>(expected.v[i]));
     }
-    EXPECT_THAT(captured->title, HasSubstr("b, layer 1, head 1, sequence 1, after " + std::to_string(step)));
-    EXPECT_EQ(captured->experiment.problem.mask.kind, Mask::Kind::causal);
-    EXPECT_EQ(captured->experiment.a, session.train.a.method);
-    EXPECT_EQ(captured->experiment.b, session.train.b.method);
-    EXPECT_EQ(captured->experiment.format, bf16);
+    EXPECT_THAT(file.title, HasSubstr("b, layer 1, head 1, sequence 1, after " + std::to_string(step)));
+    EXPECT_EQ(file.experiment.problem.mask.kind, Mask::Kind::causal);
+    EXPECT_EQ(file.experiment.a, session.train.a.method);
+    EXPECT_EQ(file.experiment.b, session.train.b.method);
+    EXPECT_EQ(file.experiment.format, bf16);
   }
   for (const TrainRequest& wrong :
        {TrainRequest{.act = Act::explore, .step = 13}, TrainRequest{.act = Act::explore, .run = 2},
         TrainRequest{.act = Act::explore, .layer = 2}, TrainRequest{.act = Act::explore, .head = -1},
         TrainRequest{.act = Act::explore, .sequence = 2}}) {
-    controller->handle(wrong, session);
-    ASSERT_TRUE(until_quiet());
+    after(wrong);
     EXPECT_THAT(controller->view().progress.remark, ::testing::EndsWith("."));
     EXPECT_FALSE(controller->take_captured());
   }
@@ -254,10 +256,7 @@ TEST_F(TrainControl, OpensAHeadAtAnyStepInExplore) {
 TEST_F(TrainControl, HeadsOfAReplayedMethodSeeTheOthersWeights) {
   session.train.kind = TrainKind::replay;
   after(Act::run);
-  controller->handle({.act = Act::explore, .step = 7}, session);
-  std::optional<CapturedFile> captured;
-  ASSERT_TRUE(until([&](const TrainView&) { return (captured = controller->take_captured()).has_value(); }));
-  Input input = parse_input(captured->file);
+  Input input = parse_input(captured({.act = Act::explore, .step = 7}).file);
   load_tensors(input);
   PairedTraining training = by_hand(7);
   EXPECT_EQ(input.tensors->q[5], static_cast<double>(training.captured(0, 0, 0, 0).q[5]));
@@ -304,28 +303,24 @@ TEST_F(TrainControl, ShowsTheGapOfOneTensor) {
 TEST_F(TrainControl, SavesAndOpensCheckpoints) {
   const std::string file = scratch_ / "six.checkpoint";
   for (int i = 0; i < 6; ++i) after(Act::one_step);
-  controller->handle({.act = Act::save, .file = file}, session);
-  ASSERT_TRUE(until_quiet());
+  after({.act = Act::save, .file = file});
   EXPECT_THAT(controller->take_note().value_or(""), HasSubstr("Saved " + file + " at step 6."));
   EXPECT_FALSE(controller->take_note()) << "once";
   open();
   Session other = session;
   session.train = default_train_plan();
-  controller->handle({.act = Act::open, .file = file}, session);
-  ASSERT_TRUE(until_quiet());
+  after({.act = Act::open, .file = file});
   EXPECT_EQ(session.train, other.train) << "the plan of a checkpoint that is opened is the session's";
   EXPECT_FALSE(controller->view().progress.stale);
   EXPECT_EQ(controller->view().progress.step, 6);
   EXPECT_THAT(controller->view().progress.kept, ElementsAre(6));
   const TrainView v = after(Act::run);
   expect_same_curves(*v.record, by_hand(12).record());
-  controller->handle({.act = Act::open, .file = scratch_.write("no.checkpoint", "nothing")}, session);
-  ASSERT_TRUE(until_quiet());
+  after({.act = Act::open, .file = scratch_.write("no.checkpoint", "nothing")});
   EXPECT_THAT(controller->view().progress.remark, HasSubstr("no.checkpoint"));
   EXPECT_EQ(controller->view().progress.step, 12) << "what is there stays";
   scratch_.write("text.txt", made_text(3000, 2));
-  controller->handle({.act = Act::open, .file = file}, session);
-  ASSERT_TRUE(until_quiet());
+  after({.act = Act::open, .file = file});
   EXPECT_THAT(controller->view().progress.remark, HasSubstr("text.txt has changed"));
 }
 
@@ -335,8 +330,7 @@ TEST_F(TrainControl, WhatWasTrainedIsOfferedToTheNextWindow) {
   open();
   const std::string left = controller->view().progress.left_over;
   ASSERT_THAT(left, HasSubstr("data"));
-  controller->handle({.act = Act::open, .file = left}, session);
-  ASSERT_TRUE(until_quiet());
+  after({.act = Act::open, .file = left});
   EXPECT_EQ(controller->view().progress.step, 3);
   EXPECT_THAT(controller->view().progress.left_over, IsEmpty());
   expect_same_curves(*after(Act::run).record, by_hand(12).record());
@@ -357,8 +351,7 @@ TEST_F(TrainControl, ACheckpointThatCannotBeWrittenStopsNoTraining) {
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.state == State::done; }));
   EXPECT_THAT(controller->view().progress.remark,
               AllOf(HasSubstr("last-training.checkpoint"), HasSubstr("No space left on device.")));
-  controller->handle({.act = Act::save, .file = scratch_ / "c"}, session);
-  ASSERT_TRUE(until_quiet());
+  after({.act = Act::save, .file = scratch_ / "c"});
   EXPECT_THAT(controller->view().progress.remark, HasSubstr("c: cannot be written: No space left on device."));
   expect_same_curves(*controller->view().record, by_hand(12).record());
   disk.reset();

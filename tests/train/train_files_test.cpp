@@ -33,7 +33,7 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   const auto sentence = [&](const std::string& pointer, const nlohmann::json& value) {
     nlohmann::json bad = good;
     bad[nlohmann::json::json_pointer(pointer)] = value;
-    return sentence_of<std::runtime_error>([&] { train_record(bad); });
+    return sentence_of([&] { train_record(bad); });
   };
   EXPECT_THAT(sentence("/schema", "attoscope.train/2"), HasSubstr("attoscope.train/2"));
   EXPECT_THAT(sentence("/step", 10), AllOf(StartsWith("step is '10'"), HasSubstr("from 0 to 9")));
@@ -61,10 +61,10 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   EXPECT_THAT(sentence("/forks/0", 5), StartsWith("forks[0] is"));
   nlohmann::json lacking = good;
   lacking["plan"]["recipe"].erase("seed");
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { train_record(lacking); }), StartsWith("plan lacks"));
+  EXPECT_THAT(sentence_of([&] { train_record(lacking); }), StartsWith("plan lacks"));
   lacking = good;
   lacking.erase("pairs");
-  EXPECT_EQ(sentence_of<std::runtime_error>([&] { train_record(lacking); }), "pairs is missing");
+  EXPECT_EQ(sentence_of([&] { train_record(lacking); }), "pairs is missing");
 }
 
 TEST(TrainJson, KeptBeforeThereWereSuchKeysIsReadAsSuch) {
@@ -118,9 +118,8 @@ TEST(Checkpoint, SaysWhyAFileIsNone) {
   EXPECT_THAT(written.said_of("attoscope.checkpoint/1\n"), StartsWith("ends after 23 bytes"));
   EXPECT_THAT(written.said_of(written.bytes + "x"),
               AllOf(StartsWith("has "), HasSubstr(", expected " + std::to_string(written.bytes.size()))));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint(written.scratch / "none"); }),
-              HasSubstr("none: cannot be opened"));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint("/"); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(sentence_of([&] { read_checkpoint(written.scratch / "none"); }), HasSubstr("none: cannot be opened"));
+  EXPECT_THAT(sentence_of([&] { read_checkpoint("/"); }), HasSubstr("not a regular file"));
   std::string newer = written.bytes;
   newer.replace(newer.find("attoscope.train/1"), 17, "attoscope.train/2");
   EXPECT_THAT(written.said_of(resealed(newer, false)), HasSubstr("attoscope.train/2"));
@@ -181,13 +180,11 @@ TEST(TrainText, IsReadOrRefusedInOneSentence) {
   EXPECT_EQ(text_name(source), file);
   EXPECT_EQ(text_name(TextSource{}), "the chronicle");
   EXPECT_EQ(read_same_text(source, scratch.write("copy.txt", some_text())).corpus->text, source.corpus->text);
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_same_text(source, scratch.write("other.txt", some_text() + "x")); }),
+  EXPECT_THAT(sentence_of([&] { read_same_text(source, scratch.write("other.txt", some_text() + "x")); }),
               AllOf(HasSubstr("other.txt has changed"), HasSubstr("expected " + hex16(source.digest))));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch / "none.txt"); }),
-              HasSubstr("none.txt: cannot be opened"));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("short.txt", "abc")); }), HasSubstr("short.txt"));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }),
-              HasSubstr("bytes.txt"));
+  EXPECT_THAT(sentence_of([&] { read_text(scratch / "none.txt"); }), HasSubstr("none.txt: cannot be opened"));
+  EXPECT_THAT(sentence_of([&] { read_text(scratch.write("short.txt", "abc")); }), HasSubstr("short.txt"));
+  EXPECT_THAT(sentence_of([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }), HasSubstr("bytes.txt"));
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ TEST(TrainPrimitives, FollowTheWrittenRule) {
     for (const int threads : {1, 2})
       if (has_instruction_set(isa)) devices.push_back(cpu_primitives(threads, isa));
   ASSERT_FALSE(devices.empty());
-  for (const auto& question : testing::primitive_questions<float>())
+  for (const auto& question : primitive_questions<float>())
     for (int seed = 0; seed < experiments(24); ++seed) {
       const std::vector<double> expected = question.answer(*plain, static_cast<std::uint64_t>(seed));
       for (const auto& device : devices)
-        ASSERT_EQ(testing::difference(question.answer(*device, static_cast<std::uint64_t>(seed)), expected), "")
+        ASSERT_EQ(difference(question.answer(*device, static_cast<std::uint64_t>(seed)), expected), "")
             << question.name << ", seed " << seed << ", " << device->name();
     }
 }
@@ -91,17 +91,9 @@ TEST(TrainProducts, OfAllShapesDoNotTouchWhatLiesBeside) {
       const std::vector<float> a(static_cast<std::size_t>(m), 2), b(static_cast<std::size_t>(n), 3);
       const int stride = n + 7;
       std::vector<float> c(static_cast<std::size_t>(m * stride), -1);
-      device->product({.a = a.data(),
-                       .a_row = 1,
-                       .a_col = 1,
-                       .b = b.data(),
-                       .b_row = n,
-                       .b_col = 1,
-                       .c = c.data(),
-                       .c_row = stride,
-                       .m = m,
-                       .n = n,
-                       .k = 1});
+      MatrixProduct<float> product = product_of(m, n, 1, a.data(), b.data(), c.data());
+      product.c_row = stride;
+      device->product(product);
       for (int i = 0; i < m * stride; ++i)
         ASSERT_EQ(c[static_cast<std::size_t>(i)], i % stride < n ? 6 : -1) << m << " x " << n;
     }

@@ -88,7 +88,7 @@ TEST(Trainer, StoresWeightsAndMomentsAsTheMethodSays) {
 }
 
 /// A step far below the spacing of bf16: nearest rounding keeps every weight, stochastic rounding moves some of them, and their
-/// mean moves as that of fp32 does.
+/// mean moves as under fp32.
 TEST(Trainer, StochasticRoundingKeepsStepsThatNearestRoundingLoses) {
   TrainPlan plan = small_plan();
   plan.recipe.rate = plan.recipe.final_rate = 1e-6;

@@ -1,9 +1,8 @@
 // The backward pass by the GPU's code, run by the host in teams of warps whose threads meet as a GPU's do: the CPU's bits.
-#include <gtest/gtest.h>
-
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "tests/backward/backward_dice.h"
+#include "tests/support/seeds.h"
 #include "tests/twin/host_gradients.h"
 
 namespace attoscope {
@@ -19,43 +18,34 @@ HostGradientOptions random_device(Dice& dice) {
           .panel_bytes = static_cast<std::size_t>(dice.between(1, 200000))};
 }
 
-class GradientTwin : public ::testing::Test {
+class GradientTwin : public TeamTest {
  protected:
-  void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
-#endif
-  }
-
   /// Expects that the device has the CPU's gradients of the method, and of golden.
   static void expect_the_cpus_bits(const Experiment& e, const Method& m, const GradMethod& g, const OutputGradients& d,
                                    const HostGradientOptions& how) {
-    SCOPED_TRACE(testing::describe(e) + testing::describe(g, e.format));
-    testing::in_working_type(e, [&](auto t) {
+    SCOPED_TRACE(describe(e) + describe(g, e.format));
+    in_working_type(e, [&](auto t) {
       using T = decltype(t);
       const Operands<T> x = operands<T>(*raw_inputs(e.problem), e.a.precision[Step::input], e.format, e.problem.seed);
       HostGradients device(how);
-      EXPECT_TRUE(testing::same_gradients(gradients<T>(e.problem, m, g, e.format, x, d, {}, {}, &device),
-                                          gradients<T>(e.problem, m, g, e.format, x, d)));
+      EXPECT_TRUE(same_gradients(gradients<T>(e.problem, m, g, e.format, x, d, {}, {}, &device),
+                                 gradients<T>(e.problem, m, g, e.format, x, d)));
       const auto inputs = as_tensors(x, shape_of(e.problem));
-      EXPECT_TRUE(testing::same_gradients(golden_gradients(e.problem, *inputs, d, false, {}, &device),
-                                          golden_gradients(e.problem, *inputs, d, false)));
+      EXPECT_TRUE(same_gradients(golden_gradients(e.problem, *inputs, d, false, {}, &device),
+                                 golden_gradients(e.problem, *inputs, d, false)));
     });
   }
 };
 
 TEST_F(GradientTwin, HasTheCpusBitsInRandomExperiments) {
-  for (int seed = 1; seed <= experiments(200); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(60000 + seed));
-    Experiment e = testing::random_backward_experiment(dice);
-    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 2);
-    GradMethod g = testing::random_gradient(dice, e, e.a);
-    if (dice.one_in(3)) testing::add_grad_accumulators(g, dice, e, e.a);
+  with_seeds(60001, experiments(200), [](Dice& dice) {
+    Experiment e = random_backward_experiment(dice);
+    if (dice.one_in(3)) make_stochastic(e.a, dice, 2);
+    GradMethod g = random_gradient(dice, e, e.a);
+    if (dice.one_in(3)) add_grad_accumulators(g, dice, e, e.a);
     for (Rounding& r : g.precision.steps) r.stochastic = r.kind != Rounding::Kind::exact && dice.one_in(4);
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_the_cpus_bits(e, e.a, g, testing::random_incoming(dice, e, dice.one_in(3)), random_device(dice));
-    if (HasFailure()) return;
-  }
+    expect_the_cpus_bits(e, e.a, g, random_incoming(dice, e, dice.one_in(3)), random_device(dice));
+  });
 }
 
 TEST_F(GradientTwin, WhereTheWorkIsCutChangesNothing) {
@@ -64,12 +54,12 @@ TEST_F(GradientTwin, WhereTheWorkIsCutChangesNothing) {
   Dice dice(9);
   int launches = 0;
   for (int i = 0; i < experiments(24); ++i) {
-    Experiment e = testing::small_experiment(i % 5 == 0 ? fp64 : bf16, sizes[i % 3], dice.between(1, 20));
+    Experiment e = small_experiment(i % 5 == 0 ? fp64 : bf16, sizes[i % 3], dice.between(1, 20));
     e.problem.mask = masks[i % 4];
     HostGradientOptions how = random_device(dice);
     how.parts = 1 << dice.between(0, 6);
     how.launches = &launches;
-    expect_the_cpus_bits(e, e.a, testing::random_gradient(dice, e, e.a), testing::random_incoming(dice, e, false), how);
+    expect_the_cpus_bits(e, e.a, random_gradient(dice, e, e.a), random_incoming(dice, e, false), how);
     if (HasFailure()) return;
   }
   EXPECT_GT(launches, experiments(24) * 20);
@@ -83,15 +73,15 @@ TEST_F(GradientTwin, HasTheCpusBitsOfEveryNamedKernel) {
     e.problem.mask.kind = Mask::Kind::causal;
     e.a = {.algorithm = Algorithm::flash2, .precision = policy("hw").precision};
     const GradMethod g = grad_method(kernel.name, e.problem.d, e.problem.mask);
-    expect_the_cpus_bits(e, e.a, g, testing::random_incoming(dice, e, false), random_device(dice));
+    expect_the_cpus_bits(e, e.a, g, random_incoming(dice, e, false), random_device(dice));
     if (HasFailure()) return;
   }
 }
 
 TEST_F(GradientTwin, ALostDeviceIsReported) {
-  const Experiment e = testing::small_experiment(bf16, 130, 24);
+  const Experiment e = small_experiment(bf16, 130, 24);
   Dice dice(4);
-  const OutputGradients d = testing::random_incoming(dice, e, false);
+  const OutputGradients d = random_incoming(dice, e, false);
   const Operands<float> x = operands<float>(*raw_inputs(e.problem), e.a.precision[Step::input], e.format, e.problem.seed);
   for (const int launch : {0, 1, 2}) {
     HostGradients device({.fails_at = launch});

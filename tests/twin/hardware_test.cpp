@@ -245,51 +245,45 @@ TEST(Model, ScoresFarApartAndFarFromZero) {
   }
 }
 
-void expect_some_rows_of_all(const Format& format) {
-  Experiment e = hardware_experiment(200, 64, {64, 64}, true, format);
-  HostFindings findings;
-  const std::vector<float> all = host_output(launch_of(e, compute(e)), findings);
-  e.problem.rows = 70;
-  const Result r = compute(e);
-  ASSERT_EQ(r.rows.size(), 70u);
-  const std::vector<float> some = host_output(launch_of(e, r), findings);
-  EXPECT_EQ(findings.fault_count, 0);
-  for (std::size_t i = 0; i < r.rows.size(); ++i)
-    for (std::size_t c = 0; c < 64; ++c)
-      ASSERT_EQ(some[i * 64 + c], all[static_cast<std::size_t>(r.rows[i]) * 64 + c]) << r.rows[i];
-}
-
 TEST(Model, SomeRowsAreThoseOfAll) {
-  expect_some_rows_of_all(bf16);
-  expect_some_rows_of_all(e4m3);
-}
-
-void expect_the_same_in_pieces(const Format& format) {
-  const Experiment e = hardware_experiment(300, 32, {64, 64}, true, format);
-  HardwareLaunch launch = launch_of(e, compute(e));
-  HostFindings findings;
-  const std::vector<float> whole = host_output(launch, findings);
-  EXPECT_EQ(host_output(launch, findings, {.slice = 1}), whole);
-  EXPECT_EQ(host_output(launch, findings, {.slice = 2, .backwards = true}), whole);
-  for (const int keys : {1, 2, 3}) {
-    EXPECT_EQ(host_output(launch, findings, {.keys = keys}), whole) << keys << " tiles of keys a launch";
-    EXPECT_EQ(host_output(launch, findings, {.slice = 2, .backwards = true, .keys = keys}), whole)
-        << keys << " tiles of keys a launch";
+  for (const Format& format : {bf16, e4m3}) {
+    Experiment e = hardware_experiment(200, 64, {64, 64}, true, format);
+    HostFindings findings;
+    const std::vector<float> all = host_output(launch_of(e, compute(e)), findings);
+    e.problem.rows = 70;
+    const Result r = compute(e);
+    ASSERT_EQ(r.rows.size(), 70u);
+    const std::vector<float> some = host_output(launch_of(e, r), findings);
+    EXPECT_EQ(findings.fault_count, 0);
+    for (std::size_t i = 0; i < r.rows.size(); ++i)
+      for (std::size_t c = 0; c < 64; ++c)
+        ASSERT_EQ(some[i * 64 + c], all[static_cast<std::size_t>(r.rows[i]) * 64 + c]) << r.rows[i];
   }
-  const std::vector<std::uint8_t> q = launch.q, k = launch.k, v = launch.v;
-  launch.heads = 2;
-  launch.q.insert(launch.q.end(), q.begin(), q.end());
-  launch.k.insert(launch.k.end(), k.begin(), k.end());
-  launch.v.insert(launch.v.end(), k.begin(), k.end());  // another V in the second head
-  const std::vector<float> both = host_output(launch, findings);
-  EXPECT_TRUE(std::equal(whole.begin(), whole.end(), both.begin()));
-  EXPECT_FALSE(std::equal(whole.begin(), whole.end(), both.begin() + static_cast<std::ptrdiff_t>(whole.size())));
-  EXPECT_EQ(findings.fault_count, 0);
 }
 
 TEST(Model, SlicesHeadsAndTheOrderOfWarpsChangeNothing) {
-  expect_the_same_in_pieces(fp16);
-  expect_the_same_in_pieces(e4m3);
+  for (const Format& format : {fp16, e4m3}) {
+    const Experiment e = hardware_experiment(300, 32, {64, 64}, true, format);
+    HardwareLaunch launch = launch_of(e, compute(e));
+    HostFindings findings;
+    const std::vector<float> whole = host_output(launch, findings);
+    EXPECT_EQ(host_output(launch, findings, {.slice = 1}), whole);
+    EXPECT_EQ(host_output(launch, findings, {.slice = 2, .backwards = true}), whole);
+    for (const int keys : {1, 2, 3}) {
+      EXPECT_EQ(host_output(launch, findings, {.keys = keys}), whole) << keys << " tiles of keys a launch";
+      EXPECT_EQ(host_output(launch, findings, {.slice = 2, .backwards = true, .keys = keys}), whole)
+          << keys << " tiles of keys a launch";
+    }
+    const std::vector<std::uint8_t> q = launch.q, k = launch.k, v = launch.v;
+    launch.heads = 2;
+    launch.q.insert(launch.q.end(), q.begin(), q.end());
+    launch.k.insert(launch.k.end(), k.begin(), k.end());
+    launch.v.insert(launch.v.end(), k.begin(), k.end());  // another V in the second head
+    const std::vector<float> both = host_output(launch, findings);
+    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), both.begin()));
+    EXPECT_FALSE(std::equal(whole.begin(), whole.end(), both.begin() + static_cast<std::ptrdiff_t>(whole.size())));
+    EXPECT_EQ(findings.fault_count, 0);
+  }
 }
 
 std::int64_t differing(const std::vector<float>& x, const std::vector<float>& y) {

@@ -1,4 +1,4 @@
-/// An engine like the one of GPUs, run by the host: the same code in the same teams, slices and shares, inputs copied once.
+/// An engine as GPUs have it, run by the host: the same code in the same teams, slices and shares, inputs copied once.
 #pragma once
 
 // clang-format off: before the kernels' headers, since it says which lanes they are compiled for
@@ -22,7 +22,7 @@ struct HostEngineOptions {
   int devices = 1;            ///< that share the rows
   int slice_teams = 3;        ///< of a launch, at most
   int warps = 2;              ///< of a team
-  std::size_t tile_room = 0;  ///< bytes of shared memory for S beside that of a piece of keys
+  std::size_t tile_room = 0;  ///< bytes of shared memory for S, beside the memory of a piece of keys
   int parts = 0;              ///< about the number of launches for the work of a slice; 0: as random launch times decide
   int fails_at = -1;          ///< the call or launch that fails; -1: none
   int* runs = nullptr;        ///< counts runs, if not null

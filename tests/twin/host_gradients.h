@@ -18,7 +18,7 @@ struct HostGradientOptions {
   std::uint64_t seed = 1;
   int warps = 2;                     ///< of a team
   int slice_teams = 3;               ///< of a launch, at most
-  std::size_t tile_room = 0;         ///< bytes of shared memory for S beside that of a piece of keys
+  std::size_t tile_room = 0;         ///< bytes of shared memory for S, beside the memory of a piece of keys
   std::size_t panel_bytes = 100000;  ///< of P and dS
   int parts = 0;                     ///< about the number of launches for the work of a slice; 0: as random times decide
   int fails_at = -1;                 ///< the launch that fails; -1: none

@@ -4,6 +4,8 @@
 
 #define ATTOSCOPE_SIMT simt_host
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <functional>
@@ -110,6 +112,16 @@ class HostTeam final : public simt_host::TeamBarrier {
   std::vector<int> brought_;
   int least_ = 0;
   std::vector<Quad> shared_;
+};
+
+/// A test that runs teams.
+class TeamTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
+#endif
+  }
 };
 
 }  // namespace attoscope::testing

@@ -18,14 +18,8 @@ std::unique_ptr<Primitives<float>> on_host_device(std::uint64_t seed, std::int64
   return std::make_unique<DevicePrimitives<HostDevice>>(seed, workspace_floats, wanted_blocks);
 }
 
-class TrainTwin : public ::testing::Test {
+class TrainTwin : public TeamTest {
  protected:
-  void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
-#endif
-  }
-
   /// Expects that a question has the CPU's answer, for seeds 0 .. count - 1.
   static void expect_the_cpus_answers(const testing::PrimitiveQuestion<float>& question, int count) {
     const auto cpu = cpu_primitives(2);
@@ -39,10 +33,10 @@ class TrainTwin : public ::testing::Test {
 };
 
 TEST_F(TrainTwin, EveryPrimitiveGivesTheCpusNumbers) {
-  for (const auto& question : testing::primitive_questions<float>()) expect_the_cpus_answers(question, experiments(48));
+  for (const auto& question : primitive_questions<float>()) expect_the_cpus_answers(question, experiments(48));
 }
 
-TEST_F(TrainTwin, AttentionGivesTheCpusNumbers) { expect_the_cpus_answers(testing::attention_question(), experiments(200)); }
+TEST_F(TrainTwin, AttentionGivesTheCpusNumbers) { expect_the_cpus_answers(attention_question(), experiments(200)); }
 
 /// Sizes at the edges of a tile, of a slab of k, of a piece.
 TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
@@ -51,7 +45,7 @@ TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
   for (const int m : {1, 63, 64, 65, 127, 129})
     for (const int n : {4, 33, 64, 68, 130})
       for (const int k : {1, 15, 16, 17, 33}) {
-        if (++i % (testing::sanitized ? 24 : 3) != 0) continue;
+        if (++i % (sanitized ? 24 : 3) != 0) continue;
         std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
         std::vector<double> answers[2];
         Dice dice(static_cast<std::uint64_t>(i));
@@ -64,18 +58,9 @@ TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
           DeviceArray<float, float> x(on, a.size()), y(on, b.size()), z(on, static_cast<std::size_t>(m * n));
           x.write(a);
           y.write(b);
-          on.product({.a = x.get(),
-                      .a_row = k,
-                      .a_col = 1,
-                      .b = y.get(),
-                      .b_row = n,
-                      .b_col = 1,
-                      .c = z.get(),
-                      .c_row = n,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .piece = i % 4 == 0 ? 9 : 0});
+          MatrixProduct<float> product = product_of(m, n, k, x.get(), y.get(), z.get());
+          product.piece = i % 4 == 0 ? 9 : 0;
+          on.product(product);
           const std::vector<float> c = z.read();
           answers[which].assign(c.begin(), c.end());
         }
@@ -91,17 +76,7 @@ TEST_F(TrainTwin, WhatFillsASlabChangesNoSum) {
     DeviceArray<float, float> x(*twin, 3), y(*twin, 3), z(*twin, 1);
     x.write(a);
     y.write(b);
-    twin->product({.a = x.get(),
-                   .a_row = 3,
-                   .a_col = 1,
-                   .b = y.get(),
-                   .b_row = 1,
-                   .b_col = 1,
-                   .c = z.get(),
-                   .c_row = 1,
-                   .m = 1,
-                   .n = 1,
-                   .k = 3});
+    twin->product(product_of(1, 1, 3, x.get(), y.get(), z.get()));
     EXPECT_EQ(z.read()[0], 0.0f);
     EXPECT_TRUE(std::signbit(z.read()[0]));
   }
@@ -115,7 +90,7 @@ TEST_F(TrainTwin, TwentyStepsOfTrainingGiveTheCpusWeights) {
   for (const TrainMethod& method : methods) {
     const ModelShape shape{.layers = 2, .width = 16, .heads = 2, .context = 9, .norm = ++seed % 2 ? Norm::layer : Norm::rms};
     const TrainPlan plan = made_up_plan(shape, 2, method);
-    const int steps = testing::sanitized ? 3 : 20;
+    const int steps = sanitized ? 3 : 20;
     const auto expected = trained(plan, steps, cpu_primitives(1));
     EXPECT_EQ(difference(trained(plan, steps, on_host_device(static_cast<std::uint64_t>(seed))), expected), "") << seed;
   }

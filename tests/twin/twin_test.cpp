@@ -11,7 +11,7 @@
 #include "kernels/gpu/launch_pace.h"
 #include "tests/support/matchers.h"
 #include "tests/support/same_answer.h"
-#include "tests/support/support.h"
+#include "tests/support/seeds.h"
 #include "tests/twin/host_engine.h"
 
 namespace attoscope {
@@ -27,39 +27,30 @@ Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullp
   return options;
 }
 
-class Twin : public ::testing::Test {
- protected:
-  void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
-#endif
-  }
-};
+class Twin : public TeamTest {};
 
 TEST_F(Twin, GivesTheCpusAnswerToRandomQuestions) {
-  for (int seed = 1; seed <= experiments(400); ++seed) {
-    Dice dice(static_cast<std::uint64_t>(51000 + seed));
-    Experiment e = testing::random_experiment(dice);
-    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
-    if (dice.one_in(5)) testing::make_stochastic(e.b, dice, 2);
+  with_seeds(51001, experiments(400), [](Dice& dice) {
+    Experiment e = random_experiment(dice);
+    if (dice.one_in(3)) make_stochastic(e.a, dice, dice.between(1, 3));
+    if (dice.one_in(5)) make_stochastic(e.b, dice, 2);
     const HostEngineOptions how{.seed = dice.bits(),
                                 .devices = dice.between(1, 3),
                                 .slice_teams = dice.between(1, 3),
                                 .warps = warps_of_teams[dice.between(0, 3)],
                                 .tile_room = dice.one_in(2) ? 0 : static_cast<std::size_t>(dice.between(0, 100000))};
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+    SCOPED_TRACE(describe(e));
     const Result result = compute(e, on_host_engine(how));
     EXPECT_EQ(result.device, "run by the host");
     EXPECT_EQ(result.remark, "");
     expect_same_answer(result, compute(e));
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST_F(Twin, GivesTheCpusGradientsAndSaysWhatTheCpuDid) {
   for (const Format& format : {bf16, fp64})
     for (const std::string_view kernel : {"grad_fa2", "grad_cudnn_mxfp8"}) {
-      Experiment e = testing::small_experiment(format, 130, 24);
+      Experiment e = small_experiment(format, 130, 24);
       e.backward.on = true;
       e.backward.b = grad_method(kernel, e.problem.d, e.problem.mask);
       const bool stores = kernel == "grad_cudnn_mxfp8", twice = format == fp64;
@@ -84,9 +75,9 @@ TEST_F(Twin, GivesTheCpusAnswerToEveryAlgorithmPolicyAndMask) {
   for (const Algorithm algorithm : emulated_algorithms)
     for (const auto& policy : policies())
       for (const Mask& mask : masks) {
-        if (testing::sanitized && ++i % 8 != 0) continue;
+        if (sanitized && ++i % 8 != 0) continue;
         ++i;
-        Experiment e = testing::small_experiment(formats[i % 6], sizes[i % 10], dimensions[i % 7]);
+        Experiment e = small_experiment(formats[i % 6], sizes[i % 10], dimensions[i % 7]);
         e.problem.mask = mask;
         e.a.algorithm = algorithm;
         e.a.precision = policy.precision;
@@ -100,7 +91,7 @@ TEST_F(Twin, GivesTheCpusAnswerToEveryAlgorithmPolicyAndMask) {
 }
 
 TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
-  Experiment e = testing::small_experiment(bf16, 400, 24);
+  Experiment e = small_experiment(bf16, 400, 24);
   e.problem.mask = {Mask::Kind::causal, 1};
   const Result whole = compute(e);
   for (const int devices : {1, 2, 3, 7})
@@ -118,7 +109,7 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
   Dice dice(8);
   int launches = 0, most = 0;
   for (int i = 0; i < experiments(80); ++i) {
-    Experiment e = testing::random_experiment(dice);
+    Experiment e = random_experiment(dice);
     e.format = i % 5 == 0 ? fp64 : bf16;
     e.problem.n = sizes[dice.between(0, 3)];
     e.problem.d = dice.between(1, 20);
@@ -132,8 +123,8 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
     e.a.order = orders[dice.between(0, 2)];
     e.a.kahan_l = dice.one_in(4);
     e.a.tie_beta = dice.one_in(3) ? 2 : 0;
-    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 3);
-    testing::drop_impossible_accumulators(e);
+    if (dice.one_in(3)) make_stochastic(e.a, dice, 3);
+    drop_impossible_accumulators(e);
     SCOPED_TRACE(std::to_string(i) + ": " + describe(e));
     launches = 0;
     const int parts = i % 3 == 0 ? 0 : (i % 20 == 1 ? 150 : dice.between(2, 30));
@@ -152,14 +143,14 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
 
 /// Stops between any two launches of work that is cut into dozens.
 TEST_F(Twin, StopsBetweenAnyTwoLaunches) {
-  Experiment e = testing::small_experiment(bf16, 130, 8);
+  Experiment e = small_experiment(bf16, 130, 8);
   const Result whole = compute(e);
   int launches = 0;
   Options options = on_host_engine({.parts = 12, .launches = &launches});
   compute(e, options);
   const int all = launches;
   EXPECT_GE(all, 30);
-  for (int stop_at = 1; stop_at < all; stop_at += testing::sanitized ? 17 : 1) {
+  for (int stop_at = 1; stop_at < all; stop_at += sanitized ? 17 : 1) {
     ComputeCache cache;
     options.cache = &cache;
     launches = 0;
@@ -177,7 +168,7 @@ TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
   int runs = 0;
   Options options = on_host_engine({.runs = &runs}, &cache);
   Dice dice(77);
-  Experiment e = testing::small_experiment(bf16, 130, 20);
+  Experiment e = small_experiment(bf16, 130, 20);
   for (int step = 0; step < experiments(40); ++step) {
     switch (dice.between(0, 5)) {
       case 0:
@@ -214,7 +205,7 @@ TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
 
 /// A new array may get the address of one that is gone: here an array is filled with other numbers.
 TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
-  const Experiment e = testing::small_experiment(bf16, 40, 8);
+  const Experiment e = small_experiment(bf16, 40, 8);
   const std::vector<int> rows = computed_rows(e.problem);
   const auto drawn = [&](std::uint64_t seed) {
     Problem p = e.problem;
@@ -262,7 +253,7 @@ TEST_F(Twin, InputsAreCopiedOnceForEveryAnswerAboutThem) {
     compute(e, options);
     return copies - before;
   };
-  Experiment e = testing::small_experiment(bf16, 70, 12);
+  Experiment e = small_experiment(bf16, 70, 12);
   EXPECT_EQ(copied(e), 6) << "in double for the golden value, in float for a and b";
   e.a.block_k = 7;
   EXPECT_EQ(copied(e), 0);
@@ -277,7 +268,7 @@ TEST_F(Twin, InputsAreCopiedOnceForEveryAnswerAboutThem) {
 }
 
 TEST_F(Twin, ErrorsOfManyMethodsAreTheCpus) {
-  const Experiment e = testing::small_experiment(fp16, 90, 18);
+  const Experiment e = small_experiment(fp16, 90, 18);
   std::vector<Method> methods(3, e.a);
   methods[1].reverse_keys = true;
   methods[2].precision = policies()[0].precision;
@@ -290,7 +281,7 @@ TEST_F(Twin, AnUpdateWaitsOnce) {
   int waits = 0;
   ComputeCache cache;
   Options options = on_host_engine({.waits = &waits}, &cache);
-  Experiment e = testing::small_experiment(bf16, 70, 12);
+  Experiment e = small_experiment(bf16, 70, 12);
   for (int update = 1; update <= 3; ++update) {
     if (update == 2) ++e.problem.seed;
     if (update == 3) e.b.block_k += 1;
@@ -304,7 +295,7 @@ TEST_F(Twin, OnlyWhatIsShownComesBack) {
   int sent = 0;
   ComputeCache cache;
   Options options = on_host_engine({.sent = &sent}, &cache);
-  Experiment e = testing::small_experiment(bf16, 70, 12);
+  Experiment e = small_experiment(bf16, 70, 12);
   const Result all = compute(e);
   options.wanted = {.wasserstein = false, .trace = false};
   const Result part = compute(e, options);
@@ -326,7 +317,7 @@ TEST_F(Twin, OnlyWhatIsShownComesBack) {
 }
 
 TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
-  Experiment e = testing::small_experiment(bf16, 70, 12);
+  Experiment e = small_experiment(bf16, 70, 12);
   const Result whole = compute(e);
   int failed = 0;
   for (int call = 0; call < 400; ++call) {
@@ -350,7 +341,7 @@ TEST_F(Twin, AutoLeavesFewRowsToTheCpu) {
   Options options = on_host_engine({}, &cache);
   options.device = "auto";
   const auto device_of = [&](int n) {
-    Experiment e = testing::small_experiment(bf16, n, 16);
+    Experiment e = small_experiment(bf16, n, 16);
     e.problem.rows = 32;
     const Result result = compute(e, options);
     expect_same_answer(result, compute(e));
@@ -367,11 +358,11 @@ TEST_F(Twin, StopsWhenAsked) {
   int asked = 0;
   Options options = on_host_engine({});
   options.cancelled = [&] { return ++asked > 60; };
-  EXPECT_THROW(compute(testing::small_experiment(bf16, 400, 16), options), Stopped);
+  EXPECT_THROW(compute(small_experiment(bf16, 400, 16), options), Stopped);
 }
 
 TEST_F(Twin, LanesThatMissABarrierAreNoticed) {
-  if (testing::sanitized) GTEST_SKIP() << "sanitizers do not know the stacks that are unwound";
+  if (sanitized) GTEST_SKIP() << "sanitizers do not know the stacks that are unwound";
   HostTeam warp(1);
   EXPECT_THROW(warp.run([](const simt_host::LaneGroup& group) {
     if (group.lane() != 5) group.sync();
