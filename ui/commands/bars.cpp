@@ -13,6 +13,7 @@
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/series.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -64,32 +65,49 @@ void undo_buttons(Session& session, History& history) {
                  history.can_undo(session)))
     history.undo(session);
   ImGui::SameLine(0, 0);
-  if (bar_button("redo###redo", 42, "Repeats what was undone. Ctrl+Shift+Z or Ctrl+Y.", history.can_redo(session)))
+  if (bar_button("redo###redo", 42, "Repeats the change that was undone. Ctrl+Shift+Z or Ctrl+Y.", history.can_redo(session)))
     history.redo(session);
 }
 
-void theme_button(View& view) {
-  const Theme now = view.theme;
-  const std::string name(now == Theme::high_contrast ? "contrast" : theme_names[now]);
-  if (bar_button((name + "###theme").c_str(), 66, "The theme: dark, light or high contrast. Click or key T: the next one."))
-    view.theme = next(now);
+/// A button with a menu: the look of the window, its picture, and its keys.
+void view_button(const Frame& frame) {
+  constexpr EnumArray<Theme, Choice> themes{Choice{"dark", "Key T: the next theme."}, Choice{"light", "Key T: the next theme."},
+                                            Choice{"contrast", "High contrast. Key T: the next theme."}};
+  View& view = frame.session.view;
+  if (bar_button("view###view", 46, "Theme and size of the window, its picture as a PNG, and the list of all keys."))
+    ImGui::OpenPopup("view menu");
+  set_menu_place();
+  if (!begin_panel_popup("view menu")) return;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  segmented("theme", themes, view.theme, {.width = px(240)});
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "size");
+  ImGui::SetCursorScreenPos({at.x + px(240 - 26 - 52 - 26), at.y});
+  scale_buttons(view);
+  ImGui::Separator();
+  if (ImGui::MenuItem("save the window###save", "F12")) frame.requests.exports.plot = ExportRequest{.name = "window"};
+  explain("Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the mouse.");
+  if (ImGui::MenuItem("all keys###help", "H")) frame.state.popups.help = !frame.state.popups.help;
+  explain("Shows or hides the list of keys.");
+  ImGui::PopStyleVar();
+  ImGui::EndPopup();
 }
 
 void pins_button(Session& session) {
   const std::string text = fmt::format("pins {}###pins", static_cast<int>(session.pins.size()));
   if (bar_button(text.c_str(), 62,
-                 "Experiments that were kept, with their numbers, beside the controls. Shift+K; K keeps one."))
+                 "Pinned experiments with their numbers, beside the controls. Shift+K shows them; K pins one."))
     session.view.show_pins = !session.view.show_pins;
 }
 
-/// A group of buttons. The group of the lowest rank is left out first where the bar is short.
+/// A group of buttons. A bar that is too short for all leaves out the groups of the lowest ranks.
 struct Group {
   float width;
   int rank;
   std::function<void()> draw;
 };
 
-/// True where tabs and buttons stand closer, so that more of them have room.
+/// True if the window is narrow: gaps between tabs and buttons are smaller then.
 bool is_narrow_bar() { return ImGui::GetWindowWidth() < px(1440); }
 
 /// Draws the groups that fit, at the right end of the bar.
@@ -159,7 +177,7 @@ std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
 
 std::vector<StatusNumber> sweep_numbers(const SweepView& sweep) {
   if (sweep.progress.points == 0) return {};
-  std::vector<StatusNumber> numbers{{progress_text(sweep.progress), 260, "Finished points of the sweep, of all in its plan."}};
+  std::vector<StatusNumber> numbers{{progress_text(sweep.progress), 260, "Finished points of the sweep, and all points of its plan."}};
   if (sweep.table) numbers.push_back({measure_title(*sweep.table), 140, "The number that the sweep measures."});
   if (sweep.progress.failed > 0)
     numbers.push_back({fmt::format("{} failed", sweep.progress.failed), 80, "Points that could not be computed.", true});
@@ -172,7 +190,7 @@ std::vector<StatusNumber> train_numbers(const TrainView& train) {
   numbers.push_back({fmt::format("{} models, {} tensors", train.record->runs.size(), train.record->parameters.tensors.size()),
                      160, "Models and tensors that are trained side by side."});
   if (train.progress.seconds_left >= 0 && train.progress.state == TrainProgress::State::running)
-    numbers.push_back({time_left(train.progress.seconds_left), 110, "Until the last step."});
+    numbers.push_back({time_left(train.progress.seconds_left), 110, "Time until the last step."});
   return numbers;
 }
 
@@ -190,8 +208,8 @@ std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInpu
   for (const Lesson& lesson : *learn.lessons)
     read += steps_seen(session.lesson, lesson) >= static_cast<int>(lesson.steps.size());
   return {{fmt::format("lesson {} of {}", open.index + 1, learn.lessons->size()), 120, "The lesson that is open."},
-          {fmt::format("step {} of {}", open.step + 1, open.lesson->steps.size()), 110, "Its step on this page."},
-          {fmt::format("{} lessons read", read), 110, "Lessons of which every step was on screen."}};
+          {fmt::format("step {} of {}", open.step + 1, open.lesson->steps.size()), 110, "The step of the lesson on this page."},
+          {fmt::format("{} lessons read", read), 110, "Lessons whose steps were all on screen."}};
 }
 
 /// Device that computed the numbers of the workspace on show.
@@ -225,19 +243,7 @@ void draw_top_bar(const Frame& frame) {
         {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
         {62, 4, [&] { pins_button(frame.session); }},
         {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
-        {46, 1,
-         [&] {
-           if (bar_button("save###save", 46,
-                          "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
-                          "mouse. F12."))
-             frame.requests.exports.plot = ExportRequest{.name = "window"};
-         }},
-        {66, 3, [&] { theme_button(frame.session.view); }},
-        {104, 5, [&] { scale_buttons(frame.session.view); }},
-        {54, 9,
-         [&] {
-           if (bar_button("keys###help", 54, "All keys. Key H.")) frame.state.popups.help = !frame.state.popups.help;
-         }},
+        {46, 9, [&] { view_button(frame); }},
     };
     const float right = at.x + view->Size.x - px(4);
     draw_groups(groups, right, right - left - px(16), at.y + px(4));

@@ -48,12 +48,12 @@ inline constexpr float session_button_width = 108;
 /// A button with the session's name and the menu: new, open, save, recent files, the session as text.
 void session_button(const PanelInput& input, UiState& state, Requests& requests);
 
-/// A new error over the panels, as long as it takes to read; the status bar keeps it until what it is about has changed.
+/// Shows a new error over the panels for the time that it takes to read; the status bar shows it until its cause changes.
 void draw_error(const PanelInput& input, ErrorNote& note);
-/// The frame of the window, and a sentence on what becomes of files that are held over it.
+/// While files are dragged over the window: its frame, and a sentence that says how they will be used.
 void draw_drop_target(const PanelInput& input);
 
-/// Lines of the opened session that were not understood, until dismissed.
+/// Lists the lines of the opened session that could not be read, until the list is closed.
 void draw_remarks(const PanelInput& input, Requests& requests);
 /// True while the remarks are on screen.
 bool shows_remarks(const PanelInput& input);

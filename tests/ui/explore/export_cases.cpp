@@ -68,7 +68,7 @@ CASE(export, pictures_of_the_window) {
   const std::string png = read_file(kept.path("window-1.png"), 1 << 24);
   const auto number = [&](std::size_t at) { return (png[at] & 255) << 8 | (png[at + 1] & 255); };
   hand.check(png.substr(1, 3) == "PNG" && number(18) == 1600 && number(22) == 1000, "as large as the window");
-  hand.leaves("the button", [&] { hand.click(top_bar + "###save"), hand.frames(3); });
+  hand.leaves("the menu", [&] { hand.click(top_bar + "###view"), hand.click("//$FOCUSED/###save"), hand.frames(3); });
   hand.check(kept.has("window-2.png"), "takes the next name");
   hand.stage.exporter.ask({"a part", 100, 100, 300, 150, "x,y\n1,2\n"});
   hand.frames(3);

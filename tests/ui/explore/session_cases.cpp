@@ -52,7 +52,7 @@ CASE(session, undo_goes_past_theme_and_zoom) {
   hand.frames(40);
   const CellRect near = zoom();
   hand.check(!(near == CellRect{}), "the picture is zoomed");
-  hand.click(top_bar + "###theme");
+  hand.key(ImGuiKey_T);
   hand.key(ImGuiKey_Equal);
   hand.frames(3);
   const Theme theme = hand.view().theme;

@@ -254,12 +254,15 @@ CASE(strip, plots) {
 }
 
 CASE(bars, theme_and_scale) {
-  hand.each({{top_bar + "###theme", [](Session& s) { s.view.theme = Theme::light; }},
-             {top_bar + "###theme", [](Session& s) { s.view.theme = Theme::high_contrast; }},
-             {top_bar + "###theme", [](Session& s) { s.view.theme = Theme::dark; }},
-             {top_bar + "###larger", [](Session& s) { s.view.ui_scale = 1.125; }},
-             {top_bar + "###UI scale", [](Session& s) { s.view.ui_scale = 1; }},
-             {top_bar + "###smaller", [](Session& s) { s.view.ui_scale = 0.875; }}});
+  hand.click(top_bar + "###view");
+  const std::string menu = "//$FOCUSED/";
+  hand.each({{menu + "theme/light", [](Session& s) { s.view.theme = Theme::light; }},
+             {menu + "theme/contrast", [](Session& s) { s.view.theme = Theme::high_contrast; }},
+             {menu + "theme/dark", [](Session& s) { s.view.theme = Theme::dark; }},
+             {menu + "###larger", [](Session& s) { s.view.ui_scale = 1.125; }},
+             {menu + "###UI scale", [](Session& s) { s.view.ui_scale = 1; }},
+             {menu + "###smaller", [](Session& s) { s.view.ui_scale = 0.875; }}});
+  hand.key(ImGuiKey_Escape);
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Equal);
   hand.check(hand.view().ui_scale == 3, "no larger than three times");
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Minus);
@@ -289,8 +292,8 @@ CASE(bars, numbers_of_workspaces) {
 }
 
 CASE(bars, help) {
-  hand.leaves("help", [&] { hand.click(top_bar + "###help"); });
-  hand.check(hand.stage.state->popups.help, "the button shows it");
+  hand.leaves("help", [&] { hand.click(top_bar + "###view"), hand.click("//$FOCUSED/###help"); });
+  hand.check(hand.stage.state->popups.help, "the menu shows it");
   hand.leaves("close", [&] { hand.click("//Help/close"); });
   hand.check(!hand.stage.state->popups.help, "its button closes it");
   hand.key(ImGuiKey_H);
