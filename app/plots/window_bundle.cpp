@@ -123,7 +123,8 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption), [&] { return interrupts.arrived(); });
   for (const std::string& remark : remarks) out << remark << "\n";
   out << figure.caption << "\n" << x.out << "\n";
-  const std::string changed = asked.digests && tensors.empty() ? changed_digests(*asked.digests, data.result->digests) : "";
+  const bool has_bits = asked.digests && data.result && tensors.empty();
+  const std::string changed = has_bits ? changed_digests(*asked.digests, data.result->digests) : "";
   if (!changed.empty()) throw std::runtime_error(x.what + ": " + changed + "; " + x.out + " shows what was computed now");
 } catch (const Stopped&) {
   throw std::runtime_error("stopped before the figure was drawn; nothing was written");

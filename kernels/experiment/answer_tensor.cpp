@@ -24,27 +24,10 @@ Result without_output(const Result& answer) {
   return r;
 }
 
-/// Computed keys that no query sees.
-int keys_without_queries(const Problem& p, const std::vector<int>& keys) {
-  std::vector<int> begins(static_cast<std::size_t>(key_count(p)) +
-                          1);  // ranges of seen keys: +1 at the first, -1 after the last
-  for (int row = 0; row < p.n; ++row)
-    if (const Keys seen = visible_keys(p, row); !seen.empty()) {
-      ++begins[static_cast<std::size_t>(seen.first)];
-      --begins[static_cast<std::size_t>(seen.end)];
-    }
-  int count = 0, queries = 0, key = 0;
-  for (const int computed : keys) {
-    for (; key <= computed; ++key) queries += begins[static_cast<std::size_t>(key)];
-    count += queries == 0;
-  }
-  return count;
-}
-
 void take_keys_as_rows(Result& r) {
   Problem& p = r.experiment.problem;
   r.rows = r.backward->keys;
-  r.rows_without_keys = keys_without_queries(p, r.rows);
+  r.rows_without_keys = 0;  // a count of queries
   p.n = key_count(p);
   if (p.rows != 0) p.rows = static_cast<int>(r.rows.size());
 }

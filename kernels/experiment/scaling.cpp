@@ -13,6 +13,12 @@ namespace {
 
 constexpr int most_block = 1 << 20;
 
+/// A factor, or the largest magnitude of a group's elements; none: the text is no number from 1e-30 to 1e30.
+std::optional<double> factor_of(std::string_view text) {
+  const auto x = to_number<double>(text);
+  return x && *x >= 1e-30 && *x <= 1e30 ? x : std::nullopt;
+}
+
 /// Reads the parts of a scaling's text that follow the element.
 class ScalingReader {
  public:
@@ -77,8 +83,8 @@ class ScalingReader {
   }
 
   double positive(std::string_view part, std::string_view number) const {
-    const auto x = to_number<double>(number);
-    if (!x || !(*x > 0) || !std::isfinite(*x) || *x > 1e30 || *x < 1e-30) refuse(part);
+    const auto x = factor_of(number);
+    if (!x) refuse(part);
     return *x;
   }
   [[noreturn]] void refuse(std::string_view part) const {
@@ -219,8 +225,8 @@ Scaling with_part(const Scaling& s, std::string_view part, std::string_view valu
   } else if (part == "quotient") {
     choose(quotient_names, y.quotient);
   } else if (part == "factor") {
-    const auto x = to_number<double>(value);
-    if (!x || !(*x > 0) || !std::isfinite(*x)) refuse("a number above 0");
+    const auto x = factor_of(value);
+    if (!x) refuse("a number from 1e-30 to 1e30");
     y.factor = *x;
   } else {
     throw std::invalid_argument(in_quotes(part) + " is no part of a storage, expected " + listed(scaling_parts));

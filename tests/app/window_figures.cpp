@@ -80,7 +80,7 @@ TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("attoscope " ATTOSCOPE_VERSION));
   EXPECT_THAT(bytes_of_file(scratch_ / "one.svg"), HasSubstr("</svg>"));
-  const nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
+  nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
   EXPECT_EQ(bundle["plot"], name());
   EXPECT_EQ(bundle["session"]["view"]["figure"]["two_columns"], true);
   if (is_of_experiment(GetParam())) {
@@ -91,6 +91,10 @@ TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   EXPECT_THAT(bytes_of_file(scratch_ / "one.csv"), ::testing::SizeIs(::testing::Gt(60u)));
   EXPECT_EQ(bytes_of_file(scratch_ / "one.csv"), bytes_of_file(scratch_ / "two.csv"));
   EXPECT_EQ(bytes_of_file(scratch_ / "one.json"), bytes_of_file(scratch_ / "two.json"));
+  if (is_of_experiment(GetParam())) return;
+  bundle["digests"] = {{"golden", hex16(1)}, {"a", hex16(1)}, {"b", hex16(1)}};  // only plots of an experiment have some
+  write_file(scratch_ / "one.json", bundle.dump());
+  EXPECT_EQ(attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg"}).code, 0);
 }
 
 /// One row, one key: a plot, or one sentence that says why there is none.

@@ -74,20 +74,6 @@ TEST(AnswerTensor, HasTheNumbersOfItsGradient) {
   }
 }
 
-TEST(AnswerTensor, CountsKeysThatNoQuerySees) {
-  const auto answer = answer_to(backward_experiment(0));
-  const Problem& p = answer->experiment.problem;
-  int alone = 0;
-  for (int key = 0; key < key_count(p); ++key) {
-    bool seen = false;
-    for (int row = 0; row < p.n; ++row) seen |= visible_keys(p, row).first <= key && key < visible_keys(p, row).end;
-    alone += !seen;
-  }
-  EXPECT_GT(alone, 0);
-  EXPECT_EQ(seen_as(answer, AnswerTensor::dV)->rows_without_keys, alone);
-  EXPECT_EQ(seen_as(answer, AnswerTensor::dQ)->rows_without_keys, answer->rows_without_keys);
-}
-
 TEST(AnswerTensor, HasTheIncomingGradientWithoutErrors) {
   for (const int rows : {0, 4}) {
     const auto answer = answer_to(backward_experiment(rows)), seen = seen_as(answer, AnswerTensor::dO);
