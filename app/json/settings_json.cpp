@@ -31,7 +31,7 @@ Json json_of(const Setting& s) {
   if (const auto* x = std::get_if<std::string*>(&s.value)) return json_string(**x);
   if (const auto* x = std::get_if<HexValue>(&s.value)) return hex16(*x->value);
   if (const auto* x = std::get_if<PixelsValue>(&s.value)) return pixel_text(*x->value);
-  if (const auto* x = std::get_if<Settings>(&s.value)) return settings_json(*x);
+  if (const auto* x = std::get_if<PartValue>(&s.value)) return settings_json(**x);
   if (const auto* x = std::get_if<ListValue>(&s.value)) return list_json(*x);
   return text(s);
 }
@@ -105,9 +105,9 @@ void read_list(const Parsed& value, const std::string& path, const ListValue& li
 }
 
 void read_setting(const Parsed& value, const std::string& path, const Setting& s, std::vector<std::string>& remarks) {
-  const auto* const part = std::get_if<Settings>(&s.value);
+  const auto* const part = std::get_if<PartValue>(&s.value);
   const auto* const list = std::get_if<ListValue>(&s.value);
-  if (part != nullptr && value.is_object()) return read_settings(value, path, *part, remarks);
+  if (part != nullptr && value.is_object()) return read_settings(value, path, **part, remarks);
   if (list != nullptr && value.is_array()) return read_list(value, path, *list, remarks);
   if (part == nullptr && list == nullptr && read_value(value, s)) return;
   const bool sink = std::holds_alternative<std::optional<double>*>(s.value);

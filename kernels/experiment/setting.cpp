@@ -121,7 +121,7 @@ std::string text(const RealRange& r) {
 
 bool is_typed(const Setting& s) {
   return std::visit(Cases{[](std::monostate) { return false; }, [](const HexValue&) { return false; },
-                          [](const PixelsValue&) { return false; }, [](const Settings&) { return false; },
+                          [](const PixelsValue&) { return false; }, [](const PartValue&) { return false; },
                           [](const ListValue&) { return false; }, [](const auto&) { return true; }},
                     s.value);
 }
@@ -171,10 +171,10 @@ bool set(const Setting& s, std::string_view text) {
 
 const Setting* find(const Settings& settings, std::string_view path) {
   for (const Setting& s : settings) {
-    const auto* const part = std::get_if<Settings>(&s.value);
+    const auto* const part = std::get_if<PartValue>(&s.value);
     if (part == nullptr && s.key == path) return &s;
     if (part != nullptr && path.starts_with(s.key) && path.substr(s.key.size()).starts_with('.'))
-      return find(*part, path.substr(s.key.size() + 1));
+      return find(**part, path.substr(s.key.size() + 1));
   }
   return nullptr;
 }
@@ -183,8 +183,8 @@ void for_each(const Settings& settings, const std::string& prefix,
               const std::function<void(const std::string&, const Setting&)>& visit) {
   for (const Setting& s : settings) {
     const std::string path = prefix + std::string(s.key);
-    if (const auto* const part = std::get_if<Settings>(&s.value))
-      for_each(*part, path + ".", visit);
+    if (const auto* const part = std::get_if<PartValue>(&s.value))
+      for_each(**part, path + ".", visit);
     else
       visit(path, s);
   }
@@ -192,8 +192,8 @@ void for_each(const Settings& settings, const std::string& prefix,
 
 void check(const Settings& settings, const std::string& path) {
   for (const Setting& s : settings)
-    if (const auto* const part = std::get_if<Settings>(&s.value))
-      check(*part, s.key == "precision" ? path : joined_path(path, s.key));  // "a.O", as in --set
+    if (const auto* const part = std::get_if<PartValue>(&s.value))
+      check(**part, s.key == "precision" ? path : joined_path(path, s.key));  // "a.O", as in --set
     else
       check_value(s, joined_path(path, s.key));
 }

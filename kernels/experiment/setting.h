@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,10 +83,20 @@ struct ListValue {
   std::function<Settings(std::size_t)> item;
 };
 
-/// The place of a value; Settings: those of a part; monostate: none, the setting changes several places.
+/// The settings of a part such as the mask; copies share them.
+class PartValue {
+ public:
+  PartValue(Settings settings);  // NOLINT(google-explicit-constructor): {"mask", settings(p.mask)}
+  const Settings& operator*() const { return *settings_; }
+
+ private:
+  std::shared_ptr<const Settings> settings_;
+};
+
+/// The place of a value; monostate: none, the setting changes several places.
 using SettingValue =
     std::variant<std::monostate, int*, unsigned*, std::uint64_t*, double*, std::optional<double>*, bool*, std::string*,
-                 NamedValue, HexValue, PixelsValue, Format*, Rounding*, Scaling*, PolicyValue, Settings, ListValue>;
+                 NamedValue, HexValue, PixelsValue, Format*, Rounding*, Scaling*, PolicyValue, PartValue, ListValue>;
 
 /// A setting as the axis of a sweep.
 struct Sweeping {
@@ -140,6 +151,8 @@ struct Setting {
     return *this;
   }
 };
+
+inline PartValue::PartValue(Settings settings) : settings_(std::make_shared<const Settings>(std::move(settings))) {}
 
 template <class T>
 ListValue list_of(std::vector<T>& items, std::size_t most) {

@@ -87,8 +87,8 @@ void fill(Bytes& bytes, const Settings& settings) {
     if (auto* const* x = std::get_if<Rounding*>(&s.value)) fill(bytes, **x);
     if (auto* const* x = std::get_if<Scaling*>(&s.value)) fill(bytes, **x);
     if (const auto* x = std::get_if<PolicyValue>(&s.value)) x->take(std::string(x->names()[bytes.bits(1) % x->names().size()]));
-    if (const auto* x = std::get_if<Settings>(&s.value); x != nullptr && (s.key != "precision" || bytes.flag()))
-      fill(bytes, *x);
+    if (const auto* x = std::get_if<PartValue>(&s.value); x != nullptr && (s.key != "precision" || bytes.flag()))
+      fill(bytes, **x);
   }
 }
 

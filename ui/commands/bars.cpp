@@ -177,7 +177,8 @@ std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
 
 std::vector<StatusNumber> sweep_numbers(const SweepView& sweep) {
   if (sweep.progress.points == 0) return {};
-  std::vector<StatusNumber> numbers{{progress_text(sweep.progress), 260, "Finished points of the sweep, and all points of its plan."}};
+  std::vector<StatusNumber> numbers{
+      {progress_text(sweep.progress), 260, "Finished points of the sweep, and all points of its plan."}};
   if (sweep.table) numbers.push_back({measure_title(*sweep.table), 140, "The number that the sweep measures."});
   if (sweep.progress.failed > 0)
     numbers.push_back({fmt::format("{} failed", sweep.progress.failed), 80, "Points that could not be computed.", true});
