@@ -121,9 +121,7 @@ TEST_F(JudgeCommand, TellsTheSlipInTheFirstSentence) {
 TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
   std::filesystem::create_directory(scratch_ / "dump");
   const auto add = [&](const std::string& name, auto value) {
-    std::vector<float> x;
-    for (int i = 0; i < 2 * 20 * 4; ++i) x.push_back(static_cast<float>(value(i)));
-    scratch_.write("dump/" + name + ".npy", npy_of("(2, 20, 4)", x));
+    scratch_.write("dump/" + name + ".npy", npy_of("(2, 20, 4)", floats_of(2 * 20 * 4, value)));
   };
   for (const std::string layer : {"layers.3.", "layers.17."}) {
     add(layer + "q", [](int) { return 0; });
@@ -140,8 +138,7 @@ TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
 TEST_F(JudgeCommand, JudgesAsManyColumnsAsVHas) {
   constexpr int n = 48, d = 32, d_v = 24;
   const auto file = [&](const std::string& name, int columns, auto value) {
-    std::vector<float> x;
-    for (int i = 0; i < n * columns; ++i) x.push_back(static_cast<float>(value(i / columns, i % columns)));
+    const std::vector<float> x = floats_of(n * columns, [&](int i) { return value(i / columns, i % columns); });
     return scratch_.write(name, npy_of("(1, 48, " + std::to_string(columns) + ")", x));
   };
   const auto judged = [&](double spoilt) {  // q is 0, so that O is the mean of V
@@ -301,7 +298,8 @@ TEST_F(JudgeCommand, WritesAPageAndJsonOrNothing) {
 TEST_F(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
   const Call call;
   const json told = json_of(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format",
-                                          "bf16", "--quiet", "--unsaved", "--report", call.scratch / "r.html"}));
+                                          "bf16", "--quiet", "--unsaved", "--report", call.scratch / "r.html"}),
+                            3);
   const std::string command = told["command"];
   EXPECT_THAT(command, AllOf(StartsWith("attoscope judge --q " + call.file("q")), HasSubstr(" --layout 'h n d'"),
                              HasSubstr(" --mask causal"), HasSubstr(" --scale 0.3"), HasSubstr(" --head 0")));

@@ -214,7 +214,7 @@ class Alignment(Against):
 
     def test_a_profiling_pass_is_dropped(self):
         calls = {"call0." + name: (kind, shape, b"\0" * len(data)) for name, (kind, shape, data) in self.parts.items()}
-        self.assert_aligned({**calls, **{"call1." + name: x for name, x in self.parts.items()}}, "call 0", "zeros alone", "profiling")
+        self.assert_aligned({**calls, **{"call1." + name: x for name, x in self.parts.items()}}, "call 0", "only zeros", "profiling")
 
     def test_pairs_of_hidden_and_residual_are_summed(self):
         pairs = {"embed_tokens": self.parts["model.embed_tokens"]}

@@ -175,7 +175,7 @@ TEST(TrainPlan, RefusesInASentenceThatNamesKeyValueAndWhatWasExpected) {
                 p.kind = TrainKind::bisect;
                 p.a.method.precision = {};
               }),
-              AllOf(HasSubstr("bisect is step"), HasSubstr("a rounds something")));
+              AllOf(HasSubstr("bisect is step"), HasSubstr("pieces that a rounds")));
 }
 
 TEST(GradPolicies, AreFoundByNameAndByValueAndListedWhereUnknown) {

@@ -7,15 +7,19 @@
 namespace attoscope::testing::keyboard {
 namespace {
 
+/// Presses Tab until the item has the keyboard.
+void tab_to(Hand& hand, const std::string& path) {
+  const ImGuiID wanted = hand.id(path);
+  for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != wanted; ++i) hand.key(ImGuiKey_Tab);
+  hand.check(ImGui::GetCurrentContext()->NavId == wanted, "Tab comes to " + path);
+}
+
 /// Gives a window the keyboard, and presses Tab until an item of it has it.
 void go_to(Hand& hand, const std::string& window, const std::string& item) {
   ImGui::FocusWindow(ImGui::FindWindowByName(window.c_str()));
   ImGui::NavInitWindow(ImGui::FindWindowByName(window.c_str()), true);
   hand.frames(2);
-  const std::string path = "//" + window + "/" + item;
-  const ImGuiID wanted = hand.id(path);
-  for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != wanted; ++i) hand.key(ImGuiKey_Tab);
-  hand.check(ImGui::GetCurrentContext()->NavId == wanted, "Tab comes to " + path);
+  tab_to(hand, "//" + window + "/" + item);
 }
 
 /// Tab comes to the lock of the colours below their bar.
@@ -44,7 +48,7 @@ CASE(keyboard, heads) {
   hand.open(session);
   hand.await("there are heads", [&] { return hand.exists(heatmap + "**/##head 1"); });
   go_to(hand, "Heat map", "**/##head 0");
-  go_to(hand, "Heat map", "**/##head 1");
+  tab_to(hand, heatmap + "**/##head 1");
   hand.key(ImGuiKey_Enter, settled);
   hand.check(hand.experiment().problem.input.index == 1 && hand.view().picture == PictureKind::output, "Enter opens the head");
 }
