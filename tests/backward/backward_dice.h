@@ -18,8 +18,6 @@
 
 namespace attoscope::testing {
 
-inline constexpr std::string_view instruction_sets[] = {"sse2", "avx2", "avx512", "simt"};
-
 /// True if the method's forward pass has a backward one.
 inline bool has_backward(const Method& m) { return !m.scaling.hadamard && m.scaling.smooth_Q == 0; }
 

@@ -14,7 +14,6 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/lanes/job.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/reference/plain.h"
 #include "tests/support/matchers.h"
@@ -83,8 +82,7 @@ TEST(Accumulators, HaveTheBitsOfThePlainTranscriptionOnEveryInstructionSet) {
     const Result best = compute(e);
     ASSERT_TRUE(is_plain(best, e.a, best.a));
     ASSERT_TRUE(is_plain(best, e.b, best.b));
-    for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-      if (!has_instruction_set(isa)) continue;
+    for (const char* isa : own_instruction_sets()) {
       SCOPED_TRACE(isa);
       expect_same_answer(compute(e, {.isa = isa}), best);
       if (HasFailure()) return;
@@ -115,8 +113,7 @@ TEST(Accumulators, PassTheirIntegersRange) {
     e.a.precision = policy("hw").precision;
     e.a.precision[Step::output] = exact;
     e.a.accumulator.qk = large.accumulator;
-    for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-      if (!has_instruction_set(isa)) continue;
+    for (const char* isa : own_instruction_sets()) {
       const Result r = compute(e, {.isa = isa});
       const plain::Row plain_row = plain::attend(e, e.a, *r.inputs, r.trace.row);
       ASSERT_EQ(r.trace.tiles.size(), 1U);

@@ -259,8 +259,7 @@ std::vector<double> any_numbers(Dice& dice, std::size_t count, bool wild) {
 
 TEST(Moments, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
   Dice dice(5);
-  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!has_instruction_set(isa)) continue;
+  for (const char* isa : testing::own_instruction_sets()) {
     for (std::size_t count = 0; count < 70; ++count) {
       const std::vector<double> x = any_numbers(dice, 2 * chunk_size + count, dice.one_in(2));
       const MomentSums found = instruction_set(isa).moments(x.data() + 2 * chunk_size, 2 * chunk_size, static_cast<int>(count));
@@ -281,8 +280,7 @@ TEST(Moments, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
 /// f(instruction set, x, y) for finite x and y of many lengths.
 void each_pair_of_finite(auto f) {
   Dice dice(8);
-  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!has_instruction_set(isa)) continue;
+  for (const char* isa : testing::own_instruction_sets()) {
     for (std::size_t count = 0; count < 70; ++count) {
       SCOPED_TRACE(std::string(isa) + " " + std::to_string(count));
       f(instruction_set(isa), any_numbers(dice, count, false), any_numbers(dice, count, false));

@@ -18,8 +18,7 @@ using namespace testing;  // attoscope::testing
 
 TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
   int compared = 0;
-  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!has_instruction_set(isa)) continue;
+  for (const char* isa : own_instruction_sets()) {
     with_seeds(8001, experiments(300), [&](Dice& dice) {
       Experiment e = random_experiment(dice);
       if (dice.one_in(2)) make_stochastic(e.a, dice, dice.between(1, 3));
@@ -43,8 +42,7 @@ double normal_number(std::uint64_t seed, std::uint32_t stream, std::uint64_t i) 
 }
 
 TEST(InstructionSets, DrawAnyPieceOfAStreamWithTheBitsOfItsNumbers) {
-  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!has_instruction_set(isa)) continue;
+  for (const char* isa : own_instruction_sets()) {
     Dice dice(28000);
     for (int i = 0; i < 400; ++i) {
       const std::uint64_t seed = dice.bits(), first = dice.bits() >> dice.between(1, 60) << 1;
@@ -73,8 +71,7 @@ void expect_rows_of(const Result& some, const Result& all) {
 }
 
 TEST(InstructionSets, GiveOneRowAndFewRowsTheBitsThatTheyHaveAmongMany) {
-  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
-    if (!has_instruction_set(isa)) continue;
+  for (const char* isa : own_instruction_sets()) {
     const Environment narrowed("ATTOSCOPE_ISA", isa);
     with_seeds(18001, experiments(60), [&](Dice& dice) {
       Experiment e = random_experiment(dice);

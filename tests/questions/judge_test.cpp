@@ -150,19 +150,10 @@ double size_of(const Values& x) {
 
 std::vector<WrittenFault> written_faults() {
   const auto rows_from = [](std::function<int(int)> from) -> OutputFault {
-    return [from](Values& o, const Values&) {
-      const Values before = o;
-      for (int i = 0; i < n; ++i)
-        if (const int row = from(i); row != i)
-          for (int c = 0; c < d; ++c) element(o, i, c) = row < 0 ? 0 : before[static_cast<std::size_t>(row * d + c)];
-    };
+    return [from](Values& o, const Values&) { o = moved(o, d, from); };
   };
   const auto columns_from = [](std::function<int(int)> from) -> OutputFault {
-    return [from](Values& o, const Values&) {
-      const Values before = o;
-      for (int i = 0; i < n; ++i)
-        for (int c = 0; c < d; ++c) element(o, i, c) = before[static_cast<std::size_t>(i * d + from(c))];
-    };
+    return [from](Values& o, const Values&) { o = moved(o, d, {}, from); };
   };
   return {{"zeros", [](Values& o, const Values&) { std::ranges::fill(o, 0.0); }},
           {"all NaN", [](Values& o, const Values&) { std::ranges::fill(o, std::nan("")); }},

@@ -94,12 +94,7 @@ std::function<Values(const Call&)> written(const std::function<void(Values&, con
 }
 
 std::function<Values(const Call&)> rows_from(const std::function<int(int)>& from) {
-  return written([from](Values& o, const Call& call) {
-    const Values before = o;
-    const int d_v = call.own().d_v;
-    for (int i = 0; i < call.own().n; ++i)
-      for (int c = 0; c < d_v; ++c) o[at(i * d_v + c)] = from(i) < 0 ? 0 : before[at(from(i) * d_v + c)];
-  });
+  return written([from](Values& o, const Call& call) { o = moved(o, call.own().d_v, from); });
 }
 
 OtherHeads Call::others() const {

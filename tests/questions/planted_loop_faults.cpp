@@ -30,29 +30,7 @@ auto softmax_of_rows(const Format& weight, const std::optional<Format>& eager) {
 
 std::vector<PlantedFault> faults_of_loops() {
   const auto splits = [](int boundary, double power) {  // a prefix and a suffix, merged by exp(power LSE)
-    return [boundary, power](const Call& call) {
-      Loop x(call);
-      const Tensors& t = x.t;
-      Values o;
-      for (int i = 0; i < t.n; ++i) {
-        Values out(at(t.d_v));
-        double sum = 0;
-        for (const auto& [first, end] : {std::pair{0, boundary}, std::pair{boundary, t.n_k}}) {
-          double l = 0;
-          Values part(out.size());
-          for (int j = first; j < end; ++j) {
-            const double e = std::exp(x.right_S(i, j));
-            l += e;
-            for (int c = 0; c < t.d_v; ++c) part[at(c)] += round(call.f, e) * t.v[at(j * t.d_v + c)];
-          }
-          const double w = std::pow(l, power);
-          sum += w;
-          for (int c = 0; c < t.d_v; ++c) out[at(c)] += w * part[at(c)] / l;
-        }
-        for (const double y : out) o.push_back(y / sum);
-      }
-      return o;
-    };
+    return [=](const Call& call) { return merged({call.own(), call.p}, boundary, power, call.f); };
   };
   const auto skipping = [](const std::function<bool(int tile, double alpha)>& skips) {
     return loop([skips](Loop& x, const Call&) {

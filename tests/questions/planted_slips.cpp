@@ -1,5 +1,7 @@
 #include "tests/questions/planted_slips.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -71,6 +73,28 @@ Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l) {
   return kernel.run();
 }
 
+Values merged(const Seen& x, int length, double power, const std::optional<Format>& of_P) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    Values row(static_cast<std::size_t>(x.t.d_v));
+    double all = 0;
+    for (int first = 0; first < x.t.n_k; first += length) {
+      double l = 0;
+      Values part(row.size());
+      for (int j = first; j < std::min(x.t.n_k, first + length); ++j) {
+        const double e = std::exp(x.score(i, j)), P = of_P ? round(*of_P, e) : e;
+        l += e;
+        for (int c = 0; c < x.t.d_v; ++c) part[static_cast<std::size_t>(c)] += P * x.v(j, c);
+      }
+      const double weight = std::pow(l, power);
+      all += weight;
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] += weight * part[c] / l;
+    }
+    for (const double r : row) o.push_back(r / all);
+  }
+  return o;
+}
+
 Values stale_max(const Seen& x, int tile, Max kind) {
   Values o;
   for (int i = 0; i < x.t.n; ++i) {
@@ -98,6 +122,15 @@ Values stale_max(const Seen& x, int tile, Max kind) {
     for (const double r : row) o.push_back(r / l);
   }
   return o;
+}
+
+Values moved(const Values& o, int columns, const std::function<int(int)>& row, const std::function<int(int)>& column) {
+  Values x;
+  for (int i = 0; i < static_cast<int>(o.size()); ++i) {
+    const int from_row = row ? row(i / columns) : i / columns, from_column = column ? column(i % columns) : i % columns;
+    x.push_back(from_row < 0 ? 0 : o[static_cast<std::size_t>(from_row * columns + from_column)]);
+  }
+  return x;
 }
 
 std::vector<Format> planted_formats() {
@@ -145,6 +178,20 @@ Said said_of(const Problem& p, Values o, const Format& f, const OtherHeads& head
   const Judged judged = judge(output);
   const bool wrong = !judged.head.rounded && judged.head.incomparable.empty();
   return {judged.head, wrong ? slips_of(output, judged, heads).found : std::nullopt};
+}
+
+void expect_slip(const Said& d, Slip::Kind kind, const std::string& words) {
+  EXPECT_EQ(d.head.verdict(), "wrong") << d.text();
+  ASSERT_TRUE(d.slip) << d.text();
+  EXPECT_EQ(name(d.slip->kind), name(kind)) << d.text();
+  EXPECT_NE(d.slip->text.find(words), std::string::npos) << d.text();
+  EXPECT_LE(d.slip->ratio, 5) << d.text();
+}
+void expect_found(const Problem& p, const Values& o, Slip::Kind kind, const std::string& words, const OtherHeads& heads) {
+  for (const Format& f : planted_formats()) {
+    SCOPED_TRACE(name(f));
+    expect_slip(said_of(p, o, f, heads), kind, words);
+  }
 }
 
 }  // namespace attoscope::planted

@@ -72,11 +72,17 @@ Values rescored(const Seen& x, const Entry& S);
 /// An online loop over tiles of keys that forgets to rescale O or l.
 Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l);
 
+/// Runs of `length` keys computed apart, P rounded to a format or not, merged with weights exp(power * log-sum-exp).
+Values merged(const Seen& x, int length, double power, const std::optional<Format>& of_P = {});
+
 /// The wrong max of an online loop.
 enum class Max { P_of_the_tile_before, never_after_the_first_tile, alpha_one_tile_late, never_stored };
 
 /// An online loop over tiles of keys with an outdated max.
 Values stale_max(const Seen& x, int tile, Max kind);
+
+/// The output whose row i is the row row(i) of `o`, or zeros for -1, and whose column c is column(c); empty: in their places.
+Values moved(const Values& o, int columns, const std::function<int(int)>& row, const std::function<int(int)>& column = {});
 
 /// The formats of planted slips: under sanitizers one.
 std::vector<Format> planted_formats();
@@ -97,5 +103,10 @@ struct Said {
   std::string text() const;
 };
 Said said_of(const Problem& p, Values o, const Format& f = bf16, const OtherHeads& heads = {});
+
+/// Expects the verdict wrong, with a slip of this kind in these words that explains nearly all of the error.
+void expect_slip(const Said& d, Slip::Kind kind, const std::string& words);
+/// Expects the slip to be found in each of planted_formats().
+void expect_found(const Problem& p, const Values& o, Slip::Kind kind, const std::string& words, const OtherHeads& heads = {});
 
 }  // namespace attoscope::planted

@@ -1,5 +1,6 @@
 // Slips planted by plain kernels with other numbers of keys than of queries, or of columns of V than of Q and K: decode steps,
 // chunks of a prompt, groups of heads.
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +10,6 @@
 
 #include "kernels/experiment/presets.h"
 #include "tests/questions/planted_slips.h"
-#include "tests/support/matchers.h"
 
 namespace attoscope::slips_of_shapes_test {
 namespace {
@@ -19,43 +19,6 @@ using Kind = Slip::Kind;
 using namespace testing;  // attoscope::testing
 
 constexpr AttentionShape decode{1, 200, 32, 48}, chunk{40, 200, 32, 32}, latent{40, 200, 48, 32};
-
-void expect_named(const Said& d, Kind kind, const std::string& words) {
-  EXPECT_EQ(d.head.verdict(), "wrong") << d.text();
-  ASSERT_TRUE(d.slip) << d.text();
-  EXPECT_EQ(name(d.slip->kind), name(kind)) << d.text();
-  EXPECT_THAT(d.slip->text, HasSubstr(words)) << d.text();
-}
-void expect_found(const Problem& p, const Values& o, Kind kind, const std::string& words, const OtherHeads& heads = {}) {
-  for (const Format& f : planted_formats()) {
-    SCOPED_TRACE(name(f));
-    expect_named(said_of(p, o, f, heads), kind, words);
-  }
-}
-
-/// Runs of keys computed apart, merged with weights exp(power * log-sum-exp).
-Values merged(const Seen& x, int splits, double power) {
-  const int length = (x.t.n_k + splits - 1) / splits;
-  Values o;
-  for (int i = 0; i < x.t.n; ++i) {
-    Values row(static_cast<std::size_t>(x.t.d_v));
-    double all = 0;
-    for (int first = 0; first < x.t.n_k; first += length) {
-      double l = 0;
-      Values part(row.size());
-      for (int j = first; j < std::min(x.t.n_k, first + length); ++j) {
-        const double e = std::exp(x.score(i, j));
-        l += e;
-        for (int c = 0; c < x.t.d_v; ++c) part[static_cast<std::size_t>(c)] += e * x.v(j, c);
-      }
-      const double weight = std::pow(l, power);
-      all += weight;
-      for (std::size_t c = 0; c < row.size(); ++c) row[c] += weight * part[c] / l;
-    }
-    for (const double r : row) o.push_back(r / all);
-  }
-  return o;
-}
 
 TEST(SlipsOfShapes, TheRightOutputIsRounded) {
   for (const AttentionShape& shape : {decode, chunk, latent, AttentionShape{200, 40, 32, 32}, AttentionShape{3, 500, 16, 64}})
@@ -80,15 +43,15 @@ TEST(SlipsOfShapes, ADecodeStep) {
                    x, [&](int i, int j) { return x.S(i, j); }, [&](int j, int c) { return x.v((j + 1) % 200, c); }),
                Kind::operands, "V[j + 1]");
   expect_found(p, masked(x, [](int, int j) { return j < 192; }), Kind::tail, "partial tile of keys left out");
-  expect_found(p, merged(x, 4, 0), Kind::rescale, "4 splits averaged");
+  expect_found(p, merged(x, 200 / 4, 0), Kind::rescale, "4 splits averaged");
 }
 
 TEST(SlipsOfShapes, SplitsMergedInTheWrongBase) {
   const Problem p = problem(decode);
   const Seen x = seen(p);
-  expect_found(p, merged(x, 8, std::log2(std::exp(1.0))), Kind::rescale, "8 splits merged with a base-2 log-sum-exp");
-  expect_found(p, merged(x, 4, std::log(2.0)), Kind::rescale, "4 splits merged with a base-e log-sum-exp");
-  const Said right_one = said_of(p, merged(x, 8, 1));
+  expect_found(p, merged(x, 200 / 8, std::log2(std::exp(1.0))), Kind::rescale, "8 splits merged with a base-2 log-sum-exp");
+  expect_found(p, merged(x, 200 / 4, std::log(2.0)), Kind::rescale, "4 splits merged with a base-e log-sum-exp");
+  const Said right_one = said_of(p, merged(x, 200 / 8, 1));
   EXPECT_EQ(right_one.head.verdict(), "rounded") << right_one.text();
 }
 

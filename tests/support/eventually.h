@@ -26,4 +26,11 @@ bool eventually(auto condition) {
   return eventually(condition, [] {});
 }
 
+/// The first value that from.take() gives; throws std::bad_optional_access if it gives none.
+auto awaited(auto& from) {
+  decltype(from.take()) given;
+  eventually([&] { return (given = from.take()).has_value(); });
+  return given.value();
+}
+
 }  // namespace attoscope::testing

@@ -10,6 +10,7 @@
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
+#include "kernels/lanes/job.h"
 
 namespace attoscope::testing {
 
@@ -17,6 +18,12 @@ void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t, st
   const std::uint64_t parts = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::jthread> threads;
   for (std::uint64_t i = 0; i < parts; ++i) threads.emplace_back(work, count * i / parts, count * (i + 1) / parts);
+}
+
+std::vector<const char*> own_instruction_sets() {
+  std::vector<const char*> own{"sse2", "avx2", "avx512", "simt"};
+  std::erase_if(own, [](const char* isa) { return !has_instruction_set(isa); });
+  return own;
 }
 
 Experiment sized_experiment(int n, int d, Format format) {

@@ -28,6 +28,9 @@ constexpr int experiments(int count) { return sanitized ? count / 8 : count; }
 /// Calls work(begin, end) on parts of [0, count), on all threads at once.
 void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
 
+/// The instruction sets of the CPU that this machine has, and the GPU's lanes.
+std::vector<const char*> own_instruction_sets();
+
 /// True if x and y are the same bits, or both NaN.
 template <class T>
 bool same(T x, T y) {

@@ -133,12 +133,10 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
     EXPECT_EQ(u.run, v.run);
     EXPECT_EQ(u.stopped, v.stopped);
     EXPECT_TRUE(same(u.heldout_loss, v.heldout_loss));
-    ASSERT_EQ(u.steps.size(), v.steps.size());
-    for (std::size_t s = 0; s < u.steps.size(); ++s) {
-      const StepReport &p = u.steps[s], &q = v.steps[s];
-      EXPECT_TRUE(p.step == q.step && p.skipped == q.skipped && same(p.loss, q.loss) &&
-                  same(p.gradient_norm, q.gradient_norm) && same(p.rate, q.rate) && same(p.loss_scale, q.loss_scale));
-    }
+    EXPECT_TRUE(std::ranges::equal(u.steps, v.steps, [](const StepReport& p, const StepReport& q) {
+      return p.step == q.step && p.skipped == q.skipped && same(p.loss, q.loss) && same(p.gradient_norm, q.gradient_norm) &&
+             same(p.rate, q.rate) && same(p.loss_scale, q.loss_scale);
+    }));
     ASSERT_EQ(u.health.size(), v.health.size());
     for (std::size_t s = 0; s < u.health.size(); ++s)
       for (std::size_t h = 0; h < u.health[s].heads.size(); ++h) {
@@ -156,18 +154,14 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
     for (std::size_t s = 0; s < x.pairs[i].points.size(); ++s) {
       const PairPoint &p = x.pairs[i].points[s], &q = y.pairs[i].points[s];
       EXPECT_TRUE(p.step == q.step && same(p.loss_difference, q.loss_difference));
-      ASSERT_EQ(p.deviations.size(), q.deviations.size());
-      for (std::size_t t = 0; t < p.deviations.size(); ++t) EXPECT_TRUE(same_deviation(p.deviations[t], q.deviations[t]));
-      ASSERT_EQ(p.profiles.size(), q.profiles.size());
-      for (std::size_t t = 0; t < p.profiles.size(); ++t) {
-        ASSERT_EQ(p.profiles[t].size(), q.profiles[t].size());
-        for (std::size_t k = 0; k < p.profiles[t].size(); ++k) EXPECT_TRUE(same(p.profiles[t][k], q.profiles[t][k]));
-      }
+      EXPECT_TRUE(std::ranges::equal(p.deviations, q.deviations, same_deviation));
+      EXPECT_TRUE(std::ranges::equal(p.profiles, q.profiles, [](const auto& of_p, const auto& of_q) {
+        return std::ranges::equal(of_p, of_q, same<float>);
+      }));
     }
   }
-  ASSERT_EQ(x.forks.size(), y.forks.size());
-  for (std::size_t i = 0; i < x.forks.size(); ++i)
-    EXPECT_TRUE(x.forks[i].step == y.forks[i].step && x.forks[i].sentence == y.forks[i].sentence);
+  EXPECT_TRUE(std::ranges::equal(x.forks, y.forks,
+                                 [](const auto& p, const auto& q) { return p.step == q.step && p.sentence == q.sentence; }));
 }
 
 /// The numbers of two records, bit for bit; plan, time, device and remark may differ.

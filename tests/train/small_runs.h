@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "kernels/train/paired_training.h"
 #include "kernels/train/trainer.h"
@@ -11,8 +10,6 @@
 #include "tests/train/train_questions.h"
 
 namespace attoscope::testing {
-
-inline constexpr std::string_view instruction_set_names[] = {"sse2", "avx2", "avx512", "simt"};
 
 inline TrainMethod eager_in(const Format& format) { return small_tiled(format, Algorithm::flash2, "eager"); }
 inline TrainMethod baseline_in(const Format& format) { return small_tiled(format, Algorithm::three_pass, "base_eager"); }

@@ -120,10 +120,8 @@ TEST_F(TrainCommand, OptionsBecomeThePlan) {
 }
 
 TEST_F(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
-  const Outcome with = attoscope(tiny({"--json", scratch_ / "with.json", "--csv", scratch_ / "with.csv"})),
-                without = attoscope(tiny({"--with-exact", "false", "--json", scratch_ / "without.json"}));
-  ASSERT_EQ(with.code, 0) << with.err;
-  ASSERT_EQ(without.code, 0) << without.err;
+  const std::string with = output_of(tiny({"--json", scratch_ / "with.json", "--csv", scratch_ / "with.csv"})),
+                    without = output_of(tiny({"--with-exact", "false", "--json", scratch_ / "without.json"}));
   const nlohmann::json three = json_of_file(scratch_ / "with.json"), two = json_of_file(scratch_ / "without.json");
   ASSERT_EQ(three["runs"].size(), 3U);
   EXPECT_EQ(three["runs"][2]["name"], "exact");
@@ -134,8 +132,8 @@ TEST_F(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
   EXPECT_EQ(two["pairs"].size(), 1U);
   EXPECT_EQ(two["pairs"][0], three["pairs"][0]) << "a - b is the same with a third model beside them";
   EXPECT_EQ(two["runs"][0], three["runs"][0]);
-  EXPECT_THAT(with.out, AllOf(HasSubstr("beside exact attention"), HasSubstr("  a - exact"), HasSubstr("  b - exact")));
-  EXPECT_THAT(without.out, Not(HasSubstr("exact attention")));
+  EXPECT_THAT(with, AllOf(HasSubstr("beside exact attention"), HasSubstr("  a - exact"), HasSubstr("  b - exact")));
+  EXPECT_THAT(without, Not(HasSubstr("exact attention")));
   EXPECT_THAT(bytes_of_file(scratch_ / "with.csv"),
               AllOf(HasSubstr(",a - exact,all,rel_l2,"), HasSubstr(",b - exact,all,wasserstein,")));
 }
@@ -214,20 +212,18 @@ TEST_F(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
 }
 
 TEST_F(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
-  const Outcome outcome = attoscope(tiny({"--kind", "reference", "--json", scratch_ / "t.json", "--csv", scratch_ / "t.csv"}));
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string out = output_of(tiny({"--kind", "reference", "--json", scratch_ / "t.json", "--csv", scratch_ / "t.csv"}));
   const nlohmann::json json = json_of_file(scratch_ / "t.json");
   EXPECT_EQ(json["schema"], "attoscope.train/1");
   EXPECT_EQ(json["text"]["name"], scratch_ / "text.txt");
   EXPECT_EQ(json["plan"]["recipe"]["held_out"], 0.1);
   for (const nlohmann::json& run : json["runs"]) EXPECT_GT(run["heldout_loss"], 1) << run["name"];
-  EXPECT_THAT(outcome.out, HasSubstr("\nheld-out loss of a " + json["runs"][0]["heldout_loss"].dump().substr(0, 4)));
+  EXPECT_THAT(out, HasSubstr("\nheld-out loss of a " + json["runs"][0]["heldout_loss"].dump().substr(0, 4)));
   EXPECT_EQ(json["runs"].size(), 6U);
   EXPECT_EQ(json["pairs"].size(), 7U);
   EXPECT_EQ(json["step"], 6);
   const TrainRecord record = train_record(json);
-  for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"})
-    EXPECT_THAT(outcome.out, HasSubstr(name));
+  for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"}) EXPECT_THAT(out, HasSubstr(name));
   std::size_t found = 0;
   for (const std::vector<std::string>& line : csv_lines(bytes_of_file(scratch_ / "t.csv"))) {
     ASSERT_EQ(line.size(), 5U);
@@ -245,15 +241,14 @@ TEST_F(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
 }
 
 TEST_F(TrainCommand, StoresWeightsAndMomentsAsAsked) {
-  const Outcome o = attoscope(tiny(
+  const std::string out = output_of(tiny(
       {"--weights", "bf16/stochastic", "--optimiser", "bf16", "--baseline-weights", "exact", "--json", scratch_ / "t.json"}));
-  ASSERT_EQ(o.code, 0) << o.err;
   const nlohmann::json plan = json_of_file(scratch_ / "t.json")["plan"];
   EXPECT_EQ(plan["a"]["weights"], "bf16/stochastic");
   EXPECT_EQ(plan["b"]["weights"], "exact");
   EXPECT_EQ(plan["a"]["optimiser"], "bf16");
   EXPECT_EQ(plan["b"]["optimiser"], "bf16");
-  EXPECT_THAT(o.out, HasSubstr("bf16, weights bf16/stochastic, optimiser bf16\nb: "));
+  EXPECT_THAT(out, HasSubstr("bf16, weights bf16/stochastic, optimiser bf16\nb: "));
   expect_refused(tiny({"--weights", "bf17"}), 2, "--weights");
 }
 
@@ -275,8 +270,7 @@ TEST_F(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
   const std::vector<std::string> options = with(half, {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json",
                                                        scratch_ / "all.json", "--csv", scratch_ / "all.csv"});
-  const Outcome all = attoscope(tiny(options));
-  ASSERT_EQ(all.code, 0) << all.err;
+  const std::string all = output_of(tiny(options));
   const nlohmann::json json = json_of_file(scratch_ / "all.json");
   EXPECT_EQ(json["schema"], "attoscope.train_seeds/1");
   ASSERT_EQ(json["seeds"].size(), 3U);
@@ -284,7 +278,7 @@ TEST_F(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   for (int i = 0; i < 3; ++i) {
     const std::string file = scratch_ / "one.json";
     const std::vector<std::string> own{"--seed", std::to_string(5 + i), "--data-seed", std::to_string(2 + i), "--json", file};
-    ASSERT_EQ(attoscope(tiny(with(half, own))).code, 0);
+    succeed(tiny(with(half, own)));
     const nlohmann::json one = json_of_file(file), &seed = json["seeds"][static_cast<std::size_t>(i)];
     EXPECT_EQ(seed["seed"], 5 + i);
     EXPECT_GT(seed["skipped_steps"], 0) << "the loss scale overflows fp16 from the first step on";
@@ -304,7 +298,7 @@ TEST_F(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   EXPECT_EQ(json["bands"]["pairs"][1]["wasserstein"]["greatest"].back(), distance);
   EXPECT_THAT(bytes_of_file(scratch_ / "all.csv"),
               AllOf(StartsWith("seed,step,pair,"), HasSubstr("\n7,6,run b,all,heldout_loss,")));
-  EXPECT_THAT(all.out, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
+  EXPECT_THAT(all, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
 }
 
 TEST_F(TrainCommand, SeedsAreNoSingleTraining) {
@@ -388,12 +382,11 @@ TEST_F(TrainCommand, TwoOutputsOfOneNameAreRefused) {
 }
 
 TEST_F(TrainCommand, ResumingIsAsIfNothingHadHappened) {
-  ASSERT_EQ(attoscope(tiny({"--json", scratch_ / "whole.json", "--save", scratch_ / "whole"})).code, 0);
-  ASSERT_EQ(attoscope(tiny({"--until", "3", "--checkpoint", scratch_ / "c"})).code, 0);
+  succeed(tiny({"--json", scratch_ / "whole.json", "--save", scratch_ / "whole"}));
+  succeed(tiny({"--until", "3", "--checkpoint", scratch_ / "c"}));
   EXPECT_EQ(read_checkpoint(scratch_ / "c").state.step, 3);
-  const Outcome rest = attoscope(
+  succeed(
       resumed(scratch_ / "c", {"--json", scratch_ / "rest.json", "--save", scratch_ / "rest", "--checkpoint", scratch_ / "d"}));
-  ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_EQ(timeless(json_of_file(scratch_ / "rest.json")), timeless(json_of_file(scratch_ / "whole.json")));
   EXPECT_EQ(read_checkpoint(scratch_ / "c").state.step, 3);
   EXPECT_EQ(read_checkpoint(scratch_ / "d").state.step, 6);
@@ -404,31 +397,26 @@ TEST_F(TrainCommand, ResumingIsAsIfNothingHadHappened) {
   }
   EXPECT_NE(bytes_of_file(scratch_ / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch_ / "whole/b/layer_0_W_Q.npy"));
   // a finished training can be written once more, on another copy of the text
-  EXPECT_EQ(
-      attoscope(resumed(scratch_ / "d", {"--text", scratch_.write("copy.txt", some_text()), "--json", scratch_ / "again.json"}))
-          .code,
-      0);
+  succeed(resumed(scratch_ / "d", {"--text", scratch_.write("copy.txt", some_text()), "--json", scratch_ / "again.json"}));
   EXPECT_EQ(timeless(json_of_file(scratch_ / "again.json"))["runs"], json_of_file(scratch_ / "whole.json")["runs"]);
   expect_refused(resumed(scratch_ / "c", {"--text", scratch_.write("other.txt", some_text(5000))}), 1, "other.txt has changed");
   expect_refused(resumed(scratch_ / "c", {"--width", "32"}), 2, "width");
 }
 
 TEST_F(TrainCommand, AnotherPolicyOnTheWayIsAFork) {
-  ASSERT_EQ(attoscope(tiny({"--until", "3", "--checkpoint", scratch_ / "c"})).code, 0);
-  const Outcome fork = attoscope(resumed(scratch_ / "c", {"--policy", "hw", "--json", scratch_ / "fork.json"}));
-  ASSERT_EQ(fork.code, 0) << fork.err;
+  succeed(tiny({"--until", "3", "--checkpoint", scratch_ / "c"}));
+  const std::string out = output_of(resumed(scratch_ / "c", {"--policy", "hw", "--json", scratch_ / "fork.json"}));
   const nlohmann::json json = json_of_file(scratch_ / "fork.json");
   ASSERT_EQ(json["forks"].size(), 1U);
   EXPECT_EQ(json["forks"][0]["step"], 3);
   EXPECT_THAT(json["forks"][0]["sentence"].get<std::string>(), AllOf(HasSubstr("eager"), HasSubstr("hw")));
   EXPECT_EQ(json["runs"][0]["policy"], "hw");
-  EXPECT_THAT(fork.out, HasSubstr("changed at step 3: "));
+  EXPECT_THAT(out, HasSubstr("changed at step 3: "));
 }
 
 TEST_F(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
   const std::string file = scratch_ / "qkv.safetensors";
-  const Outcome outcome = attoscope(tiny({"--save-qkv", "b:0:1:1=" + file, "--until", "2"}));
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  succeed(tiny({"--save-qkv", "b:0:1:1=" + file, "--until", "2"}));
   PairedTraining training = by_hand(2);
   const CapturedHead seen = training.captured(1, 0, 1, 1);
   Input input;
@@ -441,17 +429,14 @@ TEST_F(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
   EXPECT_EQ(input.tensors->k, std::vector<double>(seen.k.begin(), seen.k.end()));
   EXPECT_EQ(input.tensors->v, std::vector<double>(seen.v.begin(), seen.v.end()));
   EXPECT_THAT(bytes_of_file(file), AllOf(HasSubstr("three_pass"), HasSubstr("\"step\":\"2\"")));
-  EXPECT_EQ(attoscope({"run", "--input", file, "--mask", "causal"}).code, 0);
+  succeed({"run", "--input", file, "--mask", "causal"});
 }
 
 TEST_F(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
-  const Outcome suspects = attoscope(tiny({"--kind", "bisect", "--bisect", "head"}));
-  ASSERT_EQ(suspects.code, 0) << suspects.err;
-  EXPECT_THAT(suspects.out,
+  EXPECT_THAT(output_of(tiny({"--kind", "bisect", "--bisect", "head"})),
               AllOf(HasSubstr("a with this made exact"), HasSubstr("layer 0 head 0 exact"), HasSubstr("layer 0 head 1 exact")));
-  const Outcome direct = attoscope(tiny({"--kind", "replay", "--json", scratch_ / "t.json"}));
-  ASSERT_EQ(direct.code, 0) << direct.err;
-  EXPECT_THAT(direct.out, AllOf(HasSubstr("a from b's state"), HasSubstr("share of b's own step")));
+  EXPECT_THAT(output_of(tiny({"--kind", "replay", "--json", scratch_ / "t.json"})),
+              AllOf(HasSubstr("a from b's state"), HasSubstr("share of b's own step")));
   const nlohmann::json points = json_of_file(scratch_ / "t.json")["pairs"][0]["points"];
   EXPECT_GT(points["step_size"].back()[0], 0);
   EXPECT_GT(points["rel_l2"].back()[0], 0);

@@ -124,13 +124,11 @@ TEST_F(TrainFigures, AreDrawnAgainFromTheirJson) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   for (const char* const name : {"train-weights", "train-reference"}) {
     plan.kind = std::string_view(name) == "train-weights" ? TrainKind::methods : TrainKind::reference;
-    const Outcome first = attoscope({"figure", bundle(name), "--out", scratch_ / "one.svg", "--quiet"});
-    ASSERT_EQ(first.code, 0) << first.err;
+    succeed({"figure", bundle(name), "--out", scratch_ / "one.svg", "--quiet"});
     const nlohmann::json json = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
     EXPECT_EQ(json["digests"].size(), trained(plan).weights.size());
     EXPECT_EQ(json["plan"]["model"]["width"], 16);
-    const Outcome again = attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg", "--quiet"});
-    ASSERT_EQ(again.code, 0) << again.err;
+    succeed({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg", "--quiet"});
     EXPECT_EQ(bytes_of_file(scratch_ / "one.csv"), bytes_of_file(scratch_ / "two.csv"));
     EXPECT_EQ(bytes_of_file(scratch_ / "one.json"), bytes_of_file(scratch_ / "two.json"));
   }
@@ -138,7 +136,7 @@ TEST_F(TrainFigures, AreDrawnAgainFromTheirJson) {
 
 TEST_F(TrainFigures, SayWhenTheyAreNotWhatTheyWere) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  ASSERT_EQ(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "one.svg", "--quiet"}).code, 0);
+  succeed({"figure", bundle("train-weights"), "--out", scratch_ / "one.svg", "--quiet"});
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(bytes_of_file(scratch_ / "one.json"));
   json["digests"][1]["weights"] = "00000000000000ab";
   const std::string file = scratch_.write("changed.json", json.dump());

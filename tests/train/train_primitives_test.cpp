@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "kernels/lanes/job.h"
 #include "kernels/train/primitives/row_math.h"
 #include "tests/reference/plain_primitives.h"
 #include "tests/support/support.h"
@@ -18,9 +17,8 @@ using namespace testing;  // attoscope::testing
 TEST(TrainPrimitives, FollowTheWrittenRule) {
   const auto plain = plain::primitives<float>();
   std::vector<std::unique_ptr<Primitives<float>>> devices;
-  for (const std::string_view isa : {"sse2", "avx2", "avx512", "simt"})
-    for (const int threads : {1, 2})
-      if (has_instruction_set(isa)) devices.push_back(cpu_primitives(threads, isa));
+  for (const char* isa : own_instruction_sets())
+    for (const int threads : {1, 2}) devices.push_back(cpu_primitives(threads, isa));
   ASSERT_FALSE(devices.empty());
   for (const auto& question : primitive_questions<float>())
     for (int seed = 0; seed < experiments(24); ++seed) {
