@@ -64,9 +64,7 @@ TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
 TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
   constexpr int heads = 4, n = 24, d = 8, worst = 2;
   const auto numbers = [](int count) {
-    std::vector<float> all(static_cast<std::size_t>(count * n * d));
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::cos(0.7F * static_cast<float>(i * i % 97));
-    return all;
+    return floats_of(count * n * d, [](int i) { return std::cos(0.7F * static_cast<float>(i * i % 97)); });
   };
   for (const bool tokens_first : {false, true}) {
     const auto file = [&](const std::string& name, int count, const std::vector<float>& values) {

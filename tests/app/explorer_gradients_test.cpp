@@ -106,9 +106,8 @@ TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
 TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
   std::vector<std::string> files;
   for (const char* const name : {"q.npy", "k.npy", "v.npy", "do.npy"}) {
-    std::vector<float> x;
-    for (int i = 0; i < n * d; ++i) x.push_back(static_cast<float>((i * 7 + name[0]) % 13 - 6) / 8);
-    files.push_back(scratch_.write_old(name, npy_of("(6, 4)", x)));
+    const auto number = [&](int i) { return static_cast<float>((i * 7 + name[0]) % 13 - 6) / 8; };
+    files.push_back(scratch_.write_old(name, npy_of("(6, 4)", floats_of(n * d, number))));
   }
   const auto own = drop(files).answer.result;
   ASSERT_TRUE(own && own->backward);

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <stdexcept>
 
 #include "app/figures/gnuplot.h"
@@ -369,13 +368,6 @@ TEST_F(FigureCommand, AFullDiskIsSaidAndLeavesNothing) {
   EXPECT_EQ(scratch_.count(), 1);
 }
 
-/// Waits for the end of a figure's job.
-FigureMaker::Outcome outcome_of(FigureMaker& maker) {
-  std::optional<FigureMaker::Outcome> outcome;
-  if (!eventually([&] { return (outcome = maker.take()).has_value(); })) throw std::runtime_error("no figure was finished");
-  return *outcome;
-}
-
 TEST(FigureMaker, DrawsOneAfterAnotherAndStops) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
@@ -384,17 +376,17 @@ TEST(FigureMaker, DrawsOneAfterAnotherAndStops) {
   const FigureSettings settings{.policy = "hw", .n = 32, .d = 8, .seeds = 2};
   maker.ask({"bias", settings}, {});
   maker.ask({"io", settings}, {.as = ExportAs::svg, .zip = true});
-  EXPECT_EQ(outcome_of(maker).sentence, "Saved " + (scratch / "pictures/attoscope-bias-1/attoscope-bias-1.pdf") + ".");
-  EXPECT_EQ(outcome_of(maker).sentence, "Saved " + (scratch / "pictures/attoscope-io-1.zip") + ".");
+  EXPECT_EQ(awaited(maker).sentence, "Saved " + (scratch / "pictures/attoscope-bias-1/attoscope-bias-1.pdf") + ".");
+  EXPECT_EQ(awaited(maker).sentence, "Saved " + (scratch / "pictures/attoscope-io-1.zip") + ".");
   EXPECT_THAT(zip_member(scratch / "pictures/attoscope-io-1.zip", ".svg", 1 << 24), HasSubstr("</svg>"));
   maker.ask({"bias", {.policy = "base_ops"}}, {});
-  const FigureMaker::Outcome wrong = outcome_of(maker);
+  const FigureMaker::Outcome wrong = awaited(maker);
   EXPECT_FALSE(wrong.well);
   EXPECT_THAT(wrong.sentence, HasSubstr("a policy of Flash Attention"));
   maker.ask({"sequence-length", {.policy = "hw", .n = 16384, .d = 64, .seeds = 50}}, {});
   ASSERT_TRUE(eventually([&] { return !maker.take() && maker.progress() && maker.progress()->all > 0; }));
   maker.stop();
-  EXPECT_THAT(outcome_of(maker).sentence, HasSubstr("stopped before the figure was complete"));
+  EXPECT_THAT(awaited(maker).sentence, HasSubstr("stopped before the figure was complete"));
 }
 
 TEST(FigureMaker, KnowsHowManyPointsThereAre) {

@@ -62,9 +62,7 @@ TEST(Gnuplot, IsStoppedByItsButton) {
   jobs.add([](const Cancelled& cancelled) { return drawn("", {"f.svg"}, cancelled)[0]; });
   ASSERT_TRUE(testing::eventually([&] { return gnuplot.began(); }));
   jobs.stop();
-  std::optional<JobQueue::Outcome> outcome;
-  ASSERT_TRUE(testing::eventually([&] { return (outcome = jobs.take()).has_value(); }));
-  EXPECT_EQ(outcome->sentence, "Stopped before it was done; nothing was written.");
+  EXPECT_EQ(testing::awaited(jobs).sentence, "Stopped before it was done; nothing was written.");
   EXPECT_FALSE(gnuplot.runs());
 }
 

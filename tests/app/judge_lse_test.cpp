@@ -43,12 +43,12 @@ struct LseFiles {
   void write(const std::string& name, const std::string& shape, const Values& x) const {
     scratch.write(name + ".npy", npy(npy_header("<f4", shape), bytes_of(x)));
   }
-  /// L with tokens before heads.
-  static Values across(const Values& x) {
+  /// Numbers of each head with tokens before heads: L, or `columns` of each token.
+  static Values across(const Values& x, std::size_t columns = 1) {
     Values y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const std::size_t head = i / n % 3, row = i % n, batch = i / (3 * n);
-      y[(batch * n + row) * 3 + head] = x[i];
+      const std::size_t c = i % columns, row = i / columns % n, head = i / columns / n % 3, batch = i / columns / n / 3;
+      y[((batch * n + row) * 3 + head) * columns + c] = x[i];
     }
     return y;
   }
@@ -135,21 +135,13 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
 /// Two packed sequences of 48 tokens: L of all tokens, with heads before or behind them, and a mistake in the second.
 TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
   const LseFiles files;
-  const auto tokens_first = [](const Values& x, std::size_t d) {
-    Values y(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const std::size_t c = i % d, row = i / d % LseFiles::n, head = i / d / LseFiles::n % 3, batch = i / d / LseFiles::n / 3;
-      y[((batch * LseFiles::n + row) * 3 + head) * d + c] = x[i];
-    }
-    return y;
-  };
-  for (const auto& [part, x] : files.parts()) files.write(part, "(96, 3, 16)", tokens_first(*x, LseFiles::d));
+  for (const auto& [part, x] : files.parts()) files.write(part, "(96, 3, 16)", LseFiles::across(*x, LseFiles::d));
   const std::string bounds = little_endian(0, 4) + little_endian(48, 4) + little_endian(96, 4),
                     cu = files.scratch.write("cu.npy", npy(npy_header("<i4", "(3,)"), bounds));
   const auto told = [&](const Values& lse, const std::string& shape, int code) {
     return files.told(lse, shape, code, {"--cu-seqlens-q", cu});
   };
-  const Values across = tokens_first(files.lse, 1);
+  const Values across = LseFiles::across(files.lse);
   Values along(across.size());
   for (std::size_t i = 0; i < across.size(); ++i) along[i % 3 * 96 + i / 3] = across[i];
   EXPECT_EQ(told(across, "(96, 3)", 0)["lse"]["verdict"], "rounded");
@@ -165,9 +157,7 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
 /// With as many heads as tokens both orders fit: the sentence says how to name one, and each is then read as it says.
 TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
   const TemporaryDirectory scratch;
-  std::vector<float> x(16);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
-  const std::string file = scratch.write("lse.npy", npy_of("(4, 4)", x));
+  const std::string file = scratch.write("lse.npy", npy_of("(4, 4)", floats_of(16)));
   const HeadShape q{.heads = 4, .n = 4, .d = 8};
   const std::string sentence = sentence_of([&] { open_row_numbers(file, "--lse", lse_names, q); });
   EXPECT_THAT(sentence, AllOf(HasSubstr("has shape [4, 4], expected its order"), HasSubstr("--lse '" + file + "[h n]'")));

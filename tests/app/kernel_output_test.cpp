@@ -18,11 +18,7 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 /// 0, 1, 2, ... as F32.
-std::string counting(int count) {
-  std::vector<float> x;
-  for (int i = 0; i < count; ++i) x.push_back(static_cast<float>(i));
-  return raw(x);
-}
+std::string counting(int count) { return raw(floats_of(count)); }
 
 std::string one_tensor(const std::string& name, const std::string& shape, int count) {
   return safetensors({{name, "F32", shape, counting(count)}});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/explore/lessons.h"
+#include "tests/app/lesson_prose.h"
 #include "tests/support/matchers.h"
 #include "ui/frame/exercise.h"
 
@@ -17,14 +18,12 @@ using namespace testing;  // attoscope::testing
 template <class Visit>
 void each_exercise(Visit visit) {
   for (const Lesson& lesson : read_lessons(lessons_directory()))
-    for (const LessonStep& step : lesson.steps)
-      for (const LessonBlock& block : step.blocks)
-        for (const LessonView& view : block.view) {
-          if (view.kind != LessonViewKind::exercise) continue;
-          SCOPED_TRACE(lesson.name + ", line " + std::to_string(view.line));
-          ASSERT_THAT(view.problem, IsEmpty());
-          visit(lesson, exercise_of(view));
-        }
+    for (const LessonView& view : views_of(lesson)) {
+      if (view.kind != LessonViewKind::exercise) continue;
+      SCOPED_TRACE(lesson.name + ", line " + std::to_string(view.line));
+      ASSERT_THAT(view.problem, IsEmpty());
+      visit(lesson, exercise_of(view));
+    }
 }
 
 TEST(LessonExercises, AreOfEveryKind) {

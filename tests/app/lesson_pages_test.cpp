@@ -12,6 +12,7 @@
 #include "app/link/link.h"
 #include "app/session/session.h"
 #include "app/words/mathml.h"
+#include "tests/app/lesson_prose.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -110,15 +111,6 @@ bool is_sentence(const std::string& text) {
          text.find(' ') != std::string::npos;
 }
 
-/// The questions of the live numbers in a lesson's text.
-std::vector<LessonQuestion> questions_of(const Lesson& lesson) {
-  std::vector<LessonQuestion> all;
-  for (const LessonStep& step : lesson.steps)
-    for (const LessonBlock& block : step.blocks)
-      for (const LessonNumber& number : block.numbers) all.push_back(number.question);
-  return all;
-}
-
 TEST(LessonPages, HoldTextNumbersQuestionsAndPictures) {
   const Lesson lesson = resolved(
       "07-x",
@@ -150,15 +142,13 @@ TEST(LessonPages, OfTheShippedLessonsNeedNoNetwork) {
       EXPECT_THAT(html, Not(HasSubstr(outside))) << lesson.name;
     EXPECT_THAT(html, Not(HasSubstr("$"))) << lesson.name << ": a formula is left";
     EXPECT_THAT(html, Not(HasSubstr("live:"))) << lesson.name;
-    for (const LessonStep& step : lesson.steps)
-      for (const LessonBlock& block : step.blocks)
-        for (const LessonView& view : block.view)
-          for (const PageView& picture : pictures_of(view))
-            for (const Theme theme : {Theme::light, Theme::dark}) {
-              const std::string name = view_picture_name(lesson, picture, theme);
-              EXPECT_TRUE(pictures.insert(name).second) << name;
-              EXPECT_THAT(html, HasSubstr(name));
-            }
+    for (const LessonView& view : views_of(lesson))
+      for (const PageView& picture : pictures_of(view))
+        for (const Theme theme : {Theme::light, Theme::dark}) {
+          const std::string name = view_picture_name(lesson, picture, theme);
+          EXPECT_TRUE(pictures.insert(name).second) << name;
+          EXPECT_THAT(html, HasSubstr(name));
+        }
     const std::regex steps("<section data-session=\"[-_A-Za-z0-9]+\">");
     EXPECT_EQ(std::distance(std::sregex_iterator(html.begin(), html.end(), steps), {}), std::ssize(lesson.steps));
     EXPECT_THAT(index, HasSubstr(lesson.name + ".html"));
@@ -196,11 +186,12 @@ TEST(LessonPages, SpeakInSentencesAndFitAPhone) {
 
 TEST(LessonPages, EachNumberLinksToItsSetting) {
   for (const auto& [lesson, html] : shipped_pages()) {
-    const std::vector<LessonQuestion> questions = questions_of(lesson);
+    const std::vector<LessonNumber> numbers = numbers_of(lesson);
     const std::vector<std::string> links = all_of(html, "<a class=\"live[^\"]*\" href=\"([^\"]*)\"");
-    EXPECT_GE(links.size(), questions.size()) << lesson.name;
+    EXPECT_GE(links.size(), numbers.size()) << lesson.name;
     const std::set<std::string> known(links.begin(), links.end());
-    for (const LessonQuestion& q : questions) {
+    for (const LessonNumber& number : numbers) {
+      const LessonQuestion& q = number.question;
       const Session session = session_of(q);
       const std::string link = link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
       EXPECT_TRUE(known.contains(link)) << q.measure;
@@ -239,9 +230,8 @@ Lesson lesson_of_every_view() {
 
 std::vector<PageView> pictures_of(const Lesson& lesson) {
   std::vector<PageView> all;
-  for (const LessonBlock& block : lesson.steps[0].blocks)
-    for (const LessonView& view : block.view)
-      for (const PageView& picture : app::pictures_of(view)) all.push_back(picture);
+  for (const LessonView& view : views_of(lesson))
+    for (const PageView& picture : app::pictures_of(view)) all.push_back(picture);
   return all;
 }
 

@@ -1,4 +1,4 @@
-/// A lesson's text as a reader sees it: prose, formulas and numbers apart.
+/// A lesson's text as a reader sees it: prose, formulas and numbers apart. And the views and live numbers of its steps.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ui/frame/lesson.h"
 
 namespace attoscope::testing {
 
@@ -126,6 +128,19 @@ inline std::vector<std::string> numbers_in(std::string_view text) {
     at = end;
   }
   return numbers;
+}
+
+/// A part of all blocks of a lesson, in their order.
+template <class Part>
+std::vector<Part> parts_of(const ui::Lesson& lesson, std::vector<Part> ui::LessonBlock::* part) {
+  std::vector<Part> all;
+  for (const ui::LessonStep& step : lesson.steps)
+    for (const ui::LessonBlock& block : step.blocks) all.insert(all.end(), (block.*part).begin(), (block.*part).end());
+  return all;
+}
+inline std::vector<ui::LessonView> views_of(const ui::Lesson& lesson) { return parts_of(lesson, &ui::LessonBlock::view); }
+inline std::vector<ui::LessonNumber> numbers_of(const ui::Lesson& lesson) {
+  return parts_of(lesson, &ui::LessonBlock::numbers);
 }
 
 }  // namespace attoscope::testing

@@ -35,28 +35,6 @@ constexpr std::uint64_t largest_file = 1 << 20;
 std::string path_of(const Lesson& lesson) { return lessons_directory() + "/" + lesson.name + ".md"; }
 std::string text_of(const Lesson& lesson) { return read_file(path_of(lesson), largest_file); }
 
-/// Calls visit(step, block) for every block.
-template <class Visit>
-void each_block(const Lesson& lesson, Visit visit) {
-  for (const LessonStep& step : lesson.steps)
-    for (const LessonBlock& block : step.blocks) visit(step, block);
-}
-
-std::vector<LessonView> views_of(const Lesson& lesson) {
-  std::vector<LessonView> views;
-  each_block(lesson, [&](const LessonStep&, const LessonBlock& block) {
-    views.insert(views.end(), block.view.begin(), block.view.end());
-  });
-  return views;
-}
-std::vector<LessonNumber> numbers_of(const Lesson& lesson) {
-  std::vector<LessonNumber> numbers;
-  each_block(lesson, [&](const LessonStep&, const LessonBlock& block) {
-    numbers.insert(numbers.end(), block.numbers.begin(), block.numbers.end());
-  });
-  return numbers;
-}
-
 /// True for large experiments under sanitizers, which compute only the small ones.
 bool is_left_out(const LessonQuestion& question) {
   return sanitized && question.experiment.problem.n > lesson_experiment().problem.n;

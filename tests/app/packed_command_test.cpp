@@ -139,9 +139,7 @@ TEST(PackedCommand, ASequenceIsComputedAlone) {
 }
 
 std::string numbers(int count) {
-  std::vector<float> x;
-  for (int i = 0; i < count; ++i) x.push_back(static_cast<float>(i % 7) / 4);
-  return raw(x);
+  return raw(floats_of(count, [](int i) { return static_cast<float>(i % 7) / 4; }));
 }
 FileTensor ints(const std::string& name, const std::vector<std::int32_t>& x) {
   return {name, "I32", sizes_text({static_cast<int>(x.size())}), raw(x)};

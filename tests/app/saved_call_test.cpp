@@ -1,5 +1,6 @@
 // Files of torch.save as people have them, padded, grouped, packed and paged, judged by one command that names the file alone.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -29,7 +30,7 @@ struct Tokens {
 
 /// Its outputs and gradients from a plain loop.
 struct Answer {
-  Numbers o, lse, dq, dk, dv;
+  Numbers o, lse, dq, dk, dv, dsink;
 };
 
 /// A call with the numbers of one kernel; changed ones plant a fault.
@@ -40,6 +41,7 @@ struct Plain {
   std::function<bool(const Tokens&, int head, int query, int key)> sees = [](const Tokens&, int, int, int) { return true; };
   std::function<int(int head)> head_of_k = [](int head) { return head / 2; };
   double scale_of_dk = 1;
+  Numbers sinks{};  ///< one for each head, or none
 
   std::size_t at(int token, int head, int heads, int column) const {
     return static_cast<std::size_t>((token * heads + head) * d + column);
@@ -55,13 +57,14 @@ struct Plain {
       if (cap > 0) s = cap * std::tanh(s / cap);
       sum += p[static_cast<std::size_t>(j)] = sees(x, head, i, j) ? std::exp(s) : 0;
     }
+    if (!sinks.empty()) sum += std::exp(sinks[static_cast<std::size_t>(head)]);
     lse = std::log(sum);
     for (double& y : p) y = sum > 0 ? y / sum : 0;
     return p;
   }
 
   Answer answer(const Tokens& x) const {
-    Answer a{Numbers(x.q.size()), {}, Numbers(x.q.size()), Numbers(x.k.size()), Numbers(x.v.size())};
+    Answer a{Numbers(x.q.size()), {}, Numbers(x.q.size()), Numbers(x.k.size()), Numbers(x.v.size()), Numbers(sinks.size())};
     for (int head = 0; head < h; ++head)
       for (int i = 0; i < x.n; ++i) add_row(x, head, i, a);
     return a;
@@ -85,6 +88,8 @@ struct Plain {
         a.dq[at(i, head, h, c)] += ds * x.k[at(j, kv, h_k, c)];
         a.dk[at(j, kv, h_k, c)] += ds * scale_of_dk * x.q[at(i, head, h, c)];
       }
+    const auto of_head = static_cast<std::size_t>(head);
+    if (!sinks.empty()) a.dsink[of_head] -= std::exp(sinks[of_head] - a.lse.back()) * delta;
   }
 };
 
@@ -257,33 +262,18 @@ TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
 /// The sink takes part in every sequence, so that its gradient is one sum.
 TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
   Packed packed;
-  const Numbers sinks{0.5, 1, -1, 0};  // heads 0 and 1 share K and V
+  packed.call.sinks = {0.5, 1, -1, 0};  // heads 0 and 1 share K and V
+  packed.solve();
   Numbers dsink(4);
-  for (std::size_t s = 0; s < 3; ++s) {
-    const Tokens& x = packed.tokens[s];
-    Answer& a = packed.answers[s];
-    a = {Numbers(x.q.size()), {}, Numbers(x.q.size()), Numbers(x.k.size()), Numbers(x.v.size())};
-    for (int head = 0; head < 4; ++head)
-      for (int i = 0; i < x.n; ++i) {
-        double lse = 0;
-        Numbers p = packed.call.probabilities(x, head, i, lse);
-        const double l = std::log(std::exp(lse) + std::exp(sinks[at(head)])), share = std::exp(lse - l);
-        double delta = 0;
-        for (int j = 0; j < x.n_k; ++j)
-          for (int c = 0; c < 16; ++c) {
-            const std::size_t row = packed.call.at(i, head, 4, c), key = packed.call.at(j, head / 2, 2, c);
-            a.o[row] += share * p[at(j)] * x.v[key];
-            delta += share * p[at(j)] * x.v[key] * x.d_o[row];
-          }
-        dsink[at(head)] -= std::exp(sinks[at(head)] - l) * delta;
-      }
-  }
+  for (const Answer& a : packed.answers)
+    std::transform(dsink.begin(), dsink.end(), a.dsink.begin(), dsink.begin(), std::plus<>());
   for (const double factor : {1.0, -1.0}) {
     Numbers given = dsink;
     for (double& x : given) x *= factor;
     SavedDict dict = packed.saved();
     const std::vector<int> q{packed.total(&Tokens::n), 4, 16};
-    dict.floats("sinks", {4}, sinks).bf16s("dout", q, joined(packed.tokens, &Tokens::d_o)).floats("dsink", {4}, given);
+    dict.floats("sinks", {4}, packed.call.sinks).bf16s("dout", q, joined(packed.tokens, &Tokens::d_o));
+    dict.floats("dsink", {4}, given);
     EXPECT_EQ(judged_if(factor < 0, dict, "dSink has the wrong sign")["gradients"][0]["tensor"], "dsink");
   }
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -22,6 +21,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
 #include "tests/app/outcome.h"
+#include "tests/support/environment.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -52,10 +52,7 @@ Figure plot(Plot p, const Session& s) { return plot_figure(p, s, answered(p, s, 
 
 class Plots : public ::testing::TestWithParam<Plot> {
  protected:
-  void SetUp() override {
-    ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1);
-    scratch_.write("text.txt", made_text(3000));
-  }
+  void SetUp() override { scratch_.write("text.txt", made_text(3000)); }
   /// A session with a plan to be trained, too, and with a backward pass where the plot shows one.
   Session session() const {
     Session s = plotted();
@@ -64,21 +61,27 @@ class Plots : public ::testing::TestWithParam<Plot> {
     s.lesson.views = {{"exp", 0, {{"formats", "fp16, e4m3"}, {"value", "9"}}}};
     return s;
   }
-  void TearDown() override { ::unsetenv("XDG_CACHE_HOME"); }
-  std::string write(const Session& s) const {
-    write_file(scratch_ / "s.json", session_text(s));
-    return scratch_ / "s.json";
-  }
   static std::string name() { return std::string(plot_names[GetParam()]); }
   const TemporaryDirectory scratch_;
+  const Environment at_scratch_{"XDG_CACHE_HOME", scratch_ / "cache"};
 };
+
+/// Draws a plot of a session as one.svg, and again from its bundle as two.svg; expects the same data and the same JSON. Returns
+/// what the first command says.
+std::string drawn_twice(const TemporaryDirectory& scratch, const Session& s, const std::string& plot_name,
+                        const std::vector<std::string>& more = {}) {
+  write_file(scratch / "s.json", session_text(s));
+  const std::vector<std::string> first{"figure", scratch / "s.json", "--plot", plot_name, "--out", scratch / "one.svg"};
+  const std::string said = output_of(with(first, more));
+  succeed({"figure", scratch / "one.json", "--out", scratch / "two.svg"});
+  EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
+  EXPECT_EQ(bytes_of_file(scratch / "one.json"), bytes_of_file(scratch / "two.json"));
+  return said;
+}
 
 TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  const Outcome first =
-      attoscope({"figure", write(session()), "--plot", name(), "--columns", "2", "--out", scratch_ / "one.svg"});
-  ASSERT_EQ(first.code, 0) << first.err;
-  EXPECT_THAT(first.out, HasSubstr("attoscope " ATTOSCOPE_VERSION));
+  EXPECT_THAT(drawn_twice(scratch_, session(), name(), {"--columns", "2"}), HasSubstr("attoscope " ATTOSCOPE_VERSION));
   EXPECT_THAT(bytes_of_file(scratch_ / "one.svg"), HasSubstr("</svg>"));
   nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
   EXPECT_EQ(bundle["plot"], name());
@@ -86,11 +89,7 @@ TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   if (is_of_experiment(GetParam())) {
     EXPECT_EQ(bundle["digests"]["a"], hex16(compute(plotted().experiment).digests.a));
   }
-  const Outcome again = attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg"});
-  ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(bytes_of_file(scratch_ / "one.csv"), ::testing::SizeIs(::testing::Gt(60u)));
-  EXPECT_EQ(bytes_of_file(scratch_ / "one.csv"), bytes_of_file(scratch_ / "two.csv"));
-  EXPECT_EQ(bytes_of_file(scratch_ / "one.json"), bytes_of_file(scratch_ / "two.json"));
   if (is_of_experiment(GetParam())) return;
   bundle["digests"] = {{"golden", hex16(1)}, {"a", hex16(1)}, {"b", hex16(1)}};  // only plots of an experiment have some
   write_file(scratch_ / "one.json", bundle.dump());
@@ -143,20 +142,18 @@ const Series& series(const Figure& f, const std::string& label) {
 /// The window's figure of a plan and the command's of the same sweep are one figure: data, script and caption.
 TEST(PlotData, TheCommandsSweepIsTheWindows) {
   const TemporaryDirectory scratch;
-  ::setenv("XDG_CACHE_HOME", (scratch / "cache").c_str(), 1);
+  const Environment at_scratch("XDG_CACHE_HOME", scratch / "cache");
   Session s = plotted();
   s.experiment.b = default_experiment().b;
   s.sweep.first = {"block_k", "4:32:x2"};
   s.sweep.log_y = false;
   const Figure window = plot(Plot::sweep, s);
-  const Outcome o = attoscope({"sweep", "--n", "40", "--d", "8", "--mask", "causal", "--block-q", "8", "--policy", "eager",
-                               "--vary", "block_k=4:32:x2", "--seeds", "2", "--figure", scratch / "sweep.svg"});
-  ASSERT_EQ(o.code, 0) << o.err;
+  succeed({"sweep", "--n", "40", "--d", "8", "--mask", "causal", "--block-q", "8", "--policy", "eager", "--vary",
+           "block_k=4:32:x2", "--seeds", "2", "--figure", scratch / "sweep.svg"});
   EXPECT_EQ(bytes_of_file(scratch / "sweep.csv"), figure_csv(window));
   EXPECT_EQ(bytes_of_file(scratch / "sweep.gp"), gnuplot_script(window, PictureFormat::svg, "sweep"));
   EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "sweep.json"))["caption"], window.caption);
   EXPECT_THAT(window.caption, HasSubstr("flash2 eager and three-pass base_eager"));
-  ::unsetenv("XDG_CACHE_HOME");
 }
 
 /// The plots that only lessons have: their points are those of the functions that they show.
@@ -326,17 +323,6 @@ TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
   EXPECT_EQ(series(plot(Plot::error, s), "flash2 hw").ink, Ink::b);
 }
 
-/// True if a figure of this session and the figure that its bundle makes again have the same data and the same JSON.
-bool is_made_again(const Session& s, const std::string& plot_name) {
-  const TemporaryDirectory scratch;
-  write_file(scratch / "s.json", session_text(s));
-  const Outcome one = attoscope({"figure", scratch / "s.json", "--plot", plot_name, "--out", scratch / "one.svg"});
-  const Outcome two = attoscope({"figure", scratch / "one.json", "--out", scratch / "two.svg"});
-  EXPECT_EQ(one.code + two.code, 0) << one.err << two.err;
-  return one.code + two.code == 0 && bytes_of_file(scratch / "one.csv") == bytes_of_file(scratch / "two.csv") &&
-         bytes_of_file(scratch / "one.json") == bytes_of_file(scratch / "two.json");
-}
-
 /// Rows of a loaded output: a damaged one marks its tile, and no other.
 TEST(PlotData, OfALoadedOutputTheRowsAreJudged) {
   Session s = plotted();
@@ -352,9 +338,7 @@ TEST(PlotData, OfALoadedOutputTheRowsAreJudged) {
   const int tile = tile_rows(s.experiment.b, s.experiment.problem.n);
   EXPECT_EQ(series(f, "tile with a wrong row").x, std::vector<double>{(13 / tile + 0.5) * tile});
   EXPECT_GT(series(f, "your kernel").y[static_cast<std::size_t>(13 / tile)], 1);
-  if (has_gnuplot()) {
-    EXPECT_TRUE(is_made_again(s, "kernel_rows"));
-  }
+  if (has_gnuplot()) drawn_twice(scratch, s, "kernel_rows");
 }
 
 /// The matrix of a tensor is |a - b| of the weights that the training ends with.
@@ -379,9 +363,7 @@ TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   const Figure runs = plot(Plot::train_runs, s);
   EXPECT_EQ(runs.panels[0].series[0].label, a);
   EXPECT_EQ(runs.panels[0].series[1].label, b);
-  if (has_gnuplot()) {
-    EXPECT_TRUE(is_made_again(s, "train_weights"));
-  }
+  if (has_gnuplot()) drawn_twice(scratch, s, "train_weights");
 }
 
 /// Tiles of a lesson's loop that were on chip have their steps, and the bytes are those of `loop_steps`.

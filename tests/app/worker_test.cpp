@@ -22,20 +22,12 @@ namespace attoscope::app {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::eventually;
+using testing::awaited, testing::eventually;
 using Poll = std::function<bool()>;
 using Squarer = Worker<int, int>;
 
 struct Gave {};  // thrown by work that was asked to stop
 constexpr int attempts = 1000;
-
-/// The next answer.
-template <class W>
-auto awaited(W& worker) {
-  decltype(worker.take()) answer;
-  EXPECT_TRUE(eventually([&] { return (answer = worker.take()).has_value(); }));
-  return answer;
-}
 
 /// Submits a question and waits until it is answered.
 void settle(Squarer& worker, int x) {
@@ -250,7 +242,7 @@ TEST(Worker, CarriesWhatCannotBeCopiedCheaply) {
   Worker<std::vector<std::string>, std::shared_ptr<const std::string>> worker(
       [](const auto& words, const Poll&, const auto&) { return std::make_shared<const std::string>(words.back()); }, {});
   worker.submit({"a", "b"});
-  EXPECT_EQ(**awaited(worker), "b");
+  EXPECT_EQ(*awaited(worker), "b");
 }
 
 TEST(Worker, PolledFromManyThreads) {
@@ -294,7 +286,7 @@ TEST(Worker, EffortIsTheShareThatTheWorkTellsAndBeginsAnewWithEachQuestion) {
     ASSERT_TRUE(left);
     EXPECT_GT(*left, 0);
     step = 0;
-    EXPECT_EQ(*awaited(worker), x);
+    EXPECT_EQ(awaited(worker), x);
   }
 }
 
@@ -421,13 +413,6 @@ TEST(SideList, EveryQuestionIsVisitedOnce) {
   EXPECT_EQ(std::string(bytes, sizeof list), std::string(sizeof list, 1));
 }
 
-/// Outcome of the oldest job.
-JobQueue::Outcome outcome_of(JobQueue& jobs) {
-  std::optional<JobQueue::Outcome> outcome;
-  EXPECT_TRUE(eventually([&] { return (outcome = jobs.take()).has_value(); }));
-  return outcome.value_or(JobQueue::Outcome{});
-}
-
 /// A job that says when it begins and goes on until it is asked to stop.
 auto endless_job(std::atomic<bool>& begun) {
   return [&begun](const Poll& cancelled) -> std::string {
@@ -445,7 +430,7 @@ TEST(JobQueue, DoesJobsInTheirOrderAndSaysHowTheyEnded) {
   jobs.add([](const Poll&) -> std::string { throw std::runtime_error("two failed"); });
   jobs.add([](const Poll&) -> std::string { throw std::bad_alloc(); });
   jobs.add([](const Poll&) { return std::string("four"); });
-  const JobQueue::Outcome one = outcome_of(jobs), two = outcome_of(jobs), three = outcome_of(jobs), four = outcome_of(jobs);
+  const JobQueue::Outcome one = awaited(jobs), two = awaited(jobs), three = awaited(jobs), four = awaited(jobs);
   EXPECT_TRUE(one.well && four.well);
   EXPECT_FALSE(two.well || three.well);
   EXPECT_EQ(one.sentence + ", " + two.sentence + ", " + four.sentence, "one, two failed, four");
@@ -460,11 +445,11 @@ TEST(JobQueue, StopEndsTheRunningOneAndDropsTheRest) {
   jobs.add([&](const Poll&) { return reached = true, std::string("never"); });
   ASSERT_TRUE(eventually([&] { return begun.load(); }));
   jobs.stop();
-  EXPECT_FALSE(outcome_of(jobs).well);
+  EXPECT_FALSE(awaited(jobs).well);
   EXPECT_TRUE(eventually([&] { return !jobs.busy(); }));
   EXPECT_FALSE(reached);
   jobs.add([](const Poll& cancelled) { return std::string(cancelled() ? "stopped" : "goes on"); });
-  EXPECT_EQ(outcome_of(jobs).sentence, "goes on");
+  EXPECT_EQ(awaited(jobs).sentence, "goes on");
 }
 
 TEST(JobQueue, DestroyedWhileOneRunsAndOthersWait) {

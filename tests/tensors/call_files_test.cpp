@@ -172,15 +172,6 @@ TEST(CallFiles, SaysWhatDoesNotFit) {
               HasSubstr("tensor 'v' has shape [4, 7, 2], expected batch, heads and tokens like k's [2, 7, 2]"));
 }
 
-/// A tensor of these sizes, every element another number.
-FileTensor counted(const std::string& name, const std::vector<int>& shape) {
-  int count = 1;
-  for (const int size : shape) count *= size;
-  std::vector<float> values;
-  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i));
-  return {name, "F32", sizes_text(shape), raw(values)};
-}
-
 TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   const TemporaryDirectory scratch;
   const auto opened = [&](const std::vector<FileTensor>& tensors) {

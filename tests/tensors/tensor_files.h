@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -103,6 +105,21 @@ inline std::string raw(const std::vector<T>& values) {
   std::string bytes(values.size() * sizeof(T), '\0');
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
+}
+
+/// number(0), number(1), ...
+template <class Number = std::identity>
+std::vector<float> floats_of(int count, Number number = {}) {
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(number(i)));
+  return values;
+}
+
+/// A tensor of F32 of these sizes: number(0), number(1), ...
+template <class Number = std::identity>
+FileTensor counted(const std::string& name, const std::vector<int>& sizes, Number number = {}) {
+  const int count = std::accumulate(sizes.begin(), sizes.end(), 1, std::multiplies<>());
+  return {name, "F32", sizes_text(sizes), raw(floats_of(count, number))};
 }
 
 /// A .npy file of these floats or doubles; `shape` as its header has it: "(2, 3)".

@@ -24,13 +24,7 @@ using namespace testing;  // attoscope::testing: the files made by hand
 /// Scales that all differ, and have all 24 bits of a float.
 float scale_number(int i) { return static_cast<float>(i + 1) / 3.0F; }
 
-FileTensor scale_of(const std::string& name, const std::vector<int>& shape) {
-  int count = 1;
-  for (const int size : shape) count *= size;
-  std::vector<float> values;
-  for (int i = 0; i < count; ++i) values.push_back(scale_number(i));
-  return {name, "F32", sizes_text(shape), raw(values)};
-}
+FileTensor scale_of(const std::string& name, const std::vector<int>& shape) { return counted(name, shape, scale_number); }
 
 constexpr int heads_of_q = 4, heads_of_k = 2, n = 20, d = 16;
 
