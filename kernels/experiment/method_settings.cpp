@@ -20,10 +20,10 @@ Settings settings(Precision& p) {
 Settings settings(Accumulators& a) {
   return {
       Setting{"qk", named(a.qk, accumulator_names)}.explained(
-          "sums of q.k", "what adds up q.k", "The sum of q.k: a chain of fma, fp64, or the tensor cores of a GPU.", "",
+          "sums of q.k", "accumulator of q.k", "The sum of q.k: a chain of fma, fp64, or the tensor cores of a GPU.", "",
           "tensor core accumulator of q.k"),
       Setting{"pv", named(a.pv, accumulator_names)}.explained(
-          "sums of P.V", "what adds up P.V", "The sum of P.V: a chain of fma, fp64, or the tensor cores of a GPU.", "",
+          "sums of P.V", "accumulator of P.V", "The sum of P.V: a chain of fma, fp64, or the tensor cores of a GPU.", "",
           "tensor core accumulator of P.V"),
   };
 }
@@ -101,10 +101,10 @@ Settings settings(GradAccumulators& a) {
         label, what, "The sum of this product of the backward pass: a chain of fma, or the tensor cores of a GPU.", "",
         "tensor core accumulator backward gradient");
   };
-  return {sums("dP", a.dP, "sums of dO.V", "what adds up dP = dO V^T"),
-          sums("dV", a.dV, "sums of P.dO", "what adds up dV = P^T dO"),
-          sums("dK", a.dK, "sums of dS.Q", "what adds up dK = scale dS^T Q"),
-          sums("dQ", a.dQ, "sums of dS.K", "what adds up dQ = scale dS K")};
+  return {sums("dP", a.dP, "sums of dO.V", "accumulator of dP = dO V^T"),
+          sums("dV", a.dV, "sums of P.dO", "accumulator of dV = P^T dO"),
+          sums("dK", a.dK, "sums of dS.Q", "accumulator of dK = scale dS^T Q"),
+          sums("dQ", a.dQ, "sums of dS.K", "accumulator of dQ = scale dS K")};
 }
 
 Settings settings(GradScalings& s) {

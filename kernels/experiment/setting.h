@@ -22,8 +22,8 @@
 
 namespace attoscope {
 
-/// The numbers that a setting may hold: min .. max, without min itself where `above_min`, and also 0 where `zero` gives it a
-/// meaning.
+/// The range of a number: min .. max, without min itself if `above_min`, and also 0 if `zero` gives a meaning to 0: auto,
+/// off.
 struct RealRange {
   double min = std::numeric_limits<double>::lowest(), max = std::numeric_limits<double>::max();
   bool above_min = false;
@@ -48,7 +48,7 @@ std::vector<std::string_view> names_in(const List& list) {
 struct Setting;
 using Settings = std::vector<Setting>;
 
-/// A value of an enumeration, by its names.
+/// An enumeration, set by the names of its values.
 struct NamedValue {
   std::uint8_t* value;
   std::span<const std::string_view> names;
@@ -67,11 +67,11 @@ struct PixelsValue {
   std::vector<std::int8_t>* value;
   int size;
 };
-/// All roundings of a method by the name of a policy, or its whole backward pass by that of a kernel. Files that are written
-/// have its settings one by one instead.
+/// All roundings of a method, set by a policy's name, or its whole backward pass, set by a kernel's name. Written files hold
+/// the single settings instead.
 struct PolicyValue {
-  std::function<std::string()> name;             ///< "": it has none
-  std::function<void(const std::string&)> take;  ///< throws std::invalid_argument where there is no such name
+  std::function<std::string()> name;             ///< "" if the roundings have no name
+  std::function<void(const std::string&)> take;  ///< throws std::invalid_argument if the name is unknown
   std::vector<std::string_view> (*names)();
   std::string_view expected;  ///< "a policy that ... lists"
 };
@@ -93,38 +93,38 @@ class PartValue {
   std::shared_ptr<const Settings> settings_;
 };
 
-/// The place of a value; monostate: none, the setting changes several places.
+/// Pointer to a value, or its parts; monostate: the setting changes several values.
 using SettingValue =
     std::variant<std::monostate, int*, unsigned*, std::uint64_t*, double*, std::optional<double>*, bool*, std::string*,
                  NamedValue, HexValue, PixelsValue, Format*, Rounding*, Scaling*, PolicyValue, PartValue, ListValue>;
 
 /// A setting as the axis of a sweep.
 struct Sweeping {
-  int rank = 0;                ///< place in the list of parameters; of two, the one of lower rank is set first
-  std::string_view group{};    ///< group that offers the parameter; empty: sweeps do not know it by this name
+  int rank = 0;                ///< place in the list of parameters; lower ranks are set first
+  std::string_view group{};    ///< group that offers the parameter; empty: no axis has this name
   std::string_view example{};  ///< values to begin with
   bool numeric = true;         ///< the values are numbers with an order, not names
-  bool moves_golden = false;   ///< the golden value changes with it
+  bool moves_golden = false;   ///< true if the golden value depends on it
 };
 
-/// A named place of a value, its range and its texts in all front ends. Texts have no full stop but for `sentence`.
+/// A named value, its range and its texts in all front ends. Only `sentence` ends with a full stop.
 struct Setting {
-  std::string_view key;         ///< in files, of `--set` and in the palette: "kind" of a part "mask"
-  SettingValue value{};         ///< its place
-  RealRange range{};            ///< of an int or a double; other whole numbers have all of their type
-  std::string_view label{};     ///< in the window and beside an axis; empty: no texts
-  std::string_view what{};      ///< in a few words
-  std::string_view sentence{};  ///< for a tooltip
-  std::string_view formula{};   ///< below it
-  std::string_view alias{};     ///< words by which the palette finds it, too
-  std::string_view option{};    ///< of `attoscope run`; empty: none
+  std::string_view key;         ///< name in files, `--set` and the palette: "kind" of a part "mask"
+  SettingValue value{};         ///< pointer to the value
+  RealRange range{};            ///< range of an int or a double; other whole numbers have no limits
+  std::string_view label{};     ///< name in the window and at an axis; empty: no texts
+  std::string_view what{};      ///< meaning in a few words
+  std::string_view sentence{};  ///< text of the tooltip
+  std::string_view formula{};   ///< formula below the sentence
+  std::string_view alias{};     ///< more words by which the palette finds it
+  std::string_view option{};    ///< option of `attoscope run`; empty: none
   std::string_view usual{};     ///< default of the option, in its help
   Sweeping sweep{};
-  bool (*matters)(const Method&) = nullptr;  ///< true if it has an effect in the method; null: in all
-  std::string_view name{};                   ///< of a sweep's axis and of a lesson, where the key alone is none
-  bool kept = true;                          ///< files that are written have it
+  bool (*matters)(const Method&) = nullptr;  ///< true if it has an effect in the method; null: always true
+  std::string_view name{};                   ///< name as an axis of sweeps and in lessons, if it is not the key
+  bool kept = true;                          ///< true if files are written with it
 
-  // These add to the setting, and return it.
+  // Each sets fields and returns the setting.
   Setting& explained(std::string_view short_label, std::string_view few_words, std::string_view tooltip = {},
                      std::string_view below_it = {}, std::string_view other_words = {}) {
     label = short_label, what = few_words, sentence = tooltip, formula = below_it, alias = other_words;
@@ -160,7 +160,7 @@ ListValue list_of(std::vector<T>& items, std::size_t most) {
           [&items](std::size_t i) { return settings(items[i]); }};
 }
 
-/// The settings of an object that is only read through them.
+/// The settings of a const object; callers only read them.
 template <class T>
 Settings settings_to_read(const T& x) {
   return settings(const_cast<T&>(x));
@@ -172,8 +172,8 @@ bool is_typed(const Setting& s);
 std::string text(const Setting& s);
 /// The expected value in a message: "a whole number from 1 to 64", "natural or exp2".
 std::string expected(const Setting& s);
-/// Sets the value from its text. Returns false if it is not as expected; throws std::invalid_argument with one sentence where
-/// the text of a format, a rounding, a storage or a policy says more about what is wrong.
+/// Sets the value from its text. Returns false if it is not as expected; throws std::invalid_argument with one sentence if
+/// the text of a format, a rounding, a storage or a policy has a fault of its own.
 bool set(const Setting& s, std::string_view text);
 
 /// The setting at a path such as "mask.kind"; null: there is none, or it is a part.
@@ -182,7 +182,7 @@ const Setting* find(const Settings& settings, std::string_view path);
 void for_each(const Settings& settings, const std::string& prefix,
               const std::function<void(const std::string& path, const Setting& s)>& visit);
 
-/// Throws std::invalid_argument with the path, the value and the expected one where a value is out of range.
+/// Throws std::invalid_argument with the path, the value and the expected range if a value is out of range.
 void check(const Settings& settings, const std::string& path = {});
 
 inline bool is_flag(const Setting& s) { return std::holds_alternative<bool*>(s.value); }

@@ -48,7 +48,7 @@ Settings settings(Mask& m) {
                                                             "", "mask width W"),
       Setting{"right", &m.right, {0, max_tile - 1}}.explained(
           "keys behind", "that a window shows behind the query",
-          "The keys behind the query that a window shows beside those before it.", "keys i - width + 1 .. i + right",
+          "Keys after the query that a window shows, in addition to the keys before it.", "keys i - width + 1 .. i + right",
           "mask window keys to the right"),
       Setting{"top_left", &m.top_left}.explained("aligned top-left", "masks and ALiBi count from the first query and key",
                                                  "With more or fewer keys than queries: the first query stands at the first "
@@ -99,7 +99,7 @@ Settings composites() {
           .with_option("--baseline", "base_eager")
           .swept(24, "methods", "base_eager,base_hw,base_ops,base_all", false),
       Setting{"accumulator", {}}
-          .explained("sums", "what adds up q.k and P.V of a: fma, f64, or a GPU's tensor cores: h100, h100:f16",
+          .explained("sums", "accumulator of q.k and P.V of a: fma, f64, or a GPU's tensor cores: h100, h100:f16",
                      "The sums of q.k and P.V: a chain of fma, or the tensor cores of a GPU, bit for bit.",
                      "products of a block aligned under the largest, cut, added, rounded once", "tensor core accumulator GPU")
           .with_option("--accumulator", "fma")
@@ -122,14 +122,14 @@ Settings composites() {
   };
 }
 
-/// The name of the parameter at a path, "n" for problem.n, "scaling.Q" for a.scaling.Q.
+/// Name of the parameter at a path: "n" for problem.n, "scaling.Q" for a.scaling.Q.
 std::string name_of(const Setting& s, const std::string& path) {
   if (!s.name.empty()) return std::string(s.name);
   return path.starts_with("a.") ? path.substr(2) : std::string(s.key);
 }
 
 std::vector<Parameter> all_parameters() {
-  static Experiment e = default_experiment();  // the places of the parameters
+  static Experiment e = default_experiment();  // the parameters point into it
   std::vector<Parameter> all;
   for_each(settings(e), "", [&](const std::string& path, const Setting& s) {
     if (!s.label.empty() && !path.starts_with("b.")) all.push_back({s, name_of(s, path), path});
@@ -147,21 +147,22 @@ Settings settings(Problem& p) {
       {"input", settings(p.input)},
       Setting{"seed", &p.seed}
           .explained("seed", "of the random inputs and of stochastic rounding",
-                     "Starts the generator of Q, K and V, and the dice of stochastic rounding. The same seed gives the same "
+                     "Starts the generator of Q, K and V, and of stochastic rounding. The same seed gives the same "
                      "bits on every machine.",
                      "Philox4x32-10(seed, element)")
           .with_option("--seed", "1")
           .swept(9, "problem", "1:8", true, true),
       Setting{"n", &p.n, {1, max_n}}
-          .explained("N", "tokens",
-                     "Tokens: rows of Q, K and V; of Q alone where keys are counted apart. Each score row has N entries, so l "
-                     "sums N of them.",
-                     "S = scale Q K^T is N x N, never stored", "N tokens sequence length queries n_q")
+          .explained(
+              "N", "tokens",
+              "Tokens: rows of Q, K and V, or of Q alone if keys have their own number. Each score row has N entries, so l "
+              "sums N of them.",
+              "S = scale Q K^T is N x N, never stored", "N tokens sequence length queries n_q")
           .with_option("--n", "1024, or the file's")
           .swept(4, "problem", "64:1024:x2", true, true),
       Setting{"n_k", &p.n_k, {0, max_n}}
           .explained("keys", "rows of K and V; 0: as many as queries",
-                     "Keys: rows of K and V, where there are not as many as queries. One query against many keys is a step of "
+                     "Keys: rows of K and V, if their number is not N. One query against many keys is a step of "
                      "decoding. The last query stands at the last key, or with a mask that is aligned top-left the first at "
                      "the first.",
                      "S = scale Q K^T is N x n_k", "n_k keys cache decode")
@@ -173,10 +174,9 @@ Settings settings(Problem& p) {
           .with_option("--d", "64, or the file's")
           .swept(6, "problem", "16:128:x2", true, true),
       Setting{"d_v", &p.d_v, {0, max_d}}
-          .explained(
-              "d_v", "columns of V and O; 0: d",
-              "Columns of V and of the output, where they are not as many as those of Q and K (latent attention: 576 and 512).",
-              "O = P V is N x d_v", "d_v value dimension")
+          .explained("d_v", "columns of V and O; 0: d",
+                     "Columns of V and of the output, if their number is not d (latent attention: d 576, d_v 512).",
+                     "O = P V is N x d_v", "d_v value dimension")
           .with_option("--d-v", "d, or the file's")
           .swept(7, "problem", "16:128:x2", true, true),
       Setting{"scale", &p.scale, {.min = 0, .above_min = true, .zero = "1/sqrt(d)"}}

@@ -23,7 +23,7 @@ Settings settings(KernelOutput& o);
 /// A setting of an experiment that has texts; `value` points into a default experiment.
 struct Parameter : Setting {
   std::string key;   ///< name in sweeps and lessons: "n", "mask", "scaling.Q"
-  std::string path;  ///< in an experiment; "a.tau" stands for b as well; empty: it sets several settings
+  std::string path;  ///< path in an experiment; "a.tau" stands for b as well; empty: it sets several settings
 };
 /// All parameters, those of sweeps first, in the order of their rank.
 const std::vector<Parameter>& experiment_parameters();
@@ -32,7 +32,7 @@ const std::vector<Parameter>& experiment_parameters();
 const Parameter* find_parameter(std::string_view key);
 /// The parameter called `key`, which exists.
 const Parameter& parameter(std::string_view key);
-/// The parameter at `path`, "problem.n" or "b.tau"; null where there is none.
+/// The parameter at `path`, "problem.n" or "b.tau"; null if there is none.
 const Parameter* parameter_at(std::string_view path);
 
 /// True if it is an option of an algorithm: a setting of a method other than its algorithm, tiles and roundings.
