@@ -16,7 +16,7 @@ SHOWN = ("ui", "kernels")  # top folders whose sentences the window shows
 SOURCES = (".h", ".cpp", ".cu", ".cuh")
 CLAUSE = re.compile(r"(?:- )?(?:What|Whether|Of|That|Where|Which|By|How|Why|what|whether|how|why)\b")
 PROSE = (".md", ".py", ".txt", ".json", ".mjs")
-# Such a sentence after another one, or first in a docstring, a table's cell or bold letters, up to its end; a period within a number is none.
+# Matches such a sentence after another one, or first in a docstring, a table cell or bold text; a period within a number does not end it.
 INNER = re.compile(r'(?:(?<=[.;:!] )|(?<=""")|(?<=\| )|(?<=\*\*))(?:What|Whether|Of|Which|Those of)\b(?:[^.?!|"]|\.(?=\w))*\S?')
 LINE_BREAK = re.compile(r'\n[ \t]*(?:///?<?|#)[ \t]+(?=\S)|"[ \t]*\n[ \t]*"')  # within a comment or between two literals
 TOKEN = re.compile(r"""(?P<raw>R"(?P<mark>[^()\\\s]*)\(.*?\)(?P=mark)")|(?P<string>"(?:[^"\\\n]|\\.)*")"""
@@ -24,8 +24,8 @@ TOKEN = re.compile(r"""(?P<raw>R"(?P<mark>[^()\\\s]*)\(.*?\)(?P=mark)")|(?P<stri
 
 
 def comments(code):
-    """(offset, text) of each // comment; of several lines one below the other only the first, and the first of each paragraph."""
-    end = column = None  # of the comment line before, in offsets
+    """(offset, text) of each // comment; of a comment of several lines only the first line of each paragraph."""
+    end = column = None  # offsets of the previous comment line
     ends_paragraph = True
     for token in TOKEN.finditer(code):
         if not token["line"]:
@@ -40,7 +40,7 @@ def comments(code):
 
 
 def sentences(code):
-    """(offset, text) of each string literal, adjacent ones joined, that is a sentence: with a blank and a final stop."""
+    """(offset, text) of each string literal (adjacent ones joined) that is a sentence: has a blank and ends with a period."""
     start, text, end = 0, "", None
     for token in [*TOKEN.finditer(code), None]:
         joins = token and token["string"] and end is not None and not code[end:token.start()].strip()
@@ -62,11 +62,11 @@ def faults(files):
 
 
 def inner_faults(files):
-    """One line for each sentence within a text that begins as a clause and is no question."""
+    """One line for each sentence within a text that begins as a clause and is not a question."""
     for file, text in sorted(files.items()):
         text = "\n" + text
         if file.endswith(".md"):
-            text = re.sub(r"\n(?:- )?(?=[A-Z])", "\n\n. ", text)  # a paragraph, a list's entry: as after a sentence
+            text = re.sub(r"\n(?:- )?(?=[A-Z])", "\n\n. ", text)  # a new paragraph or list entry counts as after a sentence
         else:
             text = re.sub(" +", " ", LINE_BREAK.sub(" ", text))
         for found in INNER.finditer(text):
@@ -80,7 +80,7 @@ def sources(suffixes=SOURCES, tops=TOPS):
 
 
 def check_the_check():
-    """Plants good and bad texts, so that a check that sees nothing is seen."""
+    """Checks good and bad texts: fails if the check itself finds nothing."""
     good = '/// True if it is on,\n/// Whether or not it was.\nint x = 1\'000;  // zero\nauto y = R"(// What)" "// Why";\n'
     assert list(faults({"kernels/a.h": good})) == []
     for bad in ("/// Whether it is on.", "int x;  ///< What it is", "// Of both.", "///\n/// How so", "/// List:\n/// - Which it is",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the layering: which room (folder) includes which, by tests/rooms.txt; that types of ui and app are in their namespaces;
-that no two types share a name, which the linker does not see; and that a source includes the precompiled headers that it needs.
+"""Checks the layering: includes between rooms (folders) by tests/rooms.txt; types of ui and app are in their namespaces;
+no two types share a name, which the linker does not report; sources include the precompiled headers that they need.
 
-  tests/rooms_test.py          says what breaks the rules; exit code 1 where something does
-  tests/rooms_test.py --used   prints every room with the rooms that it includes today, as rooms.txt would say it
+  tests/rooms_test.py          prints broken rules; exit code 1 if there are any
+  tests/rooms_test.py --used   prints every room with the rooms that it includes today, in the form of rooms.txt
 """
 import collections
 import pathlib
@@ -18,7 +18,7 @@ NAMESPACE = re.compile(r"namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"(?:struct|class|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
-# Names by the header that has them, of the headers that are precompiled (`common_headers` and the headers of single libraries).
+# Patterns of the names in each precompiled header (`common_headers` and the headers of single libraries).
 PRECOMPILED = {header: re.compile(rf"\b(?:{names})") for header, names in {
     "algorithm": r"std::(?:ranges::\w+|min|max|clamp|sort)\b", "array": r"std::array\b",
     "cmath": r"std::(?:abs|sqrt|exp|isnan|isinf|isfinite|ldexp|pow|fabs|floor|round)\b", "cstdint": r"std::u?int(?:8|16|32|64)_t\b",
@@ -30,7 +30,7 @@ PRECOMPILED = {header: re.compile(rf"\b(?:{names})") for header, names in {
 
 
 def read_rules(text):
-    """{room: rooms that it may include}, in the order of the text; and what is wrong with it."""
+    """({room: rooms that it may include} in the order of the text, error sentences)"""
     text = re.sub(r"(?m)^#.*\n?", "", text)
     rules, wrong = {}, []
     for line in re.sub(r"\n[ \t]+", " ", text).splitlines():
@@ -41,7 +41,7 @@ def read_rules(text):
             wrong.append(f"tests/rooms.txt: '{line}': expected one line 'ROOM: ROOM...' for each room")
             continue
         for name in allowed.split():
-            if name not in rules:  # so that no cycle can be allowed
+            if name not in rules:  # excludes cycles
                 wrong.append(f"tests/rooms.txt: {room} may not include {name}: only rooms that stand above it")
         rules[room] = set(allowed.split())
     return rules, wrong
@@ -52,7 +52,7 @@ def room_of(file):
 
 
 def includes(files):
-    """(file, included file) for all that is included from another room; `files` is {path: text}."""
+    """(file, included file) for every include from another room; `files` is {path: text}."""
     for file, text in sorted(files.items()):
         for name in INCLUDE.findall(text):
             for target in (f"{room_of(file)}/{name}", name):
@@ -63,7 +63,7 @@ def includes(files):
 
 
 def broken(rules, files):
-    """One sentence for each file and include that the rules do not allow, and for each room that is gone."""
+    """One sentence for each file and include that the rules do not allow, and for each room that no longer exists."""
     for file in sorted(files):
         if room_of(file) not in rules:
             yield f"{file}: the folder {room_of(file)} is no room: tests/rooms.txt names all of them"
@@ -75,8 +75,8 @@ def broken(rules, files):
 
 
 def types(text):
-    """Names of the types that a file defines, with their namespaces; no names from unnamed namespaces, nor from lanes, where files
-    replace each other."""
+    """Names of the types that a file defines, with their namespaces; without unnamed namespaces and lanes, whose files replace
+    each other."""
     spaces = []
     for line in text.splitlines():
         if opened := NAMESPACE.fullmatch(line):
@@ -88,11 +88,11 @@ def types(text):
 
 
 def shared_names(files):
-    """One sentence for each type whose name another file's type has: their templates' instances would be one function."""
+    """One sentence for each type with the name of another file's type: the linker would merge instances of templates."""
     places = collections.defaultdict(list)
     for file, text in sorted(files.items()):
         replaced = re.sub(r"^app/web/(instead|alone)/", "", file)
-        if replaced != file and replaced in files:  # a page's header, which it includes in the place of the program's
+        if replaced != file and replaced in files:  # a header of the web page, included instead of the program's
             continue
         for name in set(types(text)):
             places[name].append(file)
@@ -105,7 +105,7 @@ def misplaced(files):
     """One sentence for each type of ui and app that is not in the namespace of its room."""
     for file, text in sorted(files.items()):
         room = file.partition("/")[0]
-        if room not in ("ui", "app") or file.startswith("app/web/system/"):  # headers in the place of a system's
+        if room not in ("ui", "app") or file.startswith("app/web/system/"):  # headers that replace those of a system
             continue
         for name in types(text):
             if not name.startswith(f"attoscope::{room}::"):
@@ -113,7 +113,7 @@ def misplaced(files):
 
 
 def reached(file, files, seen):
-    """All headers that a file includes, itself or by one of ours."""
+    """All headers that a file includes, directly or through headers of the tree."""
     for name in ANY_INCLUDE.findall(files.get(file, "")):
         if name not in seen:
             seen.add(name)
@@ -129,7 +129,7 @@ def unnamed(cmake):
 
 
 def unincluded(files):
-    """One sentence for each name of a precompiled header that a file uses without it: nothing else would fail without precompiling."""
+    """One sentence for each name of a precompiled header that a file uses without the include: precompiling hides this error."""
     for file, text in sorted(files.items()):
         code, headers = re.sub(r"//.*", "", text), reached(file, files, set())
         for header, names in PRECOMPILED.items():
@@ -148,7 +148,7 @@ def sources():
 
 
 def used(rules, files):
-    """The rules as narrow as the includes of today allow."""
+    """The narrowest rules that allow today's includes."""
     found = collections.defaultdict(set)
     for file, target in includes(files):
         found[room_of(file)].add(room_of(target))
@@ -158,7 +158,7 @@ def used(rules, files):
 
 
 def check_the_check():
-    """Breaks each rule once, so that a check that sees nothing is seen."""
+    """Breaks each rule once: fails if the check finds nothing."""
     rules = "# a comment\nlow:\nhigh: low\n"
     good = {"low/a.h": "", "high/b.h": '#include "low/a.h"\n#include <vector>\n#include "other.h"\n', "high/c.cpp": '#include "b.h"\n'}
     upward = good | {"low/a.h": '  # include "high/b.h"\n'}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the tests of a build with ctest; says how long it will take, where it is, and what need not run again.
+"""Runs the tests of a build with ctest; prints the expected time, the progress, and the tests that need not run again.
 
   tests/run_tests.py BUILD [--again] [ctest options, such as -R format]
 
-A test that has passed is left out until its command changes, or a program in it, or any file of the tree that is not compiled; those
-that READ_SOURCES wait for these too. --again runs all of them; ctest options run all that they choose.
+A test that has passed is left out until its command, a program in it or an uncompiled file of the tree changes; tests of READ_SOURCES
+also run after changes of sources. --again runs all tests; with ctest options all chosen tests run.
 """
 import hashlib
 import json
@@ -21,8 +21,8 @@ READ_SOURCES = {"first_words", "readme_test", "rooms"}  # labels
 FINISHED = re.compile(r"\s*\d+/\d+ Test\s+#\d+: (.+?) \.+\s*(Passed|\*\*\*.+?)\s+([\d.]+) sec")
 STARTED = re.compile(r"\s+Start\s+\d+: ")
 SECONDS_BETWEEN_LINES = 20
-USUAL_SECONDS = 0.4  # of a test that never ran here
-# LeakSanitizer itself crashes in one of some hundred runs, at the end of a program that has other threads. It then says nothing of leaks.
+USUAL_SECONDS = 0.4  # for a test that never ran here
+# LeakSanitizer itself crashes in one of some hundred runs, at the end of a program with other threads. It then reports no leaks.
 CRASH_OF_LEAK_SANITIZER = "LeakSanitizer has encountered a fatal error"
 RUNS_AFTER_A_CRASH = 3
 
@@ -53,7 +53,7 @@ def labels(test):
 
 
 class Stamps:
-    """All that a test's outcome depends on, as a short text."""
+    """A short text of everything that a test's outcome depends on."""
 
     def __init__(self):
         files = list(files_of_the_tree())
@@ -62,7 +62,7 @@ class Stamps:
         self.programs = {}
 
     def of_word(self, word):
-        """A word of a command: what is in the file of this name, if there is one."""
+        """A word of a command; if it names a file, the contents of the file."""
         if word not in self.programs:
             self.programs[word] = digest([pathlib.Path(word)]) if os.path.isfile(word) else ""
         return self.programs[word]
@@ -74,7 +74,7 @@ class Stamps:
 
 
 class History:
-    """Earlier runs in this build: the stamp with which a test passed, and the seconds it took."""
+    """Earlier runs in this build: the stamp of each passed test and its seconds."""
 
     def __init__(self, build):
         self.file = build / "Testing" / "history.json"
@@ -89,7 +89,7 @@ class History:
         self.file.write_text(json.dumps({"passed": self.passed, "seconds": self.seconds}, indent=0))
 
     def expected(self, tests):
-        """The seconds that these tests will take one after another."""
+        """Expected seconds of these tests, run one after another."""
         return sum(self.seconds.get(test["name"], USUAL_SECONDS) for test in tests)
 
 
@@ -98,7 +98,7 @@ def said(seconds):
 
 
 class Progress:
-    """How far the tests are: one line that changes on a terminal, elsewhere a line now and then."""
+    """Prints the progress: one changing line on a terminal, otherwise a line from time to time."""
 
     def __init__(self, count, expected):
         self.count, self.expected = count, expected
@@ -117,17 +117,17 @@ class Progress:
             print(f"\r\033[K{line}" if self.terminal else line, end="" if self.terminal else "\n", flush=True)
 
     def print(self, line):
-        """Something else between its lines."""
+        """Prints another text between its lines."""
         print(("\r\033[K" if self.terminal else "") + line, end="", flush=True)
 
 
 def run(build, tests, options, history, stamps):
-    """Lets ctest run these tests, prints what does not pass, notes what does; ctest's exit code and the names of the tests that failed
-    in LeakSanitizer's crash; [] where another failed, too."""
+    """Runs these tests with ctest, prints failures, records passes; returns ctest's exit code and the names of the tests in which
+    LeakSanitizer crashed; [] if another test failed, too."""
     progress = Progress(len(tests), history.expected(tests))
     print(f"{len(tests)} tests: about {said(progress.expected / os.cpu_count())}.", flush=True)
     by_name = {test["name"]: test for test in tests}
-    # one more than there are processors: some tests wait for a window, a browser or a clock
+    # one more than processors: some tests wait for a window, a browser or a clock
     command = ["ctest", "--test-dir", build, "--parallel", str(os.cpu_count() + 1), "--output-on-failure", "--no-tests=error",
                "--no-label-summary", *options]
     failed, crashed = [], []
@@ -148,7 +148,7 @@ def run(build, tests, options, history, stamps):
 
 
 def run_and_repeat(build, tests, options, history, stamps):
-    """As run(), and again the tests in which LeakSanitizer crashed; the exit code of the last run."""
+    """Like run(), but repeats the tests in which LeakSanitizer crashed; returns the exit code of the last run."""
     outcome, crashed = run(build, tests, options, history, stamps)
     for _ in range(RUNS_AFTER_A_CRASH - 1):
         if not crashed:
@@ -160,7 +160,7 @@ def run_and_repeat(build, tests, options, history, stamps):
 
 
 def listed(build, options):
-    """The tests that ctest would run, in its order. Their programs are only asked for names: leaks are looked for when they run."""
+    """The tests that ctest would run, in its order. Without leak checks: the programs only list their tests."""
     quick = {**os.environ, "ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]))}
     command = ["ctest", "--test-dir", build, "--show-only=json-v1", *options]
     return json.loads(subprocess.check_output(command, env=quick))["tests"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/run_tests.py on builds of three tests: those in which LeakSanitizer crashes run again, those that fail do not."""
+"""tests/run_tests.py on builds of three tests: tests with a crash of LeakSanitizer run again, failed tests do not."""
 import pathlib
 import subprocess
 import sys
@@ -10,7 +10,7 @@ CRASH = "echo ==1==LeakSanitizer has encountered a fatal error.; exit 1"
 
 
 def outcome(**commands):
-    """run_tests.py's exit code and output, and how often each of these tests ran."""
+    """Exit code and output of run_tests.py, and the number of runs of each test."""
     with tempfile.TemporaryDirectory() as folder:
         build = pathlib.Path(folder)
         (build / "CTestTestfile.cmake").write_text("".join(

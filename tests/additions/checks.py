@@ -1,4 +1,4 @@
-"""Checks that the program built with the additions has each of them: an AssertionError says what it lacks."""
+"""Checks that the program built with the additions has each of them: an AssertionError names the missing addition."""
 import json
 import math
 import os
@@ -44,7 +44,7 @@ def named_format(program):
 def rounding_step(program):
     digests = [program.answer("--set", f"a.denominator={rounding}")["digests"]["a"] for rounding in ("exact", "e4m1")]
     assert digests[0] != digests[1], "a rounded l before the division changes no bit"
-    # Every bit is the plain transcription's, of the recorded tiles too, and policies of all steps have it.
+    # All bits equal those of the plain transcription, also in the recorded tiles; policies that set all steps set this step, too.
     program.call("tests/kernels_tests", "--gtest_filter=Compute.AnswersHundreds*:Trace*:Policies.*")
 
 

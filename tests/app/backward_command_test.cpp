@@ -1,5 +1,5 @@
-// `attoscope run --backward` and sweeps of gradients: options, JSON, files, and sentences on what is wrong. The golden
-// gradients are computed once more from the files of --save, by the rule as it is written.
+// `attoscope run --backward` and sweeps of gradients: options, JSON, files, error sentences. The test computes the golden
+// gradients again from the files of --save, by the plain formulas of the backward pass.
 
 #include <cmath>
 #include <cstring>
@@ -96,7 +96,7 @@ TEST_F(BackwardCommand, AForwardPassAloneIsAsBefore) {
   EXPECT_EQ(small_run({}).out.find("dQ"), std::string::npos);
 }
 
-/// Files of --save of a problem of n queries, n_k keys and d, d_v columns.
+/// Files that --save wrote for n queries, n_k keys, d columns of Q and K, d_v columns of V.
 struct Saved {
   std::vector<double> q, k, v, d_o, lse, dq, dk, dv, d_lse;
   int n, n_k, d, d_v;
@@ -112,7 +112,7 @@ double dot(const double* x, const double* y, int count) {
   return sum;
 }
 
-/// The order of the sums does not matter here: 1e-12 of a gradient's size is far below any mistake.
+/// Expects gradients within 1e-12 of their size: sums in another order differ by less, mistakes by far more.
 void expect_the_rule(const Saved& s, int least_key, bool causal) {
   const double scale = 1 / std::sqrt(s.d);
   std::vector<double> dq(s.q.size()), dk(s.k.size()), dv(s.v.size());
@@ -323,9 +323,9 @@ TEST_F(BackwardCommand, ASessionKeepsIt) {
   b.d_lse_file.file = "dlse.npy";
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
-  EXPECT_EQ(parse_session(short_session_text(session), remarks).experiment, session.experiment);  // of a link
+  EXPECT_EQ(parse_session(short_session_text(session), remarks).experiment, session.experiment);  // text of a link
   EXPECT_TRUE(remarks.empty());
-  b.on = false;  // a choice stays for when it is on again
+  b.on = false;  // the session keeps the settings of a backward pass that is off
   EXPECT_EQ(parse_session(session_text(session), remarks).experiment, session.experiment);
 }
 

@@ -1,4 +1,4 @@
-// Every file is answered soon: read, or refused in a sentence. The bounds are generous: files beyond them take minutes.
+// Every file is read or refused with a sentence within seconds. The bounds are generous: a file beyond them takes minutes.
 
 #include <csignal>
 #include <ctime>
@@ -26,7 +26,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Fails if `act` computes for long, however busy the machine is.
+/// Fails if `act` uses much CPU time; other load of the machine does not count.
 template <class F>
 void soon(F act) {
   const std::clock_t began = std::clock();
@@ -34,7 +34,7 @@ void soon(F act) {
   EXPECT_LT((std::clock() - began) / CLOCKS_PER_SEC, testing::sanitized ? 60 : 5);
 }
 
-/// Fails if `act` is not refused, soon and with these words.
+/// Fails unless `act` soon throws an error that contains these words.
 template <class F>
 void refused_soon(const std::string& words, F act) {
   soon([&] { EXPECT_THAT(sentence_of(act), HasSubstr(words)); });
@@ -74,7 +74,7 @@ TEST(BoundedJson, WhatComesFirstIsSaid) {
 
 class Bounded : public ScratchTest {
  protected:
-  /// A file of `size` bytes that takes hardly any room.
+  /// Writes a sparse file of `size` bytes.
   std::string sparse(const std::string& name, const std::string& begin, std::uint64_t size) const {
     std::filesystem::resize_file(scratch_.write(name, begin), size);
     return scratch_ / name;

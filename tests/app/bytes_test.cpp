@@ -1,4 +1,4 @@
-// Questions and answers as bytes: what comes back is what went, shared values are shared again, and cut bytes are noticed.
+// Serialised questions and answers: a round trip keeps them, shared values stay shared, and truncated bytes are refused.
 #include "app/threads/bytes.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ void expect_same_bytes(const T& x) {
   EXPECT_EQ(bytes_of(from<T>(bytes)), bytes);
 }
 
-/// An answer in which little is left out: a causal mask, storage with scales, a backward pass.
+/// A result with most optional parts: a causal mask, a sink, a backward pass.
 Result answer() {
   Experiment e = testing::sized_experiment(48, 16);
   e.problem.mask.kind = Mask::Kind::causal;
@@ -92,7 +92,7 @@ TEST(Bytes, SharedValuesAreSharedAgain) {
   SharedValues there;
   const auto arrived = ByteReader(sent, there).read<ui::KernelGradientsQuestion>();
   const std::string back = bytes_of(ui::KernelGradientsAnswer{arrived, arrived.answer}, there);
-  EXPECT_LT(back.size(), sent.size() / 10) << "the answer names what the question holds";
+  EXPECT_LT(back.size(), sent.size() / 10) << "the answer refers to the result in the question instead of copying it";
   const auto told = from<ui::KernelGradientsAnswer>(back, here);
   EXPECT_EQ(told.question.answer, shown);
   EXPECT_EQ(told.answer, shown);
@@ -105,7 +105,7 @@ TEST(Bytes, AFunctionComesHomeAsItself) {
   double x = 0;
   EXPECT_TRUE(from<Row>(sent)(7, &x));
   EXPECT_EQ(x, 7);
-  const Row far = FarFunction{1 << 20};  // of another module
+  const Row far = FarFunction{1 << 20};  // stands for a function of another module
   EXPECT_EQ(bytes_of(from<Row>(bytes_of(far))), bytes_of(far));
   EXPECT_THROW(far(7, &x), std::logic_error);
   EXPECT_FALSE(from<Row>(bytes_of(Row())));

@@ -1,5 +1,5 @@
-// The reasons that texts give: every such sentence has two experiments, one of them without the cause, or is listed as a
-// proof, a definition, a statement about a program or a quotation. And the controls that no live number can make.
+// Sentences of the texts that give a reason: each has two experiments, with and without the cause, or is listed as a proof,
+// a definition, a statement about a program or a quotation. Also control experiments that no live number can express.
 
 #include <algorithm>
 #include <cmath>
@@ -28,8 +28,8 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-constexpr std::uint64_t first_of_controls = 284713;  // any number: the sentences hold at all seeds
-/// Number of seeds of a control.
+constexpr std::uint64_t first_of_controls = 284713;  // arbitrary: the sentences hold at all seeds
+/// Number of seeds of a control experiment.
 constexpr int seeds_of_controls = 24;
 
 bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
@@ -47,7 +47,7 @@ std::vector<std::string> unlisted(const Place& place, const Claims& claims, cons
   return found;
 }
 
-/// Listed sentences that `places` do not have, or that give no reason.
+/// Listed sentences that are in none of `places`, or that give no reason.
 std::vector<std::string> left_over(const std::vector<Place>& places, const std::vector<Reason>& reasons) {
   std::set<std::pair<std::string, std::string>> said;
   for (const Place& place : places)
@@ -107,7 +107,7 @@ TEST(Reasons, ThatCannotBeReadAreNamed) {
   EXPECT_THAT(sentence_of([&] { parse_reasons(text(R"({"says":"y","kind":"taste"})")); }), HasSubstr("kind is 'taste'"));
 }
 
-/// The mean of each of the `numbers` over seeds.
+/// The mean over seeds of each element of `numbers(seed)`.
 std::vector<double> over_seeds(const std::function<std::vector<double>(std::uint64_t)>& numbers,
                                int seeds = seeds_of_controls) {
   std::vector<double> means;
@@ -141,7 +141,7 @@ std::vector<double> scores_of(const Tensors& t, int row, double scale) {
   return s;
 }
 
-/// One key a tile, l and O in bf16 after each, every exponential measured from `reference` of its key: softmax allows any.
+/// Mean error of a row: one key per tile, l and O in bf16, exp(s[j] - reference[j]). Exact softmax allows any reference.
 double error_with_references(const Tensors& t, const std::vector<double>& s, const std::vector<double>& reference,
                              const Matrix& golden, int row) {
   double l = 0, error = 0;
@@ -155,8 +155,8 @@ double error_with_references(const Tensors& t, const std::vector<double>& s, con
   return error / static_cast<double>(O.size());
 }
 
-/// Mean errors of rising keys with the running max, the true one, references that fall and rise by equal steps, and random
-/// ones.
+/// Mean errors for keys of ascending scores with five references: the running max, the true max, equal steps down, equal
+/// steps up, random.
 std::vector<double> errors_of_references(std::uint64_t seed) {
   constexpr int n = 256, some_rows = 24;
   const Result r = compute(drawn(InputKind::ascending, n, "tile", seed, some_rows));
@@ -185,12 +185,12 @@ TEST(Causes, ShrinkingAStateIsNotWhyRisingKeysDoBetter) {
   const std::vector<double> e = over_seeds(errors_of_references);
   RecordProperty("errors", ::testing::PrintToString(e));
   EXPECT_GT(e[1], 1.15 * e[0]) << "the true max from the start";
-  EXPECT_LT(e[2], 1.05 * e[0]) << "alpha above 1 at every key";
-  EXPECT_GT(e[3], 1.5 * e[0]) << "alpha below 1 at every key";
-  EXPECT_LT(e[4], 1.05 * e[0]) << "any reference";
+  EXPECT_LT(e[2], 1.05 * e[0]) << "falling references: alpha above 1 at every key";
+  EXPECT_GT(e[3], 1.5 * e[0]) << "rising references: alpha below 1 at every key";
+  EXPECT_LT(e[4], 1.05 * e[0]) << "random references";
 }
 
-/// A row of golden over the keys [first, end); end 0: all.
+/// The golden row over the keys [first, end); end 0: all keys.
 std::vector<double> truth_of(const Tensors& t, int row, double scale, std::size_t first = 0, std::size_t end = 0) {
   const std::vector<double> s = scores_of(t, row, scale);
   const double m = std::ranges::max(s);
@@ -207,7 +207,7 @@ std::vector<double> truth_of(const Tensors& t, int row, double scale, std::size_
 
 enum class Own { nothing, order, values };
 
-/// The output of a row with every addition rounded to bf16, as under all_direct; keys come in `order`, l in tiles of 64.
+/// A row's output with every addition to O and l rounded to bf16, as in all_direct; keys in `order`, l summed by tiles of 64.
 std::vector<double> in_bf16_accumulators(const Tensors& t, const std::vector<double>& s,
                                          const std::vector<std::size_t>& order) {
   const double m = std::ranges::max(s);
@@ -224,7 +224,7 @@ std::vector<double> in_bf16_accumulators(const Tensors& t, const std::vector<dou
   return O;
 }
 
-/// The distance of the mean errors of columns from 0, RMS, in standard errors: 1 if rows are independent.
+/// RMS over columns of the mean error in standard errors: 1 if rows are independent.
 double stripes(std::uint64_t seed, Own own) {
   constexpr int n = 512;
   const Experiment e = drawn(InputKind::normal, n, "exact", seed, 1);
@@ -255,11 +255,11 @@ TEST(Causes, StripesAreOfSharedValuesNotOfASharedOrder) {
   const std::vector<double> z = over_seeds(of_each, std::max(1, seeds_of_controls / 8));
   RecordProperty("z", ::testing::PrintToString(z));
   EXPECT_GT(z[0], 1.5);
-  EXPECT_GT(z[1], 1.5) << "an order of its own for each row";
-  EXPECT_LT(z[2], 1.3) << "values of its own for each row";
+  EXPECT_GT(z[1], 1.5) << "each row has its own key order";
+  EXPECT_LT(z[2], 1.3) << "each row has its own values";
 }
 
-/// The ratio of eager's error to the baseline's, uniform inputs, 16 keys a tile; Q and K, or V, moved to mean 0.
+/// Error of eager / error of the baseline: uniform inputs, 16 keys per tile. Q and K, or V, have mean 0 if not positive.
 double ratio_of_uniform(std::uint64_t seed, bool positive_QK, bool positive_V) {
   Experiment e = drawn(InputKind::uniform, 1024, "eager", seed, 64);
   Tensors t = *compute(e).inputs;
@@ -280,12 +280,12 @@ TEST(Causes, OfUniformInputsOnlyTheSignOfVRaisesTheRatio) {
                                ratio_of_uniform(seed, true, false), ratio_of_uniform(seed, false, false)};
   });
   RecordProperty("ratio", ::testing::PrintToString(ratio));
-  EXPECT_LT(ratio[2], 0.5 * ratio[0]) << "V moved to mean 0";
-  EXPECT_LT(ratio[3], 0.8 * ratio[1]) << "V moved to mean 0, Q and K too";
-  EXPECT_GT(ratio[1], 1.2 * ratio[0]) << "Q and K moved to mean 0";
+  EXPECT_LT(ratio[2], 0.5 * ratio[0]) << "V shifted to mean 0";
+  EXPECT_LT(ratio[3], 0.8 * ratio[1]) << "Q, K and V shifted to mean 0";
+  EXPECT_GT(ratio[1], 1.2 * ratio[0]) << "Q and K shifted to mean 0";
 }
 
-/// The error of weights rounded to bf16 and measured from the first tile's max, 16 keys a tile; `kept` weights stay exact.
+/// Mean error of a row with P in bf16 and 16 keys per tile; `stale`: exp(s - first tile's max). `kept` weights stay exact.
 enum class Kept { none, largest, maxima };
 double error_of_stale_weights(const Result& r, std::size_t i, Kept kept, bool stale) {
   const Tensors& t = *r.inputs;
@@ -371,7 +371,7 @@ TEST(Causes, TwoDrawsOfOneDistributionAreApartByTheirNumber) {
   };
   const std::vector<double> w =
       over_seeds([&](std::uint64_t seed) { return std::vector<double>{apart(seed, 1000), apart(seed, 16000)}; });
-  EXPECT_GT(w[0] / w[1], 2.5) << "16 times as many: a quarter";
+  EXPECT_GT(w[0] / w[1], 2.5) << "16 times the number: a quarter of the value";
   EXPECT_LT(w[0] / w[1], 6);
 }
 
@@ -382,7 +382,7 @@ TEST(Causes, AMistakeDoesNotShrinkWithTheBits) {
       Experiment e = drawn(InputKind::normal, 256, "hw", seed);
       e.format.mantissa_bits = bits;
       const Result r = compute(e);
-      e.problem.mask = {Mask::Kind::window, 250};  // a few keys are missing
+      e.problem.mask = {Mask::Kind::window, 250};  // the last rows miss a few keys
       const Result mistaken = compute(e);
       double sum = 0;
       for (int i = 0; i < e.problem.n; ++i)
@@ -395,8 +395,8 @@ TEST(Causes, AMistakeDoesNotShrinkWithTheBits) {
   EXPECT_NEAR(ratio[1], 1, 0.02);
 }
 
-/// Error of 32 rows over that of the last 32 but one, if each row sees a key too many after its own; from the first key on, or
-/// `window` keys.
+/// Error of 32 rows from `begin` over the error of rows 223 to 254, if each row also sees the key after its own. A row sees the
+/// last `window` keys.
 double early_over_late(std::uint64_t seed, int begin, int window) {
   const Experiment e = drawn(InputKind::normal, 256, "exact", seed, 1);
   const Tensors t = *compute(e).inputs;
@@ -416,11 +416,11 @@ double early_over_late(std::uint64_t seed, int begin, int window) {
 TEST(Causes, AKeyTooManyIsFeltWhereFewAreSeen) {
   const std::vector<double> ratio = over_seeds(
       [](std::uint64_t seed) { return std::vector<double>{early_over_late(seed, 0, 256), early_over_late(seed, 128, 64)}; });
-  EXPECT_GT(ratio[0], 5) << "a causal mask: the first rows see few keys";
-  EXPECT_NEAR(ratio[1], 1, 0.15) << "a window: all of these rows see as many";
+  EXPECT_GT(ratio[0], 5) << "causal mask: the first rows see few keys";
+  EXPECT_NEAR(ratio[1], 1, 0.15) << "window: all of these rows see equally many keys";
 }
 
-/// The mean of the row sums of stored weights over l, less one: V is all ones, and nothing but P is rounded.
+/// Mean of (row sum of stored P) / l - 1: V is all ones, and nothing but P is rounded.
 double row_sum_error(Problem p, const Tensors& t, const char* stored_P) {
   Tensors ones = t;
   std::ranges::fill(ones.v, 1.0);
@@ -458,16 +458,16 @@ TEST(Causes, RowsOfNvfp4WeightsSumToLessThanOne) {
     for (std::size_t head = 0; head < 4; ++head) EXPECT_NEAR(heads[head][rule], said[head], head == 2 ? 0.0002 : 0.0006);
   }
   for (const std::vector<double>& control : {heads[0], heads[1], heads[2], heads[3], normal})
-    EXPECT_LT(std::abs(control[2]), 0.0008) << "P in e4m3, rounded in the same place";
+    EXPECT_LT(std::abs(control[2]), 0.0008) << "control: P in e4m3, rounded in the same place";
 }
 
-/// fp16 - fp32 over a - b in Wasserstein-1, and the number of steps that the loss scale of fp16 skipped.
+/// Wasserstein-1 distance fp16 - fp32 over a - b, and the number of steps that fp16's loss scale skipped.
 struct HalfBesideMethods {
   double ratio = 0;
   int skipped = 0;
 };
 
-/// Ratios of the trainings of figure 8 in 1,000 steps, with their loss scale and with that of the control.
+/// Ratios of figure 8's trainings after 1,000 steps: first with its own loss scale, then with the control's fixed scale 64.
 std::pair<HalfBesideMethods, HalfBesideMethods> half_beside_methods(std::uint64_t seed) {
   double ab = 0;
   HalfBesideMethods with, without;
@@ -494,11 +494,11 @@ TEST(Causes, ASkippedStepPutsFp16AsFarAsTheMethods) {
     EXPECT_GT(with.ratio, 0.8);
     EXPECT_GT(with.ratio, 2 * without.ratio);
     EXPECT_EQ(without.skipped, 0);
-    EXPECT_LT(without.ratio, 0.6) << "nothing is skipped";
+    EXPECT_LT(without.ratio, 0.6) << "no step is skipped";
   }
 }
 
-/// Direct effect of hw on lesson 12's update at a step, as a share of the update's length.
+/// Direct effect of hw on the update of lesson 12's training at one step, as a share of the update's length.
 TEST(DirectEffects, FallAfterTheFirstStepThenGrow) {
   for (int i = 0; i < 4; ++i) {
     Experiment e = default_experiment();

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// An H100 whose sum number `wrong` of every kind has another last bit; negative: none.
+/// A stand-in H100: in sum number `wrong` of every kind the last bit differs; negative: all sums are right.
 CheckedGpu h100(int wrong = -1) {
   return {
       .info = {0, "NVIDIA Test", 9, 0, 0},
@@ -94,7 +94,7 @@ TEST(CheckGpu, AFailureWritesNoFile) {
 }
 
 TEST(CheckGpu, SaysWhyThereIsNoGpu) {
-  if (!cuda_devices().empty()) GTEST_SKIP() << "there is one";
+  if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
   expect_refused({"check-gpu"}, 1, why_no_cuda());
   expect_refused({"check-gpu", "--device", "cuda:3", "--json", "-"}, 1, why_no_cuda());
 }

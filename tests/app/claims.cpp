@@ -66,8 +66,8 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
   return std::regex_replace(text, std::regex(pattern), by);
 }
 
-/// The lines of a lesson that are prose: no code, no tables, no headings; of questions the question, the explanation and the
-/// sentences of mistakes.
+/// The prose lines of a lesson: no code, tables or headings; from an exercise the question, the explanation and the sentences
+/// about mistakes.
 std::string prose_of_lesson(const std::string& text) {
   std::string prose;
   bool in_fence = false;
@@ -102,7 +102,7 @@ std::vector<fs::path> files_of(const std::string& folder, const char* extension)
   return files_in(fs::path(assets_directory()) / folder, extension);
 }
 
-/// Markdown without its fences.
+/// Markdown without fenced blocks.
 std::string without_code(const std::string& text) {
   std::string prose;
   bool in_fence = false;
@@ -114,7 +114,7 @@ std::string without_code(const std::string& text) {
   return prose;
 }
 
-/// The READMEs of the tree, in the order of their names; the first folders are those of the sources.
+/// The READMEs of the tree, sorted by path; READMEs of data folders (licences) are left out.
 std::vector<Place> readmes() {
   std::vector<std::string> names{"README.md"};
   for (const char* const top : {"app", "assets", "kernels", "tests", "ui"})
@@ -128,7 +128,7 @@ std::vector<Place> readmes() {
   return all;
 }
 
-/// The string literals of C++, those that follow each other joined.
+/// The string literals of C++ code; adjacent literals are joined.
 std::string literals_of(const std::string& code) {
   static const std::regex quoted(R"rx("((?:[^"\\\n]|\\.)*)")rx");
   std::string all;
@@ -168,7 +168,7 @@ std::string Place::text() const {
 }
 
 std::vector<std::string> sentences_of(std::string_view markdown) {
-  // a link says its words; paragraphs, entries of lists and rows of tables end a sentence
+  // a link is replaced by its text; paragraphs, list entries and table rows end a sentence
   std::string text = replaced(std::string(markdown), R"(\[([^\]]*)\]\([^)]*\))", "$1");
   text = replaced(text, R"(\n(\s*\n|(?=- )|(?=\| )))", "\x01");
   text = replaced(text, R"([ \t\n]+)", " ");
@@ -249,7 +249,7 @@ std::string unmarked(std::string sentence) {
 
 std::vector<std::string> reasons_in(const Place& place) {
   std::vector<std::string> found;
-  bool because = false;  // the table around has such a column
+  bool because = false;  // the table has a column "because"
   for (const std::string& sentence : place.sentences) {
     because = sentence.starts_with("|") && (because || sentence.find("| because |") != std::string::npos);
     const bool numbers = sentence.find_first_not_of("|-: ") == std::string::npos;

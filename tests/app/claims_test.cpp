@@ -1,4 +1,4 @@
-// Claims of the texts: every sentence that compares two quantities has an experiment that shows it, on seeds that nobody chose.
+// Claims of the texts: every sentence that compares two quantities has an experiment that shows it, at seeds from a hash.
 #include "tests/app/claims.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Rows of Q that a claim reads: rows are independent, so some of them suffice for everything but the largest error.
+/// Rows of Q that a claim computes: rows are independent, so these suffice for everything but the largest error.
 constexpr int looked_at = 128;
 
 bool needs_all_rows(std::string_view target) {
@@ -28,7 +28,7 @@ bool needs_all_rows(std::string_view target) {
          target.starts_with("train.") || target.starts_with("sum.");
 }
 
-/// The number of a live target at a seed; each is computed once.
+/// The value of a live number's target at a seed; cached.
 double number_at(const std::string& target, std::uint64_t seed, ComputeCache& cache) {
   static std::map<std::pair<std::string, std::uint64_t>, double> known;
   const auto [at, is_new] = known.try_emplace({target, seed});
@@ -45,7 +45,7 @@ double mean_of(const std::vector<double>& x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
 
-/// `of`, or `of` over `over`, at every seed of a claim; only their mean if the claim is about that.
+/// `of`, or `of` / `over`, at every seed of a claim; only the mean if the claim is about the mean.
 std::vector<double> claimed_numbers(const Claim& c, const std::string& of, const std::string& over) {
   ComputeCache cache;
   std::vector<double> numbers;
@@ -58,7 +58,7 @@ std::vector<double> claimed_numbers(const Claim& c, const std::string& of, const
   return {mean_of(numbers)};
 }
 
-/// The fault of one of the experiments of a claim, or "".
+/// The fault of one experiment of a claim, or "".
 std::string fault_of(const Claim& c, const std::string& of, const std::string& over, double least, double most) {
   for (const double x : claimed_numbers(c, of, over))
     if (!(x >= least && x <= most))
@@ -69,7 +69,7 @@ std::string fault_of(const Claim& c, const std::string& of, const std::string& o
 
 /// The fault of a claim, or "".
 std::string fault_of(const Claim& c) {
-  if (!c.controls.empty()) return "";  // a test of its own
+  if (!c.controls.empty()) return "";  // its own test checks it
   const std::string fault = fault_of(c, c.of, c.over, c.at_least, c.at_most);
   if (!fault.empty() || c.without.empty()) return fault;
   return fault_of(c, c.without, c.without_over, c.without_at_least, c.without_at_most);
@@ -85,7 +85,7 @@ TEST(Claims, StandWhereTheyAreSaid) {
   for (const Exception& e : shipped_claims().exceptions) EXPECT_TRUE(has(texts[e.in], e.says)) << e.in << ": " << e.says;
 }
 
-/// Sentences of a place that compare, and belong to no claim and no exception.
+/// Sentences of a place that compare two quantities and are neither a claim nor an exception.
 std::vector<std::string> unclaimed(const Place& place, const Claims& claims) {
   std::vector<std::string> found;
   for (const std::string& sentence : place.sentences) {
@@ -151,11 +151,11 @@ TEST(Claims, ThatCannotBeReadAreNamed) {
               HasSubstr("unknown key 'atleast'"));
 }
 
-/// The exact control of rescaling: the same keys in the same order and the same tiles, with each row's last max known from the
-/// start. Mean errors over some rows, with rescales and without.
+/// Mean errors over some rows with rescales and without. The control has the same keys, order and tiles, but uses each row's
+/// final max from the start.
 struct RescalingControl {
   double with = 0, without = 0;
-  bool moves = false;  ///< some max moved in the control, which none should
+  bool moves = false;  ///< a max moved in the control: an error of the control
 };
 
 double mean_error(const std::vector<plain::Row>& rows, const Result& r) {
@@ -183,7 +183,7 @@ RescalingControl rescaling_control(InputKind order, int n, int block_k, std::uin
   return found;
 }
 
-/// The errors with rescales over those without, and those of descending over those of ascending keys, at seeds nobody chose.
+/// For each seed: error with rescales / error without, and error of descending / error of ascending keys.
 struct RescalingShares {
   std::map<InputKind, std::vector<double>> with_over_without;
   std::vector<double> spread, spread_without;
@@ -208,11 +208,11 @@ RescalingShares rescaling_shares(int n, int block_k) {
 
 TEST(RescalingControls, WithTheTrueMaxKnownFromTheStart) {
   const RescalingShares one_key = rescaling_shares(256, 1);
-  EXPECT_NEAR(mean_of(one_key.with_over_without.at(InputKind::shuffled)), 1, 0.1) << "random keys: no error of their own";
+  EXPECT_NEAR(mean_of(one_key.with_over_without.at(InputKind::shuffled)), 1, 0.1) << "shuffled keys: rescaling adds no error";
   EXPECT_LT(mean_of(one_key.with_over_without.at(InputKind::ascending)), 0.9) << "rescaling shrinks older errors";
   EXPECT_THAT(one_key.with_over_without.at(InputKind::ascending), Each(AllOf(Gt(0.5), Lt(1.1))));
   EXPECT_THAT(one_key.with_over_without.at(InputKind::descending), Each(AllOf(Gt(0.99), Lt(1.01))));
-  EXPECT_THAT(one_key.spread_without, Each(Gt(2.5))) << "without any rescale the order still decides";
+  EXPECT_THAT(one_key.spread_without, Each(Gt(2.5))) << "without rescales the error still depends on the order";
   EXPECT_THAT(one_key.spread, Each(Gt(3.5)));
 }
 
@@ -224,8 +224,8 @@ TEST(RescalingControls, WithTheTrueMaxKnownFromTheStartInTheTilesOfThePresets) {
   EXPECT_THAT(tiles.spread_without, Each(Gt(1.15)));
 }
 
-/// One key a tile and a state in bf16. Without rescales every exponential is measured from the first score of its row, a
-/// constant that is known from the start: the order of all operations stays, without the multiplications by alpha.
+/// Result with one key per tile and the state in bf16. Without rescales every exponential is exp(s - first score of the row),
+/// a constant known from the start: the same operations in the same order, without the multiplications by alpha.
 Result one_key_a_tile(InputKind order, std::uint64_t seed, bool rescales) {
   Experiment e = lesson_experiment();
   e.problem.seed = seed;
@@ -237,7 +237,7 @@ Result one_key_a_tile(InputKind order, std::uint64_t seed, bool rescales) {
 }
 
 TEST(RescalingControls, WithoutRescalesTheOrderStillDecides) {
-  constexpr std::uint64_t first = 740213;  // any number: the claims hold at all seeds
+  constexpr std::uint64_t first = 740213;  // arbitrary: the claims hold at all seeds
   for (std::uint64_t seed = first; seed < first + 20; ++seed) {
     const Result moving = one_key_a_tile(InputKind::ascending, seed, true),
                  still = one_key_a_tile(InputKind::ascending, seed, false),
@@ -247,7 +247,7 @@ TEST(RescalingControls, WithoutRescalesTheOrderStillDecides) {
     EXPECT_EQ(descending.rescales.effective_mean, 0);
     EXPECT_GT(still.a_error.mean_abs, 0.7 * moving.a_error.mean_abs);
     EXPECT_LT(still.a_error.mean_abs, 2 * moving.a_error.mean_abs);
-    EXPECT_GT(descending.a_error.mean_abs, 2.5 * still.a_error.mean_abs) << "small terms first is the difference";
+    EXPECT_GT(descending.a_error.mean_abs, 2.5 * still.a_error.mean_abs) << "the difference is adding small terms first";
   }
 }
 

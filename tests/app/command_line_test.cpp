@@ -26,7 +26,7 @@ TEST(CommandLine, Help) {
   EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--block-k"));
 }
 
-/// No command has more options under one heading than a reader takes in at a glance.
+/// No heading of a command's help has too many options to read at a glance.
 TEST(CommandLine, HelpGroupsManyOptions) {
   for (const char* const command : {"run", "sweep", "train", "figure"}) {
     const std::string help = attoscope({command, "--help"}).out;
@@ -67,7 +67,7 @@ TEST(CommandLine, PresetsAreListed) {
   EXPECT_EQ(json["backward_policies"][1]["rounded"].dump(), R"(["P","dS","dV","dK","dQ"])");
 }
 
-/// A word that is no command is told all that there are, in the order of the help.
+/// The error for an unknown command lists all commands in the order of the help.
 TEST(CommandLine, EveryCommandIsNamed) {
   std::istringstream help(attoscope({"--help"}).out);
   std::string names;
@@ -158,7 +158,7 @@ TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
   expect_refused({"run", "--n", "8", "--json", "/dev/full"}, 1, "/dev/full: cannot be written");
 }
 
-/// No output replaces a file that another option names, however it names it.
+/// No output replaces a file that another option reads, whatever path names it.
 TEST(CommandLine, InputsAreKept) {
   const TemporaryDirectory scratch;
   const std::string bytes = npy_of("(4, 2)", std::vector<float>(8, 0.5F));

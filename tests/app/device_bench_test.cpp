@@ -1,4 +1,4 @@
-/// `attoscope bench`: the named stages, and a sentence if there is no such stage or device.
+/// `attoscope bench`: the named stages, and a sentence for an unknown stage or device.
 #include <algorithm>
 
 #include "kernels/bench/stages.h"
@@ -14,7 +14,7 @@ TEST(DeviceBench, UnknownDevicesAreWrongUsage) {
 }
 
 TEST(DeviceBench, SaysWhyThereIsNoGpu) {
-  if (!cuda_devices().empty()) GTEST_SKIP() << "there is one";
+  if (!cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
   expect_refused({"bench", "--device", "cuda"}, 1, why_no_cuda());
   EXPECT_EQ(why_no_cuda().back(), '.');
 }
@@ -29,7 +29,7 @@ TEST(Bench, TimesTheStagesThatAreNamed) {
 
 TEST(Bench, SaysWhereTheTimeOfAnUpdateGoes) {
   double share =
-      0;  // part of an update's time in which a stage of it is busy; other programs take processors from some updates
+      0;  // share of an update's time in which one of its stages is busy; other programs take processors from some updates
   for (int attempt = 0; attempt < 10 && share <= 0.7; ++attempt) {
     const Timing t = parts_of_update(512);
     EXPECT_GT(t.golden, 0);
@@ -42,7 +42,7 @@ TEST(Bench, SaysWhereTheTimeOfAnUpdateGoes) {
     EXPECT_LT(busy, 1.01 * t.total * thread_count(0));
     share = std::max(share, busy / t.total);
   }
-  EXPECT_GT(share, 0.7);  // if one thread alone had a processor to itself
+  EXPECT_GT(share, 0.7);  // holds even if only one thread has a processor to itself
 }
 
 TEST(DeviceBench, MeasuresItsOwnLimits) {

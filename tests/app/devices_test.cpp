@@ -23,7 +23,7 @@ using namespace testing;  // attoscope::testing
 /// `run`, `render` and the window.
 const std::vector<std::vector<std::string>> with_a_device{{"run", "--n", "8"}, {"render", "--out", "x.png"}, {}};
 
-/// The sentence against a device; "": none. `Error` is its type.
+/// The message with which a device is refused; "": it is accepted. `Error` is the type of the exception.
 template <class Error>
 std::string refusal(const std::string& spec) {
   return message_of<Error>([&] { check_device("--device", spec); });
@@ -49,7 +49,7 @@ TEST(Devices, WordsThatNameNoneAreWrongUsage) {
     EXPECT_EQ(usable_device(spec).spec, "cpu");
     EXPECT_THAT(usable_device(spec).remark,
                 AllOf(StartsWith("The session's device is '"), ::testing::EndsWith("; the CPU computes.")));
-    EXPECT_THROW(devices_of(spec), std::invalid_argument) << "window and kernels must agree about words";
+    EXPECT_THROW(devices_of(spec), std::invalid_argument) << "the window and the kernels must accept the same names";
   }
 }
 

@@ -1,4 +1,4 @@
-/// Writers on a disk that fills up at a random byte, many times: they leave the old files or the new ones, whole.
+/// Tests of writers on a disk that fills up at a random byte: they leave all old or all new files, none truncated.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace attoscope::testing {
 
-/// A writer of files with new content at each call; `write` throws a sentence if it cannot.
+/// A writer whose files get new content at each call; `write` throws an error sentence if it fails.
 struct TestedWriter {
   std::string name;
   std::vector<std::string> files;
@@ -28,7 +28,7 @@ inline std::vector<std::string> contents(const std::vector<std::string>& files) 
   return all;
 }
 
-/// Fails if something beside one of the files is no whole file.
+/// Fails if a temporary or partial file is left in a folder of the files.
 inline void expect_nothing_half(const std::vector<std::string>& files, const std::string& about) {
   for (const std::string& file : files)
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(file).parent_path())) {
@@ -37,7 +37,7 @@ inline void expect_nothing_half(const std::vector<std::string>& files, const std
     }
 }
 
-/// Writes over its files again and again, with room for a random part of them.
+/// Overwrites the files many times, each time with disk space for a random part of them.
 inline void expect_whole_whenever_full(const TestedWriter& writer, int times, Dice& dice) {
   int version = 0, failures = 0;
   writer.write(++version);
@@ -71,7 +71,7 @@ inline void expect_whole_whenever_full(const TestedWriter& writer, int times, Di
   EXPECT_GT(failures, 0) << writer.name;
   const std::vector<std::string> before = contents(writer.files);
   writer.write(++version);
-  for (std::size_t f = 0; f < before.size(); ++f) EXPECT_NE(contents(writer.files)[f], before[f]) << "there is room again";
+  for (std::size_t f = 0; f < before.size(); ++f) EXPECT_NE(contents(writer.files)[f], before[f]) << "the disk has room again";
 }
 
 }  // namespace attoscope::testing

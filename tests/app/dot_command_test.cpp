@@ -1,4 +1,4 @@
-// `attoscope dot`: sums through files, its messages and its refusals; tensor_core_test has the recorded products.
+// `attoscope dot`: dot products of files, messages and error sentences; tensor_core_test checks the recorded products.
 
 #include <bit>
 #include <limits>
@@ -23,7 +23,7 @@ std::vector<float> vector_in(const std::string& path, std::size_t count) {
   return last_numbers<float>(path, count);
 }
 
-/// A command of its own files: 2 x 3 numbers in a and b, two in c.
+/// A command and its files: a and b of 2 x 3 numbers, c of two.
 struct Files {
   TemporaryDirectory scratch;
   std::string a = scratch.write("a.npy", npy_of<float>("(2, 3)", {1, 2, 3, 4, 5, 6}));
@@ -35,7 +35,7 @@ struct Files {
                                    const std::string& format = "fp16") const {
     return with({"dot", gpu, "--format", format, "--a", a, "--b", b, "--out", d}, more);
   }
-  /// Expects a refusal in a sentence, and no file.
+  /// Expects an error sentence and no output file.
   void expect_nothing_written(const std::vector<std::string>& words, int code, const std::string& sentence) const {
     const long before = scratch.count();
     expect_refused(words, code, sentence);
@@ -77,7 +77,7 @@ TEST(Dot, TellsTheRuleAsJson) {
   expect_holds(told, R"({
     "schema": "attoscope.dot/1", "gpu": "h100", "format": "e4m3", "result": "f32", "rows": 2, "k": 3,
     "rule": {"block": 32, "aligned_bits": 13, "rounding": "towards zero to e8m13", "c": "in the block"}})");
-  EXPECT_EQ(told["recorded"], false) << "with another c than 0 nothing was recorded";
+  EXPECT_EQ(told["recorded"], false) << "nothing was recorded with c other than 0";
   EXPECT_EQ(json_of(files.command({}, "h100", "e4m3"))["recorded"], true);
 }
 
@@ -91,7 +91,7 @@ TEST(Dot, SaysWhereNothingWasRecorded) {
                     HasSubstr("c after both halves of the block, in fp16 to nearest even")));
   files.a = files.b = files.scratch.write("long.npy", npy_of("(1, 33)", std::vector<double>(33, 1.0)));
   EXPECT_THAT(attoscope(files.command({}, "h100", "e4m3")).out, HasSubstr(not_recorded))
-      << "the second block starts from the first one's result";
+      << "the second block has c = the result of the first block";
   EXPECT_THAT(attoscope(files.command({"--result", "f16"}, "b200", "e4m3")).out, HasSubstr(not_recorded));
 }
 
@@ -104,7 +104,7 @@ TEST(Dot, CountsWhatItRounds) {
   EXPECT_THAT(attoscope(files.command({}, "a100")).out, HasSubstr("2 of 6 values of a changed, 0 of b, 0 of c"));
 }
 
-/// float64 is rounded once, to the format: through float first 1 + 2^-11 + 2^-40 would be a tie.
+/// float64 is rounded once, directly to the format: rounded to float first, 1 + 2^-11 + 2^-40 would become a tie.
 TEST(Dot, RoundsDoublesOnce) {
   Files files;
   const double x = 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40);
@@ -152,7 +152,7 @@ TEST(DotRefuses, ShapesThatDiffer) {
   files.expect_nothing_written(files.command(), 1, "empty.npy has shape [2, 0], expected sizes from 1");
 }
 
-/// NaN, infinities of both signs and 0 times infinity give tensor cores' NaN.
+/// NaN, the sum of +inf and -inf, and 0 times infinity give the NaN of tensor cores.
 TEST(Dot, TakesNaNAndInfinities) {
   Files files;
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// Exercises of lessons: faults of a block, answers to a solution, and the source of the right values.
+// Exercises of lessons: faults of an exercise block, answers to a solution, and the computed right values.
 #include "ui/frame/exercise.h"
 
 #include <cmath>
@@ -42,14 +42,14 @@ TEST(Exercise, TellsTheFirstStepWhereAnAnswerPartsFromTheRun) {
   EXPECT_EQ(judge_blank(l, "l_old + exp(s - m)").sentence,
             "At step 2 (s = 3) yours gives l = 2, the recurrence 1.135. No rescale.");
   EXPECT_EQ(judge_blank(l, "exp(s - m) + 1 * l_old").sentence, judge_blank(l, "l_old + exp(s - m)").sentence)
-      << "values are compared, not texts";
+      << "the values are compared, not the texts";
   EXPECT_EQ(judge_blank(l, "exp(m - m_old) * l_old + exp(s - m)").sentence,
             "At step 1 (s = 1) yours gives l = NaN, the recurrence 1. The wrong sign.");
   EXPECT_EQ(judge_blank(l, "1/l_old").sentence, "At step 1 (s = 1) yours gives l = ∞, the recurrence 1.");
   EXPECT_EQ(judge_blank(l, "l_old").sentence, "At step 1 (s = 1) yours gives l = 0, the recurrence 1.");
   EXPECT_THAT(judge_blank(l, "(exp(m_old - m) * l_old + exp(s - m)) * 1.000001").sentence,
               HasSubstr("yours gives l = 1.000001, the recurrence 1."))
-      << "as many digits as tell them apart";
+      << "enough digits to distinguish the two values";
   EXPECT_THAT(judge_blank(l, "m_nev").sentence, StartsWith("'m_nev' is no name here at character 1, expected one of s, v, "));
   const AnswerVerdict right = judge_blank(l, "exp(s-m) + l_old/exp(m-m_old)");
   EXPECT_TRUE(right.right) << right.sentence;
@@ -66,7 +66,7 @@ TEST(Exercise, HasTheRightValuesOfPlainSums) {
                           "blank: l = exp(m1 - m) * l1 + exp(m2 - m) * l2\nblank: o = exp(m1-m)*o1 + exp(m2-m)*o2\n");
   const double l = std::exp(-4) + std::exp(-2) + std::exp(-3) + 1, o = std::exp(-4) - 2 * std::exp(-2) + 0.5 * std::exp(-3) + 3;
   ASSERT_EQ(x.blanks.size(), 3u);
-  EXPECT_EQ(x.blanks[0].cases.size(), 3u + 7u) << "every split of the row, and of another one";
+  EXPECT_EQ(x.blanks[0].cases.size(), 3u + 7u) << "every split of the row, and of a second row";
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(x.blanks[0].cases[i].right, 5);
     EXPECT_NEAR(x.blanks[1].cases[i].right, l, 1e-14);
@@ -76,7 +76,7 @@ TEST(Exercise, HasTheRightValuesOfPlainSums) {
               AllOf(StartsWith("At the split after key 1 yours gives l = "), HasSubstr(", the whole row 1.203")));
 }
 
-/// o of the question with q and a key or value moved, by the definition of attention.
+/// o of the question for these k and q, by the definition of attention.
 double attend(const BackwardRowQuestion& x, std::vector<double> k, double q) {
   double l = 0, o = 0;
   for (std::size_t j = 0; j < k.size(); ++j) {
@@ -120,7 +120,7 @@ TEST(Exercise, OfABackwardPassTellsTheFirstKeyWhereAnAnswerPartsFromTheRun) {
   const Exercise x = read(row +
                           "kind: blanks\nof: backward\nvalues: 1 -2 0.5 3\nblank: dS = P * (dP - delta)\n"
                           "blank: dQ = dQ_old + scale * dS * k\n");
-  EXPECT_EQ(x.blanks.at(0).cases.size(), 4u + 8u) << "every key of the row, and of another one";
+  EXPECT_EQ(x.blanks.at(0).cases.size(), 4u + 8u) << "every key of the row, and of a second row";
   EXPECT_THAT(judge_blank(x.blanks[0], "P * dP").sentence,
               AllOf(StartsWith("At key 1 (s = 1) yours gives dS = "), HasSubstr(", the backward pass ")));
   EXPECT_THAT(judge_blank(x.blanks[0], "dS").sentence, HasSubstr("'dS' is no name here"));
@@ -195,7 +195,7 @@ TEST(Exercise, OrdersAreRunOneByOne) {
             "This order has 1 rescale and an error of 0.001: 25.0 % of 0.004, the largest of all orders.");
 }
 
-/// The error of an order is that of steps() on the row as it is read.
+/// The error of a key order equals the error of steps() on the row in this order.
 TEST(Exercise, OrdersHaveTheErrorOfTheStepper) {
   const Exercise x = read("question: Q?\nkind: order\npolicy: all_tile\nscores: 2 0.5 -1 6 3\nvalues: 1 2 3 4 5\n");
   StepQuestion q = x.row;
@@ -221,7 +221,7 @@ TEST(Exercise, FormatsAreRunAndTheLeastIsFound) {
   EXPECT_EQ(least_formats(x), std::vector<Format>{bf16});
 }
 
-/// The page of one exercise: before and behind the fold.
+/// The page of one exercise: the parts before and from its <details>.
 std::pair<std::string, std::string> page_of(const std::string& body) {
   const auto found = [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); };
   const std::string html = lesson_page({lesson_of("x", body)}, 0, found, [](const PageView&) { return ""; });

@@ -65,7 +65,7 @@ TEST_F(ExplorerCalls, EachHeadHasItsOwnSlope) {
   EXPECT_EQ(problem().scale, 0.5);
 }
 
-/// dQ has a picture for each head; dK and dV with the heads of K are judged, and the picture of one head shows a's own.
+/// The picture shows dQ of the file for each head. dK and dV summed over heads are judged; the picture shows a's dK and dV.
 TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   testing::SavedDict dict = packed();
   dict.bf16s("dout", {8, 4, 8}, random(256, 4)).bf16s("dq", {8, 4, 8}, random(256, 5));
@@ -82,7 +82,7 @@ TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   EXPECT_EQ(place_of_kernels(found.get(), AnswerTensor::dQ), 0U);
 }
 
-/// Heads that share K and V have a scale, a soft cap, a slope and a sink each; a kernel takes the slope of one for both.
+/// Each head that shares K and V has its own scale, soft cap, slope and sink; the faulty kernel uses one slope for both heads.
 TEST_F(ExplorerCalls, HeadsOfAGroupAreJudgedWithTheirOwnNumbers) {
   for (double Problem::* const slip : {static_cast<double Problem::*>(nullptr), &Problem::alibi}) {
     planted::GradientCall call =

@@ -1,4 +1,4 @@
-// The window's side of devices: the worker computes on the session's device, asks anew when that changes, and reports failures.
+// Devices in the window: the worker computes on the session's device, computes again when it changes, and reports failures.
 
 #include <atomic>
 #include <memory>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Computes on the CPU and remembers the device that was asked for; its GPU is lost at once.
+/// Computes on the CPU and records the requested devices; throws DeviceFailure if `gpu_is_lost`.
 struct StandIn {
   std::mutex mutex;
   std::vector<std::string> asked;
@@ -39,7 +39,7 @@ struct StandIn {
 
 class ExplorerDevices : public ::testing::Test {
  protected:
-  /// Input of the panels after the session's question is answered.
+  /// Waits until the session's question is answered; returns the input of the panels.
   PanelInput settled() {
     EXPECT_TRUE(testing::eventually([&] {
       explorer_.update(session_);
@@ -60,7 +60,7 @@ TEST(DeviceFailures, AreWhatALibraryThrowsOfAGpu) {
   EXPECT_EQ(as_device_failure("The GPU refused to sort", [] { return 7; }), 7);
 }
 
-/// On the CPU rows cost in proportion; on a GPU fewer rows than it holds at a time save nothing.
+/// On the CPU the time grows with the rows; on a GPU, fewer rows than one wave holds take as long as a full wave.
 TEST(FirstRows, FollowHowTheTimeGrows) {
   const auto rows = [](int n, int rows_at_a_time, int computed = 0) {
     Problem p;
@@ -72,21 +72,21 @@ TEST(FirstRows, FollowHowTheTimeGrows) {
   EXPECT_EQ(rows(1024, 0), 0);
   EXPECT_GT(rows(16384, 0), 0);
   EXPECT_LT(rows(16384, 0), 16384 / 4);
-  EXPECT_EQ(rows(16384, 0, 64), 0) << "few rows are computed at all";
+  EXPECT_EQ(rows(16384, 0, 64), 0) << "the experiment computes only a few rows";
   Problem long_cache;
   long_cache.n = 1024;
   long_cache.n_k = 131072;
   EXPECT_GT(first_rows(long_cache, 0), 0) << "every row sees many keys";
   constexpr int h200 = 132 * 512, laptop = 20 * 512;
   for (const int n : {256, 4096, 16384, 65536})
-    EXPECT_EQ(rows(n, h200), 0) << "one round: a part would take as long as all of it";
+    EXPECT_EQ(rows(n, h200), 0) << "one wave: part of the rows takes as long as all of them";
   EXPECT_EQ(rows(1 << 20, h200), h200);
-  EXPECT_EQ(rows(65536, laptop), laptop) << "seven rounds";
-  EXPECT_EQ(rows(16384, laptop), 0) << "two rounds";
+  EXPECT_EQ(rows(65536, laptop), laptop) << "seven waves";
+  EXPECT_EQ(rows(16384, laptop), 0) << "two waves";
   EXPECT_EQ(rows(65536, laptop, 3 * laptop), 0);
 }
 
-/// The first rows fit, all do not: the question is refused before anything is computed.
+/// The first rows fit in memory, all rows do not: the question is refused before anything is computed.
 TEST(MainAnswers, AreRefusedBeforeTheirFirstRows) {
   Question question;
   question.device = "cpu";
@@ -134,10 +134,10 @@ TEST_F(ExplorerDevices, ADeviceThatIsNotThereLeavesItToTheCpuAndOneSentenceSaysS
   session_.device = "tpu";
   EXPECT_EQ(settled().messages.error, usable_device("tpu").remark);
   EXPECT_THAT(compute_.asked, ElementsAre("cpu"));
-  EXPECT_EQ(session_.device, "tpu") << "what was saved stays";
+  EXPECT_EQ(session_.device, "tpu") << "the saved device stays";
   session_.device = "cpu";
   EXPECT_EQ(settled().messages.error, "");
-  EXPECT_THAT(compute_.asked, ElementsAre("cpu")) << "the same question";
+  EXPECT_THAT(compute_.asked, ElementsAre("cpu")) << "the same question is not computed again";
   session_.device = "cuda:63";
   EXPECT_THAT(settled().messages.error, HasSubstr("the CPU computes."));
 }
@@ -155,7 +155,7 @@ TEST_F(ExplorerDevices, AGpuLostMidRunLosesNothingAndOneSentenceSaysSo) {
   EXPECT_EQ(after.answer.result->digests.a, compute(session_.experiment).digests.a);
   compute_.gpu_is_lost = false;
   session_.experiment.problem.seed = 8;
-  EXPECT_EQ(settled().messages.error, "") << "the next answer had no trouble";
+  EXPECT_EQ(settled().messages.error, "") << "the next answer has no failure";
 }
 
 TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
@@ -169,7 +169,7 @@ TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
   EXPECT_EQ(settled().choices.no_hardware, why_no_hardware("cpu", 40, bf16));
 }
 
-/// Data of a closed panel is computed after it opens, and not before; the picture asks for nothing.
+/// Data of a panel is computed only once the panel opens; a change of the picture computes nothing.
 TEST_F(ExplorerDevices, ComputesWhatOpenPanelsShow) {
   const PanelInput first = settled();
   EXPECT_EQ(first.answer.result->holds, Wanted{});

@@ -1,4 +1,4 @@
-// Files that take longer than a frame: the window's thread continues meanwhile, shows the progress, and can stop them.
+// Files that take longer than a frame to read: the window's thread goes on, shows the progress, and can stop the reading.
 
 #include <atomic>
 #include <cmath>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// A session of many bytes.
+/// The text of a large session.
 std::string long_text(const std::string& name) {
   Session session = small_session();
   session.experiment.problem.n = 33;
@@ -40,7 +40,7 @@ class ExplorerFiles : public ExplorerTest {
           return result;
         }) {}
 
-  /// A .npy with holes: n x d numbers that are 0.
+  /// Writes a sparse .npy file of n x d zeros.
   std::string zeros(const std::string& name, int n, int d) const {
     const std::string shape = "(" + std::to_string(n) + ", " + std::to_string(d) + ")";
     const std::string path = scratch_.write(name, testing::npy(testing::npy_header("<f2", shape), ""));
@@ -60,7 +60,7 @@ TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
   EXPECT_FALSE(explorer_.panel_input().answer.reading);
 }
 
-/// The link of a verdict on several heads, whose tensors are named one by one and as nobody would guess, opens its worst head.
+/// The link of a verdict on several heads opens the worst head; each tensor is a file of its own with an arbitrary name.
 TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
   constexpr int heads = 4, n = 24, d = 8, worst = 2;
   const auto numbers = [](int count) {
@@ -91,7 +91,7 @@ TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
     ASSERT_TRUE(e.loaded.values);
     EXPECT_EQ((*e.loaded.values)[3], 1e6F);
     EXPECT_EQ(e.problem.n, n);
-    EXPECT_EQ(whole_call_of(e)->heads(), heads) << "all heads are judged there";
+    EXPECT_EQ(whole_call_of(e)->heads(), heads) << "the opened call has all heads";
     EXPECT_EQ(input.choices.output.heads, heads);
   }
 }
@@ -101,7 +101,7 @@ TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {
   const std::vector<std::string> files = zeros_of_all(1 << 17, 32);
   EXPECT_FALSE(quick_to_read(files[0]));
   explorer_.open_dropped(session_, files);
-  EXPECT_EQ(session_.experiment.problem.n, 48) << "what is shown stays until the tensors are there";
+  EXPECT_EQ(session_.experiment.problem.n, 48) << "the shown experiment stays until the tensors are read";
   EXPECT_TRUE(explorer_.panel_input().answer.reading);
   EXPECT_TRUE(explorer_.panel_input().answer.computing);
   const PanelInput input = settled();
@@ -123,11 +123,11 @@ TEST_F(ExplorerFiles, ReadingCanBeStopped) {
   EXPECT_EQ(settled().messages.error, "The clipboard: Stopped before it was read.");
   EXPECT_EQ(session_.experiment.problem.n, 48);
   explorer_.open_dropped(session_, zeros_of_all(20, 4));
-  EXPECT_EQ(session_.experiment.problem.n, 20) << "the next one is read";
+  EXPECT_EQ(session_.experiment.problem.n, 20) << "the next file is read";
 }
 
 TEST_F(ExplorerFiles, TheWindowClosesWhileOneIsRead) {
-  explorer_.open_dropped(session_, zeros_of_all(1 << 20, 16));  // and its destructor comes next
+  explorer_.open_dropped(session_, zeros_of_all(1 << 20, 16));  // its destructor runs next
 }
 
 TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
@@ -141,10 +141,10 @@ TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
   EXPECT_EQ(input.answer.result->experiment, session_.experiment);
   session_.experiment.problem.input = parse_input(scratch_.write("x.safetensors", std::string(5 << 20, 'x')));
   EXPECT_THAT(settled().messages.error, HasSubstr("header length is"));
-  EXPECT_THAT(settled().messages.error, HasSubstr("header length is")) << "it is said once and not read again";
+  EXPECT_THAT(settled().messages.error, HasSubstr("header length is")) << "the error stays, and the file is not read again";
 }
 
-/// Six tokens of three heads, whose outputs are in another file of the same folder.
+/// A call of six tokens and three heads; the outputs are in a second file of the folder.
 TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
   std::filesystem::create_directories(scratch_ / "dump/run_call0001");
   const std::string of_q(144, '\0'), of_k(48, '\0');
@@ -157,16 +157,16 @@ TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
   EXPECT_EQ(session_.experiment.problem.n, 6);
   EXPECT_EQ(session_.experiment.problem.d, 2);
   EXPECT_EQ(input.choices.tensors.heads, 3);
-  EXPECT_EQ(session_.experiment.a.algorithm, Algorithm::loaded) << "its result is your kernel's output";
+  EXPECT_EQ(session_.experiment.a.algorithm, Algorithm::loaded) << "a is the output of the file";
   ASSERT_TRUE(session_.experiment.loaded.values);
   EXPECT_EQ(input.choices.output.heads, 3);
   session_.experiment.problem.input.index = 2;
   session_.experiment.problem.input.tensors.reset();
   settled();
-  EXPECT_EQ(session_.experiment.loaded.index, 2) << "the output's head follows";
+  EXPECT_EQ(session_.experiment.loaded.index, 2) << "the head of the output changes, too";
 }
 
-/// Q, K and V of two tokens of two numbers, all 8, in a .npy file each.
+/// Q, K and V of two tokens and two columns, all numbers 8, each in its own .npy file.
 std::string eight_bits(const TemporaryDirectory& scratch) {
   std::string files;
   for (const char* const name : {"q.npy", "k.npy", "v.npy"})
@@ -235,7 +235,7 @@ TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {
   EXPECT_THAT(settled().messages.error, HasSubstr("a session without pins"));
 }
 
-/// The experiment on screen gives the number of the link's page.
+/// The opened experiment gives the same number as the page with the link.
 TEST_F(ExplorerFiles, ALinkShowsTheSettingOfItsNumber) {
   for (const char* const number :
        {"a.mean_abs?n=64&policy=eager", "b.max_abs?input=example:3&mask=causal&scaling.K=int8/token"}) {

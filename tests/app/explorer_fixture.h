@@ -1,4 +1,4 @@
-/// The explorer of a window that is not there, its session, and files that are opened in it.
+/// An explorer without a window, its session, and files to open in it.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class ExplorerTest : public ScratchTest {
   explicit ExplorerTest(Session session = {}, Compute computes = compute)
       : session_(std::move(session)), explorer_(Start{}, [] {}, std::move(computes)) {}
 
-  /// Input of the panels after nothing is being read or computed.
+  /// Waits until nothing is read or computed; returns the input of the panels.
   PanelInput settled() {
     EXPECT_TRUE(eventually([&] {
       explorer_.update(session_);
@@ -40,7 +40,7 @@ class ExplorerTest : public ScratchTest {
     explorer_.open_dropped(session_, files, false, gradients);
     return settled();
   }
-  /// Asks for the gradients of a kernel as the window does, and waits for their verdict.
+  /// Requests the verdict on a kernel's gradients as the window does, and waits for it.
   PanelInput judged() {
     Requests requests;
     requests.side.kernel_gradients = KernelGradientsQuestion{nullptr, session_.kernel_gradients};

@@ -1,4 +1,4 @@
-// dO and dL of files in the window: beside Q, K and V, dropped alone, of another head, rewritten, refused.
+// dO and dL of files in the window: dropped with Q, K and V, dropped alone, of another head, rewritten, refused.
 
 #include "app/tensors/kernel_output.h"
 #include "kernels/compute.h"
@@ -48,7 +48,7 @@ TEST_F(ExplorerGradients, AreDroppedBesideQKAndV) {
   EXPECT_THAT(answered.messages.notice, HasSubstr("do.npy"));
 }
 
-/// A file that is given as dO may have any name; an output beside it is loaded and not compared.
+/// A file given explicitly as dO may have any name; an output dropped with it is loaded and not compared.
 TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
   const std::string given = npy("numbers.npy", 1, n, d, 5), o = npy("o.npy", 1, n, d, 1);
   const PanelInput answered = drop(with(inputs(), {o}), {given, ""});
@@ -90,7 +90,7 @@ TEST_F(ExplorerGradients, ThatDoNotFitAreRefused) {
   EXPECT_THAT(missing.messages.error, HasSubstr("none.npy"));
 }
 
-/// A session that names files which are gone says so, once, and its other settings stay.
+/// A session that names missing files reports them once; its other settings stay.
 TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
   session_.experiment.problem.n = n, session_.experiment.problem.d = d;
   session_.experiment = with_backward(session_.experiment);
@@ -102,7 +102,7 @@ TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
   EXPECT_EQ(d_o_of(settled()), 2);
 }
 
-/// Golden's dQ is rounded, twice of it is wrong; the other gradients stay a's, and so does the answer without the file.
+/// dQ of the file replaces a's: golden dQ is rounded, 2 x golden dQ is wrong. dK and dV stay a's; without the file dQ is, too.
 TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
   std::vector<std::string> files;
   for (const char* const name : {"q.npy", "k.npy", "v.npy", "do.npy"}) {
@@ -131,7 +131,7 @@ TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
   }
 }
 
-/// A head's share of dK and dV is shown, so that sums over heads do not fit; a new call drops the kernel's gradients.
+/// The window shows one head's share of dK and dV, so sums over heads are refused; a new call removes the kernel's gradients.
 TEST_F(ExplorerGradients, OfAKernelBelongToTheHeadsOfQ) {
   drop(with(inputs(2), {npy("do.npy", 2, n, d, 3)}));
   const Session before = session_;

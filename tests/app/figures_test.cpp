@@ -1,5 +1,5 @@
-// `attoscope figure`: every named figure and every plot of the window end to end, its data recomputed, labels that mean harm,
-// archives that do, and what is left when it fails.
+// `attoscope figure`: every named figure and every plot of the window end to end, with recomputed data; malicious labels and
+// archives; files that a failure leaves.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ using namespace testing;  // attoscope::testing
 class FigureCommand : public ScratchTest {};
 class Zip : public ScratchTest {};
 
-/// The command for a figure of small size; its files are FILE and beside it.
+/// The command of a small figure; it writes FILE and further files in the same folder.
 std::vector<std::string> small_figure(const std::string& what, const std::string& file,
                                       const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"figure", what, "--out", file, "--quiet", "--no-cache"};
@@ -72,7 +72,7 @@ TEST_P(Named, SaysWhatItComputedAndIsDrawnAgainFromItsJson) {
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names;
   for (const NamedFigure& f : named_figures())
-    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // train_controller_test has the trained ones
+    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // train_controller_test tests the trained figures
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Figures, Named, ::testing::ValuesIn(all_names()), [](const auto& tested) {
@@ -106,7 +106,7 @@ TEST(FigureData, AllPoliciesAreDrawn) {
   EXPECT_EQ(small("format-golden", settings).panels.at(0).series.size(), 6u);
 }
 
-/// An entry of figures.json as a stranger writes it.
+/// An entry of an untrusted figures.json.
 nlohmann::json entry() {
   return nlohmann::json::parse(R"({"name": "mine", "x": "keys a tile", "x_log": 2, "set": ["policy=hw"],
     "vary": ["block_k=16:{N}:x2", "input=normal,uniform"],
@@ -141,7 +141,7 @@ TEST(FigurePlan, WrongEntriesAreOneSentence) {
   };
   EXPECT_EQ(said("colour", R"("a")"), "'colour' is not a known key");
   EXPECT_THAT(said("ink", R"("red")"), HasSubstr("'red' is unknown, expected a, b, golden"));
-  EXPECT_EQ(said("label", R"("{N")"), "") << "a brace that is left open ends with the text";
+  EXPECT_EQ(said("label", R"("{N")"), "") << "an open brace is closed at the end of the text";
   EXPECT_THAT(said("label", R"("{M + 1}")"), HasSubstr("'M' is no name here"));
   EXPECT_THAT(said("label", R"("{N ?this|that}")"), HasSubstr("is no condition, expected < or >"));
   EXPECT_THAT(said("label", R"("{N:zz}")"), HasSubstr("'zz' is no form of a number"));
@@ -270,21 +270,21 @@ TEST(FigureData, ShowWhatTheirCaptionsSay) {
   const Figure lengths = small("sequence-length", settings), ties = small("bias", settings), stale = small("lag", settings),
                outliers = small("fa3-table3", settings);
   const auto first_to_last = [](const Series& s) { return s.y.back() / s.y.front(); };
-  EXPECT_LT(first_to_last(lengths.panels[0].series[0]), 0.8) << "normal inputs fall";
-  EXPECT_GT(first_to_last(lengths.panels[0].series[1]), 1.2) << "uniform inputs rise";
+  EXPECT_LT(first_to_last(lengths.panels[0].series[0]), 0.8) << "the error of normal inputs falls";
+  EXPECT_GT(first_to_last(lengths.panels[0].series[1]), 1.2) << "the error of uniform inputs rises";
   EXPECT_GT(first_to_last(lengths.panels[2].series[0]), 1.2) << "the relative error rises";
   const std::vector<double>& bias = ties.panels[0].series[0].y;
   EXPECT_LT(bias[2], -1e-3) << "tied maxima, negative values";
   EXPECT_LT(std::abs(bias[3]), 0.4 * std::abs(bias[2])) << "beta 2";
   EXPECT_LT(std::abs(bias[0]), 0.05 * std::abs(bias[2])) << "normal inputs";
-  EXPECT_LT(first_to_last(stale.panels[0].series[0]), 1.5) << "bf16 does not care";
+  EXPECT_LT(first_to_last(stale.panels[0].series[0]), 1.5) << "bf16 has enough range";
   EXPECT_GT(first_to_last(stale.panels[0].series[2]), 5) << "e4m3 saturates";
   ASSERT_EQ(outliers.panels.size(), 2u);
   const auto ratio = [&](std::size_t panel) {
     return outliers.panels[panel].series[0].y[0] / outliers.panels[panel].series[0].y[1];
   };
-  EXPECT_GT(ratio(0), 2.5) << "the truth of the rounded inputs";
-  EXPECT_LT(ratio(1), 1.7) << "the truth of the unrounded inputs";
+  EXPECT_GT(ratio(0), 2.5) << "golden value of the rounded inputs";
+  EXPECT_LT(ratio(1), 1.7) << "golden value of the unrounded inputs";
   EXPECT_GT(ratio(1), 1);
 }
 

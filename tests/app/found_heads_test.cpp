@@ -1,4 +1,4 @@
-// The search through all heads in the background: what the window is told of it.
+// The background search through all heads: its progress for the window.
 #include <gtest/gtest.h>
 
 #include "app/explore/side_answers.h"
@@ -11,7 +11,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// A large head takes seconds; without this estimate nothing would move meanwhile.
+/// A large head takes seconds: the window shows an estimate before the first head is done.
 TEST(FoundHeads, TellTheTimeLeftBeforeAHeadIsDone) {
   HeadsOfFile question{.base = default_experiment()};
   const CallFiles files("assets/examples/grouped.safetensors");

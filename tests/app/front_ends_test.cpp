@@ -14,11 +14,11 @@
 namespace attoscope::app {
 namespace {
 
-/// One thing that is changed, as each front end writes it.
+/// One changed setting, as each front end writes it.
 struct Change {
-  std::string key, value;          ///< of a sweep and of a lesson
-  std::vector<std::string> paths;  ///< of the window's settings; none: it has no such setting
-  std::string text{};              ///< value of these, if it is not `value`
+  std::string key, value;          ///< written in a sweep and in a lesson
+  std::vector<std::string> paths;  ///< paths of the window's settings; empty: the window has no such setting
+  std::string text{};              ///< value at `paths` if it differs from `value`
 };
 
 const std::vector<Change>& changes() {
@@ -59,7 +59,7 @@ const std::vector<Change>& changes() {
   return all;
 }
 
-/// `attoscope run --preset NAME` with the one option more.
+/// The experiment of `attoscope run --preset NAME` with the option of the change.
 Experiment by_options(const std::string& preset, const Change& c) {
   ExperimentOptions options;
   options.preset = preset;
@@ -111,7 +111,7 @@ TEST(FrontEnds, TheSameChangeGivesTheSameExperiment) {
   EXPECT_GT(compared, 100);
 }
 
-/// A single choice by its path: `--set`, a sweep over a method's field, a lesson, the window.
+/// One field of a method by its path: `--set`, a sweep over it, a lesson, the window.
 TEST(FrontEnds, AMethodsOwnFieldIsSetAlike) {
   for (const auto& [path, value] : {std::pair{"b.algorithm", "flash2"}, std::pair{"a.algorithm", "three_pass"},
                                     std::pair{"b.policy", "tile"}, std::pair{"a.policy", "base_all"},
@@ -145,7 +145,7 @@ TEST(FrontEnds, AFreshRunHasTheUsualPolicyOfItsAlgorithm) {
     options.typed["algorithm"] = algorithm;
     EXPECT_EQ(experiment_of(options).a.precision, policy(policy_name).precision) << algorithm;
     options.typed["policy"] = "tile";
-    EXPECT_EQ(experiment_of(options).a.precision, policy("tile").precision) << "beside an algorithm a policy is taken as named";
+    EXPECT_EQ(experiment_of(options).a.precision, policy("tile").precision) << "a policy with an algorithm is taken as named";
     EXPECT_EQ(name(experiment_of(options).a.algorithm), algorithm);
   }
 }

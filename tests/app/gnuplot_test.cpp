@@ -1,4 +1,4 @@
-// A gnuplot that never ends: waiting for it can be stopped. The looks of print, and TikZ.
+// A gnuplot that never ends can be cancelled. Line styles for print, and TikZ.
 #include "app/figures/gnuplot.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using testing::TemporaryDirectory;
 
-/// While this lives, `gnuplot` is a program that writes its number into a file and sleeps.
+/// While this lives, `gnuplot` is a program that writes its process id into a file and sleeps.
 class SleepingGnuplot {
  public:
   SleepingGnuplot() {
@@ -80,7 +80,7 @@ double linear(std::uint32_t byte) {
   return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
 }
 
-/// Lightness in print without colour: L* of the luminance.
+/// Lightness L* of a colour's luminance, as printed in grey.
 double lightness(std::uint32_t rgb) {
   const double y = 0.2126 * linear(rgb >> 16) + 0.7152 * linear(rgb >> 8 & 255U) + 0.0722 * linear(rgb & 255U);
   return 116 * std::cbrt(y) - 16;
@@ -94,12 +94,12 @@ TEST(Print, SixSeriesStayApartInGrey) {
       EXPECT_GT(std::abs(lightness(x.colour) - lightness(y.colour)), 5) << i << " " << k;
       EXPECT_NE(x.mark, y.mark) << i << " " << k;
       EXPECT_STRNE(x.dash, y.dash) << i << " " << k;
-      EXPECT_LT(lightness(x.colour), 80) << "on white paper";
+      EXPECT_LT(lightness(x.colour), 80) << "visible on white paper";
     }
   const PrintLook a = print_look(ui::Ink::a), b = print_look(ui::Ink::b);
-  EXPECT_GT(lightness(b.colour) - lightness(a.colour), 15) << "dots and bars have nothing else";
+  EXPECT_GT(lightness(b.colour) - lightness(a.colour), 15) << "dots and bars differ by lightness alone";
   EXPECT_NE(a.mark, b.mark);
-  EXPECT_NE(b.mark, print_look(ui::Ink::three).mark) << "the exact model beside a and b";
+  EXPECT_NE(b.mark, print_look(ui::Ink::three).mark) << "the exact model is drawn with a and b";
   EXPECT_STRNE(a.dash, b.dash);
 }
 
@@ -121,7 +121,7 @@ TEST(Print, EverySeriesHasADashOfItsOwnUnlessADashMeansSomething) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(dashes(print_look(f.panels[0].series[static_cast<std::size_t>(i)].ink).dash), 1u) << i;
   f.panels[0].series[1].dashed = true;
   EXPECT_EQ(dashes("2"), 1u);
-  EXPECT_EQ(dashes("1"), 4u) << "solid ones beside it";
+  EXPECT_EQ(dashes("1"), 4u) << "the other series stay solid";
 }
 
 /// The texts of the ticks of y in a script: 'text' place, ...
@@ -174,7 +174,7 @@ TEST(Tikz, TextsAreLatex) {
   EXPECT_EQ(latex_text("|α − β| ≤ 2²"), "$|$$\\alpha$ $-$ $\\beta$$|$ $\\le$ 2$^2$");
 }
 
-/// LaTeX draws the picture with the style files beside it and nothing else; it is skipped where there is no LaTeX.
+/// LaTeX draws the picture with only the style files of its folder; skipped without LaTeX.
 TEST(Tikz, LatexDrawsThePicture) {
   if (!testing::has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;

@@ -1,4 +1,4 @@
-// A scale, soft cap, slope and sink for each head: as a list, as a file of numbers, and beside Q, K and V.
+// A scale, soft cap, slope and sink for each head: as a list, as a file of numbers, and in the file of Q, K and V.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -25,7 +25,7 @@ struct OwnNumbers {
   double scale = 0.25, softcap = 0, alibi = 0, sink = -INFINITY;
 };
 
-/// Causal attention of one head, as plainly as it can be written, added to `o`.
+/// Appends causal attention of one head, in plain loops, to `o`.
 void attend_plainly(const Floats& q, const Floats& k, const Floats& v, std::size_t first, const OwnNumbers& own, Floats& o) {
   const auto at = [first](const Floats& x, int row, int c) {
     return static_cast<double>(x[first + static_cast<std::size_t>(row * width + c)]);
@@ -116,7 +116,7 @@ TEST_F(HeadNumbers, AreJudgedHeadByHead) {
     const Outcome beside = judge_of(with, {});
     EXPECT_EQ(beside.code, 0) << beside.out << beside.err;
     EXPECT_THAT(beside.out, HasSubstr(std::string(x.option) + " is taken from "));
-    EXPECT_EQ(judge_of(with, {x.option, x.reversed}).code, 3) << "what is typed counts";
+    EXPECT_EQ(judge_of(with, {x.option, x.reversed}).code, 3) << "an option overrides the file";
     EXPECT_EQ(judge_of(file, {x.option, with + ":" + x.name}).code, 0);
   }
 }
@@ -133,7 +133,7 @@ TEST_F(HeadNumbers, OfEachBatch) {
   EXPECT_EQ(judge_of(file, {"--alibi", "0.5,0.25,0,1"}).code, 3);
 }
 
-/// `run` and `heads` compute with the number of the head, and say it.
+/// `run` and `heads` compute with the head's own number and report it.
 TEST_F(HeadNumbers, AreThoseOfTheChosenHead) {
   for (const OfHeads& x : all_numbers()) {
     SCOPED_TRACE(x.option);

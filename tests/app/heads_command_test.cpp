@@ -1,4 +1,4 @@
-// `attoscope heads`: every head as `run` answers it, worst first, and a sentence for each refusal.
+// `attoscope heads`: every head with the numbers of `run`, worst head first; error sentences.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 class HeadsCommand : public ScratchTest {};
 
-/// Two layers of four heads of Q over two of K and V, tokens before heads, as an archive; layer 5 has larger scores.
+/// Writes an archive of layers 2 and 5: four heads of Q, two of K and V, tokens before heads; layer 5 has larger scores.
 /// With `hot`, head 1 of layer 2 has scores 30 times as large.
 std::string two_layers(const TemporaryDirectory& scratch, bool hot = false) {
   std::mt19937 dice(1);
@@ -82,7 +82,7 @@ TEST_F(HeadsCommand, NamesHeadsThatStandApart) {
   const std::string table = output_of({"heads", two_layers(scratch_, true), "--sort", "unusual", "--no-cache", "--top", "1"});
   EXPECT_THAT(table, AllOf(HasSubstr("stands apart: layer 2, head 1: largest score "),
                            HasSubstr("1 of 8 heads, worst first by unusual.")));
-  EXPECT_EQ(table.find("stands apart"), table.rfind("stands apart")) << "one head alone";
+  EXPECT_EQ(table.find("stands apart"), table.rfind("stands apart")) << "only one head stands apart";
   EXPECT_THAT(attoscope({"heads", two_layers(scratch_), "--no-cache"}).out, Not(HasSubstr("stands apart")));
 }
 

@@ -1,4 +1,4 @@
-// `attoscope invariance`: the schedules that are asked for, as `run` answers each, as table, CSV and JSON; and its refusals.
+// `attoscope invariance`: the requested schedules with the numbers of `run`, as table, CSV and JSON; error sentences.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// `judge_call` on drawn calls of several heads: names that are confirmed from head to head, and progress.
+// `judge_call` on random calls of several heads: a mistake found in one head is confirmed in the others; progress.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// Heads whose kernel multiplies the scores by as many times the right scale.
+/// A random call; the kernel of head h multiplies the scores by scales[h] times the right scale.
 class DrawnCall final : public JudgedCall {
  public:
   DrawnCall(const std::vector<double>& scales, int n) : n_(n) {
@@ -51,8 +51,8 @@ class DrawnCall final : public JudgedCall {
   std::vector<std::vector<double>> outputs_;
 };
 
-/// The mistake of the worst head is tried in the other heads, with numbers of their own; a head that it does not explain gets
-/// its own name.
+/// The mistake of the worst head is tried in the other heads, with fitted numbers for each; a head with another mistake is
+/// searched separately.
 TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
   DrawnCall call({1.5, 1.7, 1, 1.3}, 96);
   call.output_of(2)[7 * DrawnCall::d + 3] += 0.25;
@@ -67,7 +67,7 @@ TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
   EXPECT_EQ(found.table[2].slip->text, "a single element, row 7, column 3, is off");
 }
 
-/// The sentence says by the table's number how far off the furthest element is; for a NaN it gives no number.
+/// The sentence gives the table's ratio of the worst element; for a NaN it gives no number.
 TEST(JudgeCall, SaysHowFarOffTheFurthestElementIs) {
   DrawnCall call({1, 1}, 64);
   call.output_of(0)[5 * DrawnCall::d + 2] += 4e4;
@@ -84,11 +84,11 @@ TEST(JudgeCall, SaysHowFarOffTheFurthestElementIs) {
   for (const std::string& s : broken.sentences) {
     EXPECT_THAT(s, Not(HasSubstr("infinitely")));
     EXPECT_THAT(s, Not(HasSubstr("nan")));
-    EXPECT_THAT(s, Not(HasSubstr("times;"))) << "NaN is not so many times off";
+    EXPECT_THAT(s, Not(HasSubstr("times;"))) << "NaN has no ratio";
   }
 }
 
-/// Without steps within a head a large one would show nothing until it is done.
+/// Progress advances within a head: a large head would otherwise show none until it is done.
 TEST(JudgeCall, ProgressMovesWithinAHead) {
   std::vector<double> shares;
   const auto tell = [&](double share) { shares.push_back(share); };

@@ -1,4 +1,4 @@
-// `attoscope judge`: PyTorch's outputs pass and show their rounding; wrong, ill-shaped and unreadable ones get a sentence.
+// `attoscope judge`: PyTorch's outputs pass and show their rounding; wrong, ill-shaped and unreadable outputs are reported.
 
 #include <cmath>
 #include <filesystem>
@@ -20,7 +20,7 @@ using nlohmann::json;
 struct PyTorchCase {
   const char* name;
   std::vector<std::string> problem;
-  const char* eager;  ///< the sentence about the output that a model writes by hand; "": none
+  const char* eager;  ///< words of the sentence about o_eager; "": no sentence
 };
 
 std::vector<PyTorchCase> pytorch_cases() {
@@ -44,7 +44,7 @@ json judged(const std::string& file, const std::string& tensor, const std::vecto
 
 class JudgeCommand : public ScratchTest {};
 
-/// Its output o gets the same verdict as an experiment's, which the window shows.
+/// Output o gets the same verdict from `judge` as from `run --kernel`, which the window shows.
 TEST_F(JudgeCommand, PyTorchsOutputsAreRounded) {
   for (const PyTorchCase& c : pytorch_cases())
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
@@ -66,7 +66,7 @@ TEST_F(JudgeCommand, PyTorchsOutputsAreRounded) {
     }
 }
 
-/// The same outputs under a mask, a scale or heads that are not theirs.
+/// The same outputs judged with a wrong mask, scale or assignment of heads.
 TEST_F(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
   for (const PyTorchCase& c : pytorch_cases())
     for (const char* tensor : {"o", "o_math", "o_eager"}) {
@@ -79,7 +79,7 @@ TEST_F(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
         const json answer = judged(pytorch_file(c.name), tensor, other, 3);
         const char* const name = own == "none"     ? "a missing causal mask"
                                  : own == "causal" ? "a causal mask where none is wanted"
-                                                   : "";  // a window in place of another mask has no name
+                                                   : "";  // a window instead of another mask is not a named mistake
         for (const json& head : answer["table"])
           if (*name != '\0') {
             EXPECT_EQ(head["slip"]["text"], name);
@@ -93,7 +93,7 @@ TEST_F(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
   EXPECT_THAT(swapped.out, StartsWith("Wrong: "));
 }
 
-/// Files of a head and of the output of method a: as default 40 tokens under a causal mask, and a correct kernel.
+/// Files of one head and of method a's output: by default 40 tokens, a causal mask and a correct kernel.
 struct Call {
   TemporaryDirectory scratch;
   explicit Call(const std::vector<std::string>& run = {"--n", "40", "--d", "8", "--format", "bf16", "--mask", "causal"}) {
@@ -117,7 +117,7 @@ TEST_F(JudgeCommand, TellsTheSlipInTheFirstSentence) {
               AllOf(StartsWith("Wrong: a causal mask where none is wanted.\n"), HasSubstr("If it is meant: --mask causal.")));
 }
 
-/// Heads of several layers are called as the window's picker calls them.
+/// Heads of several layers have the names of the window's list of heads.
 TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
   std::filesystem::create_directory(scratch_ / "dump");
   const auto add = [&](const std::string& name, auto value) {
@@ -134,14 +134,14 @@ TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
   EXPECT_THAT(attoscope({"judge", "--input", scratch_ / "dump"}).out, HasSubstr("  layer 17, head 1: "));
 }
 
-/// O may have columns behind those of V, as where it is padded: the first are judged, and the others named.
+/// O may have more columns than V, such as padding: the first d_v columns are judged, the verdict names the others.
 TEST_F(JudgeCommand, JudgesAsManyColumnsAsVHas) {
   constexpr int n = 48, d = 32, d_v = 24;
   const auto file = [&](const std::string& name, int columns, auto value) {
     const std::vector<float> x = floats_of(n * columns, [&](int i) { return value(i / columns, i % columns); });
     return scratch_.write(name, npy_of("(1, 48, " + std::to_string(columns) + ")", x));
   };
-  const auto judged = [&](double spoilt) {  // q is 0, so that O is the mean of V
+  const auto judged = [&](double spoilt) {  // q is 0: O is the mean of V
     return attoscope({"judge", "--q", file("q.npy", d, [](int, int) { return 0; }), "--k",
                       file("k.npy", d, [](int i, int c) { return std::cos(i + 3 * c); }), "--v",
                       file("v.npy", d_v, [](int i, int c) { return i % 2 + c; }), "--o",
@@ -154,7 +154,7 @@ TEST_F(JudgeCommand, JudgesAsManyColumnsAsVHas) {
     EXPECT_THAT(x.out, HasSubstr("V has d_v = 24 columns and O 32: columns 24 to 31 of O are not judged."));
 }
 
-/// The keys that a named mistake says are wrong stand in the row of their head: in JSON, on the page and in the terminal.
+/// The wrong keys of a named mistake are listed in their head's row: in JSON, on the page and in the terminal.
 TEST_F(JudgeCommand, LocatesKeysAsRows) {
   constexpr int n = 128, d = 16;
   Dice dice(7);
@@ -182,8 +182,8 @@ TEST_F(JudgeCommand, LocatesKeysAsRows) {
   EXPECT_THAT(attoscope(command).out, HasSubstr(": keys 80 to 95\n"));
 }
 
-/// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is
-/// meant.
+/// D is the type of the tensors. An fp32 array from a library without bf16 may hold bf16 numbers: then the numbers of O decide
+/// D.
 TEST_F(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
   const std::vector<std::string> run{"--n", "40", "--d", "8", "--format", "bf16", "--set"};
   const Call of_bf16(with(run, {"a.output=bf16"})), of_fp32(with(run, {"a.output=fp32"}));
@@ -210,7 +210,7 @@ TEST_F(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
   }
 }
 
-/// Another format or policy is proposed if the errors look like rounding, not if they follow the golden value.
+/// `judge` proposes another format or policy if the errors look like rounding, not if they correlate with the golden value.
 TEST_F(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
   const auto advice = [](const std::vector<std::string>& kernel) {
     const Call call(with({"--n", "200", "--d", "64", "--seed", "5", "--format", "bf16"}, kernel));
@@ -224,7 +224,7 @@ TEST_F(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
   EXPECT_THAT(advice({"--policy", "tile", "--set", "a.P=e4m3", "--set", "a.p_exponent=12"}), Not(HasSubstr("--")));
 }
 
-/// The last sentence names the smallest mistakes that these tensors show: a mistake just above is found, one far below is not.
+/// The last sentence names the smallest detectable mistakes: a slightly larger mistake is found, a far smaller one is not.
 TEST_F(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
   const auto scaled = [](double by, const char* verdict) {
     const std::string scale = std::to_string(0.125 * (1 + by));
@@ -251,7 +251,7 @@ TEST_F(JudgeCommand, TheDecodeExampleIsRounded) {
   expect_holds(json_of({"judge", "--input", "assets/examples/decode.safetensors"}), R"({"heads": 4, "n": 1, "n_k": 1000})");
 }
 
-/// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
+/// A head of a language model with large scores and a sink: correct kernels pass, and small mistakes are named.
 TEST_F(JudgeCommand, AHeadOfALanguageModel) {
   const std::vector<std::vector<std::string>> kernels{{"--policy", "hw"},
                                                       {"--policy", "base_eager"},
@@ -293,8 +293,8 @@ TEST_F(JudgeCommand, WritesAPageAndJsonOrNothing) {
   EXPECT_FALSE(std::filesystem::exists(call.scratch / "none.json"));
 }
 
-/// The command of a verdict has every option that was typed, but what computes and where it is written; judged again by it, the
-/// verdict is the same.
+/// The command in a verdict has every given option but those of devices, threads and outputs; running it gives the same
+/// verdict.
 TEST_F(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
   const Call call;
   const json told = json_of(call.command({"--scale", "0.3", "--head", "0", "--layout", "h n d", "--policy", "hw", "--format",
@@ -316,7 +316,7 @@ TEST_F(JudgeCommand, TheCommandOfAVerdictAsksTheSame) {
   EXPECT_EQ(json::parse(attoscope(again).out)["table"], told["table"]);
 }
 
-/// q.npy of another shape, read as these dimensions.
+/// Writes a tensor of the call with another shape.
 std::string tensor_file(const Call& call, const std::string& name, const std::string& shape, std::size_t count) {
   return call.scratch.write(name, npy_of(shape, std::vector<float>(count, 0.5F)));
 }
@@ -333,7 +333,7 @@ TEST_F(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   EXPECT_EQ(tokens.code, 1);
   EXPECT_THAT(tokens.err, HasSubstr("v.npy has shape [40, 8], expected batch, heads and tokens like k's [41, 8]"));
   EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err,
-              HasSubstr("has shape [40, 8], expected "));  // o: as many columns as V
+              HasSubstr("has shape [40, 8], expected "));  // expected of o: as many columns as V
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
   EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));
@@ -376,14 +376,14 @@ TEST_F(JudgeCommand, JudgesTensorsWithNaN) {
 }
 
 TEST_F(JudgeCommand, ReadsEightBitTensors) {
-  const auto file_with = [&](char number) {  // of O
+  const auto file_with = [&](char number) {  // writes O
     std::vector<FileTensor> tensors;
     for (const char* const name : {"q", "k", "v", "o"})
       tensors.push_back({name, "F8_E4M3", "[32,16]", std::string(32 * 16, *name == 'o' ? number : '\x38')});
     return scratch_.write("fp8.safetensors", safetensors(tensors));
   };
-  EXPECT_EQ(json_of({"judge", "--input", file_with('\x38')})["format"], "e4m3");  // 1
-  EXPECT_EQ(attoscope({"judge", "--input", file_with('\x40')}).code, 3);          // 2
+  EXPECT_EQ(json_of({"judge", "--input", file_with('\x38')})["format"], "e4m3");  // code of 1
+  EXPECT_EQ(attoscope({"judge", "--input", file_with('\x40')}).code, 3);          // code of 2
 }
 
 /// Heads before tokens and tokens before heads are the same call.
@@ -412,7 +412,7 @@ TEST_F(JudgeCommand, ReadsBothLayouts) {
   heads_first.insert(heads_first.end(), {"--layout", "nhd", "--head", "1"});
   EXPECT_THAT(attoscope(heads_first).out, HasSubstr("say --layout hnd."));
   heads_first.resize(heads_first.size() - 4);
-  heads_first.back() = scratch_ / "a_nhd.npy";  // only O with tokens first
+  heads_first.back() = scratch_ / "a_nhd.npy";  // only O has tokens first
   EXPECT_EQ(attoscope(heads_first).code, 0);
 }
 

@@ -1,4 +1,4 @@
-// `attoscope judge --do --dq --dk --dv`: right gradients pass, wrong ones are named, and files that do not fit get a sentence.
+// `attoscope judge --do --dq --dk --dv`: right gradients pass, mistakes are named, and files that do not fit are refused.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,13 +20,13 @@ std::string shape(int heads, int n, int d) {
   return "(" + std::to_string(heads) + ", " + std::to_string(n) + (d > 0 ? ", " + std::to_string(d) : "") + ")";
 }
 
-/// Two heads of Q that share one of K and V, 64 x 16, with a sink and dL, in each group, which has its own mistake.
+/// Groups of two heads of Q that share one head of K and V, 64 x 16, with a sink and dL; each group has its own mistake.
 struct Files {
   static constexpr int n = 64, d = 16, heads = 2;
   TemporaryDirectory scratch;
 
   explicit Files(const GradientMistake& mistake = {}) : Files(std::vector{mistake}) {}
-  /// `window`: of the second head of each group, beside the causal mask; 0: none.
+  /// `window`: sliding window of each group's second head, in addition to the causal mask; 0: none.
   explicit Files(const std::vector<GradientMistake>& groups, int window = 0) {
     std::vector<double> q, k, v, o, d_o, d_lse, dq, dk, dv, dsink;
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -74,7 +74,7 @@ TEST(JudgeGradients, RightOnesAreRounded) {
   }
   EXPECT_THAT(told["sentences"][0].get<std::string>(), HasSubstr("dQ, dK, dV and dSink are rounded"));
   for (const char* one : {"dq", "dk", "dv"}) EXPECT_EQ(attoscope(files.command({"do", "dlse", one})).code, 0) << one;
-  EXPECT_EQ(attoscope(files.command({"do", "dq", "dk", "dv"})).code, 3) << "without dL they are wrong";
+  EXPECT_EQ(attoscope(files.command({"do", "dq", "dk", "dv"})).code, 3) << "without dL the gradients are wrong";
 }
 
 TEST(JudgeGradients, WithoutThemNothingIsSaid) { EXPECT_FALSE(json_of(Files().command({})).contains("gradients")); }
@@ -123,8 +123,8 @@ TEST(JudgeGradients, EveryWrongGroupIsSearched) {
                     HasSubstr("dV is wrong in heads 10 to 11.")));
 }
 
-/// A mask tensor shows the second head of a group fewer keys than the first; a kernel takes the first one's in the backward
-/// pass.
+/// In the mask tensor the second head of a group sees fewer keys than the first; the faulty kernel uses the first head's mask
+/// in the backward pass.
 TEST(JudgeGradients, HeadsOfAGroupHaveTheirOwnMasks) {
   constexpr int window = 12;
   GradientMistake of_head_0;
@@ -142,7 +142,7 @@ TEST(JudgeGradients, HeadsOfAGroupHaveTheirOwnMasks) {
   }
 }
 
-/// dK and dV of each head of Q by itself.
+/// dK and dV may have one share per head of Q instead of sums over the group.
 TEST(JudgeGradients, HeadsOfQAreAcceptedAndSaid) {
   const Files files;
   GradientCall call =
@@ -176,7 +176,7 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");
 }
 
-/// Gradients of PyTorch's autograd (tests/data/pytorch): none is called wrong, and each is said to round as it does.
+/// Gradients of PyTorch's autograd (tests/data/pytorch): all pass, and the verdict describes their rounding.
 TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
   struct Case {
     const char *file, *mask, *flash, *eager;
@@ -186,9 +186,9 @@ TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
       *const scores = ", if its scores, P, dP and dS are rounded to D, op by op.",
       *const products =
           ", if its q.k, its scores, P, dP, dS and dS times the scale are rounded to D, as in PyTorch's eager attention.";
-  const Case cases[]{{"bf16_causal", "causal", tiles, scores},  // its scale, 1/8, rounds nothing
+  const Case cases[]{{"bf16_causal", "causal", tiles, scores},  // multiplying by its scale, 1/8, is exact
                      {"bf16_grouped", "causal", tiles, products},
-                     {"bf16_shared", "none", tiles, scores},  // dK and dV are stored sums over the heads, too
+                     {"bf16_shared", "none", tiles, scores},  // dK and dV are sums over the heads that were stored
                      {"fp16_full", "none", tiles, products},
                      {"fp32_causal", "causal", ".", "."}};
   for (const Case& c : cases)
@@ -205,7 +205,7 @@ TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
     }
 }
 
-/// A JAX model's attention in bf16 (tests/data/jax): each operation of its softmax is stored.
+/// A JAX model's attention in bf16 (tests/data/jax): the result of each operation of its softmax is rounded to bf16.
 TEST(JudgeGradients, ThoseOfJaxAreRoundedAsItRounds) {
   const std::string file = "tests/data/jax/bf16_causal.safetensors";
   std::vector<std::string> command{"judge", "--mask", "causal", "--input", file};

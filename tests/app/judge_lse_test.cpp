@@ -1,4 +1,4 @@
-// `attoscope judge --lse`: shapes, bases and files of a log-sum-exp, and what is said of a wrong one.
+// `attoscope judge --lse`: shapes, bases and files of a log-sum-exp, and the sentences about a wrong one.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -43,7 +43,7 @@ struct LseFiles {
   void write(const std::string& name, const std::string& shape, const Values& x) const {
     scratch.write(name + ".npy", npy(npy_header("<f4", shape), bytes_of(x)));
   }
-  /// Numbers of each head with tokens before heads: L, or `columns` of each token.
+  /// The numbers of x reordered to tokens before heads: x is L, or has `columns` numbers per token.
   static Values across(const Values& x, std::size_t columns = 1) {
     Values y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -84,7 +84,7 @@ TEST(JudgeLseCommand, ReadsEveryShapeInBothBases) {
   EXPECT_FALSE(json_of(files.command()).contains("lse"));
 }
 
-/// One sequence of packed tokens: (heads, total) and (total, heads).
+/// L of one packed sequence: shapes (heads, total) and (total, heads).
 TEST(JudgeLseCommand, ReadsPackedShapes) {
   const LseFiles files;
   const auto first = [](const Values& x) { return Values(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2)); };
@@ -115,7 +115,7 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
   EXPECT_EQ(files.told(x, "(2, 3, 48)", 3)["lse"]["verdict"], "wrong");
 }
 
-/// Beside Q, K, V and O it is found by its name, and one whose shape does not fit is not taken.
+/// L in the file of Q, K, V and O is found by its name.
 TEST(JudgeLseCommand, FindsItByNameInTheFile) {
   const LseFiles files;
   for (const char* name : {"lse", "softmax_lse", "logsumexp", "stats", "outputs.lse"})
@@ -132,7 +132,7 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
     }
 }
 
-/// Two packed sequences of 48 tokens: L of all tokens, with heads before or behind them, and a mistake in the second.
+/// L of two packed sequences of 48 tokens: heads before tokens, tokens before heads, and a mistake in the second sequence.
 TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
   const LseFiles files;
   for (const auto& [part, x] : files.parts()) files.write(part, "(96, 3, 16)", LseFiles::across(*x, LseFiles::d));
@@ -154,7 +154,7 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
   EXPECT_THAT(ordered.err, AllOf(HasSubstr(file + "[h n]"), HasSubstr("expected '" + file + "'")));
 }
 
-/// With as many heads as tokens both orders fit: the sentence says how to name one, and each is then read as it says.
+/// With 4 heads and 4 tokens both orders fit: the error shows how to give the order, and L is then read in this order.
 TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
   const TemporaryDirectory scratch;
   const std::string file = scratch.write("lse.npy", npy_of("(4, 4)", floats_of(16)));
@@ -165,7 +165,7 @@ TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
   EXPECT_EQ(open_row_numbers(file + "[n h]", "--lse", lse_names, q).of(1), (Values{1, 5, 9, 13}));
 }
 
-/// Any shape fits or does not; one that fits has a number for each query.
+/// Random shapes are accepted or refused; an accepted shape has one number per query.
 TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
   Dice dice(3);
   constexpr std::array<std::uint64_t, 8> sizes{0, 1, 2, 3, 6, 7, 1ULL << 40, ~0ULL};
@@ -182,7 +182,7 @@ TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
     std::optional<RowNumbers> found;
     try {
       found = row_numbers(part, q);
-    } catch (const std::runtime_error&) {  // more bytes than any file has
+    } catch (const std::runtime_error&) {  // shape does not fit, or has more bytes than any file
     }
     if (!found) continue;
     ++taken;

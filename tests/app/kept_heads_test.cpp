@@ -1,4 +1,4 @@
-// Heads that are kept on disk: the same rows without computing them, and never rows of another question.
+// Cached results of heads: the same rows without computing them, and never rows of another experiment.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(HeadsOnDisk, AreLookedUpBeforeAnythingIsComputed) {
   const HeadsQuestion q = question(&kept_, {3});
   const Experiment e = experiment_of_head(q, CallFiles(file), 3);
   HeadRow planted = rows_of(q).front();
-  planted.a_rms = 42, planted.head = 7, planted.layer = 5;  // another file may hold the same head elsewhere
+  planted.a_rms = 42, planted.head = 7, planted.layer = 5;  // the same tensors in another file may be another head or layer
   kept_.keep(e, planted);
   const HeadRow found = rows_of(q).front();
   EXPECT_EQ(found.a_rms, 42);
@@ -71,7 +71,7 @@ TEST_F(HeadsOnDisk, OfAnotherQuestionAreNotFound) {
   Experiment other = e;
   other.problem.mask = parse_mask("causal");
   EXPECT_FALSE(kept_.find(other));
-  EXPECT_FALSE(kept_.find(e, KvRange{1, 1})) << "errors of stored caches are another question";
+  EXPECT_FALSE(kept_.find(e, KvRange{1, 1})) << "errors of a stored KV cache have another cache key";
 }
 
 TEST_F(HeadsOnDisk, WithScalesOfAllHeadsAreNotKept) {

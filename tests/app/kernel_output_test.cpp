@@ -1,4 +1,4 @@
-// Kernel outputs from files: shapes, heads, types, sentences; and `attoscope run --kernel`.
+// Kernel outputs from files: shapes, heads, types, error sentences; and `attoscope run --kernel`.
 #include "app/tensors/kernel_output.h"
 
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ KernelOutput read(const std::string& spec, int n = 0, int d = 0) {
 class LoadedOutput : public ScratchTest {};
 class RunKernel : public ScratchTest {
  protected:
-  /// O as a file that `run` reads: the golden value, rounded.
+  /// Writes O = golden rounded to bf16; returns the file for --kernel.
   std::string saved_output(const std::vector<std::string>& options) const {
     succeed(with({"run", "--n", "96", "--d", "16", "--save", scratch_ / "saved"}, options));
     std::vector<double> o = *read(scratch_ / "saved/golden.npy").values;
@@ -74,7 +74,7 @@ TEST_F(LoadedOutput, AMatrixOfNumPy) {
   EXPECT_NE(o.digest, 0U);
   EXPECT_THAT(*o.values, ElementsAre(0, 1, 2, 3, 4, 5));
   scratch_.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(7).substr(4)));
-  EXPECT_NE(read(file).digest, o.digest) << "other numbers are another question";
+  EXPECT_NE(read(file).digest, o.digest) << "other numbers have another digest";
 }
 
 TEST_F(LoadedOutput, HeadsBeforeOrAfterTheTokens) {
@@ -98,9 +98,9 @@ TEST_F(LoadedOutput, TheHeadIsTheInputsWhereNoneIsNamed) {
   p.input.index = 1;
   EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 1);
   EXPECT_THAT(*read_kernel_output(file, p, 3, 2).values, ElementsAre(6, 7, 8, 9, 10, 11));
-  EXPECT_EQ(read_kernel_output(file + ":0", p, 3, 2).index, 0) << "one that is named stays";
+  EXPECT_EQ(read_kernel_output(file + ":0", p, 3, 2).index, 0) << "an explicit head stays";
   p.input.index = 2;
-  EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 0) << "the file has two";
+  EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 0) << "the file has two heads";
   p.input = {};
   p.input.index = 1;
   EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 0) << "drawn inputs have no heads";
@@ -117,7 +117,7 @@ TEST_F(LoadedOutput, TensorsGoByTheirNames) {
   }
   const std::string both = good_header(entry("out", "F32", "[2,3]", 72, 96) + ",");
   const std::string file = scratch_.write("all.safetensors", little_endian(both.size(), 8) + both + counting(24));
-  EXPECT_FALSE(is_kernel_output(file)) << "Q, K, V come first";
+  EXPECT_FALSE(is_kernel_output(file)) << "a file with Q, K and V is taken as a call";
   EXPECT_TRUE(holds_kernel_output(file));
   EXPECT_THAT(*read(file).values, ElementsAre(18, 19, 20, 21, 22, 23));
   EXPECT_FALSE(holds_kernel_output(example));
@@ -164,7 +164,7 @@ TEST_F(RunKernel, ARoundedOutputIsRounded) {
     const nlohmann::json v = verdict({"--kernel", file, "--kernel-as", as});
     expect_holds(v, R"({"verdict": "rounded", "slip": null})");
   }
-  EXPECT_TRUE(verdict({"--n", "96", "--d", "16"}).is_null()) << "only where an output is loaded";
+  EXPECT_TRUE(verdict({"--n", "96", "--d", "16"}).is_null()) << "no verdict without a loaded output";
 }
 
 TEST_F(RunKernel, AMissingMaskIsNamed) {

@@ -1,4 +1,4 @@
-// `attoscope kv`: every head under every way to keep K and V, as `run` answers it.
+// `attoscope kv`: errors of every head for every storage of K and V equal those of `run`.
 
 #include <nlohmann/json.hpp>
 #include <random>
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The error of a head that `run` computes with K and V stored so.
+/// The error that `run` computes for a head with K and V in this storage.
 json error_of_run(const std::string& file, const json& row, const std::string& storage) {
   const std::string head = file + ":" + std::to_string(row.at("head").get<int>());
   const json run = json_of(
@@ -54,8 +54,8 @@ TEST_F(KvCommand, EveryHeadIsAsRunAnswersIt) {
       EXPECT_EQ(row.at(key), error_of_run(file, row, storage)) << row << ", " << key;
 }
 
-/// The table takes the largest magnitude from the file, the granularity `tensor` after a's input step: both are equal for a
-/// file whose numbers bf16 has.
+/// The table takes the largest magnitude from the file, granularity `tensor` takes it after a's input step: both are equal if
+/// all numbers of the file are bf16.
 TEST_F(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
   const std::string file = assets_directory() + "/examples/grouped.safetensors";
   const json kv = json_of({"kv", file, "--mask", "causal"});
@@ -68,7 +68,7 @@ TEST_F(KvCommand, HeadThatNeedsItsOwnScaleComesFirst) {
   const std::string file = three_heads(scratch_);
   const json kv = json_of({"kv", file, "--sort", "int8"});
   EXPECT_EQ(kv.at("heads")[0].at("head"), 1);
-  // a scale for all heads ruins the others too
+  // one scale for all heads raises the errors of the other heads, too
   for (const json& row : kv.at("heads")) {
     EXPECT_LT(row.at("bf16").get<double>(), row.at("fp8_head").get<double>());
     EXPECT_GE(row.at("fp8_tensor").get<double>(), 0.8 * row.at("fp8_head").get<double>());

@@ -1,4 +1,4 @@
-// Exercises of the lessons: one of every kind, each with a single solution, each answer with its own sentence.
+// Exercises of the lessons: every kind occurs, each has a single solution, and each answer has its own sentence.
 
 #include <algorithm>
 #include <numeric>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// The exercises of all lessons, each with its lesson and line.
+/// Calls visit(lesson, exercise) for every exercise of the lessons; failures name lesson and line.
 template <class Visit>
 void each_exercise(Visit visit) {
   for (const Lesson& lesson : read_lessons(lessons_directory()))
@@ -50,7 +50,7 @@ TEST(LessonExercises, BlanksAreFilledByTheSolutionAlone) {
         const AnswerVerdict wrong = judge_blank(blank, m.expression);
         EXPECT_FALSE(wrong.right) << m.expression;
         EXPECT_THAT(wrong.sentence, AllOf(HasSubstr(" yours gives " + blank.target + " = "), EndsWith(". " + m.sentence)));
-        // the same values, otherwise written, are the same mistake
+        // another expression of the same value is the same mistake
         EXPECT_EQ(judge_blank(blank, "0 + (" + m.expression + ")*1").sentence, wrong.sentence);
       }
       const AnswerVerdict other = judge_blank(blank, "(" + blank.solution + ") + 1/3");
@@ -70,7 +70,7 @@ TEST(LessonExercises, OrdersAreWorthFinding) {
     EXPECT_TRUE(judge_order(x, row_in_order(row, found), worst.number()).right);
     std::vector<int> order(x.row.scores.size());
     std::iota(order.begin(), order.end(), 0);
-    EXPECT_FALSE(judge_order(x, row_in_order(row, order), worst.number()).right) << "as it is given it is solved";
+    EXPECT_FALSE(judge_order(x, row_in_order(row, order), worst.number()).right) << "the given order is already a solution";
     int right = 0, all = 0;
     do {
       const OrderedRow mine = row_in_order(row, order);
@@ -93,7 +93,7 @@ TEST(LessonExercises, OneFormatSurvivesWithTheFewestBits) {
       said.insert(v.sentence);
     }
     EXPECT_EQ(right, 1);
-    EXPECT_EQ(said.size(), x.formats.size()) << "a sentence belongs to its answer";
+    EXPECT_EQ(said.size(), x.formats.size()) << "each answer has its own sentence";
   });
 }
 

@@ -54,7 +54,7 @@ TEST(Html, OfMarkdown) {
   EXPECT_EQ(plain_html("```sh\na < b\n```\n"), "<pre><code>a &lt; b\n</code></pre>\n");
   EXPECT_EQ(plain_html("[a](b.html)\n\n$$x$$\n"),
             "<p><a href=\"b.html\">a</a></p>\n<div class=\"formula\"><span>" + mathml("x", true) + "</span></div>\n");
-  EXPECT_EQ(plain_html("> Drag *it*,\n> far.\n\na\n> Drop it.\n"), "<p>a</p>\n") << "speaks of controls";
+  EXPECT_EQ(plain_html("> Drag *it*,\n> far.\n\na\n> Drop it.\n"), "<p>a</p>\n") << "a paragraph about controls is left out";
   EXPECT_EQ(plain_html("2 * 3 and a lone $ and [x\n"), "<p>2 * 3 and a lone $ and [x</p>\n");
 }
 
@@ -71,7 +71,7 @@ Lesson resolved(const std::string& name, const std::string& text) {
   return lesson;
 }
 
-/// Made-up numbers: 0.5 for every question.
+/// A stand-in answer: 0.5 for every question.
 LessonAnswerPtr half(const LessonQuestion& question) {
   LessonAnswer a{.question = question};
   a.table.measure = "made up";
@@ -155,7 +155,7 @@ TEST(LessonPages, OfTheShippedLessonsNeedNoNetwork) {
   }
 }
 
-/// A page has no controls: no sentence tells its reader to use one.
+/// No sentence of a page tells the reader to use a control: pages have none.
 TEST(LessonPages, SpeakOfNoControls) {
   const std::regex controls(
       "[^.]*\\b(Move|Drag|drag|Click|click|Choose|Type|Step through|Step to|Set the|Use the|Change N|slider)\\b[^.]*[.]");
@@ -204,7 +204,7 @@ TEST(LessonPages, EachNumberLinksToItsSetting) {
   }
 }
 
-/// A view of each kind, with all controls that it has in the window: its language and its lines.
+/// Views of every kind with all their controls: the language and the lines of the block.
 constexpr std::pair<const char*, const char*> every_view[] = {
     {"recurrence", "scores: 1 3 2 5\nalgorithms: two_pass, flash2\nblock_k: 2\n"},
     {"code", "algorithm: flash2\n"},
@@ -252,11 +252,11 @@ TEST(LessonPages, PaintNoControls) {
     EXPECT_TRUE(view.problem.empty()) << view.problem;
     EXPECT_EQ(pictures[i].summary.empty(), view.kind == LessonViewKind::code) << name(view.kind) << " " << pictures[i].summary;
     EXPECT_LE(pictures[i].picture.width, views[i].narrow ? 640 : 1320);
-    EXPECT_LT(pictures[i].picture.height, views[i].narrow ? 2500 : 1600) << "the ground around it is cut off";
+    EXPECT_LT(pictures[i].picture.height, views[i].narrow ? 2500 : 1600) << "the background around the picture must be cropped";
   }
 }
 
-/// A stepper's pictures lead to its last step, and each shows another step.
+/// The pictures of a stepper show different steps; the last picture shows the last step.
 TEST(LessonPages, SteppersAreShownAtSeveralSteps) {
   std::vector<PageView> views = pictures_of(lesson_of_every_view());
   views.resize(page_parts);

@@ -1,4 +1,4 @@
-/// A lesson's text as a reader sees it: prose, formulas and numbers apart. And the views and live numbers of its steps.
+/// Splits a lesson's text into prose, formulas and numbers; collects the views and live numbers of its steps.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace attoscope::testing {
 
 /// Text of a lesson, without its views, live numbers, code spans and sources.
 struct Prose {
-  std::string words;                  ///< headings, paragraphs, tables, questions and explanations; a blank in place of removed
-                                      ///< parts
+  std::string words;                  ///< headings, paragraphs, tables, questions and explanations; a blank replaces a removed
+                                      ///< part
   std::vector<std::string> formulas;  ///< between dollars
   std::vector<std::string> steps;     ///< the words of each step
 };
@@ -24,8 +24,8 @@ inline std::string_view value_after(std::string_view line, std::string_view key)
   return line.starts_with(key) && line.substr(key.size()).starts_with(": ") ? line.substr(key.size() + 2) : std::string_view();
 }
 
-/// The lines that a reader sees: outside fences; of questions the question and the explanation; without the line of required
-/// lessons. Ends before the sources.
+/// Lines outside fences, and the question and explanation of each question block; without the line "Needs ..." and the
+/// sources at the end.
 inline std::vector<std::string> read_lines(std::string_view text) {
   std::vector<std::string> lines;
   bool in_fence = false;
@@ -47,7 +47,7 @@ inline std::vector<std::string> read_lines(std::string_view text) {
   return lines;
 }
 
-/// The sentences of an exercise's mistakes: each is read alone.
+/// The sentences of the exercises' mistakes, one a line.
 inline std::string mistakes_in(std::string_view text) {
   std::string sentences;
   for (std::size_t at = text.find("\nmistake: "); at != std::string_view::npos; at = text.find("\nmistake: ", at + 1)) {
@@ -57,7 +57,7 @@ inline std::string mistakes_in(std::string_view text) {
   return sentences;
 }
 
-/// Takes the texts between `open` and `close` out of `text`, a blank in place of each.
+/// Removes and returns the texts between `open` and `close`; each is replaced by a blank.
 inline std::vector<std::string> take_between(std::string& text, std::string_view open, std::string_view close) {
   std::vector<std::string> taken;
   for (std::size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
@@ -69,7 +69,7 @@ inline std::vector<std::string> take_between(std::string& text, std::string_view
   return taken;
 }
 
-/// Takes "[1.2](live:...)" out.
+/// Removes live numbers: "[1.2](live:...)".
 inline void take_live_numbers(std::string& text) {
   for (std::size_t at = text.find("](live:"); at != std::string::npos; at = text.find("](live:")) {
     const std::size_t open = text.rfind('[', at), end = text.find(')', at);
@@ -130,7 +130,7 @@ inline std::vector<std::string> numbers_in(std::string_view text) {
   return numbers;
 }
 
-/// A part of all blocks of a lesson, in their order.
+/// One member list of all blocks of a lesson, concatenated.
 template <class Part>
 std::vector<Part> parts_of(const ui::Lesson& lesson, std::vector<Part> ui::LessonBlock::* part) {
   std::vector<Part> all;

@@ -1,4 +1,4 @@
-// Every term of the lessons with the step that explains it: it occurs in no earlier step.
+// No term of the lessons occurs before the step that explains it.
 
 #include <algorithm>
 #include <span>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// A term, as it stands in a lesson's file, and the step that explains it.
+/// A term as written in a lesson's file, and the step that explains it.
 struct Term {
   std::string_view says;
   int lesson, step;  ///< from 1
@@ -57,11 +57,11 @@ constexpr Term terms[] = {{"ulp", 1, 2},          {"unit roundoff", 1, 2},
                           {"atomic", 17, 1},      {"grad_hw", 15, 7},
                           {"grad_exact", 15, 7},  {"residual stream", 18, 2},
                           {"logits", 18, 3},      {"log-probability", 18, 3},
-                          {"yardstick", 18, 4},   {"\\tilde", 19, 1}};  // never: the undivided output is O, the divided one o
+                          {"yardstick", 18, 4},   {"\\tilde", 19, 1}};  // must never occur: O is undivided, o is divided
 
 bool is_of_word(char c) { return is_letter(c) || is_digit(c); }
 
-/// True if `text` has the term, not within a longer word.
+/// True if `text` has the term as a whole word.
 bool has_term(std::string_view text, std::string_view term) {
   for (std::size_t at = text.find(term); at != std::string_view::npos; at = text.find(term, at + 1)) {
     const std::size_t end = at + term.size();

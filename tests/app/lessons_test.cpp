@@ -191,7 +191,7 @@ TEST(LessonAnswers, AreThoseOfComputeAndOfSweeps) {
   EXPECT_THAT(sweep.table.axes[0].numbers, ElementsAre(16, 32));
   EXPECT_TRUE(sweep.table.axes[1].numbers.empty());
   ASSERT_EQ(sweep.table.cells.size(), 6u);
-  Experiment e = q.experiment;  // block_k 32, fp16: the fifth
+  Experiment e = q.experiment;  // block_k 32, fp16: the fifth cell
   e.a.block_k = e.b.block_k = 32;
   e.format = fp16;
   double sum = 0, squares = 0;
@@ -254,24 +254,24 @@ TEST(LessonAnswerer, AnswersWhatIsAskedOnAThreadOfItsOwn) {
     EXPECT_EQ(found->number(), compute(q.experiment).rescales.effective_mean);
   }
   answerer.ask({other});
-  EXPECT_FALSE(answerer.busy()) << "what is known is not asked again";
+  EXPECT_FALSE(answerer.busy()) << "a known answer is not computed again";
 }
 
 TEST(LessonAnswerer, ForgetsTheOldestWhereAnswersAreLarge) {
   LessonAnswerer answerer([] {});
   LessonQuestion wide{.experiment = lesson_experiment()};
   wide.experiment.problem.n = 64;
-  wide.experiment.problem.d = 1024;  // inputs, golden, a and b: 3 MB
+  wide.experiment.problem.d = 1024;  // 3 MB with inputs, golden, a and b
   constexpr std::uint64_t last = 25;
   for (std::uint64_t& seed = wide.experiment.problem.seed = 1; seed <= last; ++seed) {
     answerer.ask({wide});
     while (answerer.busy()) answerer.update();
     answerer.update();
-    ASSERT_NE(answer_of(answerer.answers().get(), wide), nullptr) << "what is asked for stays";
+    ASSERT_NE(answer_of(answerer.answers().get(), wide), nullptr) << "the requested answer is kept";
   }
   EXPECT_LE(answerer.answers()->size(), 22u);
   wide.experiment.problem.seed = last - 1;
-  EXPECT_NE(answer_of(answerer.answers().get(), wide), nullptr) << "so does what was just seen";
+  EXPECT_NE(answer_of(answerer.answers().get(), wide), nullptr) << "so is the answer before it";
 }
 
 TEST(VaryInLesson, ChangesOrSaysWhyNot) {
@@ -299,7 +299,7 @@ TEST(LessonFiles, AreReadInTheOrderOfTheirNames) {
   EXPECT_EQ(lessons[0].title, "A");
   EXPECT_EQ(lessons[0].steps.at(0).blocks.at(0).view.at(0).experiment.problem.n, 64);
   EXPECT_EQ(lessons[1].name, "02-b");
-  EXPECT_THAT(lessons[2].steps.at(0).blocks.at(0).markdown, HasSubstr("03-c.md")) << "one that cannot be read says so";
+  EXPECT_THAT(lessons[2].steps.at(0).blocks.at(0).markdown, HasSubstr("03-c.md")) << "an unreadable lesson shows the error";
   EXPECT_THAT(read_lessons("/nowhere"), IsEmpty());
 }
 
@@ -308,7 +308,7 @@ std::string name_and_step(const LessonState& state) { return state.name + " " + 
 TEST(LessonPlace, TurnsPagesAcrossLessons) {
   const Lessons lessons{parse_lesson("a", "# A\n## 1\n## 2\n"), parse_lesson("b", "# B\n## 3\n")};
   LessonState state;
-  EXPECT_EQ(place_of(state, &lessons).lesson, &lessons[0]) << "nothing chosen is the first";
+  EXPECT_EQ(place_of(state, &lessons).lesson, &lessons[0]) << "without a choice the first lesson is shown";
   EXPECT_EQ(place_of(state, nullptr).lesson, nullptr);
   turn_page(state, &lessons, -1);
   EXPECT_EQ(state.step, 0);
@@ -325,18 +325,18 @@ TEST(LessonPlace, TurnsPagesAcrossLessons) {
   turn_to_end(state, &lessons, true);
   EXPECT_EQ(state.step, 1);
   state.step = 99;
-  EXPECT_EQ(place_of(state, &lessons).step, 1) << "a step that is no more is the last";
+  EXPECT_EQ(place_of(state, &lessons).step, 1) << "a step beyond the end becomes the last step";
   see_step(state, place_of(state, &lessons));
   EXPECT_EQ(steps_seen(state, lessons[0]), 2);
   EXPECT_EQ(steps_seen(state, lessons[1]), 0);
   Session session;
   session.lesson.presenting = true;
-  EXPECT_EQ(shown_scale(session, 1280, 800), session.view.ui_scale) << "nothing is presented outside Learn";
+  EXPECT_EQ(shown_scale(session, 1280, 800), session.view.ui_scale) << "presenting applies to Learn only";
   session.view.workspace = Workspace::learn;
   EXPECT_GE(16 * shown_scale(session, 1280, 800), 22) << "text, in pixels";
   EXPECT_GE(14.5 * shown_scale(session, 1280, 800), 20) << "code, in pixels";
   EXPECT_EQ(shown_scale(session, 1920, 1080), 1.5);
-  EXPECT_EQ(shown_scale(session, 3840, 2160), 3) << "the same picture, finer";
+  EXPECT_EQ(shown_scale(session, 3840, 2160), 3) << "the same layout at twice the resolution";
 }
 
 TEST(LessonState, TravelsWithTheSession) {

@@ -35,12 +35,12 @@ constexpr std::uint64_t largest_file = 1 << 20;
 std::string path_of(const Lesson& lesson) { return lessons_directory() + "/" + lesson.name + ".md"; }
 std::string text_of(const Lesson& lesson) { return read_file(path_of(lesson), largest_file); }
 
-/// True for large experiments under sanitizers, which compute only the small ones.
+/// True for large experiments under sanitizers: only small experiments are computed there.
 bool is_left_out(const LessonQuestion& question) {
   return sanitized && question.experiment.problem.n > lesson_experiment().problem.n;
 }
 
-/// The number that answers a question with a measure.
+/// Computes the single number of a question with a measure.
 double number_of(const LessonQuestion& question, ComputeCache& cache) {
   const LessonAnswer a = answer(question, {.cache = &cache});
   EXPECT_THAT(a.problem, IsEmpty());
@@ -51,14 +51,14 @@ double live(std::string_view target) {
   return number_of(parse_live(target), cache);
 }
 
-/// The text with the live number `target`, written as `old`, written anew. All its occurrences are then the same.
+/// `text` with the first live number of this target and old value replaced by the value `now`.
 std::string rewritten(std::string text, const LessonNumber& number, const std::string& now) {
   const std::string link = "](live:" + number.target + ")", old = "[" + number.written + link;
   if (const std::size_t at = text.find(old); at != std::string::npos) text.replace(at, old.size(), "[" + now + link);
   return text;
 }
 
-/// A step is one idea: a lesson with more ideas has more steps, not longer ones.
+/// A step explains one idea: more ideas give more steps, not longer steps.
 TEST(LessonsText, EighteenLessonsOfFiveToThirteenSteps) {
   const Lessons lessons = read_lessons(lessons_directory());
   ASSERT_EQ(lessons.size(), 18u);
@@ -74,7 +74,7 @@ TEST(LessonsText, EighteenLessonsOfFiveToThirteenSteps) {
   }
 }
 
-/// The numbers of a line "Needs lessons 2 and 4. Takes 20 minutes."; none if it is another line.
+/// The numbers of a line "Needs lessons 2 and 4. Takes 20 minutes."; empty for any other line.
 std::vector<std::string> needed(const std::string& line) {
   static const std::regex form("Needs (no other lesson|lesson [0-9]+|lessons [0-9]+ and [0-9]+)[.] Takes [0-9]+ minutes[.]");
   std::vector<std::string> numbers;
@@ -87,7 +87,7 @@ std::vector<std::string> needed(const std::string& line) {
   return numbers;
 }
 
-/// The minutes that a lesson takes: 120 words of its text a minute, and one and a half for each view or question.
+/// Minutes that a lesson takes: 120 words per minute, and 1.5 minutes for each view or question.
 double reading_minutes(const Lesson& lesson) {
   std::istringstream text(prose_of(text_of(lesson)).words);
   const auto words = std::distance(std::istream_iterator<std::string>(text), {});
@@ -106,7 +106,7 @@ TEST(LessonsText, SayWhichLessonsAndHowManyMinutesTheyNeed) {
   EXPECT_THAT(needed("Needs patience."), IsEmpty());
 }
 
-/// True for a step of questions, which stand on cards one below the other and are read one at a time.
+/// True for a step of questions: they are on cards below each other and are read one at a time.
 bool asks(const std::string& step) { return step.find("## Check yourself") != std::string::npos; }
 
 TEST(LessonsText, AStepFitsAScreen) {
@@ -161,7 +161,7 @@ std::vector<std::string> listed(const LessonView& view, std::string_view key) {
   return words;
 }
 
-/// Question of a view with a measure; one seed is enough to see that it can be answered.
+/// Question of a view with a measure, for one seed: this is enough to check that it has an answer.
 LessonQuestion question_of(const LessonView& view) {
   LessonQuestion q{.experiment = view.experiment, .measure = std::string(written(view, "measure"))};
   for (const std::string_view key : {"vary", "vary2"})
@@ -224,7 +224,7 @@ struct Fact {
   bool stands_in(const Lesson& l, std::string_view number) const { return said == number && l.name.starts_with(lesson); }
 };
 
-/// l after each of these scores, one key a tile, as compute() finds it.
+/// l after each score, as compute() traces it with one key per tile.
 std::vector<double> row_sums(const std::vector<double>& scores) {
   Experiment e = lesson_experiment();
   const int n = static_cast<int>(scores.size());
@@ -239,7 +239,7 @@ std::vector<double> row_sums(const std::vector<double>& scores) {
   return sums;
 }
 
-/// Value of `what` in the whole answer to the experiment of a live number's target.
+/// Value of `what` in the full result of the experiment of a live number's target.
 double measured(std::string_view target, std::string_view what) {
   const LessonAnswer a = answer({.experiment = parse_live(target).experiment}, {});
   return a.result ? measure(*a.result, what) : std::nan("");
@@ -339,13 +339,13 @@ std::vector<Fact> facts_of_derivations() {
           {"12", "2", 0.5 * 3 + 0.5 * 1},
           {"12", "32", double(trained_model.width)},
           {"12", "60", double(trained_model.steps)},
-          // of SmolLM2-135M: tests/python/against_test.py computes them where the model is there
+          // SmolLM2-135M: tests/python/against_test.py computes these numbers if the model is installed
           {"18", "0.0063", 0.0063},
           {"18", "0.029", 0.029},
           {"18", "25", 100 * (0.04 - 0.03) / 0.04}};
 }
 
-/// Sum of these numbers by an adder that cuts, with so many bits after the largest exponent.
+/// Sum of the numbers and c in an adder that truncates to `bits` bits below the largest exponent.
 double cut_sum(int bits, std::vector<float> numbers, float c) {
   TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
   rule.aligned_bits = bits;
@@ -374,7 +374,7 @@ std::vector<Fact> facts_of_tensor_cores() {
 }
 
 std::vector<Fact> facts_of_scales() {
-  constexpr int n = 1024, d = 64;  // of the example's heads
+  constexpr int n = 1024, d = 64;  // shape of the example's heads
   const auto bits = [](const char* storage) { return bits_per_element(parse_scaling(storage), ScaledTensor::K, n, d); };
   const ElementRounder<double> to_e4m3(element_e4m3), to_int8(element_int8);
   std::vector<Fact> facts{{"14", "8.0005", bits("int8/head")},
@@ -392,7 +392,7 @@ std::vector<Fact> facts_of_scales() {
                           {"14", "32", double(parse_scaling("e4m3/block:32/e8m0/ceil").block)},
                           {"14", "16", double(parse_scaling("e2m1/block:16/nvfp4").block)},
                           {"14", "256", std::exp2(8)}};
-  const double scale = 4.0 / 127, stored = to_int8(3 / scale);  // of the stepper's first tile
+  const double scale = 4.0 / 127, stored = to_int8(3 / scale);  // the first tile of the stepper
   facts.push_back({"14", "95", stored});
   facts.push_back({"14", "2.9921", stored * scale});
   const ElementRounder<double> to_e2m1(element_e2m1);
@@ -439,7 +439,7 @@ TEST(LessonsText, FactsAreTrue) {
   for (const Fact& f : facts()) EXPECT_EQ(f.said, live_text(f.said, f.value)) << "lesson " << f.lesson;
 }
 
-/// Numbers that a lesson chooses itself: the experiment's, and those that its views and live numbers set.
+/// Numbers that a lesson sets itself: in its experiment, its views and the targets of its live numbers.
 std::set<std::string> chosen_numbers(const Lesson& lesson) {
   const Problem usual = lesson_experiment().problem;
   std::set<std::string> chosen{"0", "1", "2", "3", "4", "5", std::to_string(usual.n), std::to_string(usual.d)};
@@ -451,7 +451,7 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
     return text;
   };
   for (const LessonView& view : views_of(lesson)) {
-    const bool by_hand = !written(view, "equals").empty();  // such a question chooses its numbers
+    const bool by_hand = !written(view, "equals").empty();  // the text of a question solved by hand sets its own numbers
     for (const LessonParameter& p : view.parameters)
       if (by_hand || (p.key != "question" && p.key != "explanation")) add(spaced(p.value));
   }
@@ -459,7 +459,7 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
   return chosen;
 }
 
-/// Numbers quoted from a paper or a data sheet, taken by an example, or checked by claims_test.cpp and causes_test.cpp.
+/// Numbers quoted from a paper or a data sheet, chosen for an example, or checked by claims_test.cpp and causes_test.cpp.
 constexpr Fact quoted[] = {{"06", "80", 0},   {"06", "108", 0},  {"06", "192", 0},  {"07", "1000", 0}, {"08", "1.7", 0},
                            {"08", "13.6", 0}, {"09", "0.86", 0}, {"09", "2026", 0}, {"14", "0.8", 0},  {"14", "1.4", 0},
                            {"14", "0.05", 0}, {"14", "2.7", 0},  {"17", "37.9", 0}};
@@ -536,7 +536,7 @@ std::string without_names(const std::string& text) {
   return kept;
 }
 
-/// The words of `text` that are neither in British English nor in tests/words.txt, one a line.
+/// Words of `text` that are in neither aspell's British English nor tests/words.txt, one a line.
 std::string misspelt(const std::string& text) {
   const TemporaryDirectory directory;
   write_file(directory / "text", without_names(text));

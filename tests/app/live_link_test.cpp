@@ -1,4 +1,4 @@
-// The socket that gives a running window its messages: accepted senders, refusals, and the newest message wins.
+// The socket through which a running window gets messages: accepted senders, refused messages; the newest message wins.
 #include "app/link/live_link.h"
 
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ struct Place {
   std::string path = scratch / "link.socket";
 };
 
-/// Answer of the link to this message, or to a program that sends none; "": no answer.
+/// Connects, sends `bytes` if there are any, and returns the link's answer; "": no answer.
 std::string answer_to(const std::string& path, const std::optional<std::string>& bytes) {
   const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -63,7 +63,7 @@ TEST(LiveLink, TheNewestMessageWins) {
   EXPECT_EQ(newest->files, std::vector<std::string>{"/tmp/49.npy"});
   EXPECT_EQ(newest->settings.at("mask"), "causal");
   EXPECT_FALSE(link.take());
-  EXPECT_GE(published, 49);  // the last one may be taken before it is told
+  EXPECT_GE(published, 49);  // the last message may be taken before it is published
 }
 
 /// An event that wakes a window can be lost: a message that was not taken is published again.
@@ -103,7 +103,7 @@ TEST(LiveLink, OneWindowListensAndAnotherTakesOver) {
 
 TEST(LiveLink, HostileBytesGetASentence) {
   const Place place;
-  LiveLink link(place.path, [] { ADD_FAILURE() << "nothing of this is a message"; });
+  LiveLink link(place.path, [] { ADD_FAILURE() << "none of these bytes are a message"; });
   const std::string start = "attoscope:open?";
   for (const std::string& bytes : {std::string(), std::string("\xff\x00{{{", 5), std::string(2 * longest_link, '['), start,
                                    start + "file=a.npy", start + "session=AAAA"})
@@ -122,7 +122,7 @@ TEST(LiveLink, HostileBytesGetASentence) {
   }
 }
 
-/// A program that sends nothing does not keep the others waiting for long.
+/// A program that connects and sends nothing delays the others only briefly.
 TEST(LiveLink, ASilentProgramIsLeft) {
   const Place place;
   LiveLink link(place.path, [] {});
@@ -132,7 +132,7 @@ TEST(LiveLink, ASilentProgramIsLeft) {
   EXPECT_TRUE(send_to_window(place.path, {.files = {"/a"}}));
 }
 
-/// Closing the window does not wait for a program that is still speaking.
+/// Closing the window does not wait for a program that is still sending.
 TEST(LiveLink, EndsWhileAProgramSpeaks) {
   const Place place;
   std::thread speaking;

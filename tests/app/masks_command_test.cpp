@@ -1,4 +1,4 @@
-// Masks from files: `run`, `judge` and `heads` with --mask-file and --document-ids, and a sentence for each that does not fit.
+// Masks from files: `run`, `judge` and `heads` with --mask-file and --document-ids; error sentences for files that do not fit.
 
 #include <cmath>
 #include <functional>
@@ -19,10 +19,10 @@ namespace {
 
 using nlohmann::json;
 
-/// True if a query of a head of a sequence keeps a key.
+/// True if the query sees the key in this head of this sequence.
 using Keeps = std::function<bool(int sequence, int head, int query, int key)>;
 
-/// Q, K, V of b x h heads, n x d, in bf16's numbers, and what a plain loop makes of them under a mask, rounded to bf16.
+/// Q, K, V of b x h heads, n x d, rounded to bf16; O by a plain loop under a mask, rounded to bf16.
 struct Call {
   int b = 1, h = 1, n = 16, d = 8;
   TemporaryDirectory scratch;
@@ -43,7 +43,7 @@ struct Call {
                          const char* type = "|b1") const {
     return scratch.write(name + ".npy", npy(npy_header(type, shape), bits));
   }
-  /// [b, 1, n, n], [b, h, n, n] or [n, n].
+  /// Bytes of the boolean mask [sequences, heads, n, n].
   std::string bits(const Keeps& keeps, int sequences, int heads) const {
     std::string all;
     for (int s = 0; s < sequences; ++s)
@@ -53,7 +53,7 @@ struct Call {
     return all;
   }
 
-  /// O of a loop in double, of scores with these terms.
+  /// Writes O computed in double with term(sequence, head, query, key) added to the scores.
   std::string output_of_terms(const std::function<double(int, int, int, int)>& term, const std::string& name = "o",
                               double without_keys = 0) const {
     std::vector<float> o;
@@ -80,7 +80,7 @@ struct Call {
     return output_of_terms([&](int s, int head, int i, int j) { return keeps(s, head, i, j) ? 0 : -infinity; }, name);
   }
 
-  /// Judges an output; expects that it ends with `code`.
+  /// Runs `judge` on an output; expects the exit code `code`.
   Outcome judged(const std::vector<std::string>& more, int code, const std::string& o = "o") const {
     std::vector<std::string> all{"judge", "--format", "bf16", "--layout", "b h n d", "--json", "-"};
     for (const std::string& part : {std::string("q"), std::string("k"), std::string("v")})
@@ -90,7 +90,7 @@ struct Call {
     EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
     return outcome;
   }
-  /// Q, K and V as an input.
+  /// The value of --input for Q, K and V.
   std::string files() const { return scratch / "q.npy" + ("," + scratch / "k.npy") + "," + scratch / "v.npy"; }
 
  private:
@@ -129,7 +129,7 @@ TEST(MasksCommand, AMaskOfTheFirstSequenceIsNamed) {
   call.judged({"--mask-file", dropped + ":drop"}, 0);
 }
 
-/// transformers#17433: left padding by the lowest number of fp16; the rows of padding get something, and no NaN.
+/// transformers#17433: a mask with the lowest number of fp16 instead of -infinity; rows of padding get finite values.
 TEST(MasksCommand, TheLowestNumberIsAddedAsItIs) {
   const Call call(1, 1, 24, 16);
   for (const double lowest : {-65504.0, -3.4028234663852886e38}) {
@@ -140,16 +140,16 @@ TEST(MasksCommand, TheLowestNumberIsAddedAsItIs) {
     const std::string mask = call.write("mask", "(1, 1, 24, 24)", terms);
     call.output_of_terms(term);
     call.judged({"--mask-file", mask}, 0);
-    call.judged({"--mask", "padding:5"}, 3);  // rows of padding get the mean, not 0
+    call.judged({"--mask", "padding:5"}, 3);  // rows of padding are the mean of V, not 0
   }
 }
 
-/// An eager kernel rounds all scores of such rows to -infinity in fp16.
+/// An eager kernel in fp16 rounds all scores of rows of padding to -infinity: NaN.
 TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   Call call(1, 1, 8, 16);
   call.write("q", call.shape(), std::vector<float>(128, 4)), call.write("k", call.shape(), std::vector<float>(128, -4));
   std::vector<float> terms(64);
-  for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // two rows
+  for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // rows 0 and 1
   const std::string mask = call.write("mask", "(8, 8)", terms);
   const json told = json_of({"run", "--input", call.files(), "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
                              "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw"});
@@ -157,7 +157,7 @@ TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   EXPECT_EQ(told["b"]["nonfinite"], 0);
 }
 
-/// Rows that see no key are zeros unless NaN is asked for; a verdict names the other convention.
+/// Rows that see no key are expected to be 0, with --empty-rows nan to be NaN; the verdict names the other convention.
 TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   const Call call(1, 1, 24, 16);
   const auto term = [](int, int, int i, int j) { return j < 5 || j > i ? -std::numeric_limits<double>::infinity() : 0.0; };
@@ -172,7 +172,7 @@ TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   call.output_of_terms(
       [](int, int, int i, int j) { return j < 5 || j > i + 1 ? -std::numeric_limits<double>::infinity() : 0.0; }, "shifted",
       std::nan(""));
-  EXPECT_THAT(call.judged(asks_for_nan, 3, "shifted").out, HasSubstr("key")) << "other mistakes keep their names";
+  EXPECT_THAT(call.judged(asks_for_nan, 3, "shifted").out, HasSubstr("key")) << "other mistakes are still named";
   call.judged(with(usual, {"--empty-rows", "ones"}), 2, "zeros");
   const json told = json_of({"run", "--n", "24", "--d", "8", "--mask", "padding:5", "--empty-rows", "nan"});
   EXPECT_EQ(told["experiment"]["problem"]["empty_rows"], "nan");
@@ -180,7 +180,7 @@ TEST(MasksCommand, RowsWithoutKeysFollowAConvention) {
   EXPECT_FALSE(json_of({"run", "--n", "24"})["experiment"]["problem"].contains("empty_rows"));
 }
 
-/// A mask that lies beside Q, K, V and O is taken and said; a captured call has the rule in its metadata, which joins.
+/// A mask tensor in the file of Q, K, V and O is used and reported; a mask rule in the metadata applies in addition.
 TEST(MasksCommand, AMaskBesideTheTensorsIsTaken) {
   const Call call(1, 2, 16, 8);
   const Keeps gaps = [](int, int, int i, int j) { return (i + 2 * j) % 3 != 0 || i == j; };
@@ -203,7 +203,7 @@ TEST(MasksCommand, AMaskBesideTheTensorsIsTaken) {
   judged(file(call.output(causal_gaps), "[16,16]", "causal"), 0);
   EXPECT_THAT(judged(file(call.output([](int, int, int i, int j) { return j <= i; }), "", "causal"), 0),
               HasSubstr("The mask of the file is causal."));
-  judged(file(call.output([](int, int, int, int) { return true; }), "[256]", ""), 0);  // no mask of the call: it is left alone
+  judged(file(call.output([](int, int, int, int) { return true; }), "[256]", ""), 0);  // [256] is no mask of this call: ignored
 }
 
 TEST(MasksCommand, WhatIsARuleIsSaid) {

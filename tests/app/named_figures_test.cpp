@@ -1,4 +1,4 @@
-// The numbers of every named figure, made once by the program and once from the plain reference's outputs and plain sums.
+// The numbers of every named figure, compared with sums over the outputs of the plain reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 struct Output {
   std::vector<double> values;
-  double rescales = 0;  ///< mean over rows of the times that m moved after the first tile
+  double rescales = 0;  ///< mean over rows of the number of tiles after the first in which m moved
 };
 
 Output plain_output(const Result& r, const Method& method) {
@@ -40,7 +40,7 @@ std::vector<double> plain_truth(const Result& r) {
   return truth;
 }
 
-/// The golden value on the numbers that the method stores; on its inputs if it stores nothing with scales.
+/// The golden value computed from the method's stored tensors; from its inputs if it stores nothing with scales.
 std::vector<double> plain_stored_truth(const Result& r, const Method& m, const std::vector<double>& truth) {
   if (!m.scaling.stores()) return truth;
   const Experiment& e = r.experiment;
@@ -53,7 +53,7 @@ std::vector<double> plain_stored_truth(const Result& r, const Method& m, const s
   return stored;
 }
 
-/// Measures of the figures, with ulps of the format `main`.
+/// Deviation of x from y; ulps in the format `main`.
 DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector<double>& y, const Format& main) {
   DeviationNumbers d;
   const auto count = static_cast<double>(x.size());
@@ -71,7 +71,7 @@ DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector
   return d;
 }
 
-/// The share of a's dS that is rounded to 0, of the pairs that are seen.
+/// Share of the visible (query, key) pairs whose dS of method a is rounded to 0.
 double plain_lost_ds(const Experiment& e, const Tensors& inputs, const OutputGradients& incoming) {
   const plain::GradientPairs pairs = plain::backward_pairs(e, e.a, e.backward.a, inputs, incoming);
   double seen = 0, lost = 0;
@@ -83,7 +83,7 @@ double plain_lost_ds(const Experiment& e, const Tensors& inputs, const OutputGra
   return lost / seen;
 }
 
-/// The measures of dQ, dK and dV, of all rows and keys.
+/// Deviations of dQ, dK and dV over all rows and keys.
 BackwardSummary plain_gradients(const Result& r) {
   const Experiment& e = r.experiment;
   const OutputGradients& incoming = *r.backward->incoming;
@@ -107,7 +107,7 @@ BackwardSummary plain_gradients(const Result& r) {
 }
 
 PointSummary plain_summary(const Experiment& e) {
-  const Result r = compute(e);  // used for its inputs, dO and rows alone
+  const Result r = compute(e);  // only its inputs, dO and rows are used
   const Output a = plain_output(r, e.a), b = plain_output(r, e.b);
   const std::vector<double> truth = plain_truth(r);
   PointSummary s;
@@ -153,8 +153,8 @@ TEST_P(NamedFigures, HaveTheNumbersOfThePlainReference) {
     }
 }
 
-/// Names of the figures that sweep; the bytes of `io` are counted from loops in traffic_test, and trained figures are tested in
-/// train_controller_test.
+/// Names of the figures made by sweeps. traffic_test checks the bytes of `io` with loops; train_controller_test checks the
+/// trained figures.
 std::vector<std::string_view> swept() {
   std::vector<std::string_view> names;
   for (const NamedFigure& f : named_figures())

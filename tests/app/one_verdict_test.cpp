@@ -1,5 +1,5 @@
-// One verdict: 500 outputs, correct and planted, get the same one from judge, its report, heads, run --kernel, the window and
-// Python.
+// 500 outputs, correct and with planted mistakes, get the same verdict from judge, its report, heads, run --kernel, the
+// window and Python.
 
 #include <cmath>
 #include <cstdlib>
@@ -26,11 +26,11 @@ using nlohmann::json;
 using Values = std::vector<double>;
 
 constexpr int heads = 4, n = 48, d = 16, tile = 16;
-constexpr int calls = 48;  // every pair of a mask and a format with every output
+constexpr int calls = 48;  // covers every kernel with every pair of mask and format
 
 std::size_t at(int row, int column) { return static_cast<std::size_t>(row * d + column); }
 
-/// One head's Q, K, V, and attention on them in double.
+/// Q, K, V of one head, and attention computed in double.
 struct Head {
   Values q, k, v;
 
@@ -39,7 +39,7 @@ struct Head {
     for (int c = 0; c < d; ++c) sum += q[at(i, c)] * k[at(j, c)];
     return sum / std::sqrt(d);
   }
-  /// Attention over the keys that `sees` shows, P rounded to f before it is multiplied.
+  /// Attention over the keys with sees(i, j); P is rounded to f before it is multiplied by V.
   template <class Sees>
   Values attention(const Format& f, Sees sees, double scale = 1, double extra = 0) const {
     Values o;
@@ -60,7 +60,7 @@ struct Head {
   }
 };
 
-/// The output of one kernel on one head of four: correct ones between mistaken ones.
+/// The output of kernel number `kernel` on one of four heads; some kernels are correct, some have a mistake.
 Values output(int kernel, int head, const std::vector<Head>& all, bool causal, const Format& f) {
   const Head& own = all[static_cast<std::size_t>(head)];
   const auto shown = [causal](int i, int j) { return !causal || j <= i; };
@@ -95,7 +95,7 @@ Values output(int kernel, int head, const std::vector<Head>& all, bool causal, c
     case 11:
       return own.attention(Format{8, 3}, shown);
     default:
-      return o;  // and the even calls have two correct heads more
+      return o;  // correct; calls of even number have two more correct heads
   }
 }
 
@@ -131,7 +131,7 @@ Call written(const TemporaryDirectory& folder, int number) {
   return call;
 }
 
-/// Compared parts of an answer: the verdict, the ratio, the first wrong place and the name.
+/// The compared parts of an answer: verdict, ratio, first wrong row, worst column and named mistake.
 json told(const json& x) {
   return {x["verdict"], x["ratio"], x["first_row"], x["worst_column"], x.contains("slip") ? x["slip"] : json()};
 }
@@ -142,7 +142,7 @@ json judged(const Call& call, const std::vector<std::string>& more) {
   return json::parse(outcome.out);
 }
 
-/// The window: the file is opened as it is dropped, and each head looked at.
+/// The window's verdicts: opens the file as if dropped, and selects each head.
 class Window {
  public:
   json verdict(const Call& call, int head) {
@@ -183,7 +183,7 @@ class Window {
   std::shared_ptr<const HeadVerdict> verdict_;
 };
 
-/// Python's own answers on the files of a folder: a line of JSON for each.
+/// Verdicts of the Python package on the files of a folder, as JSON.
 std::vector<json> python_verdicts(const TemporaryDirectory& folder, const json& asked) {
   folder.write("asked.json", asked.dump());
   const std::string command = "ATTOSCOPE='" ATTOSCOPE_PROGRAM "' python3 tests/python/one_verdict.py '" + (folder / "") + "'";

@@ -26,7 +26,7 @@ inline Outcome attoscope(const std::vector<std::string>& arguments) {
   return {code, out.str(), err.str()};
 }
 
-/// Words, and more behind them.
+/// `words` followed by `more`.
 inline std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -38,27 +38,27 @@ inline std::vector<std::string> words(const std::string& command) {
   return {std::istream_iterator<std::string>(text), {}};
 }
 
-/// Runs a command that must end well; else throws its error.
+/// Runs a command; throws its error text if it fails.
 inline void succeed(const std::vector<std::string>& command) {
   const Outcome outcome = attoscope(command);
   if (outcome.code != 0) throw std::runtime_error(outcome.err.substr(0, outcome.err.find('\n')));
 }
 
-/// Standard output of a command; expects that it ends well.
+/// Standard output of a command; expects exit code 0.
 inline std::string output_of(const std::vector<std::string>& command) {
   const Outcome outcome = attoscope(command);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   return outcome.out;
 }
 
-/// The JSON that a command writes; expects that it ends with `code`.
+/// The JSON that a command writes; expects exit code `code`.
 inline nlohmann::json json_of(const std::vector<std::string>& arguments, int code = 0) {
   const Outcome outcome = attoscope(with(arguments, {"--json", "-"}));
   EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
   return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
 }
 
-/// Expects in `whole` the values of `part`, a JSON text: the named keys of an object, the first entries of an array.
+/// Expects that `whole` has the values of the JSON text `part`: its keys of objects, its first entries of arrays.
 inline void expect_holds(const nlohmann::json& whole, const std::string& part) {
   const nlohmann::json values = nlohmann::json::parse(part).flatten();
   for (const auto& [path, value] : values.items()) EXPECT_EQ(whole.at(nlohmann::json::json_pointer(path)), value) << path;

@@ -24,12 +24,12 @@ class OwnCache {
       if (entry.is_regular_file()) found.push_back(entry.path());
     return found;
   }
-  /// Bytes of a point, from the file's name: "3f-472.points" has points of 472 bytes.
+  /// Bytes per point from the file's name: a point in "3f-472.points" has 472 bytes.
   static std::uint64_t point_bytes(const std::filesystem::path& file) {
     const std::string name = file.filename().string();
     return std::stoull(name.substr(name.find('-') + 1));
   }
-  /// Number of points that are kept.
+  /// Number of cached points.
   std::uint64_t points() const {
     std::uint64_t count = 0;
     for (const std::filesystem::path& file : files()) count += std::filesystem::file_size(file) / point_bytes(file);

@@ -1,4 +1,4 @@
-// Packed, padded and paged calls: files of torch.save (tests/data/packed), whose sequences are calls of their own.
+// Packed, padded and paged calls in files of torch.save (tests/data/packed): each sequence is judged as a call.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@ using Words = std::vector<std::string>;
 
 std::string path(const std::string& name) { return "tests/data/packed/" + name + ".pt"; }
 
-/// The rows of `heads`, by head, without what names them.
+/// The rows that `heads` writes, by head number, without their names, layers and sequences.
 json rows_of(const Words& call) {
   const json told = json_of(with({"heads"}, with(call, {"--mask", "causal", "--no-cache"})));
   json rows;
@@ -124,7 +124,7 @@ TEST(PackedCommand, HeadsOfPackedCallsNameTheirSequence) {
   }
 }
 
-/// Every tensor of a call named by itself.
+/// Every tensor of a call is given by its own option.
 TEST(PackedCommand, PartsAreNamedOneByOne) {
   const std::string file = path("vllm");
   Words call{"judge", "--q", file + ":query", "--kv", file, "--o", file + ":output", "--block-table", file};
@@ -158,7 +158,7 @@ std::string written(const TemporaryDirectory& scratch, std::vector<FileTensor> c
   return scratch.write("x.safetensors", safetensors(call));
 }
 
-/// Tables of a call, and the sentence that refuses them.
+/// Invalid tables of a call, and words of the error sentence.
 struct BadTables {
   std::vector<FileTensor> tables;
   std::string says;
@@ -208,7 +208,7 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
   expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
 }
 
-/// Tables of chance, most of them bad: sequences whose numbers can be read, or a sentence.
+/// Random tables, most of them invalid: the sequences can be read, or an error sentence names the file.
 TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   const TemporaryDirectory scratch;
   std::mt19937 random(3);
@@ -248,7 +248,7 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   EXPECT_GT(good, 50);
 }
 
-/// Padding of tables behind the last page may be anything.
+/// Entries of a block table after the last page may have any value.
 TEST(PackedCommand, UnusedEntriesAreNotRead) {
   const TemporaryDirectory scratch;
   const std::string file = written(scratch, paged_call(2), {table(2, {0, -1, 2, 99}), ints("cache_seqlens", {2, 1})});

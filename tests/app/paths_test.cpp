@@ -25,7 +25,7 @@ TEST(Pictures, GoWhereTheUserHasThem) {
   std::filesystem::create_directory(home + "/Pictures");
   EXPECT_EQ(pictures_directory(), home + "/Pictures");
   scratch.write("home/.config/user-dirs.dirs", "# folders\nXDG_MUSIC_DIR=\"$HOME/Music\"\nXDG_PICTURES_DIR=\"$HOME/Bilder\"\n");
-  EXPECT_EQ(pictures_directory(), home + "/Pictures") << "what is named is not there";
+  EXPECT_EQ(pictures_directory(), home + "/Pictures") << "the folder in user-dirs.dirs does not exist";
   std::filesystem::create_directory(home + "/Bilder");
   EXPECT_EQ(pictures_directory(), home + "/Bilder");
   scratch.write("home/.config/user-dirs.dirs", "XDG_PICTURES_DIR=\"" + scratch / "." + "\"\n");
@@ -47,13 +47,13 @@ TEST(PathCompletion, ListsFoldersAndFilesThatBeginSo) {
   const Paths endings{".npy", ".pt"};
   EXPECT_EQ(completions(scratch / "q", endings), (Paths{scratch / "q.npy", scratch / "queries/"}));
   EXPECT_EQ(completions(scratch / "", endings), (Paths{scratch / "k.npy", scratch / "q.npy", scratch / "queries/"}));
-  EXPECT_EQ(completions(scratch / ".", endings), Paths{scratch / ".q.npy"}) << "hidden ones where a dot is typed";
+  EXPECT_EQ(completions(scratch / ".", endings), Paths{scratch / ".q.npy"}) << "hidden files if a dot is typed";
   EXPECT_EQ(completions(scratch / "queries/", endings), (Paths{scratch / "queries/deep/", scratch / "queries/q.pt"}));
   const std::string before = (scratch / "q.npy") + ",";
-  EXPECT_EQ(completions(before + (scratch / "k"), endings), Paths{before + (scratch / "k.npy")}) << "the last of several";
+  EXPECT_EQ(completions(before + (scratch / "k"), endings), Paths{before + (scratch / "k.npy")}) << "the last path of a list";
   EXPECT_EQ(completions(before + "k_scale=" + (scratch / "k"), endings), Paths{before + "k_scale=" + (scratch / "k.npy")});
   EXPECT_EQ(completions(scratch / "absent/x", endings), Paths{});
-  EXPECT_EQ(completions(scratch / "q.npy/x", endings), Paths{}) << "a file is no folder";
+  EXPECT_EQ(completions(scratch / "q.npy/x", endings), Paths{}) << "a file has no entries";
 }
 
 TEST(PathCompletion, HomeIsATilde) {

@@ -1,4 +1,4 @@
-// Points of sweeps, kept and found again: bit for bit, in few files, on full disks, by programs that are killed.
+// The cache of sweep points: found bit for bit, in few files, on full disks, after programs are killed.
 #include "app/sweep/point_cache.h"
 
 #include <signal.h>
@@ -52,7 +52,7 @@ TEST(PointCache, PointsOfAnotherArithmeticAreNotKnown) {
   summary.golden_rms = 2;
   next.keep(e, summary);
   EXPECT_EQ(next.find(e)->golden_rms, 2);
-  EXPECT_EQ(PointCache(own.directory()).find(e)->golden_rms, 0) << "a program of before finds its own";
+  EXPECT_EQ(PointCache(own.directory()).find(e)->golden_rms, 0) << "an earlier version finds its own points";
 }
 
 TEST(PointCache, WhatAGpuRoundsByItselfIsNotKept) {
@@ -100,7 +100,7 @@ PointSummary worth(double x) {
 
 constexpr std::uint64_t point_bytes = KeptValues::record_bytes(44 * 8);
 
-/// Number of points of these seeds that are known.
+/// Number of seeds in [begin, end) whose point is cached.
 int known(const PointCache& cache, std::uint64_t begin, std::uint64_t end) {
   int count = 0;
   for (std::uint64_t seed = begin; seed < end; ++seed) {
@@ -121,7 +121,7 @@ TEST(PointCache, HoldsManyPointsInFewFiles) {
   EXPECT_EQ(own.point_bytes(own.files().at(0)), point_bytes);
   EXPECT_EQ(own.points(), 2000u);
   EXPECT_EQ(known(cache, 0, 2000), 2000);
-  EXPECT_EQ(known(PointCache(own.directory()), 0, 2000), 2000) << "and for the next program";
+  EXPECT_EQ(known(PointCache(own.directory()), 0, 2000), 2000) << "the next program finds them, too";
 }
 
 TEST(PointCache, IsLimitedWhileItIsWrittenAndSparesTheRunningSweep) {
@@ -134,11 +134,11 @@ TEST(PointCache, IsLimitedWhileItIsWrittenAndSparesTheRunningSweep) {
   PointCache cache(own.directory(), limit);
   const int reused = known(cache, 0, 100);
   for (std::uint64_t seed = 1000; seed < 1600; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
-  EXPECT_LE(own.points(), 1100u) << "earlier ones went away meanwhile";
-  EXPECT_EQ(known(cache, 0, 100), reused) << "what the running sweep found stays, though it is the oldest";
-  EXPECT_EQ(known(cache, 1000, 1600), 600) << "and what it computed";
+  EXPECT_LE(own.points(), 1100u) << "earlier points were removed while it was written";
+  EXPECT_EQ(known(cache, 0, 100), reused) << "points that the running sweep read stay, though they are the oldest";
+  EXPECT_EQ(known(cache, 1000, 1600), 600) << "points that it computed stay, too";
   for (std::uint64_t seed = 2000; seed < 4000; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
-  EXPECT_EQ(known(cache, 2000, 4000), 2000) << "even where it is more than the limit";
+  EXPECT_EQ(known(cache, 2000, 4000), 2000) << "even if they exceed the limit";
   cache.begin_sweep();
   for (std::uint64_t seed = 5000; seed < 5200; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
   EXPECT_LE(own.points(), 1100u) << "the next sweep makes room";
@@ -153,9 +153,9 @@ TEST(PointCache, ASmallSweepDoesNotWaitForALargeCache) {
     for (const char* const file : {"/1.json", "/2.json", "/3.json.part-7f-1"}) std::ofstream(name + file) << "{}";
   }
   PointCache cache(own.directory(), 1 << 20);
-  EXPECT_EQ(own.files().size(), 768u) << "opening it looks at nothing";
+  EXPECT_EQ(own.files().size(), 768u) << "opening removes no files";
   cache.keep(of_seed(1), worth(1));
-  EXPECT_EQ(own.files().size(), 768u - 12 + 1) << "a few of them go with every file that is written";
+  EXPECT_EQ(own.files().size(), 768u - 12 + 1) << "each written file removes a few old files";
   for (std::uint64_t seed = 0; seed < 1000; ++seed) cache.keep(of_seed(seed), worth(1));
   EXPECT_LE(own.files().size(), PointCache::files);
 }
@@ -201,7 +201,7 @@ TEST(PointCache, AReadOnlyDirectoryIsSaidToBeOne) {
   const pid_t child = ::fork();
   if (child == 0) {
     constexpr uid_t nobody = 65534;
-    if (::geteuid() == 0 && ::setuid(nobody) != 0) ::_exit(2);  // root may write everywhere
+    if (::geteuid() == 0 && ::setuid(nobody) != 0) ::_exit(2);  // root may write to every folder
     PointCache cache(scratch / "points");
     cache.keep(default_experiment(), {});
     ::_exit(cache.remark() == "Points are not kept in " + (scratch / "points") + ": Permission denied." ? 0 : 1);
@@ -212,7 +212,7 @@ TEST(PointCache, AReadOnlyDirectoryIsSaidToBeOne) {
   EXPECT_EQ(status, 0);
 }
 
-/// Keeps and finds points as fast as possible, until it is killed.
+/// Writes and finds points in a loop until the process is killed.
 [[noreturn]] void keep_for_ever(const std::string& directory, std::uint64_t limit, unsigned who) {
   PointCache cache(directory, limit);
   for (std::uint64_t i = 0;; ++i) {
@@ -242,7 +242,7 @@ TEST(PointCache, ProgramsThatAreKilledWhileTheyShareItMixNothing) {
       ::kill(program, SIGKILL);
       int status = 0;
       ::waitpid(program, &status, 0);
-      EXPECT_TRUE(WIFSIGNALED(status)) << "it found another point than was kept, or could not write: " << WEXITSTATUS(status);
+      EXPECT_TRUE(WIFSIGNALED(status)) << "found a wrong point (3) or could not write (4): " << WEXITSTATUS(status);
     }
     const PointCache cache(own.directory(), limit);
     known(cache, 0, 1000);
@@ -251,7 +251,7 @@ TEST(PointCache, ProgramsThatAreKilledWhileTheyShareItMixNothing) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
   EXPECT_EQ(known(cache, 0, 1000), 1000);
   for (const std::filesystem::path& file : own.files())
-    EXPECT_EQ(file.extension(), ".points") << "what the dead left is swept up";
+    EXPECT_EQ(file.extension(), ".points") << "leftovers of killed processes are removed";
 }
 
 TEST(PointCache, ADirectoryThatCannotBeWrittenIsOneSentence) {

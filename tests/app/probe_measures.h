@@ -1,4 +1,4 @@
-/// Numbers of a result by name, as the checks of probes and the facts of lessons have them.
+/// Numbers of a result by name, for the checks of probes and the facts of lessons.
 #pragma once
 
 #include <algorithm>
@@ -112,11 +112,11 @@ inline double measured_term(const Result& result, std::string_view what) {
   return x.front();
 }
 
-/// The number of `result` named by `what`: "a.mean_abs", or the quotient of two, "a.mean_abs/b.mean_abs". A name is the path of
-/// a number in result.json, with * for every item of a list ("trace.tiles.*.saturated"), or "fields.FIELD" for every cell of a
-/// field of the heat map, or "gradients.golden.dq" for every element of golden's dQ (of a's, of b's; dk, dv, delta, lse). A
-/// word in front reduces many numbers to one: "sum", "mean", "max" and "median" (of magnitudes), "share" (of those that are not
-/// 0). Throws std::runtime_error with one sentence if there is no such number.
+/// The number of `result` named by `what`: "a.mean_abs", or a quotient, "a.mean_abs/b.mean_abs". A name is the path of a number
+/// in result.json, with * for every item of a list ("trace.tiles.*.saturated"); "fields.FIELD" is every cell of a field of the
+/// heat map; "gradients.golden.dq" is every element of golden dQ (also a, b; dk, dv, delta, lse). A word before the name
+/// reduces a list to one number: "sum", "mean", "max" and "median" of magnitudes, "share" of nonzero elements. Throws
+/// std::runtime_error with one sentence if `what` names no number.
 inline double measure(const Result& result, std::string_view what) {
   const std::size_t slash = what.find('/');
   const double first = measured_term(result, what.substr(0, slash));

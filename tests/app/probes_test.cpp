@@ -1,4 +1,4 @@
-// Probes: every shipped file is true, with numbers that are checked.
+// Probes: the statements and numbers of every shipped file are checked.
 #include "app/session/probes.h"
 
 #include <cctype>
@@ -28,7 +28,7 @@ Result answer_to(Probe probe) {
   return compute(probe.experiment);
 }
 
-/// "0.23 %" is 0.0023.
+/// Parses a number, also with a percent sign: "0.23 %" is 0.0023.
 double number_of(std::string text) {
   const bool percent = text.ends_with(" %");
   if (percent) text.resize(text.size() - 2);
@@ -60,7 +60,7 @@ std::set<std::string> plain_numbers(const std::string& sentence) {
   return numbers;
 }
 
-/// True if the number is one of the experiment's own, such as N, or of a check.
+/// True if the number is a setting of the experiment, such as N, or a bound of a check.
 bool is_accounted_for(const std::string& number, const Probe& probe) {
   for (const Check& check : probe.checks)
     if (check.says == number || check.says == number + " %") return true;

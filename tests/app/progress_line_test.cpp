@@ -1,4 +1,4 @@
-// Progress is written over itself on a terminal, and nowhere else.
+// The progress line overwrites itself on a terminal and is not written elsewhere.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Standard error of this process goes to a file descriptor, for a while.
+/// While this lives, standard error of this process goes to the file descriptor `to`.
 class StandardError {
  public:
   explicit StandardError(int to) : before_(::dup(STDERR_FILENO)) { ::dup2(to, STDERR_FILENO); }
@@ -32,7 +32,7 @@ class StandardError {
   int before_;
 };
 
-/// A terminal without a reader.
+/// A pseudo-terminal whose output the test reads.
 class PseudoTerminal {
  public:
   PseudoTerminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -47,7 +47,7 @@ class PseudoTerminal {
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
   int descriptor() const { return slave_; }  ///< -1: this machine has none
-  /// Text written there up to `end`; all of it if `end` does not come.
+  /// Text written to the terminal up to `end`; all text if `end` does not come within 10 s.
   std::string text_until(std::string_view end) const {
     std::string text;
     pollfd there{.fd = master_, .events = POLLIN, .revents = 0};
@@ -81,7 +81,7 @@ TEST(ProgressLine, IsWrittenOverItselfAndClearedAtTheEnd) {
     line.show([] { return "1 of 3"; });
     EXPECT_EQ(out.str(), "\r1 of 3\x1b[K");
     line.show([] { return "2 of 3"; });
-    EXPECT_EQ(out.str(), "\r1 of 3\x1b[K") << "not more often than one can read";
+    EXPECT_EQ(out.str(), "\r1 of 3\x1b[K") << "limited to a readable rate";
   }
   EXPECT_EQ(out.str(), "\r1 of 3\x1b[K\r\x1b[K");
 }
@@ -110,7 +110,7 @@ TEST(ProgressLine, CommandsWriteNoneToAFile) {
 TEST(ProgressLine, CommandsWriteItToATerminalUnlessQuiet) {
   for (const LongCommand& command : long_commands) {
     const PseudoTerminal screen;
-    if (screen.descriptor() < 0) GTEST_SKIP() << "there are no pseudo-terminals here";
+    if (screen.descriptor() < 0) GTEST_SKIP() << "this machine has no pseudo-terminals";
     const StandardError redirected(screen.descriptor());
     std::vector<std::string> quiet = command.arguments;
     quiet.push_back("--quiet");

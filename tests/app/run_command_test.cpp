@@ -1,4 +1,4 @@
-// `attoscope run`: options become an experiment, the answer becomes files, and failures leave nothing behind.
+// `attoscope run`: options give the experiment, results are written to files, and failures leave no files.
 #include <signal.h>
 #include <unistd.h>
 
@@ -116,7 +116,7 @@ TEST(RunCommand, SavesMatricesThatCanBeReadAgain) {
   EXPECT_EQ(info.shape.d, 16);
   EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["rows"], 48);
 
-  // The saved inputs, given back, are the same experiment: the same answer, bit for bit.
+  // `run` on the saved inputs gives the same results, bit for bit.
   const std::string spec = directory + "/q.npy," + directory + "/k.npy," + directory + "/v.npy";
   EXPECT_EQ(json_of({"run", "--input", spec})["digests"], nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["digests"]);
 }
@@ -139,7 +139,7 @@ TEST(RunCommand, SizesThatDoNotDivideAndAreOneJustWork) {
 TEST(RunCommand, ASignalStopsTheRunAndLeavesNothing) {
   const TemporaryDirectory scratch;
   const pid_t self = getpid();
-  sigset_t set, before;  // other threads of this test must not take the signal
+  sigset_t set, before;  // other threads of this test must not receive the signal
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   pthread_sigmask(SIG_BLOCK, &set, &before);
@@ -159,7 +159,7 @@ TEST(RunCommand, ASignalStopsTheRunAndLeavesNothing) {
   EXPECT_EQ(scratch.count(), 0);
 }
 
-/// A decimal comma and grouped thousands, for as long as it lives: in C++ streams, and in C if such a locale is installed.
+/// While this lives, the locale has a decimal comma and grouped thousands: C++ streams, and C if such a locale is installed.
 class CommaLocale {
  public:
   CommaLocale() : c_(std::setlocale(LC_ALL, nullptr)), cpp_(std::locale::global(std::locale(std::locale(), new Punctuation))) {

@@ -1,4 +1,4 @@
-// Names of tensors in dumps, as hooks on modules and llama.cpp's callback give them.
+// Names of tensors in dumps by hooks on modules and by llama.cpp's callback.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -65,7 +65,7 @@ TEST(RunNames, AreThoseOfCommonDumps) {
   }
 }
 
-/// Megatron's Q, K and V lie interleaved by group, which no name of ours says.
+/// Megatron interleaves Q, K and V by group: the name linear_qkv is not accepted as the usual order.
 TEST(RunNames, OthersAreNotGuessed) {
   RunName found;
   for (const char* const name : {"decoder.layers.3.self_attention.linear_qkv", "optimizer.step", "layers.3.rotary_emb"})

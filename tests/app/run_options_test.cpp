@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// The experiment that `run` with these options writes.
+/// The experiment in the JSON of `run` with these options.
 nlohmann::json experiment_written(const std::vector<std::string>& options) {
   return json_of(with(small_sizes, options))["experiment"];
 }

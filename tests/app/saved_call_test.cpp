@@ -1,4 +1,4 @@
-// Files of torch.save as people have them, padded, grouped, packed and paged, judged by one command that names the file alone.
+// Files of torch.save with padded, grouped, packed and paged calls, judged by a command that names only the file.
 
 #include <algorithm>
 #include <array>
@@ -22,26 +22,26 @@ using nlohmann::json;
 using Numbers = std::vector<double>;
 using Words = std::vector<std::string>;
 
-/// One sequence: tokens before heads.
+/// Tensors of one sequence, tokens before heads.
 struct Tokens {
   int n = 0, n_k = 0;
   Numbers q, k, v, d_o;
 };
 
-/// Its outputs and gradients from a plain loop.
+/// Outputs and gradients of a sequence, from a plain loop.
 struct Answer {
   Numbers o, lse, dq, dk, dv, dsink;
 };
 
-/// A call with the numbers of one kernel; changed ones plant a fault.
+/// A kernel's shape and parameters; wrong values plant a fault.
 struct Plain {
   int h = 4, h_k = 2, d = 16;
   double scale = 0.25, cap = 0;
-  /// True where a query of a head sees a key, both counted from the first; the last query stands at the last key.
+  /// True if a query of a head sees a key; both indices count from 0. The last query is at the last key.
   std::function<bool(const Tokens&, int head, int query, int key)> sees = [](const Tokens&, int, int, int) { return true; };
   std::function<int(int head)> head_of_k = [](int head) { return head / 2; };
   double scale_of_dk = 1;
-  Numbers sinks{};  ///< one for each head, or none
+  Numbers sinks{};  ///< one per head, or empty
 
   std::size_t at(int token, int head, int heads, int column) const {
     return static_cast<std::size_t>((token * heads + head) * d + column);
@@ -101,7 +101,7 @@ Numbers random(Dice& dice, int count) {
   return x;
 }
 
-/// Sequences of a call, each with its answer.
+/// Sequences of a call with their outputs and gradients.
 struct Sequences {
   Plain call;
   std::vector<Tokens> tokens;
@@ -123,7 +123,7 @@ struct Sequences {
   }
 };
 
-/// A part of all sequences, one behind the other.
+/// One tensor of all sequences, concatenated.
 template <class Part, class From>
 Numbers joined(const std::vector<From>& all, Part part) {
   Numbers x;
@@ -137,13 +137,13 @@ std::vector<std::int32_t> bounds(const std::vector<Tokens>& all, int Tokens::* c
   return x;
 }
 
-/// Judges a file by its name alone.
+/// Runs `judge --input FILE`; expects exit code `code`.
 json judged(const SavedDict& saved, int code, const Words& more = {}) {
   const TemporaryDirectory scratch;
   return json_of(with({"judge", "--input", scratch.write("call.pt", saved.bytes())}, more), code);
 }
 std::string first_sentence(const json& told) { return told.is_object() ? told["sentences"][0].get<std::string>() : ""; }
-/// Judges a file that is wrong if a fault is planted, which the first sentence then says.
+/// Judges a file; expects a wrong verdict whose first sentence has `says` if a fault is planted.
 json judged_if(bool planted, const SavedDict& saved, const std::string& says) {
   const json told = judged(saved, planted ? 3 : 0);
   EXPECT_THAT(first_sentence(told), HasSubstr(planted ? says : ""));
@@ -219,7 +219,7 @@ TEST(SavedCall, GradientsOfAPackedCallAreJudgedInEachSequence) {
   EXPECT_EQ(told["gradients"][0]["verdict"], "rounded");
 }
 
-/// dQ is wrong in head 3 alone; heads 2 and 3 share K and V.
+/// dQ is wrong in head 3 only; heads 2 and 3 share K and V.
 TEST(SavedCall, WrongHeadsOfASequenceAreNamed) {
   Packed wrong;
   Numbers& dq = wrong.answers[2].dq;
@@ -248,7 +248,7 @@ TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
                                            {{3, h, 8}, padded}})
     for (const bool planted : {false, true}) {
       Numbers lse = x.lse;
-      if (planted) lse[lse.size() / 2] += 0.5;  // of sequence 1, or head 2
+      if (planted) lse[lse.size() / 2] += 0.5;  // in sequence 1 or head 2, by the order
       if (planted && x.sizes[0] == 3) lse = x.lse, lse[at(h * 8)] += 0.5;
       SavedDict dict = right.saved();
       const json told = judged(dict.floats("lse", x.sizes, lse), planted ? 3 : 0);
@@ -259,7 +259,7 @@ TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
     }
 }
 
-/// The sink takes part in every sequence, so that its gradient is one sum.
+/// Every sequence uses the sink: dSink is the sum over the sequences.
 TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
   Packed packed;
   packed.call.sinks = {0.5, 1, -1, 0};  // heads 0 and 1 share K and V
@@ -278,7 +278,7 @@ TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
   }
 }
 
-/// A call of one batch after the other, tokens before heads, or heads before tokens.
+/// A call of several batches, tokens before heads or heads before tokens.
 struct Batched : Sequences {
   bool heads_first = false;
 
@@ -309,7 +309,7 @@ struct Batched : Sequences {
   }
 };
 
-/// Hugging Face's padded batch: a mask of 0 and 1 for each token, here in front of the second sequence, beside is_causal.
+/// Hugging Face's padded batch: a 0/1 mask per token with left padding of the second sequence, and is_causal.
 TEST(SavedCall, APaddedCallIsJudgedWithItsAttentionMask) {
   constexpr int n = 12, pad = 4;
   std::vector<std::int32_t> mask(2 * n, 1);
@@ -327,7 +327,7 @@ TEST(SavedCall, APaddedCallIsJudgedWithItsAttentionMask) {
   }
 }
 
-/// Grouped queries as PyTorch takes them: heads before tokens, is_causal from the first key on, a scale of its own.
+/// PyTorch's grouped queries: heads before tokens, is_causal aligned at the first key, an explicit scale.
 TEST(SavedCall, AGroupedCallIsJudgedByItsNamesAlone) {
   const auto from_first = [](const Tokens&, int, int i, int j) { return j <= i; };
   for (const bool planted : {false, true}) {
@@ -342,13 +342,13 @@ TEST(SavedCall, AGroupedCallIsJudgedByItsNamesAlone) {
   }
 }
 
-/// Pages of 4 tokens of each sequence's keys.
+/// Sequences whose K and V are stored in pages of 4 tokens.
 struct Paged : Sequences {
   static constexpr int page = 4, blocks = 12;
   std::vector<std::vector<int>> pages{{7, 2, 11}, {4, 0, 9, 1}, {5, 10}};
 
   explicit Paged(Plain plain) : Sequences(std::move(plain), {{5, 9}, {7, 14}, {1, 8}}) {}
-  /// A part of all sequences in pages: [blocks, page, heads, d].
+  /// K or V of all sequences in pages: [blocks, page, heads, d].
   Numbers cache(Numbers Tokens::* part) const {
     Dice dice(9);
     Numbers all = random(dice, blocks * page * call.h_k * call.d);
@@ -359,7 +359,7 @@ struct Paged : Sequences {
           all[(static_cast<std::size_t>(pages[s][j / page]) * page + j % page) * token + x] = (tokens[s].*part)[j * token + x];
     return all;
   }
-  /// Sequence 1 with a page of another.
+  /// Plants a fault: page `place` of sequence 1 is read from block `block` of another sequence.
   void plant(int place, int block) {
     const Numbers k = cache(&Tokens::k), v = cache(&Tokens::v);
     Tokens x = tokens[1];
@@ -413,7 +413,7 @@ TEST(SavedCall, FlashInfersPagedCallIsJudgedByItsNamesAlone) {
   }
 }
 
-/// Gradients of pages, and values that say nothing, get a sentence.
+/// Gradients of paged keys and meaningless values are refused with a sentence.
 TEST(SavedCall, WhatCannotBeUsedGetsASentence) {
   const TemporaryDirectory scratch;
   const auto refused = [&](const char* name, const std::string& pickled, const std::string& says) {
@@ -433,18 +433,18 @@ TEST(SavedCall, WhatCannotBeUsedGetsASentence) {
                  "the keys lie in pages, expected packed sequences (--cu-seqlens-k) where gradients are judged");
 }
 
-/// pytorch#174861: 32 heads over 2, one query, 1024 keys, 128 columns.
+/// pytorch#174861: 32 heads of Q over 2 of K and V, one query, 1024 keys, 128 columns.
 TEST(SavedCall, ADecodingStepOf32HeadsOver2) {
   for (const bool planted : {false, true}) {
     Plain plain{.h = 32, .d = 128, .scale = 1 / std::sqrt(128.0), .head_of_k = [](int head) { return head / 16; }};
-    if (planted) plain.sees = [](const Tokens&, int, int, int j) { return j < 1008; };  // the last 16 keys lie out of bounds
+    if (planted) plain.sees = [](const Tokens&, int, int, int j) { return j < 1008; };  // the kernel misses the last 16 keys
     Batched call(plain, 1, 1024, 1);
     call.heads_first = true;
     EXPECT_EQ(judged_if(planted, call.saved(), "1008")["table"].size(), 32U);
   }
 }
 
-/// mlx#3585: heads and tokens the other way round.
+/// mlx#3585: heads and tokens are swapped.
 TEST(SavedCall, TokensBeforeHeadsAreProposedWhereTheOtherOrderIsWrong) {
   Batched call({.h = 8, .h_k = 8, .sees = causal, .head_of_k = [](int head) { return head; }}, 82, 82, 1);
   const json told = judged(call.saved(), 3, {"--mask", "causal"});
@@ -454,7 +454,7 @@ TEST(SavedCall, TokensBeforeHeadsAreProposedWhereTheOtherOrderIsWrong) {
   judged(of_flash_attention.value("causal", SavedDict::boolean(true)), 0);
 }
 
-/// Each head of a sweep has its own slope, so that the sweep has the mean of the heads that are computed alone.
+/// A sweep over heads uses each head's own slope: its mean equals the mean over separate runs.
 TEST(SavedCall, NumbersOfTheFileFollowTheHeadsOfASweep) {
   Batched call({.h_k = 4, .head_of_k = [](int head) { return head; }}, 12, 12, 1);
   SavedDict dict = call.saved();

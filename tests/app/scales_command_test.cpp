@@ -1,4 +1,4 @@
-// Scales on the command line: the same answers as for a file that holds the products, and verdicts on tensors of eight bits.
+// Scales on the command line: the same results as for a file with the products, and verdicts on tensors of eight bits.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
 const std::string shape = "[2,64,16]";
 
-/// The same call twice: K and V in eight bits, and as the products with their scales in doubles.
+/// The same call twice: K and V in eight bits with scales, and K and V multiplied by the scales in double.
 struct Call {
   TemporaryDirectory scratch;
   std::string stored, products, k_scale, v_scale;
@@ -74,13 +74,13 @@ TEST(ScaleOptions, AllHeadsToo) {
   }
 }
 
-/// The output of a kernel on the first head, in bf16.
+/// A correct output for the first head.
 std::vector<double> output_of(const Call& call) {
   succeed({"run", "--input", call.products + ":0", "--mask", "causal", "--save", call.scratch / "out"});
   return last_numbers<double>(call.scratch / "out/a.npy", n * d);
 }
 
-/// `judge` on the first head of the stored call, with this output.
+/// Runs `judge` on the first head of the stored call with the output `o`.
 Outcome judged(const Call& call, const std::string& o, const std::vector<std::string>& more) {
   std::vector<std::string> all{"judge", "--mask", "causal", "--json", "-"};
   for (const std::string part : {"q", "k", "v"}) all.insert(all.end(), {"--" + part, call.stored + ":" + part});
@@ -88,7 +88,7 @@ Outcome judged(const Call& call, const std::string& o, const std::vector<std::st
   return attoscope(with(all, more));
 }
 
-/// Two heads, both with these bytes.
+/// Writes an output of two heads, both with the bytes `head`.
 std::string output_file(const Call& call, const std::string& type, const std::string& head) {
   return call.scratch.write("o.safetensors", safetensors({{"o", type, shape, head + head}}));
 }
@@ -101,11 +101,11 @@ TEST(ScaleOptions, JudgeSeesTheProducts) {
   ASSERT_EQ(with.code, 0) << with.err << with.out;
   EXPECT_THAT(json::parse(with.out)["command"].get<std::string>(),
               AllOf(HasSubstr("--scale-k " + call.k_scale), HasSubstr("--scale-v " + call.v_scale)));
-  EXPECT_EQ(judged(call, o, {}).code, 3) << "without its scales";
-  EXPECT_EQ(judged(call, o, {"--scale-k", call.k_scale}).code, 3) << "without one of them";
+  EXPECT_EQ(judged(call, o, {}).code, 3) << "without scales";
+  EXPECT_EQ(judged(call, o, {"--scale-k", call.k_scale}).code, 3) << "without the scale of V";
 }
 
-/// The nearest of e4m3's codes.
+/// The e4m3 code nearest to x.
 char nearest_code(double x, const std::vector<double>& e4m3_numbers) {
   const auto distance = [&](double y) { return std::abs(y - std::abs(x)); };
   const auto found = std::ranges::min_element(e4m3_numbers, {}, distance);

@@ -1,4 +1,4 @@
-// Sessions that travel: packed with their tensors, moved away from them, and opened beside changed ones.
+// Sessions packed with their tensors, moved away from their tensors, and opened with changed tensors.
 #include "app/session/session_pack.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ using namespace testing;  // attoscope::testing
 
 constexpr int rows = 24, columns = 8;
 
-/// Draws of N(0, 1) that fp16 holds.
+/// Draws of N(0, 1), rounded to multiples of 1/256: exact in fp16.
 std::vector<double> draws(std::uint64_t seed, int count) {
   Dice dice(seed);
   std::vector<double> x(static_cast<std::size_t>(count));
@@ -41,13 +41,13 @@ std::vector<double> draws(std::uint64_t seed, int count) {
 
 std::string npy_of(std::uint64_t seed, int n = rows) { return npy_bytes(n, columns, draws(seed, n * columns).data()); }
 
-/// Writes q.npy, k.npy and v.npy, and returns their names as one text.
+/// Writes q.npy, k.npy and v.npy; returns their paths as an input spec.
 std::string write_call(const TemporaryDirectory& place, std::uint64_t seed = 1) {
   return place.write("q.npy", npy_of(seed)) + "," + place.write("k.npy", npy_of(seed + 1)) + "," +
          place.write("v.npy", npy_of(seed + 2));
 }
 
-/// A file of `heads` heads; `changed`: the head whose V has another number, -1: none.
+/// Writes a file of `heads` heads; in head `changed` one number of V differs, -1: in none.
 std::string write_heads(const TemporaryDirectory& place, int heads, int changed = -1) {
   std::vector<ExactTensor> tensors;
   for (const char* const name : {"q", "k", "v"})
@@ -71,7 +71,7 @@ std::string write_session(const TemporaryDirectory& place, const Session& s) {
   return place.write("session.json", session_text(s));
 }
 
-/// The session of a file, its tensors read; expects that no bit has changed.
+/// Reads a session and its tensors; expects unchanged tensors and no remarks.
 Session opened(const std::string& file) {
   std::vector<std::string> remarks;
   Session s = read_session(file, remarks);
@@ -180,7 +180,7 @@ TEST(SessionPack, SharesKeysAsTheFileDoes) {
 TEST(SessionPack, RefusesArchivesThatReachOutside) {
   const TemporaryDirectory here;
   const Session session = session_of(write_call(here));
-  const std::string text = session_text(session), good = pack_session(session).bytes;  // the text names absolute paths
+  const std::string text = session_text(session), good = pack_session(session).bytes;  // session_text has absolute paths
   std::vector<std::string> remarks;
   const auto refusal_of = [&](const std::string& bytes) {
     const std::string file = here.write("bad.attoscope.zip", bytes);
@@ -204,13 +204,13 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   moved("q.npy", "q.npy"), moved("k.npy", "k.npy"), moved("v.npy", "v.npy");
   EXPECT_EQ(opened(file).experiment.problem.input.file, (there / "q.npy,") + (there / "k.npy,") + (there / "v.npy"));
 
-  fs::rename(there / "v.npy", there / "values.npy");  // another name, and beside it the name with other bits
+  fs::rename(there / "v.npy", there / "values.npy");  // the same bits under another name; other bits under the old name
   there.write("v.npy", npy_of(99));
   EXPECT_EQ(opened(file).experiment.problem.input.file, (there / "q.npy,") + (there / "k.npy,") + (there / "values.npy"));
   fs::rename(there / "q.npy", there / "a.npy"), fs::rename(there / "k.npy", there / "b.npy");
   EXPECT_EQ(opened(file).experiment.problem.input.file, (there / "a.npy,") + (there / "b.npy,") + (there / "values.npy"));
 
-  fs::remove(there / "values.npy");  // now v.npy beside it is another tensor, which is not taken
+  fs::remove(there / "values.npy");  // now only v.npy with other bits is there: not taken
   std::vector<std::string> remarks;
   const Session lost = read_session(file, remarks);
   const std::optional<MissingFile> missing = missing_file(lost.experiment);
@@ -220,7 +220,7 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   const Session located = with_file_at(lost, missing->path, there / "v.npy");
   EXPECT_FALSE(missing_file(located.experiment));
   Experiment e = located.experiment;
-  EXPECT_THAT(load_kept(e), SizeIs(1)) << "and says that it is another one";
+  EXPECT_THAT(load_kept(e), SizeIs(1)) << "a remark says that the tensor has changed";
 }
 
 TEST(ChangedTensors, OfEveryHeadThatASweepRepeatsOver) {
@@ -232,7 +232,7 @@ TEST(ChangedTensors, OfEveryHeadThatASweepRepeatsOver) {
   EXPECT_EQ(attoscope(sweep).err, "");
   const nlohmann::json before = nlohmann::json::parse(bytes_of_file(here / "s.json"));
   ASSERT_THAT(before["heads"], SizeIs(3));
-  EXPECT_EQ(attoscope(sweep).err, "") << "nothing has changed";
+  EXPECT_EQ(attoscope(sweep).err, "") << "no tensor has changed";
   write_heads(here, 3, 2);
   const std::string says = "v of head 2 has changed";
   for (std::vector<std::string> command : {sweep, {"figure", here / "d/sweep.json", "--out", here / "f.zip", "--quiet"}}) {
@@ -245,7 +245,7 @@ TEST(ChangedTensors, OfEveryHeadThatASweepRepeatsOver) {
   const nlohmann::json after = nlohmann::json::parse(bytes_of_file(here / "s.json"));
   EXPECT_EQ(after["heads"][0], before["heads"][0]);
   EXPECT_NE(after["heads"][2]["digest"], before["heads"][2]["digest"]);
-  EXPECT_EQ(attoscope(sweep).err, "") << "its JSON is that of the new one";
+  EXPECT_EQ(attoscope(sweep).err, "") << "its JSON now has the digest of the new tensor";
 }
 
 TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
@@ -278,7 +278,7 @@ TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
   strict({"run", "--session", file, "--json", here / "r.json"});
   EXPECT_FALSE(fs::exists(here / "r.json"));
   strict(sweep);
-  strict({"sweep", "--input", spec, "--vary", "block_k=8,16", "--json", here / "s.json", "--quiet"});  // its own JSON of before
+  strict({"sweep", "--input", spec, "--vary", "block_k=8,16", "--json", here / "s.json", "--quiet"});  // its earlier JSON
   EXPECT_EQ(bytes_of_file(here / "s.json"), old_json);
   strict({"figure", here / "d/sweep.json", "--out", here / "f.zip", "--quiet"});
   EXPECT_FALSE(fs::exists(here / "f.zip"));
@@ -286,7 +286,7 @@ TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
   EXPECT_THAT(said({"run", "--session", file, "--json", "-"}).out, Not(HasSubstr(was)));
   said(sweep);
   EXPECT_THAT(bytes_of_file(here / "s.json"), AllOf(HasSubstr(hex16(now.problem.input.digest)), Not(HasSubstr(was))));
-  EXPECT_EQ(attoscope(sweep).err, "attoscope: " + sentences[0] + "\n") << "the session still keeps the old one";
+  EXPECT_EQ(attoscope(sweep).err, "attoscope: " + sentences[0] + "\n") << "the session still has the old digest";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Places of sessions: the open file, the last session, the recent ones; and nothing is lost on the way.
+// Files of sessions: the open file, the autosaved session, the recent files; no change is lost.
 #include "app/session/session_store.h"
 
 #include <signal.h>
@@ -29,7 +29,7 @@ Session of_tokens(int n) {
   return session;
 }
 
-/// A window's files in a directory of their own, and the session that it shows.
+/// A window's session and files, in a temporary directory.
 struct OpenSession {
   const TemporaryDirectory folder;
   const std::string last = folder / "state/session.json";
@@ -38,7 +38,7 @@ struct OpenSession {
   SessionStore store{places, session, ""};
 
   OpenSession() { store.observe(session); }
-  /// Another window that begins with this one's session.
+  /// Another window that starts with this window's session.
   SessionStore window(const std::string& document = {}) const { return {places, session, document}; }
   void open(const std::string& path) {
     session = store.open(SessionStore::read(path));
@@ -75,7 +75,7 @@ TEST(SessionStore, SavesUnderANameAndKnowsWhatIsUnsaved) {
   EXPECT_EQ(read(open.folder / "mine.attoscope.json").experiment.problem.seed, 1u);
   open.store.save(open.session);
   EXPECT_EQ(read(open.folder / "mine.attoscope.json").experiment.problem.seed, 9u);
-  EXPECT_FALSE(std::filesystem::exists(open.folder / "mine.attoscope.json.kept")) << "it was this window's own";
+  EXPECT_FALSE(std::filesystem::exists(open.folder / "mine.attoscope.json.kept")) << "this window saved the overwritten file";
 }
 
 TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {
@@ -88,10 +88,10 @@ TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {
   EXPECT_EQ(open.store.files(open.session).file, open.folder / "second.json");
   EXPECT_FALSE(open.store.files(open.session).unsaved);
   const Session second = open.session;
-  open.session = first;  // as undo does
+  open.session = first;  // as after undo
   EXPECT_EQ(open.store.files(open.session).file, open.folder / "first.json");
   open.store.save(open.session);
-  EXPECT_EQ(read(open.folder / "second.json").experiment.problem.n, 16) << "the other file is left alone";
+  EXPECT_EQ(read(open.folder / "second.json").experiment.problem.n, 16) << "the other file is unchanged";
   open.session = open.store.fresh(second);
   open.store.observe(open.session);
   EXPECT_EQ(open.store.files(open.session).file, "");
@@ -109,7 +109,7 @@ TEST(SessionStore, WhatAnotherWindowSavedIsKeptBesideAndSaidOnce) {
             "Saved " + file + ". The file that was there, and not opened here, is kept as " + file + ".kept.");
   EXPECT_EQ(read(file).experiment.problem.n, 64);
   EXPECT_EQ(read(file + ".kept").experiment.problem.n, 32);
-  EXPECT_EQ(open.store.save(of_tokens(65)), "Saved " + file + ".") << "now it is known";
+  EXPECT_EQ(open.store.save(of_tokens(65)), "Saved " + file + ".") << "this window wrote the file last";
 }
 
 TEST(SessionStore, SavingOverSomeOtherFileKeepsThat) {
@@ -140,7 +140,7 @@ TEST(SessionStore, ADamagedFileIsOneSentenceAndNothingChanges) {
   EXPECT_EQ(open.store.files(open.session).file, "");
   EXPECT_THAT(open.recent(), IsEmpty());
   EXPECT_THAT(sentence_of([&] { open.store.save(open.session, "/dev/null/x.json"); }), HasSubstr("/dev/null"));
-  EXPECT_EQ(open.store.files(open.session).file, "") << "what could not be saved has no file";
+  EXPECT_EQ(open.store.files(open.session).file, "") << "an unsaved session has no file";
 }
 
 TEST(SessionStore, AChangeIsKeptAtOnceWhenIdleAndWithinAMinuteOtherwise) {
@@ -160,7 +160,7 @@ TEST(SessionStore, AChangeIsKeptAtOnceWhenIdleAndWithinAMinuteOtherwise) {
   EXPECT_EQ(read(last).experiment.problem.n, 10);
   open.session.experiment.problem.n = 11;
   open.store.autosave(open.session, 6061, false);
-  EXPECT_EQ(read(last).experiment.problem.n, 10) << "a minute counts from the change";
+  EXPECT_EQ(read(last).experiment.problem.n, 10) << "the minute counts from the change";
   open.store.autosave(open.session, 6061.5, true);
   EXPECT_EQ(read(last).experiment.problem.n, 11);
 }
@@ -185,7 +185,7 @@ TEST(SessionStore, TheNextWindowGoesOnWithTheFileAndKnowsThatItIsUnsaved) {
   std::filesystem::remove(open.folder / "mine.json");
   SessionStore without = open.window(open.folder / "mine.json");
   without.observe(open.session);
-  EXPECT_TRUE(without.files(open.session).unsaved) << "its file is gone";
+  EXPECT_TRUE(without.files(open.session).unsaved) << "the file does not exist any more";
 }
 
 TEST(Autosave, EachWindowHasItsOwnAndTheNextTakesTheNewest) {
@@ -200,12 +200,12 @@ TEST(Autosave, EachWindowHasItsOwnAndTheNextTakesTheNewest) {
     write_file(own->file(), "x");
     std::filesystem::last_write_time(own->file(), now - age);
   }
-  EXPECT_THAT(autosaves(path), ElementsAre(second->file(), first->file())) << "the newest first";
+  EXPECT_THAT(autosaves(path), ElementsAre(second->file(), first->file())) << "newest first";
   first.reset();
-  EXPECT_EQ(Autosave(path).file(), path) << "the other is in use";
+  EXPECT_EQ(Autosave(path).file(), path) << "the second autosave is in use";
   second.reset();
-  EXPECT_EQ(Autosave(path).file(), folder / "state/session-2.json") << "the newest";
-  EXPECT_EQ(Autosave(path, true).file(), folder / "state/session-3.json") << "a window that opens another file";
+  EXPECT_EQ(Autosave(path).file(), folder / "state/session-2.json") << "takes the newest autosave";
+  EXPECT_EQ(Autosave(path, true).file(), folder / "state/session-3.json") << "a window with another file gets a new one";
 }
 
 TEST(Autosave, OfTooManyTheOldestIsTakenAndNoneThatIsInUse) {
@@ -230,7 +230,7 @@ TEST(LastSession, WhatCannotBeCopiedAsideStays) {
   EXPECT_TRUE(last_session(file, remarks).stays);
   EXPECT_THAT(remarks, ::testing::Contains(HasSubstr("It cannot be copied now, and stays.")));
   EXPECT_EQ(bytes_of_file(file), precious);
-  EXPECT_FALSE(std::filesystem::exists(file + ".kept")) << "nor a part of it";
+  EXPECT_FALSE(std::filesystem::exists(file + ".kept")) << "no partial copy is left";
 }
 
 TEST(SessionStore, AChangeThatCouldNotBeWrittenIsWrittenOnceThereIsRoom) {
@@ -242,7 +242,7 @@ TEST(SessionStore, AChangeThatCouldNotBeWrittenIsWrittenOnceThereIsRoom) {
     const FullDisk disk(100);
     EXPECT_THAT(sentence_of([&] { open.store.autosave(open.session, 62, false); }), HasSubstr("No space left"));
     EXPECT_TRUE(open.store.unkept());
-    EXPECT_NO_THROW(open.store.autosave(open.session, 63, true)) << "not at every frame";
+    EXPECT_NO_THROW(open.store.autosave(open.session, 63, true)) << "the failed write is not repeated at every frame";
     EXPECT_THAT(sentence_of([&] { open.store.close(open.session); }), HasSubstr("No space left"));
   }
   EXPECT_EQ(read(open.last).experiment.problem.seed, 1u);
@@ -259,7 +259,7 @@ TEST(SessionStore, TheRecentOnesNewestFirstAndWhyOneIsGone) {
   EXPECT_EQ(open.recent().back(), open.folder / "3.json");
   open.open(open.folder / "5.json");
   EXPECT_EQ(open.recent().front(), open.folder / "5.json");
-  EXPECT_EQ(open.recent().size(), SessionStore::most_recent) << "none twice";
+  EXPECT_EQ(open.recent().size(), SessionStore::most_recent) << "no file is listed twice";
   SessionStore other = open.window();
   other.save(open.session, open.folder / "others.json");
   std::filesystem::remove(open.folder / "12.json");
@@ -272,7 +272,7 @@ TEST(SessionStore, TheRecentOnesNewestFirstAndWhyOneIsGone) {
   EXPECT_EQ(recent[2].reason, "It is no longer there.");
   EXPECT_EQ(recent[3].reason, "It is not a file.");
   open.folder.write("state/recent.json", "{\"schema\":\"attoscope.recent/1\",\"files\":[7,");
-  EXPECT_THAT(open.window().files(open.session).recent, IsEmpty()) << "a damaged list is begun anew";
+  EXPECT_THAT(open.window().files(open.session).recent, IsEmpty()) << "a damaged list starts empty";
 }
 
 TEST(SessionStore, ADeviceOfThisWindowAloneIsNeverWritten) {
@@ -286,13 +286,13 @@ TEST(SessionStore, ADeviceOfThisWindowAloneIsNeverWritten) {
   store.save(session, open.folder / "x.json");
   EXPECT_EQ(read(open.folder / "x.json").device, "cpu");
   EXPECT_FALSE(store.files(session).unsaved);
-  session.device = "auto";  // chosen by hand
+  session.device = "auto";  // chosen by the user
   store.save(session);
   EXPECT_EQ(read(open.folder / "x.json").device, "auto");
 }
 
-/// Runs `work(told)` in another program, which writes a byte to `told` after each round and never ends; kills it after some
-/// rounds and up to so many microseconds.
+/// Runs `work(told)` in a child process, which writes a byte to `told` after each round and never ends; kills it after a random
+/// number of rounds plus up to `microseconds`.
 template <class Work>
 void work_until_killed(Work work, std::mt19937& dice, unsigned microseconds) {
   int told[2];
@@ -302,13 +302,13 @@ void work_until_killed(Work work, std::mt19937& dice, unsigned microseconds) {
   if (child == 0) work(told[1]);
   char byte = 0;
   for (unsigned rounds = 1 + dice() % 4; rounds > 0; --rounds) ASSERT_EQ(::read(told[0], &byte, 1), 1);
-  usleep(dice() % microseconds);  // into the next one
+  usleep(dice() % microseconds);  // into the next round
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   for (const int end : told) close(end);
 }
 
-/// Saves one of two sessions after the other until it is killed; writes a byte to `told` after each.
+/// Saves two sessions alternately until the process is killed; writes a byte to `told` after each save.
 [[noreturn]] void save_for_ever(SessionStore& store, const Session& x, const Session& y, int told) {
   for (bool turn_of_x = true;; turn_of_x = !turn_of_x) {
     store.autosave(turn_of_x ? x : y, 0, true);
@@ -323,7 +323,7 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
   std::mt19937 dice(7);
   bool seen_x = false, seen_y = false;
   for (int i = 0; i < testing::experiments(32) || !(seen_x && seen_y); ++i) {
-    ASSERT_LT(i, 1000) << "it is killed in both";
+    ASSERT_LT(i, 1000) << "both sessions must be found after a kill";
     const auto work = [&](int told) {
       SessionStore store = open.window();
       save_for_ever(store, x, y, told);
@@ -336,7 +336,7 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
   }
   const SessionStore next = open.window();
   for (const auto& file : std::filesystem::directory_iterator(open.folder / "state"))
-    EXPECT_EQ(file.path().filename().string().find(".part-"), std::string::npos) << "what the dead left is swept up";
+    EXPECT_EQ(file.path().filename().string().find(".part-"), std::string::npos) << "leftovers of killed processes are removed";
 }
 
 TEST(Files, WhatTheLivingWriteIsLeftAlone) {
@@ -357,7 +357,7 @@ TEST(Files, KeptAsideUnderAFreeNameAndNeverOverAnEarlierOne) {
     scratch.write("s", std::to_string(i));
     const std::string copy = path + (i == 1 ? ".kept" : ".kept-" + std::to_string(i));
     EXPECT_EQ(keep_aside(path), copy);
-    EXPECT_EQ(keep_aside(path), copy) << "the same bytes are kept once";
+    EXPECT_EQ(keep_aside(path), copy) << "the same bytes are copied once";
   }
   EXPECT_EQ(bytes_of_file(path + ".kept"), "1");
   EXPECT_EQ(keep_aside(scratch / "missing"), "");
@@ -391,7 +391,7 @@ TEST(Files, AFileThatIsReplacedKeepsItsMode) {
   }
 }
 
-/// Writes two sets over each other until it is killed; writes a byte to `told` after each.
+/// Writes two sets of files alternately until the process is killed; writes a byte to `told` after each set.
 [[noreturn]] void replace_for_ever(const TemporaryDirectory& folder, int told) {
   for (char set = 'x';; set = set == 'x' ? 'y' : 'x') {
     StagedFiles files;
@@ -413,7 +413,7 @@ TEST(Files, ASetNeverMixesWithAnEarlierOneWhenItIsKilled) {
     contents.clear();
     remove_leftovers(folder / "f.pdf");
     for (const char* const name : {"f.pdf", "f.csv", "f.gp", "f.json"}) {
-      EXPECT_TRUE(std::filesystem::exists(folder / name)) << name << " after " << i << " kills: the old set is put back";
+      EXPECT_TRUE(std::filesystem::exists(folder / name)) << name << " after " << i << " kills: the old set is restored";
       contents.insert(bytes_of_file(folder / name));
     }
     EXPECT_EQ(contents.size(), 1u) << "after " << i << " kills";

@@ -1,4 +1,4 @@
-// Sessions: written ones are read back, and unusable parts are named.
+// Sessions: a written session is read back unchanged, and remarks name unusable parts.
 #include "app/session/session.h"
 
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// A pin with no default value.
+/// A pin whose members all differ from their defaults.
 Pin unusual_pin(int number) {
   Pin pin;
   pin.name = "pin \"" + std::to_string(number) + "\" \xc3\xa4";
@@ -30,7 +30,7 @@ Pin unusual_pin(int number) {
   return pin;
 }
 
-/// A session with no default value.
+/// A session whose members all differ from their defaults.
 Session unusual() {
   Session s;
   Problem& p = s.experiment.problem;
@@ -100,7 +100,7 @@ Session unusual() {
   return s;
 }
 
-/// The session of a text that gets no remark.
+/// Parses a session; expects no remarks.
 Session clean(const std::string& text) {
   std::vector<std::string> remarks;
   Session session = parse_session(text, remarks);
@@ -108,7 +108,7 @@ Session clean(const std::string& text) {
   return session;
 }
 
-/// The remarks on a session that holds only this.
+/// Remarks on a session with only these members.
 std::vector<std::string> remarks_on(const std::string& members) {
   std::vector<std::string> remarks;
   parse_session("{\"schema\":\"attoscope.session/1\"," + members + "}", remarks);

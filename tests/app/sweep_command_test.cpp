@@ -22,8 +22,8 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Blocks SIGINT in every thread of this program but those that ask for it: the signal goes to the process, and the first
-/// thread that lets it through would end all.
+/// Blocks SIGINT in every thread that does not unblock it: the signal goes to the process, and a thread with SIGINT unblocked
+/// would end the process.
 class WithoutSigint : public ::testing::Environment {
  public:
   void SetUp() override {
@@ -65,7 +65,7 @@ TEST(SweepCommand, DrawsItsTable) {
   const TemporaryDirectory scratch;
   const Outcome o = attoscope(with(small_command, {"--vary", "format=bf16,fp16", "--figure", scratch / "f.svg"}));
   if (o.code != 0) {
-    EXPECT_THAT(o.err, HasSubstr("gnuplot-nox"));  // there is none: the data are there all the same
+    EXPECT_THAT(o.err, HasSubstr("gnuplot-nox"));  // without gnuplot the data files are still written
   } else {
     EXPECT_THAT(bytes_of_file(scratch / "f.svg"), HasSubstr("</svg>"));
   }
@@ -120,7 +120,7 @@ TEST(SweepCommand, LooksAtItsPlacesBeforeItComputes) {
   const TemporaryDirectory scratch;
   const auto refused = [&](const std::vector<std::string>& more, int code, const std::string& sentence) {
     expect_refused(with(small_command, more), code, sentence);
-    EXPECT_EQ(own.points(), 0u) << "nothing was computed";
+    EXPECT_EQ(own.points(), 0u) << "no point was computed";
   };
   for (const char* const option : {"--csv", "--json", "--markdown", "--latex"})
     refused({option, scratch / "none/x"}, 1, std::string(option) + " " + (scratch / "none/x") + ": there is no directory");
@@ -166,7 +166,7 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   EXPECT_EQ(resumed.out.substr(0, resumed.out.find("points")), fresh.out.substr(0, fresh.out.find("points")));
 }
 
-/// A file of two layers of three heads, 40 tokens each, and its heads' errors as `run` gives them.
+/// A file of two layers of three heads, 40 tokens each, and the errors that `run` gives for its heads.
 class SweepOverFiles : public ::testing::Test {
  protected:
   static constexpr int layers = 2, heads = 3, n = 40, d = 8;

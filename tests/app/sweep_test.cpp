@@ -1,4 +1,4 @@
-// Sweeps: parameters varied, points computed and dealt, tables made; against values computed one by one.
+// Sweeps: axes, computing and sharding of points, tables; compared with points computed one by one.
 #include "app/sweep/sweep.h"
 
 #include <algorithm>
@@ -261,7 +261,7 @@ TEST(SweepFigure, AMapHasACellForEachCombination) {
   const FigureHeat& heat = f.panels.at(0).heat.value();
   EXPECT_EQ(heat.width, 3);
   EXPECT_EQ(heat.height, 2);
-  EXPECT_EQ(heat.values.at(3 + 1), static_cast<float>(table.at(3).mean));  // fp16 below, block_k 32 is the second from the left
+  EXPECT_EQ(heat.values.at(3 + 1), static_cast<float>(table.at(3).mean));  // second row (fp16), second column (block_k 32)
   EXPECT_EQ(f.panels.at(0).y.categories, (std::vector<std::string>{"bf16", "fp16"}));
   EXPECT_THAT(figure_csv(f), HasSubstr(",32,fp16,"));
 }
@@ -281,7 +281,7 @@ TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   EXPECT_THAT(figure_csv(f), ::testing::Not(HasSubstr(",16,bf16,")));
 }
 
-/// A figure of one parameter draws both methods by their names, each with the numbers of its own measure.
+/// A figure of one parameter draws both methods with their names, each with the values of its own measure.
 TEST(SweepFigure, BothMethodsAreDrawnByTheirNames) {
   Sweep sweep = small_sweep();
   sweep.axes.pop_back();
@@ -298,7 +298,7 @@ TEST(SweepFigure, BothMethodsAreDrawnByTheirNames) {
   EXPECT_THAT(f.caption, HasSubstr("mean |error| of " + names[0] + " and " + names[1] + " over "));
   EXPECT_THAT(f.caption, HasSubstr("d = "));
   sweep.axes = {parse_axis("policy=hw,eager")};
-  EXPECT_EQ(sweep_table(sweep, {"a.mean_abs"}, run_sweep(sweep, {}))->methods[0], "flash2") << "the policy is varied";
+  EXPECT_EQ(sweep_table(sweep, {"a.mean_abs"}, run_sweep(sweep, {}))->methods[0], "flash2") << "a varied policy is not named";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The Sweep workspace's conversation with its workers: plans understood, tables made, points found again, Explore first.
+// The sweeper of the Sweep workspace: plans, tables, cached points, and priority of Explore over the sweep.
 #include "app/sweep/sweeper.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Session long_session() {
   return s;
 }
 
-/// Updates until `done(view)`; false if it never is.
+/// Updates the sweeper until `done(view)`; false after the timeout.
 template <class Done>
 bool until(Sweeper& sweeper, const Session& session, Done done, bool explore_computes = false) {
   return eventually([&] {
@@ -190,7 +190,7 @@ TEST(SweepLedger, ItsTableIsTheCommandLinesWhoeverComesFirst) {
   std::ranges::reverse(answers);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     ledger.add(answers[i]);
-    ledger.add(answers[i]);  // counts once
+    ledger.add(answers[i]);  // the second answer of a point is ignored
     EXPECT_EQ(ledger.done(), i + 1);
     EXPECT_EQ(ledger.missing(99).size(), answers.size() - i - 1);
     if (i == 4) ledger.table({"b.rms"}, std::nullopt);
@@ -252,11 +252,11 @@ TEST(Sweeper, LooksUpAndComputesNothingUntilItIsTold) {
     EXPECT_TRUE(c.min == r.a_error.mean_abs || c.max == r.a_error.mean_abs) << point;
   }
   Sweeper later({}, scratch / "points");
-  ASSERT_TRUE(until(later, s, complete)) << "what was finished is there when the program starts again, without a run";
+  ASSERT_TRUE(until(later, s, complete)) << "a new sweeper finds the finished points without a run";
   EXPECT_TRUE(same_cells(*later.view().table, *table));
   s.sweep.measure = "rms";
   ASSERT_TRUE(until(later, s, [&](const SweepView& v) { return complete(v) && v.table->quantity == "RMS error"; }))
-      << "nor does another measure";
+      << "another measure needs no run, either";
 }
 
 TEST(Sweeper, PausesResumesAndCancels) {
@@ -271,16 +271,16 @@ TEST(Sweeper, PausesResumesAndCancels) {
   const std::size_t at_pause = sweeper.view().progress.done;
   EXPECT_EQ(sweeper.view().progress.state, State::paused);
   for (int i = 0; i < 100; ++i) sweeper.update(s, false);
-  // the table of the last points may still be made
+  // the table of the last points may still be in progress
   ASSERT_TRUE(until(sweeper, s, [&](const SweepView&) { return !sweeper.busy(); }));
   EXPECT_EQ(sweeper.view().progress.state, State::paused);
-  EXPECT_EQ(sweeper.view().progress.done, at_pause) << "no update begins it again";
+  EXPECT_EQ(sweeper.view().progress.done, at_pause) << "updates do not resume a paused sweep";
   sweeper.handle(request(SweepRequest::run), s);
   ASSERT_TRUE(until(sweeper, s, [&](const SweepView& v) { return v.progress.done > at_pause; }));
   sweeper.handle(request(SweepRequest::cancel), s);
   ASSERT_TRUE(until(sweeper, s, [&](const SweepView&) { return !sweeper.busy(); }));
   EXPECT_EQ(sweeper.view().progress.state, State::idle);
-  EXPECT_GT(sweeper.view().progress.done, at_pause) << "what was finished stays";
+  EXPECT_GT(sweeper.view().progress.done, at_pause) << "finished points stay";
 }
 
 TEST(ComputedSweep, StopsAtOnceWhenItIsAskedTo) {
@@ -298,7 +298,7 @@ TEST(Sweeper, TheNewestPlanComesFirst) {
   ASSERT_TRUE(until(sweeper, s, [](const SweepView& v) { return v.progress.done > 2; }));
   s.experiment.problem.n = 64;
   s.sweep = small_session().sweep;
-  ASSERT_TRUE(until(sweeper, s, complete)) << "it goes on running with the new plan";
+  ASSERT_TRUE(until(sweeper, s, complete)) << "the sweep goes on with the new plan";
   EXPECT_EQ(sweeper.view().progress.points, 12u);
 }
 
@@ -309,17 +309,17 @@ TEST(Sweeper, ExploreComesFirst) {
   sweeper.handle(request(SweepRequest::run), s);
   ASSERT_TRUE(until(sweeper, s, [](const SweepView& v) { return v.progress.done > 2; }));
   s.view.workspace = Workspace::explore;
-  s.experiment.problem.n = 96;  // dragging in Explore does not disturb the sweep
+  s.experiment.problem.n = 96;  // a change in Explore leaves the sweep's plan as it is
   ASSERT_TRUE(until(sweeper, s, [](const SweepView& v) { return v.progress.waits; }, true));
   const std::size_t in_progress = std::thread::hardware_concurrency(), held = sweeper.view().progress.done + in_progress;
   Experiment point = long_session().experiment;
-  for (std::size_t i = 0; i < 4 * in_progress; ++i) {  // long enough to compute as many
+  for (std::size_t i = 0; i < 4 * in_progress; ++i) {  // time in which so many points could be computed
     compute(point);
     sweeper.update(s, true);
   }
-  EXPECT_LE(sweeper.view().progress.done, held) << "those in progress, at most, are finished";
+  EXPECT_LE(sweeper.view().progress.done, held) << "only points in progress may finish";
   ASSERT_TRUE(until(sweeper, s, [&](const SweepView& v) { return v.progress.done > held; }))
-      << "and it goes on when Explore is quiet";
+      << "the sweep goes on when Explore is idle";
   EXPECT_EQ(sweeper.view().progress.state, State::running);
 }
 
@@ -340,7 +340,7 @@ TEST(Sweeper, OpensAPointAndFindsItsSweepAgain) {
   EXPECT_EQ(s, expected);
   s.view.workspace = Workspace::sweep;
   sweeper.update(s, false);
-  EXPECT_EQ(sweeper.view().progress.state, State::done) << "the same points: nothing is asked anew";
+  EXPECT_EQ(sweeper.view().progress.state, State::done) << "the same points: nothing is computed again";
   open.open_point = SweepPlace{9, 9};
   EXPECT_FALSE(sweeper.handle(open, s).empty());
 }

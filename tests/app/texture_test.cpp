@@ -1,5 +1,5 @@
-// Pictures on the GPU: the same if their pixels are sent, made where they are painted, or written by other code into the
-// texture; and the effects of failures.
+// Textures: a picture is the same if its pixels are sent, computed at painting, or written into the texture by the GPU; and
+// the effects of failures.
 #include "app/window/texture.h"
 
 #include <epoxy/gl.h>
@@ -27,7 +27,7 @@ using namespace testing;  // attoscope::testing
 
 constexpr int width = 160, height = 120, rows = 300, cols = 40;
 
-/// Names of textures and shares that ended, in order.
+/// Names of the destroyed textures and shares, in order.
 std::vector<std::string> ended;
 void end_texture(unsigned name) { ended.push_back("texture " + std::to_string(name)); }
 struct StandInShare {
@@ -59,10 +59,10 @@ TEST(SharedPair, EndsSharingBeforeTheTextureWhateverHappensToIt) {
     EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
     StandInPair& same = pair;
     pair = std::move(same);
-    EXPECT_EQ(ended.size(), 2u) << "what becomes itself stays";
+    EXPECT_EQ(ended.size(), 2u) << "self-assignment destroys nothing";
     const StandInPair other = std::move(pair);
     pair = pair_of(3);
-    EXPECT_EQ(ended.size(), 2u) << "what was moved away does not end there";
+    EXPECT_EQ(ended.size(), 2u) << "a moved-from pair destroys nothing";
   }
   EXPECT_THAT(ended, ElementsAre("share 1", "texture 1", "share 2", "texture 2", "share 3", "texture 3"));
   ended.clear();
@@ -72,19 +72,19 @@ TEST(SharedPair, EndsSharingBeforeTheTextureWhateverHappensToIt) {
   EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
 }
 
-/// Calls to a stand-in for a GPU.
+/// Counts of calls to a stand-in GPU, and its failures.
 struct Log {
   int shared = 0, alive = 0, painted = 0;
   bool refuses = false, breaks = false, serves = true;
 };
 
-/// Writes the texture as a GPU would, by other means.
+/// Stands in for a GPU that writes the texture: copies pixels from the CPU.
 class Painter final : public SharedTexture {
  public:
   Painter(Log& log, unsigned texture) : log_(log), texture_(texture) { ++log_.shared, ++log_.alive; }
   ~Painter() override {
     --log_.alive;
-    EXPECT_TRUE(glIsTexture(texture_)) << "the texture went before what shares it";
+    EXPECT_TRUE(glIsTexture(texture_)) << "the texture was destroyed before its share";
   }
   bool serves(const CellSource&) const override { return log_.serves; }
   void paint(const CellSource& s, int w, int h) override {
@@ -112,7 +112,7 @@ ShareTexture stand_in(Log& log) {
   };
 }
 
-/// A matrix, and a picture of it.
+/// Pictures of one matrix, with pixels or with a source.
 class TexturePictures : public ::testing::Test {
  protected:
   TexturePictures() {
@@ -145,7 +145,7 @@ class TexturePictures : public ::testing::Test {
     return screen_.read().rgb;
   }
 
-  /// Expects that the GPU's stand-in shows what pixels of these cells show.
+  /// Expects the same screen from the stand-in GPU as from sent pixels of these cells.
   void expect_shown_as_sent(const PixelImage& image, const CellRect& cells, int w = width) {
     EXPECT_EQ(shown(sharing_, image), shown(sending_, sent(cells, w)));
   }
@@ -154,7 +154,7 @@ class TexturePictures : public ::testing::Test {
   const CellRect whole_{0, 0, rows, cols}, part_{20.5, 3.25, 90, 31};
 
  private:
-  std::uint64_t made_ = 0;  ///< images, since an image is known by its address and version
+  std::uint64_t made_ = 0;  ///< number of images: the version that distinguishes images at one address
   Offscreen screen_{width, height};
   Gui gui_;
 
@@ -172,7 +172,7 @@ TEST_F(TexturePictures, AreTheSameWhoeverMakesThePixels) {
     PixelImage nowhere = with_source;
     nowhere.source.on_device.reset();
     EXPECT_EQ(shown(making, nowhere), expected);
-    EXPECT_EQ(shown(making, with_source), expected) << "where nobody shares";
+    EXPECT_EQ(shown(making, with_source), expected) << "without a sharing function";
     EXPECT_EQ(shown(sharing_, with_source), expected);
   }
   EXPECT_EQ(log_.painted, 2);
@@ -208,16 +208,16 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
       refresh_image(cpu, cells, width, height);
       refresh_image(gpu, cells, width, height);
       EXPECT_FALSE(cpu.image.pixels.empty());
-      EXPECT_TRUE(gpu.image.pixels.empty()) << "pooled on the CPU for nothing";
+      EXPECT_TRUE(gpu.image.pixels.empty()) << "pixels are not computed on the CPU";
       EXPECT_EQ(shown(sharing_, gpu.image), shown(sending_, cpu.image));
     }
   EXPECT_EQ(log_.painted, 4);
   refresh_values(gpu, on_gpu, Field::a_storage);
   refresh_image(gpu, {0, 0, 96, 16}, width, height);
-  EXPECT_FALSE(gpu.image.pixels.empty()) << "of parts of an error a GPU has no matrix";
+  EXPECT_FALSE(gpu.image.pixels.empty()) << "the GPU has no matrix of parts of an error";
   refresh_values(gpu, on_cpu, Field::a);
   refresh_image(gpu, {0, 0, 96, 16}, width, height);
-  EXPECT_FALSE(gpu.image.source.on_device) << "the matrices of the result before would stay";
+  EXPECT_FALSE(gpu.image.source.on_device) << "the matrices of the previous result are released";
 }
 
 TEST_F(TexturePictures, AreSharedOnceAndPaintedWhenTheyChange) {
@@ -247,9 +247,9 @@ TEST_F(TexturePictures, AreNoLongerSharedBeforeTheTextureChangesOrGoes) {
     EXPECT_EQ(log.shared, 2);
     EXPECT_EQ(log.alive, 1);
     const PixelImage another = described(part_);
-    shown(texture, another);  // and `image` is forgotten
+    shown(texture, another);  // releases the share of `image`
     EXPECT_EQ(log.alive, 1);
-    shown(texture, sent(part_));  // and `another`
+    shown(texture, sent(part_));  // releases the share of `another`
     EXPECT_EQ(log.alive, 0);
     shown(texture, another);
   }
@@ -279,7 +279,7 @@ TEST_F(TexturePictures, AreMadeHereWhenTheGpuFailsAndOneSentenceSaysSo) {
   log_.breaks = false;
   ++image.version;
   expect_shown_as_sent(image, part_);
-  EXPECT_EQ(log_.shared, 1) << "a GPU that failed is not asked again";
+  EXPECT_EQ(log_.shared, 1) << "a GPU that failed is not used again";
   EXPECT_EQ(sharing_.take_remark(), "");
 }
 

@@ -1,4 +1,4 @@
-// Plots of the window as figures: each end to end and again from its bundle, its data against the result, outliers and NaN.
+// Plots of the window as figures: each drawn end to end and again from its bundle, its data compared with the result; NaN.
 #include "app/plots/window_figures.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Figure plot(Plot p, const Session& s) { return plot_figure(p, s, answered(p, s, 
 class Plots : public ::testing::TestWithParam<Plot> {
  protected:
   void SetUp() override { scratch_.write("text.txt", made_text(3000)); }
-  /// A session with a plan to be trained, too, and with a backward pass where the plot shows one.
+  /// A session with a training plan, and with a backward pass if the plot shows one.
   Session session() const {
     Session s = plotted();
     if (GetParam() >= Plot::largest_dS && GetParam() <= Plot::gradient_sums) s.experiment = with_backward(s.experiment);
@@ -66,8 +66,8 @@ class Plots : public ::testing::TestWithParam<Plot> {
   const Environment at_scratch_{"XDG_CACHE_HOME", scratch_ / "cache"};
 };
 
-/// Draws a plot of a session as one.svg, and again from its bundle as two.svg; expects the same data and the same JSON. Returns
-/// what the first command says.
+/// Draws a plot of a session as one.svg and again from its bundle as two.svg; expects the same CSV and JSON. Returns the output
+/// of the first command.
 std::string drawn_twice(const TemporaryDirectory& scratch, const Session& s, const std::string& plot_name,
                         const std::vector<std::string>& more = {}) {
   write_file(scratch / "s.json", session_text(s));
@@ -91,12 +91,12 @@ TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   }
   EXPECT_THAT(bytes_of_file(scratch_ / "one.csv"), ::testing::SizeIs(::testing::Gt(60u)));
   if (is_of_experiment(GetParam())) return;
-  bundle["digests"] = {{"golden", hex16(1)}, {"a", hex16(1)}, {"b", hex16(1)}};  // only plots of an experiment have some
+  bundle["digests"] = {{"golden", hex16(1)}, {"a", hex16(1)}, {"b", hex16(1)}};  // only plots of an experiment check digests
   write_file(scratch_ / "one.json", bundle.dump());
   EXPECT_EQ(attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg"}).code, 0);
 }
 
-/// One row, one key: a plot, or one sentence that says why there is none.
+/// One row and one key: the plot is drawn, or one sentence says why not.
 TEST_P(Plots, OfOneTokenIsAPlotOrASentence) {
   Session s = session();
   s.experiment.problem.n = s.experiment.problem.d = 1;
@@ -125,13 +125,13 @@ TEST_P(Plots, OfNothingFiniteIsAPlotOrASentence) {
 std::vector<Plot> all_plots() {
   std::vector<Plot> plots;
   for (std::size_t i = 1; i < plot_names.size(); ++i) plots.push_back(static_cast<Plot>(i));
-  std::erase(plots, Plot::kernel_rows);  // of a loaded output: OfALoadedOutputTheRowsAreJudged
+  std::erase(plots, Plot::kernel_rows);  // needs a loaded output: see OfALoadedOutputTheRowsAreJudged
   return plots;
 }
 INSTANTIATE_TEST_SUITE_P(Window, Plots, ::testing::ValuesIn(all_plots()),
                          [](const auto& tested) { return std::string(plot_names[tested.param]); });
 
-/// The series of that label.
+/// The series with this label.
 const Series& series(const Figure& f, const std::string& label) {
   for (const FigurePanel& p : f.panels)
     for (const Series& s : p.series)
@@ -139,7 +139,7 @@ const Series& series(const Figure& f, const std::string& label) {
   throw std::runtime_error("no series " + label);
 }
 
-/// The window's figure of a plan and the command's of the same sweep are one figure: data, script and caption.
+/// The window and `attoscope sweep` give the same figure of one sweep: data, script and caption.
 TEST(PlotData, TheCommandsSweepIsTheWindows) {
   const TemporaryDirectory scratch;
   const Environment at_scratch("XDG_CACHE_HOME", scratch / "cache");
@@ -156,13 +156,13 @@ TEST(PlotData, TheCommandsSweepIsTheWindows) {
   EXPECT_THAT(window.caption, HasSubstr("flash2 eager and three-pass base_eager"));
 }
 
-/// The plots that only lessons have: their points are those of the functions that they show.
+/// Plots that only lessons have: their points equal the values of the plotted functions.
 TEST(PlotData, LessonsPlotsAreTheirFunctions) {
   Session s = plotted();
   s.lesson.views = {{"exp", 0, {{"formats", "fp16"}, {"value", "12"}}}};
   const Figure exp = plot(Plot::lesson, s);
   EXPECT_EQ(series(exp, "fp16 65504").y.at(0), 65504);
-  EXPECT_EQ(series(exp, "fp16 65504").ink, Ink::bad) << "exp(12) is beyond it";
+  EXPECT_EQ(series(exp, "fp16 65504").ink, Ink::bad) << "exp(12) is above 65504";
   s.lesson.views = {{"staircase", 0, {{"from", "1"}, {"to", "1.05"}}}};
   const Figure stairs = plot(Plot::lesson, s);
   const Series& rounded = series(stairs, "round(bf16, x)");
@@ -226,7 +226,7 @@ std::map<std::pair<double, double>, std::string> cells_of(const Figure& f) {
   return cells;
 }
 
-/// The strip's figures show all tiles, whatever the window shows; only the shown ones if that is chosen.
+/// Figures of the strip show all tiles; with `shown_tiles` only the tiles visible in the window.
 TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
   Session s = plotted();
   s.view.tiles = {1.5, 3.5};
@@ -247,7 +247,7 @@ TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
   }
 }
 
-/// With a backward pass the strip's figures are the tiles of its query or its key, as the view follows one of them.
+/// With a backward pass the strip's figures show the tiles of the traced query or key, whichever the view follows.
 TEST(PlotData, OfABackwardPassAreTheTilesOfItsQueryOrKey) {
   Session s = plotted();
   s.experiment = with_backward(s.experiment);
@@ -273,7 +273,7 @@ TEST(PlotData, OfABackwardPassAreTheTilesOfItsQueryOrKey) {
   EXPECT_THROW(plot(Plot::lost_dS, s), std::invalid_argument);
 }
 
-/// *why* is of b where the view shows b's error: its numbers, its name and its colour.
+/// *why* describes b if the view shows b's error: b's numbers, name and colour.
 TEST(PlotData, TheStepsAreThoseOfTheMethodOnShow) {
   Session s = plotted();
   s.experiment.b.precision = policy("base_all").precision;
@@ -289,7 +289,7 @@ TEST(PlotData, TheStepsAreThoseOfTheMethodOnShow) {
   EXPECT_THAT(why.caption, HasSubstr("mean error of three-pass base_all if one step"));
 }
 
-/// *why* of a gradient is the change of that gradient's error.
+/// *why* of a gradient shows the change of this gradient's error.
 TEST(PlotData, OfAGradientTheStepsAreThoseOfItsBackwardPass) {
   Session s = plotted();
   s.experiment = with_backward(s.experiment);
@@ -302,7 +302,7 @@ TEST(PlotData, OfAGradientTheStepsAreThoseOfItsBackwardPass) {
   EXPECT_DOUBLE_EQ(why.panels[0].series[0].y[0], 100 * (sorted[0].without[1].mean_abs / all.total[1].mean_abs - 1));
 }
 
-/// A figure of the strip follows b if a is a loaded output: b's numbers and name, in b's colour.
+/// A figure of the strip shows b if a is a loaded output: b's numbers, name and colour.
 TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
   Session s = plotted();
   s.experiment.b = s.experiment.a;
@@ -323,7 +323,7 @@ TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
   EXPECT_EQ(series(plot(Plot::error, s), "flash2 hw").ink, Ink::b);
 }
 
-/// Rows of a loaded output: a damaged one marks its tile, and no other.
+/// Rows of a loaded output: a wrong row marks its tile and no other tile.
 TEST(PlotData, OfALoadedOutputTheRowsAreJudged) {
   Session s = plotted();
   EXPECT_THROW(plot(Plot::kernel_rows, s), std::invalid_argument);
@@ -341,7 +341,7 @@ TEST(PlotData, OfALoadedOutputTheRowsAreJudged) {
   if (has_gnuplot()) drawn_twice(scratch, s, "kernel_rows");
 }
 
-/// The matrix of a tensor is |a - b| of the weights that the training ends with.
+/// The matrix of a tensor is |a - b| of the final weights.
 TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   const TemporaryDirectory scratch;
   scratch.write("text.txt", made_text(3000));
@@ -366,7 +366,7 @@ TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   if (has_gnuplot()) drawn_twice(scratch, s, "train_weights");
 }
 
-/// Tiles of a lesson's loop that were on chip have their steps, and the bytes are those of `loop_steps`.
+/// The map of a lesson's loop has the steps of the tiles computed so far, and the bytes equal `loop_steps`.
 TEST(PlotData, OfALoopTheTilesHaveTheirSteps) {
   Session s = plotted();
   s.lesson.views = {{"loop", 0, {{"at", "5"}}}};
@@ -375,7 +375,7 @@ TEST(PlotData, OfALoopTheTilesHaveTheirSteps) {
   EXPECT_EQ(f.panels.at(1).series.at(0).y.back(), loop_steps(s.experiment, LoopOrder::queries_outside).at(5).bytes);
 }
 
-/// A number that only lessons have is drawn as the lesson's own sweep.
+/// A measure that only lessons have is drawn from the lesson's own sweep.
 TEST(PlotData, OfALessonsOwnNumberTheCurveIsItsAnswer) {
   Session s = plotted();
   s.lesson.views = {{"sweep", 0, {{"measure", "sum.h100"}, {"vary", "n=64,128"}}}};
@@ -384,7 +384,7 @@ TEST(PlotData, OfALessonsOwnNumberTheCurveIsItsAnswer) {
   const Series drawn_line = plot(Plot::lesson, s).panels.at(0).series.at(0);
   EXPECT_EQ(drawn_line.y, (std::vector<double>{known.table.cells[0].mean, known.table.cells[1].mean}));
   s.lesson.views[0].changes.pop_back();
-  EXPECT_THROW(plot(Plot::lesson, s), std::invalid_argument) << "nothing is varied";
+  EXPECT_THROW(plot(Plot::lesson, s), std::invalid_argument) << "no parameter is varied";
 }
 
 TEST(PlotData, EveryFieldsCellsAreItsValues) {
@@ -453,7 +453,7 @@ TEST(PlotData, PoolingKeepsTheOneElementInAMillionThatIsWrong) {
         EXPECT_NEAR((y + 0.5) / h.height, 12345.5 / 16384, 1.0 / h.height);
       }
   EXPECT_GE(found, 1);
-  EXPECT_LE(found, 2);  // under the border of two pixels
+  EXPECT_LE(found, 2);  // 2 if it lies under the border between two pixels
   EXPECT_THAT(figure_csv(f), HasSubstr(",-3.5\n"));
 }
 

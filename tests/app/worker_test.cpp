@@ -1,5 +1,5 @@
-// The worker: latest wins, nothing queues, nothing starves, nothing hangs. Beside it side questions, which are given up when
-// outdated, and jobs, none of which replaces another. Made to run under ThreadSanitizer.
+// The worker: the latest question wins, no queue, no starvation, no hangs. Also side questions, which are cancelled when
+// outdated, and jobs, which never replace each other. Runs under ThreadSanitizer.
 #include "app/threads/worker.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using testing::awaited, testing::eventually;
 using Poll = std::function<bool()>;
 using Squarer = Worker<int, int>;
 
-struct Gave {};  // thrown by work that was asked to stop
+struct Gave {};  // thrown by cancelled work
 constexpr int attempts = 1000;
 
 /// Submits a question and waits until it is answered.
@@ -135,7 +135,7 @@ TEST(Worker, ARunningAnswerIsPublishedThoughItIsStale) {
   begun.acquire();
   worker.submit(2);
   go.release();
-  begun.acquire();  // the second runs, so the first has answered
+  begun.acquire();  // question 2 runs, so question 1 has its answer
   EXPECT_EQ(worker.take(), 1);
   EXPECT_TRUE(worker.busy());
   go.release();
@@ -166,8 +166,8 @@ TEST(Worker, PatienceEndsWhileANewerQuestionWaits) {
       },
       {}, 10ms);
   worker.submit(1);
-  EXPECT_TRUE(eventually([&] { return asked > 50; }));  // far beyond its patience
-  EXPECT_EQ(gave_up, 0) << "nothing waits: it may take as long as it likes";
+  EXPECT_TRUE(eventually([&] { return asked > 50; }));  // far longer than its patience
+  EXPECT_EQ(gave_up, 0) << "no question waits, so it is not cancelled";
   worker.submit(2);
   EXPECT_EQ(awaited(worker), 2);
   EXPECT_EQ(gave_up, 1);
@@ -277,7 +277,7 @@ TEST(Worker, EffortIsTheShareThatTheWorkTellsAndBeginsAnewWithEachQuestion) {
         return x;
       },
       {}, 1h);
-  EXPECT_EQ(worker.effort().seconds_left(), std::nullopt) << "nothing was asked";
+  EXPECT_EQ(worker.effort().seconds_left(), std::nullopt) << "no question was submitted";
   for (const int x : {2, 1}) {
     worker.submit(x);
     ASSERT_TRUE(eventually([&] { return step == x; }));
@@ -303,7 +303,7 @@ TEST(Effort, ThreeTimesAsMuchIsLeftAfterAQuarter) {
   EXPECT_LE(left, 3 * spent.count());
 }
 
-/// Work that goes on until it is asked to stop.
+/// Work that runs until it is cancelled.
 void work_until_stopped(const Poll& cancelled) {
   while (!cancelled()) std::this_thread::yield();
   throw Stopped();
@@ -334,7 +334,7 @@ TEST(Worker, CancelStopsWhatWasAskedBeforeItAndNothingAfter) {
   }
 }
 
-/// True once the question shows this answer and rests.
+/// Waits until the question has this answer and is idle; false after the timeout.
 bool shows(SideQuestion<int, int>& question, int answer) {
   return eventually([&] {
     question.update();
@@ -370,7 +370,7 @@ TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
     question.ask(x);
     ASSERT_TRUE(eventually([&] { return working == x; }));
     question.forget();
-    question.ask(x + 1);  // at any moment of the odd one's giving up
+    question.ask(x + 1);  // at any moment while the forgotten work ends
     ASSERT_TRUE(eventually([&] {
       EXPECT_NO_THROW(question.update());
       return question.answer() && *question.answer() == x + 1;
@@ -378,7 +378,7 @@ TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
   }
 }
 
-/// Counts up from what is known, and publishes each number.
+/// The work continues from the known answer and publishes each number.
 TEST(SideQuestion, GoesOnFromWhatIsKnownUntilItIsCleared) {
   std::atomic<int> started_at{-1};
   SideQuestion<int, int> count(
@@ -394,10 +394,10 @@ TEST(SideQuestion, GoesOnFromWhatIsKnownUntilItIsCleared) {
   EXPECT_TRUE(shows(count, 5));
   EXPECT_EQ(started_at, 3);
   count.ask(5, "cuda");
-  EXPECT_TRUE(eventually([&] { return started_at == 5; })) << "another device is another question";
+  EXPECT_TRUE(eventually([&] { return started_at == 5; })) << "another device starts the work again";
   count.clear();
   count.update();
-  EXPECT_EQ(count.answer(), nullptr) << "nothing from before is taken";
+  EXPECT_EQ(count.answer(), nullptr) << "answers from before clear() are dropped";
   count.ask(2);
   EXPECT_TRUE(shows(count, 2));
   EXPECT_EQ(started_at, 0);
@@ -413,7 +413,7 @@ TEST(SideList, EveryQuestionIsVisitedOnce) {
   EXPECT_EQ(std::string(bytes, sizeof list), std::string(sizeof list, 1));
 }
 
-/// A job that says when it begins and goes on until it is asked to stop.
+/// A job that sets `begun` and runs until it is cancelled.
 auto endless_job(std::atomic<bool>& begun) {
   return [&begun](const Poll& cancelled) -> std::string {
     begun = true;

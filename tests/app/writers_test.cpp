@@ -1,5 +1,5 @@
-// Everything that writes files, on a disk that is full after a random number of bytes. Checkpoints and captures:
-// train_command_test; points: point_cache_test.
+// Writers of files on a disk that is full after a random number of bytes. Other writers: checkpoints and captures in
+// train_command_test, points in point_cache_test.
 #include <unistd.h>
 
 #include <fstream>
@@ -22,7 +22,7 @@ using namespace testing;  // attoscope::testing
 
 constexpr int times = experiments(40);
 
-/// Expects whole files of a writer, with room that dice of this seed give.
+/// Expects whole files from a writer for random disk space drawn with this seed.
 void expect_whole(std::uint64_t seed, const TestedWriter& writer) {
   Dice dice(seed);
   expect_whole_whenever_full(writer, times, dice);
@@ -50,12 +50,12 @@ Figure curve(int version) {
   return figure;
 }
 
-/// PATH leads nowhere, so that there is no gnuplot: its picture does not use the limited disk.
+/// While this lives, PATH has no gnuplot: gnuplot's own writes would not see the limited disk.
 struct WithoutGnuplot {
   const Environment path{"PATH", "/nowhere"};
 };
 
-/// Writes the figure `picture` and its data, which are these files of the folder.
+/// Expects whole files from writing the figure `picture` and its data; `names`: the written files.
 void expect_whole_figures(std::uint64_t seed, const std::string& picture, const std::vector<std::string>& names) {
   const TemporaryDirectory scratch;
   const WithoutGnuplot none;
@@ -100,7 +100,7 @@ TEST(FullDisk, ADirectoryForGnuplotThatCannotBeMadeIsASentence) {
               HasSubstr(". They are in " + (scratch / "f.csv")));
 }
 
-/// A number that no process has.
+/// A process id that no process has.
 const std::string dead = "1999999999";
 
 TEST(Leftovers, OfAFiguresFolderGoBeforeItsNameIsGivenAgain) {
@@ -117,7 +117,7 @@ TEST(Leftovers, OfAFiguresFolderGoBeforeItsNameIsGivenAgain) {
   EXPECT_TRUE(std::filesystem::exists(scratch / "attoscope-sweep-2/f.csv"));
   EXPECT_FALSE(std::filesystem::exists(scratch / ("attoscope-sweep-2/f.csv.part-" + dead + "-0")));
   EXPECT_TRUE(std::filesystem::exists(scratch / ("attoscope-sweep-2/f.gp.part-" + std::to_string(::getpid()) + "-0")));
-  EXPECT_TRUE(std::filesystem::exists(scratch / ("other/f.csv.part-" + dead + "-0"))) << "no folder of ours";
+  EXPECT_TRUE(std::filesystem::exists(scratch / ("other/f.csv.part-" + dead + "-0"))) << "not a folder of this program";
 }
 
 TEST(Leftovers, OfTheFoldersThatGnuplotDrewIn) {
@@ -163,7 +163,7 @@ TEST(FullDisk, SumsOfTensorCores) {
     const std::vector<float> values(static_cast<std::size_t>(rows), 3.0F);
     return scratch.write(file, npy_of("(" + std::to_string(rows) + ", 1)", values));
   };
-  std::vector<std::string> inputs;  // of each version; read, not written, where the disk is full
+  std::vector<std::string> inputs;  // one per version; written before the disk is full
   for (int version = 0; version < times + 3; ++version)
     inputs.push_back(numbers(std::to_string(version) + ".npy", 400 + version));
   const auto write = [&](int version) {
@@ -173,7 +173,7 @@ TEST(FullDisk, SumsOfTensorCores) {
   expect_whole(8, {"dot", {scratch / "d.npy", scratch / "d.json"}, write});
 }
 
-#ifdef ATTOSCOPE_GUI  // or there is no libpng
+#ifdef ATTOSCOPE_GUI  // needs libpng
 TEST(FullDisk, APicture) {
   const TemporaryDirectory scratch;
   const auto write = [&](int version) {

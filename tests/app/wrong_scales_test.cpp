@@ -1,5 +1,5 @@
-// Kernels that read the scales of stored tensors wrongly: each is planted by giving a correct kernel the products with the
-// wrong scales, and named by `judge`.
+// Kernels that read the scales of stored tensors wrongly: a correct kernel on the products with wrong scales plants the
+// mistake, and `judge` names it.
 
 #include <algorithm>
 #include <functional>
@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
 
-/// Two heads: Q in bf16, K in int8 with a scale a token, V in int8 with a scale a head.
+/// Two heads: Q in bf16, K in int8 with a scale per token, V in int8 with a scale per head.
 class Stored {
  public:
   Stored() {

@@ -64,7 +64,7 @@ double ulps_off(const Format& f, Wide y, Wide truth) {
   return static_cast<double>(std::fabs(y - truth) / ulp(f, static_cast<double>(truth)));
 }
 
-/// exp in double, about half an ulp of double off. Most floats are so small that three terms of the series are closer.
+/// exp in double, with an error of about half a double ulp. For tiny x, as most floats, three terms of the series are closer.
 double truth(float x) {
   const double wide = x;
   return std::fabs(x) < 0x1p-18f ? 1 + (wide + wide * wide / 2) : std::exp(wide);
@@ -81,7 +81,7 @@ constexpr float smallest_argument = -103.9f, largest_argument = 88.72283f;  // b
   }
   return worst;
 }
-/// The same code compiled for every processor, and with the fma instruction: the same bits, but six times as fast.
+/// worst_among compiled for every processor, and with the fma instruction: the same bits, but six times as fast.
 Worst worst_anywhere(std::uint64_t begin, std::uint64_t end, std::uint32_t sign) { return worst_among(begin, end, sign); }
 [[gnu::target("fma")]] Worst worst_with_fma(std::uint64_t begin, std::uint64_t end, std::uint32_t sign) {
   return worst_among(begin, end, sign);
@@ -134,7 +134,7 @@ TEST(Exponential, BeyondTheRangeThereIsNothingButZeroAndInfinity) {
   for (float x = 88.7229f; x < 1e4f; x *= 1.01f) ASSERT_EQ(exponential(x), HUGE_VALF) << x;
 }
 
-/// 2^x of float bit patterns from `first` to `last`, both of one sign.
+/// The worst 2^x for float bit patterns from `first` to `last`, both of one sign.
 Worst worst_exp2(float first, float last, std::uint64_t step) {
   const std::uint64_t from = bits_of_float(first);
   return worst_of(

@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// All numbers >= 0 of a format by the definition of its codes, and one beyond the largest, as if exponents went on.
+/// All numbers >= 0 of a format by the definition of its codes, and the next number beyond the largest with unbounded exponent.
 std::vector<double> numbers_and_one_beyond(const Format& f) {
   const int bias = (1 << (f.exponent_bits - 1)) - 1, mantissas = 1 << f.mantissa_bits;
   const int reserved = f.top_code_nan ? 1 : mantissas;
@@ -33,7 +33,7 @@ std::vector<double> numbers_and_one_beyond(const Format& f) {
 
 constexpr std::uint64_t infinite = 0x7f800000;
 
-/// The first bit pattern of a float that belongs to the number after `code`: the nearer one, in the middle the even code.
+/// Bit pattern of the first float that rounds to the number after `code`; a float in the middle rounds to the even code.
 std::uint64_t first_of_next(const std::vector<double>& numbers, std::size_t code) {
   const double middle = (numbers[code] + numbers[code + 1]) / 2;  // a float: it has one bit more than the format
   return std::bit_cast<std::uint32_t>(static_cast<float>(middle)) + std::uint64_t{code % 2 == 0};
@@ -50,7 +50,7 @@ template <Format f>
   }
   return wrong;
 }
-/// The same code compiled for every processor, and for 16 floats at a time: the same bits, but four times as fast.
+/// wrong_among compiled for every processor, and for 16 floats at a time: the same bits, but four times as fast.
 template <Format f>
 std::uint64_t wrong_anywhere(float expected, std::uint64_t begin, std::uint64_t end) {
   return wrong_among<f>(expected, begin, end);
@@ -60,7 +60,7 @@ template <Format f>
   return wrong_among<f>(expected, begin, end);
 }
 
-/// The same for all floats but NaN, by walking through the table of f's numbers.
+/// Number of wrong roundings of all floats but NaN, found by walking through the table of f's numbers.
 template <Format f>
 std::uint64_t wrong_floats() {
   const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd");
@@ -112,7 +112,7 @@ struct Instructed {
     for (std::uint64_t i = 0; i < count; ++i)
       x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * exhaustive_step));
   }
-  /// Number of them that `round` takes elsewhere; bit patterns from `end` on, and subnormals if asked, do not count.
+  /// Number of these floats that `round` rounds otherwise; skips bit patterns from `end` on, and subnormals if `normal`.
   template <Format f>
   [[gnu::always_inline]] std::uint64_t wrong(std::uint64_t first, std::uint64_t end, bool normal) const {
     std::uint64_t wrong = 0;
@@ -135,7 +135,7 @@ struct Instructed {
   return wrong;
 }
 
-/// True if the processor says that it has f16c and AVX2; not every compiler's __builtin_cpu_supports knows the first.
+/// True if the processor reports f16c and AVX2; some compilers' __builtin_cpu_supports do not know f16c.
 bool has_f16c() {
   if (!__builtin_cpu_supports("avx2")) return false;
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -156,7 +156,7 @@ TEST(Round, EveryFloatBecomesTheFp16ThatTheProcessorMakesOfIt) {
     all.take(u);
     const auto halves = std::bit_cast<std::array<std::uint16_t, all.count>>(_mm512_cvtneps_pbh(_mm512_load_ps(all.x)));
     for (std::uint64_t i = 0; i < all.count; ++i) all.y[i] = std::bit_cast<float>(static_cast<std::uint32_t>(halves[i]) << 16);
-    wrong += all.wrong<bf16>(u, end, true);  // the instruction takes subnormals for 0
+    wrong += all.wrong<bf16>(u, end, true);  // the instruction treats subnormals as 0
   }
   return wrong;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// The numbers of f next to x, further from 0 and nearer to it; both are x if it is a number of f.
+/// The numbers of f next to x, further from 0 and nearer to 0; both are x if f holds x.
 template <class T>
 struct Neighbours {
   T nearer, further;
@@ -122,7 +122,7 @@ TEST(DiceRoll, DependsOnEverythingThatTellsRoundingsApart) {
   EXPECT_EQ(rolls.size(), static_cast<std::size_t>(count));
 }
 
-/// A policy all of whose roundings are stochastic.
+/// A small experiment whose policy rounds stochastically at all steps.
 Experiment stochastic_experiment(const char* policy_name) {
   Experiment e = small_experiment(bf16, 120, 20);
   e.problem.mask.kind = Mask::Kind::causal;
@@ -134,7 +134,7 @@ Experiment stochastic_experiment(const char* policy_name) {
 TEST(Stochastic, ChangesTheNumbersAndFollowsTheSeed) {
   for (const char* name : {"hw", "eager", "all_tile", "all_direct"}) {
     Experiment e = stochastic_experiment(name);
-    e.problem.input = given(*compute(e).inputs);  // the seed is now the seed of the dice alone
+    e.problem.input = given(*compute(e).inputs);  // the seed now sets only the random bits of roundings
     const Result r = compute(e), again = compute(e, {.threads = 1});
     EXPECT_EQ(r.digests.a, again.digests.a) << name;
     EXPECT_EQ(r.digests.golden, again.digests.golden) << name;

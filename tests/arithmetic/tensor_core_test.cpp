@@ -1,4 +1,4 @@
-// The tensor cores' rule: every recorded product, wrong parameters, NaN and infinities, and the same from first principles.
+// The tensor cores' rule against every recorded product, wrong parameters, NaN and infinities, and first principles.
 
 #include <atomic>
 #include <cstdlib>
@@ -53,7 +53,7 @@ TEST(Recorded, EveryRowBitForBit) {
   }
 }
 
-/// The sets whose blocks have halves.
+/// The recorded sets whose blocks have two halves.
 std::vector<const RecordedProducts*> sets_with_halves() {
   std::vector<const RecordedProducts*> sets;
   for (const RecordedProducts& p : recorded_products())
@@ -91,7 +91,7 @@ TEST(Recorded, OtherHalvesAndAnotherPlaceOfCMissHundredsOfRows) {
   }
 }
 
-/// True if a bit more or less of the aligned significands changes a set: not if the result has far fewer bits, nor if products
+/// True if one bit more or less of the aligned significands changes a set; false if the result has far fewer bits or products
 /// of few bits lie close together.
 bool shows_a_bit(const RecordedProducts& p) {
   const bool few_bits_of_result = p.result == "f16" && (p.format == "fp16" || p.gpu != "ada"),
@@ -210,7 +210,7 @@ TEST(Special, Infinities) {
   EXPECT_EQ(h100(Floats(17, infinity), Floats(17, -1)), -infinity) << "carried into the next block";
 }
 
-/// The first half is a sum of fp16 of its own: it may overflow before the second brings it back, or c does.
+/// The first half is a separate fp16 sum: it may overflow although the second half or c would make the total finite.
 TEST(Special, OfHalves) {
   const auto halves = [](const Floats& a, const Floats& b, float c) {
     const TensorCoreRule rule = tensor_core_rule(TensorCore::h100, e5m2, SumType::f16);
@@ -237,7 +237,7 @@ TEST(Special, OverflowIsInfinity) {
   const float large = 3e38F, top = std::numeric_limits<float>::max();
   EXPECT_EQ(h100({large, large}, {1, 1}, 0, SumType::f32, bf16), infinity);
   EXPECT_EQ(h100({large, large}, {-1, -1}, 0, SumType::f32, bf16), -infinity);
-  EXPECT_EQ(h100({1}, {1}, top), top) << "what is cut does not round up to infinity";
+  EXPECT_EQ(h100({1}, {1}, top), top) << "truncated bits do not round up to infinity";
   EXPECT_EQ(h100({256}, {256}, 0, SumType::f16), infinity);
   EXPECT_EQ(h100({256, 16}, {255, 14}, 0, SumType::f16), 65504) << "65504 + half an ulp less 0";
   EXPECT_EQ(h100({256, 15}, {255, 16}, 0, SumType::f16), infinity) << "65520 is the tie";
@@ -252,7 +252,7 @@ TEST(Special, SubnormalsAreExact) {
   expect_bits(h100({std::ldexp(1.0F, -100)}, {-std::ldexp(1.0F, -60)}, 0, SumType::f32, bf16), 0);
 }
 
-/// A subnormal factor is aligned by its format's smallest exponent: beside it less is left of the others.
+/// A subnormal factor is aligned by its format's smallest exponent, which leaves fewer bits of the other terms.
 TEST(Special, SubnormalFactorsCountWithTheSmallestExponent) {
   const TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
   const TensorCoreBlock block =
@@ -302,7 +302,7 @@ TEST(Block, TermsAddUpToTheirSumAndWhatIsLostIsLessThanAUnit) {
   }
 }
 
-/// Both halves are blocks: the second starts from the first's result, and c, the block before, is added to its own.
+/// Both halves are blocks: the second starts from the first one's result; c, the previous block's result, is added after both.
 TEST(Block, HasHalves) {
   const TensorCoreRule rule = tensor_core_rule(TensorCore::b200, e4m3, SumType::f16);
   const Floats ones(37, 1.0F);
@@ -384,7 +384,7 @@ std::vector<TensorCoreRule> rules_of(const Format& f) {
   return rules;
 }
 
-/// The fast function for a factor or c that is NaN, infinite, or 0.
+/// The fast function equals the plain one if a factor or c is NaN, infinite or 0.
 TEST(Random, SpecialNumbersAreThoseOfThePlainFunction) {
   const std::array<float, 8> numbers{0, -0.0F, 1, -1, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 2e38F};
   Dice dice(11);

@@ -1,4 +1,4 @@
-/// Backward passes for the tests: any pass that an experiment may have, its incoming gradients, and comparisons of its answers.
+/// Random backward passes that an experiment may have, their incoming gradients, and comparisons of their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline Experiment random_backward_experiment(Dice& dice) {
   }
 }
 
-/// Rounds the gradient as it would be rounded with main format `main` at a step; the main format's, another's or none.
+/// Random roundings of gradients: each step keeps its default, or rounds to the main format or to a random format.
 inline GradPrecision random_grad_precision(Dice& dice) {
   GradPrecision p;
   p.delta_from = static_cast<DeltaFrom>(dice.between(0, 1));
@@ -43,7 +43,7 @@ inline GradPrecision random_grad_precision(Dice& dice) {
   return p;
 }
 
-/// An accumulator that adds products of factors in `format`, or fma.
+/// A random accumulator that adds products of factors in `format`, or fma.
 inline Accumulator random_accumulator(Dice& dice, const Format& format) {
   const auto a = static_cast<Accumulator>(dice.between(static_cast<int>(Accumulator::v100), accumulator_names.size() - 1));
   return why_no_tensor_core(gpu_of(a), format, sums_of(a)).empty() ? a : Accumulator::fma;
@@ -76,7 +76,7 @@ inline GradMethod random_gradient(Dice& dice, const Experiment& e, const Method&
   return g;
 }
 
-/// Scales of dO, P and dS, each now and then.
+/// Random scales of some of dO, P and dS.
 inline void add_grad_scalings(GradMethod& g, Dice& dice) {
   static constexpr std::string_view texts[] = {
       "e4m3/head/x256",      "int8/token",        "int8/head",         "e4m3/block:32/e8m0/ceil",
@@ -87,7 +87,7 @@ inline void add_grad_scalings(GradMethod& g, Dice& dice) {
     if (!dice.one_in(3)) *s = parse_scaling(dice.any(texts));
 }
 
-/// dO, rounded by a's input step, and now and then dL; `nasty`: now and then a number that is not finite, or huge.
+/// dO, rounded by a's input step, and sometimes dL; `nasty`: some numbers are not finite, or are huge.
 inline OutputGradients random_incoming(Dice& dice, const Experiment& e, bool nasty) {
   static constexpr double nasties[] = {NAN, HUGE_VAL, -HUGE_VAL, 0.0, -0.0, 3e38, 1e-40};
   OutputGradients d;
@@ -119,12 +119,12 @@ inline std::string describe(const GradMethod& g, const Format& main) {
 /// Calls f(T{}) with the experiment's working type.
 void in_working_type(const Experiment& e, auto f) { works_in_double(e) ? f(double{}) : f(float{}); }
 
-/// An instruction set for a scope.
+/// Sets the instruction set for a scope.
 struct OnSet : StopSign {
   explicit OnSet(std::string_view name) { isa = name; }
 };
 
-/// Success if the matrices are the same bits.
+/// Success if the matrices have the same bits.
 inline ::testing::AssertionResult same_bits(const char* what, const Matrix& x, const Matrix& y) {
   if (x.rows != y.rows || x.cols != y.cols)
     return ::testing::AssertionFailure() << what << " is " << x.rows << " x " << x.cols << " instead of " << y.rows << " x "
@@ -138,7 +138,7 @@ inline ::testing::AssertionResult same_bits(const char* what, const Matrix& x, c
 }
 inline Matrix column(const std::vector<double>& x) { return {static_cast<int>(x.size()), 1, x}; }
 
-/// Success if both answers are the same bits.
+/// Success if both gradients have the same bits.
 inline ::testing::AssertionResult same_gradients(const Gradients& x, const Gradients& y) {
   for (const auto& [what, of] : {std::pair{"lse", &Gradients::lse}, {"delta", &Gradients::delta}})
     if (auto result = same_bits(what, column(x.*of), column(y.*of)); !result) return result;

@@ -34,7 +34,7 @@ OutputGradients incoming_of(Dice& dice, const Problem& p) {
   return testing::random_incoming(dice, e, false);
 }
 
-/// d loss / d x by two central differences, the error of h^2 taken away.
+/// d loss / d x by two central differences, extrapolated to remove the h^2 error.
 long double slope(double& x, auto loss) {
   const double old = x, h = 0x1p-10;
   const auto central = [&](double step) {
@@ -152,7 +152,7 @@ TEST(GoldenGradients, OfOneKeyWithASinkAreNotZero) {
   EXPECT_NEAR(g.dsink, -0.39322387, 5e-9);  // the sink's value is 0, P (1 - P) (0 - 2)
 }
 
-// K's only column is 1: dQ is scale times the sum of dS over the keys, which is 0 in exact arithmetic without dL.
+// K's only column is 1: dQ is scale times the sum of dS over the keys, and this sum is 0 in exact arithmetic without dL.
 TEST(GoldenGradients, HaveADSWhoseRowsSumToZero) {
   with_seeds(1, 60, [&](Dice& dice) {
     Problem p = random_problem(dice);

@@ -37,8 +37,8 @@ void expect_plain(const Experiment& e, const Method& m, const GradMethod& g, con
   in_working_type(e, [&](auto t) { expect_plain<decltype(t)>(e, m, g, d); });
 }
 
-/// Expects the plain rule's gradients in random experiments, their backward passes changed by add(gradient, dice, e, method);
-/// one in so many incoming gradients may be nasty.
+/// Expects the plain rule's gradients in random experiments, with backward passes changed by add(gradient, dice, e, method);
+/// one in `nasty_one_in` incoming gradients may be nasty.
 void expect_plain_in_random(int first_seed, int count, int nasty_one_in, auto add) {
   with_seeds(first_seed, count, [&](Dice& dice) {
     const Experiment e = random_backward_experiment(dice);
@@ -59,7 +59,7 @@ TEST(GradientBits, AreThePlainRuleWithScalesOfTheirOwn) {
   expect_plain_in_random(10001, experiments(300), 4, [](GradMethod& g, Dice& dice, auto&&...) { add_grad_scalings(g, dice); });
 }
 
-/// The problem with a mask tensor that adds numbers, in every third row the lowest one to all keys.
+/// The problem with a mask tensor that adds numbers; every third row adds the lowest number to all keys.
 Problem with_lowest_rows(Problem p, Dice& dice) {
   Tensors t = *raw_inputs(p);
   const std::size_t keys = static_cast<std::size_t>(key_count(p));
@@ -72,7 +72,7 @@ Problem with_lowest_rows(Problem p, Dice& dice) {
   return p;
 }
 
-/// Rows of the lowest number alone in the backward pass: P is 1/n_k, as in golden, in every algorithm and rule of P.
+/// Rows that add the lowest number to all keys: P is 1/n_k in the backward pass, as in golden, by each algorithm and rule of P.
 TEST(GradientBits, AreThePlainRuleInRowsOfTheLowestNumber) {
   int lowest_rows = 0;
   with_seeds(30001, experiments(80), [&](Dice& dice) {
@@ -105,7 +105,7 @@ TEST(GradientBits, AreThePlainRuleOfEveryNamedKernel) {
       }
 }
 
-// Roundings everywhere, drawn by dice.
+// Half of the rounding steps round stochastically, with random bits from the seed.
 TEST(GradientBits, OfStochasticRoundingAreTheSameOnEverySetAndAnyThreads) {
   int changed = 0;
   with_seeds(20001, experiments(100), [&](Dice& dice) {
@@ -130,7 +130,7 @@ TEST(GradientBits, OfStochasticRoundingAreTheSameOnEverySetAndAnyThreads) {
   EXPECT_GT(changed, experiments(100) / 4);  // the seed decides
 }
 
-// compute hands each method's forward pass over to its gradients.
+// `compute` computes gradients from each method's own forward pass.
 TEST(GradientBits, AreTheSameFromTheForwardPassOfAnAnswer) {
   with_seeds(40001, experiments(300), [&](Dice& dice) {
     Experiment e = random_backward_experiment(dice);

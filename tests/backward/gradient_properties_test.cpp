@@ -198,7 +198,7 @@ TEST(GradKernels, AreFoundByNameAndByValue) {
       const Mask mask{.kind = kind};
       for (const GradKernel& k : grad_kernels()) {
         EXPECT_FALSE(k.what.empty() || k.source.empty()) << k.name;
-        const GradMethod m = grad_method(k.name, d, mask);  // grad_fa4's is grad_fa3's where their tiles are
+        const GradMethod m = grad_method(k.name, d, mask);  // equals grad_fa3's for grad_fa4 if their tiles are equal
         EXPECT_EQ(grad_method(grad_kernel_name(m, d, mask), d, mask), m) << k.name;
         EXPECT_TRUE(k.name == "grad_fa4" || grad_kernel_name(m, d, mask) == k.name) << k.name;
       }
@@ -231,7 +231,7 @@ TEST(GradKernels, OfUnknownNamesAreRefusedWithAllNames) {
               AllOf(HasSubstr("'grad_fa3'"), HasSubstr("training"), HasSubstr("grad_base_all")));
 }
 
-// Steps that training does not have are no part of its policies: plans and their names stay as they are.
+// Training's policies leave out steps that training does not have: plans and their names do not change.
 TEST(GradKernels, OfTrainingRoundItsOwnStepsAlone) {
   for (const GradPolicy& p : grad_policies())
     for (const GradStepInfo& s : grad_step_infos)
@@ -243,12 +243,12 @@ TEST(RandomBits, HaveANumberForEachStep) {
   std::set<std::uint32_t> numbers;
   for (int i = 0; i < 256; ++i) numbers.insert(random_number(static_cast<Step>(i)));
   EXPECT_EQ(numbers.size(), 256U);
-  // Results that were recorded have these.
+  // Recorded results depend on these numbers.
   for (int i = 0; i < 16; ++i) EXPECT_EQ(random_number(static_cast<Step>(i)), static_cast<std::uint32_t>(i));
   constexpr std::array of_gradient{30, 31, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 32, 33, 29};
   for (std::size_t i = 0; i < of_gradient.size(); ++i)
     EXPECT_EQ(random_number(random_step(static_cast<GradStep>(i))), static_cast<std::uint32_t>(of_gradient[i])) << i;
-  EXPECT_EQ(random_number(other_step(18)), 34U) << "that of partial outputs";
+  EXPECT_EQ(random_number(other_step(18)), 34U) << "the number of partial outputs";
   std::set<Step> steps{other_step(18)};
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(steps.insert(random_step(static_cast<GradStep>(i))).second) << i;
 }

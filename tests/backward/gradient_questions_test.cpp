@@ -1,4 +1,4 @@
-// Questions of a backward pass: pairs of a window, the way of one query and one key, orders of dQ, and sources of its errors.
+// Details of a backward pass: pairs of a window, the trace of a query and of a key, orders of dQ, and sources of errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using namespace testing;  // attoscope::testing
 
 std::size_t index_of(int row, int columns, int column) { return static_cast<std::size_t>(row * columns + column); }
 
-/// Any experiment with backward passes of any kind that `compute` takes.
+/// A random experiment with random backward passes that `compute` accepts.
 Experiment random_question(Dice& dice) {
   for (;;) {
     Experiment e = random_backward_experiment(dice);
@@ -56,7 +56,7 @@ plain::GradientPairs plain_pairs(const Experiment& e, bool of_b) {
 
 ScoreQuestion whole_window(const Experiment& e) { return {e, 0, e.problem.n, 0, key_count(e.problem)}; }
 
-/// Expects that numbers of the window equal the whole matrix at its place; storage with scales knows no sign of 0.
+/// Expects that the window's numbers equal the whole matrix there; storage with scales does not keep the sign of 0.
 void expect_window(const ScoreQuestion& q, const std::vector<double>& found, const std::vector<double>& whole) {
   ASSERT_EQ(found.size(), static_cast<std::size_t>(q.rows * q.keys));
   for (int row = 0; row < q.rows; ++row)
@@ -153,7 +153,7 @@ TEST(GradientWindow, RefusesWhatIsNotThere) {
             std::string::npos);
 }
 
-// --- the way of a query and of a key -------------------------------------------------------------------------------------
+// --- the trace of a query and of a key -----------------------------------------------------------------------------------
 
 double norm_of_row(const Matrix& m, int row) {
   double squares = 0;

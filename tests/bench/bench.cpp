@@ -8,7 +8,7 @@
 namespace attoscope {
 namespace {
 
-/// Times `stage`; beside the time: GFLOP/s, percent of its limit, nanoseconds of one element.
+/// Times `stage`; also reports GFLOP/s, percent of its limit, nanoseconds per element.
 void time_stage(benchmark::State& state, const Stage& stage, const MachineLimits& limits) {
   stage.call();  // the first touches memory
   for (auto _ : state) stage.call();

@@ -1,6 +1,6 @@
 /// Cost of a frame of all panels on the UI thread without OpenGL, at N = 4096: attoscope_frame_bench [--benchmark_filter=zoom].
-/// The goal is 3 ms, for a page of a lesson 4 ms. "new answer" is the one frame after an answer, in which the panels take it
-/// in. "read" is the reading of text by the window's own thread, at most 50 ms.
+/// The goal is 3 ms, for a page of a lesson 4 ms. "new answer" is the first frame after an answer, in which the panels read
+/// it. "read" is the reading of text by the window's own thread, at most 50 ms.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class NullBackend {
   }
 };
 
-/// A window with every answer that its panels ask for.
+/// A window with every answer that its panels need.
 class Scene {
  public:
   explicit Scene(const Session& opened) : session(opened) {
@@ -148,7 +148,7 @@ void zoom_about(Session& session, int frame, double rows, double cols) {
   session.view.zoom = {rows * (0.5 - share / 2), cols * (0.5 - share / 2), rows * (0.5 + share / 2), cols * (0.5 + share / 2)};
 }
 
-/// Every page of the shipped lessons, still.
+/// Adds every page of the shipped lessons, without animation.
 void add_pages() {
   for (const Lesson& lesson : read_lessons(lessons_directory()))
     for (int step = 0; step < static_cast<int>(lesson.steps.size()); ++step)
@@ -163,7 +163,7 @@ void add_pages() {
           [](Scene&, int) {});
 }
 
-/// A hundred thousand combinations, three seeds each.
+/// A table of 100,000 combinations, three seeds each.
 std::shared_ptr<const SweepTable> large_table(bool names) {
   auto t = std::make_shared<SweepTable>();
   for (const auto& [key, count] : {std::pair{"n", 4000}, std::pair{"d", 25}}) {
@@ -184,7 +184,7 @@ std::shared_ptr<const SweepTable> large_table(bool names) {
   return t;
 }
 
-/// `count` tables of 300000 points in turn.
+/// Times `count` tables of 300000 points in turn.
 void add_sweep(const std::string& name, bool heat_map, bool names, std::size_t count) {
   const auto tables = std::make_shared<std::vector<std::shared_ptr<const SweepTable>>>();
   add(
@@ -201,7 +201,7 @@ void add_sweep(const std::string& name, bool heat_map, bool names, std::size_t c
       });
 }
 
-/// A session's text, as long as the window's own thread reads: `part` repeated.
+/// A session's text with `part` repeated, as long as the longest text that the window's own thread reads.
 std::string long_session(const std::string& before, const std::string& part, const std::string& after) {
   std::string text = R"({"schema": "attoscope.session/1", )" + before;
   while (text.size() + part.size() + after.size() + 1 < quick_text) text += part;
@@ -209,7 +209,7 @@ std::string long_session(const std::string& before, const std::string& part, con
   return text + after + "}";
 }
 
-/// Adds reading by the window's own thread: the longest texts that it reads itself, and the shipped lessons. At most 50 ms.
+/// Adds the longest texts that the window's own thread reads, and the shipped lessons. At most 50 ms each.
 void add_reading() {
   const std::pair<const char*, std::string> texts[]{{"read/empty pins", long_session(R"("pins": [)", "{},", "]")},
                                                     {"read/numbers", long_session(R"("pins": [)", "1e-300,", "]")},
@@ -227,7 +227,7 @@ void add_reading() {
         std::vector<std::string> remarks;
         try {
           benchmark::DoNotOptimize(parse_session(text, remarks));
-        } catch (const std::runtime_error&) {  // a refusal takes its time, too
+        } catch (const std::runtime_error&) {  // the time of a refusal counts, too
         }
       }
     })->Unit(benchmark::kMillisecond);

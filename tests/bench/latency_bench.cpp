@@ -1,7 +1,7 @@
 /// Latency from a moved slider to its picture: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with real
-/// panels, real answers and real pixels, but no display: glFinish stands for the swap. Counts the frames of 60 Hz that end
-/// before the picture is there, once of the first rows and once of all; idle, and beside as many threads of other programs as
-/// there are processors. The time of a frame is given apart for panels and for OpenGL, which without a graphics card is the
+/// panels, real answers and real pixels, but no display: glFinish replaces the swap. Counts the frames of 60 Hz that end
+/// before the picture is there, for the first rows and for all; idle, and next to as many threads of other programs as
+/// there are processors. Reports a frame's time for panels and for OpenGL separately; without a graphics card the latter is the
 /// CPU's.
 #include <epoxy/gl.h>
 
@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
-/// A stand-in for events of the operating system: the worker's call.
+/// Replaces events of the operating system: the worker rings it.
 class Bell {
  public:
   void ring() {
@@ -57,13 +57,13 @@ class Bell {
   bool rung_ = false;
 };
 
-/// Delay of one answer until it is seen, in ms: its first rows, and all; and the time of a frame meanwhile, by the window and
+/// Delay of one answer until it is drawn, in ms, for its first rows and all rows; time of a frame meanwhile, by the window and
 /// by OpenGL.
 struct Lag {
   double first = 0, all = 0, panels = 0, pixels = 0;
 };
 
-/// A stand-in for other programs: each thread computes all the time.
+/// Replaces other programs: each thread computes all the time.
 class Load {
  public:
   explicit Load(unsigned threads) {
@@ -86,7 +86,7 @@ class Loop {
     while (!answered()) frame([] {});
   }
 
-  /// Changes the session within a frame, as a slider does, and draws until the answer is seen.
+  /// Changes the session within a frame, as a slider does, and draws frames until the answer is drawn.
   Lag measure() {
     Clock::time_point changed;
     frame([&] {
@@ -160,7 +160,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Number of 60 Hz frames until a picture that is ready after so long is on screen.
+/// Number of 60 Hz frames until a picture that is ready after `ms` is on screen.
 int frames_of(double ms) { return static_cast<int>(std::ceil(ms * 60 / 1000)); }
 
 void report(int width, int height, int n, bool loaded) {

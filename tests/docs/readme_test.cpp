@@ -1,4 +1,4 @@
-// The READMEs: short where they must be, and the files that they name exist.
+// The READMEs: size limits, and the files that they name exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string prose_of(const fs::path& file) {
 /// The text without code between backticks.
 std::string without_code(const std::string& text) { return std::regex_replace(text, std::regex("`[^`\n]*`"), ""); }
 
-/// Texts of group 1 of the expression, wherever it matches.
+/// Group 1 of every match of the expression.
 std::vector<std::string> matches(const std::string& text, const char* expression) {
   const std::regex regex(expression);
   std::vector<std::string> found;
@@ -52,7 +52,7 @@ std::vector<std::string> matches(const std::string& text, const char* expression
   return found;
 }
 
-/// True if files of a folder fit a pattern with at most one `*`.
+/// True if a file matches the pattern, whose name has at most one `*`.
 bool any_fits(const fs::path& pattern) {
   const std::string name = pattern.filename().string();
   const std::size_t star = name.find('*');
@@ -65,19 +65,19 @@ bool any_fits(const fs::path& pattern) {
   });
 }
 
-/// True if a part of the path stands for any name: "NAME", "NN", "ROOM".
+/// True if the path has a placeholder: "NAME", "NN", "ROOM".
 bool stands_for_any_file(std::string_view path) {
   return path.find("NAME") != path.npos || path.find("NN") != path.npos || path.find("ROOM") != path.npos;
 }
 
-/// True if `path` is written like one of the tree: it begins with a top folder, or ends like a source file.
+/// True if `path` looks like a file of the tree: it begins with a top folder or ends like a source file.
 bool names_a_file(const std::string& path) {
   const std::string first = path.substr(0, path.find('/'));
   if (path.find('/') != path.npos && std::ranges::find(top_folders, first) != top_folders.end()) return true;
   return std::ranges::any_of(std::array{".cpp", ".h", ".cu", ".cmake"}, [&](const char* end) { return path.ends_with(end); });
 }
 
-/// True if the path exists from the root, or from the README's folder.
+/// True if the path exists relative to the root or to the README's folder.
 bool exists_beside(const fs::path& readme, const std::string& path) {
   return any_fits(path) || any_fits(readme.parent_path() / path);
 }
@@ -94,7 +94,7 @@ TEST(Readme, LinksLeadSomewhere) {
   for (const fs::path& readme : readmes())
     for (const std::string& link : matches(without_code(prose_of(readme)), R"(\]\(([^)#]+)\))")) {
       if (link.find("://") != link.npos) continue;
-      EXPECT_TRUE(fs::exists(readme.parent_path() / link)) << readme.string() << " links to " << link << ", which is not there";
+      EXPECT_TRUE(fs::exists(readme.parent_path() / link)) << readme.string() << " links to " << link << ", which is missing";
     }
 }
 
@@ -102,11 +102,11 @@ TEST(Readme, FilesThatAreNamedExist) {
   for (const fs::path& readme : readmes())
     for (const std::string& path : matches(prose_of(readme), "`([A-Za-z0-9_./*-]+)`"))
       if (names_a_file(path) && !stands_for_any_file(path)) {
-        EXPECT_TRUE(exists_beside(readme, path)) << readme.string() << " names " << path << ", which is not there";
+        EXPECT_TRUE(exists_beside(readme, path)) << readme.string() << " names " << path << ", which is missing";
       }
 }
 
-/// Every folder of the top folder that holds sources, relative to it.
+/// Every folder with files below the top folder, relative to the top folder.
 std::set<std::string> rooms_of(std::string_view top) {
   std::set<std::string> rooms;
   for (const auto& entry : fs::recursive_directory_iterator(top))
@@ -126,7 +126,7 @@ TEST(Readme, OfATopFolderListsItsRooms) {
   }
 }
 
-/// The test itself: it finds missing files.
+/// Checks the helpers of these tests: they find missing files.
 TEST(Readme, ComparisonSeesWhatIsMissing) {
   EXPECT_EQ(matches("see [a](b/c.md) and [d](e)", R"(\]\(([^)#]+)\))"), (std::vector<std::string>{"b/c.md", "e"}));
   EXPECT_TRUE(names_a_file("kernels/no/such.h"));

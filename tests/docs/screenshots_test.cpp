@@ -1,5 +1,5 @@
-// The pictures of the documentation show the window as it is: each session of assets/screenshots/sessions is drawn again and
-// compared with the kept picture.
+// The pictures of the documentation show the current window: each session of assets/screenshots/sessions is drawn again and
+// compared with the committed picture.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,9 +18,9 @@ namespace {
 
 const std::string folder = "assets/screenshots/";
 
-/// A missing tab or word is found; differences by the picture's few colours are not.
+/// Tolerance that finds a missing tab or word and ignores differences by the picture's reduced colours.
 constexpr PictureTolerance with_same_fonts{.mean = 1, .block = 4};
-/// The program's name in the upper left corner, in pixels, tells whether both were drawn with the same version of the fonts.
+/// Size of the program's name in the upper left corner, in pixels: equal pixels mean the same version of the fonts.
 constexpr int title_width = 80, title_height = 24, title_tolerance = 48;
 
 /// The session of the moving picture's first frame; it has a GIF instead of a PNG.
@@ -33,7 +33,7 @@ std::vector<std::string> session_names() {
   return names;
 }
 
-/// The kept picture; empty if it is missing, or is a GIF and there is no ImageMagick.
+/// The committed picture; empty if it is missing, or if it is a GIF and ImageMagick is missing.
 Picture kept_picture(const std::string& name, const TemporaryDirectory& directory) {
   if (name != moving) return read_picture(folder + name + ".png");
   const std::string frame = directory / "frame.png";
@@ -41,7 +41,7 @@ Picture kept_picture(const std::string& name, const TemporaryDirectory& director
   return read_picture(frame);
 }
 
-/// True if the program's name has the same pixels in both, but for colours.
+/// True if both pictures have the same pixels of the program's name, within the tolerance of colours.
 bool have_same_fonts(const Picture& p, const Picture& q) {
   for (int y = 0; y < title_height; ++y)
     for (int x = 0; x < 3 * title_width; ++x) {
@@ -68,7 +68,7 @@ TEST_P(Screenshots, ShowTheWindowAsItIs) {
   const Picture now = read_picture(file);
   const PictureDifference d = difference_of(shrunken(kept), shrunken(now));
   EXPECT_TRUE(d.within(have_same_fonts(kept, now) ? with_same_fonts : PictureTolerance{}))
-      << folder << name << " is older than the window that it shows (" << text(d)
+      << folder << name << " differs from the window that it shows (" << text(d)
       << "): run app/screenshots and look at the new picture";
 }
 
@@ -82,7 +82,7 @@ TEST(ScreenshotFolder, HasASessionForEveryPicture) {
     }
 }
 
-/// The picture with a rectangle of the screen in the window's dark grey.
+/// The picture with a rectangle painted over in the window's dark grey.
 Picture without(Picture p, int x0, int y0, int x1, int y1) {
   for (int y = y0; y < y1; ++y)
     for (int x = 3 * x0; x < 3 * x1; ++x) p.rgb[static_cast<std::size_t>(y * p.width * 3 + x)] = 28;
@@ -92,7 +92,7 @@ Picture without(Picture p, int x0, int y0, int x1, int y1) {
 TEST(ScreenshotComparison, SeesATabThatIsMissing) {
   const Picture right = read_picture(folder + "explore.png");
   ASSERT_FALSE(right.rgb.empty());
-  const Picture planted = without(right, 260, 4, 325, 32);  // Train
+  const Picture planted = without(right, 260, 4, 325, 32);  // the tab Train
   EXPECT_TRUE(have_same_fonts(right, planted));
   EXPECT_FALSE(difference_of(shrunken(right), shrunken(planted)).within(with_same_fonts));
   EXPECT_FALSE(have_same_fonts(right, without(right, 0, 0, 40, 24)));

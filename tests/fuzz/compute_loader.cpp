@@ -1,4 +1,4 @@
-// Bytes as an experiment, computed twice.
+// Loader of experiments: bytes become an experiment, which is computed with two instruction sets.
 #include <cstring>
 
 #include "kernels/compute.h"
@@ -11,7 +11,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// Takes numbers from the front of some bytes; zeros when they are used up.
+/// Reads numbers from the front of a string of bytes; zeros after its end.
 class Bytes {
  public:
   explicit Bytes(std::string_view left) : left_(left) {}
@@ -24,7 +24,7 @@ class Bytes {
   }
   int between(int low, int high) { return low + static_cast<int>(bits(2) % static_cast<std::uint64_t>(high - low + 1)); }
   bool flag() { return bits(1) % 2 == 1; }
-  /// Returns small plain numbers, or any bits.
+  /// A small multiple of 1/256, or a double of any bits.
   double number() {
     const std::uint64_t kind = bits(1);
     return kind % 4 == 0 ? std::bit_cast<double>(bits(8)) : static_cast<double>(static_cast<std::int16_t>(bits(2))) / 256;
@@ -34,7 +34,7 @@ class Bytes {
   std::string_view left_;
 };
 
-/// Values from bytes, within their ranges.
+/// Sets x from the bytes, within its range.
 void fill(Bytes& bytes, int& x, const RealRange& range) {
   const int small = static_cast<int>(bytes.bits(2) % 300), min = static_cast<int>(range.min);
   x = std::clamp(min < 0 && bytes.flag() ? -small : small, min, static_cast<int>(range.max));
@@ -72,7 +72,7 @@ void fill(Bytes& bytes, Scaling& x) {
   x.operand = x.in_operand && (flags & 16) != 0 ? to_main : exact;
 }
 
-/// Fills every setting of an experiment but files and digests.
+/// Sets every setting of an experiment except files and digests.
 void fill(Bytes& bytes, const Settings& settings) {
   for (const Setting& s : settings) {
     if (auto* const* x = std::get_if<int*>(&s.value)) fill(bytes, **x, s.range);
@@ -92,7 +92,7 @@ void fill(Bytes& bytes, const Settings& settings) {
   }
 }
 
-/// An experiment small enough for a thousand a second, without files and GPUs.
+/// A small experiment (a thousand run in a second) without files and GPUs.
 Experiment experiment_of(Bytes& bytes) {
   Experiment e = default_experiment();
   fill(bytes, settings(e));

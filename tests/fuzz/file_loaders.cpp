@@ -1,4 +1,4 @@
-// Loaders of files: tensors, archives, checkpoints. The files lie in memory.
+// Loaders of files: tensors, archives, checkpoints. The files are in memory.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// The same bytes under every name whose ending selects a reader.
+/// A memory file with one name per ending that selects a reader.
 const MemoryFile& file() {
   static const MemoryFile only([] {
     std::vector<std::string> names{"x", "x.zip", "x.attoscope.zip"};
@@ -63,7 +63,7 @@ void load_tensor_files(std::string_view bytes) {
   }
 }
 
-/// Q, K and V of eight bits, 48 bytes each, and a scale of K of this shape and so many bytes.
+/// Q, K and V of eight bits, 48 bytes each, and a scale of K with this type, shape and number of bytes.
 std::string scaled_file(const std::string& dtype, const std::string& shape, std::size_t bytes) {
   const std::string zeros(48, '\0');
   return safetensors({{"q", "F8_E4M3", "[2,6,4]", zeros},
@@ -72,7 +72,7 @@ std::string scaled_file(const std::string& dtype, const std::string& shape, std:
                       {"k_scale", dtype, shape, std::string(bytes, '\x3f')}});
 }
 
-/// Two sequences of one query each, whose keys lie in pages of two tokens.
+/// Two sequences of one query each; their keys are in pages of two tokens.
 std::string paged_file() {
   const std::vector<std::int32_t> table{2, 0, 1, -1}, keys{3, 2};
   return safetensors({{"q", "F32", "[2,1,2]", std::string(16, '\0')},
@@ -135,7 +135,7 @@ std::vector<std::string> kernel_outputs() {
           npy(npy_header("<f4", "(2, 4, 2)"), bytes)};
 }
 
-/// The first byte selects the layout of the heads, or leaves it to their shapes.
+/// Reads a call to judge. The first byte selects a layout of the heads or derives it from the shapes.
 void load_judged_calls(std::string_view bytes) {
   if (bytes.empty()) return;
   const bool is_list = is_npy(bytes.substr(1));
@@ -177,7 +177,7 @@ std::vector<std::string> judged_calls() {
           "h" + npy(npy_header("<f8", "(2, 2, 2)"), raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}))};
 }
 
-/// Every function on files of many heads.
+/// Calls every function that reads files of many heads.
 void read_calls(const std::string& spec) {
   is_kernel_output(spec);
   holds_kernel_output(spec);
@@ -196,14 +196,14 @@ void read_calls(const std::string& spec) {
   KernelOutput output = parse_kernel_output(spec + ":" + std::to_string(last));
   load_kernel_output(output, read.n, read.d_v);
   expect_that(std::ranges::equal(*output.values, files.output(last), testing::same<double>),
-              "an output that is read in two ways");
+              "two readers give different outputs");
 }
 
 constexpr std::array<const char*, 9> folder_files{
     "q.npy", "k.npy",      "v.npy", "o.npy", "1.safetensors", "call/inputs.safetensors", "call/outputs.safetensors",
     "x.npz", "k_scale.npy"};
 
-/// Files one after the other: the number of the file, two bytes of length, as many bytes.
+/// Encodes files: for each its number, two bytes of length, its bytes.
 std::string folder_bytes(const std::vector<std::pair<int, std::string>>& files) {
   std::string bytes;
   for (const auto& [which, content] : files) bytes += static_cast<char>(which) + little_endian(content.size(), 2) + content;
@@ -220,7 +220,7 @@ std::vector<std::string> archives() {
       zip_bytes({{"1_q.npy", two}, {"1_k.npy", two}, {"1_v.npy", two}, {"2_q.npy", one}, {"2_k.npy", one}, {"2_v.npy", one}})};
 }
 
-/// A file of torch.save with all that lies beside a call: settings, tables, masks, gradients and a log-sum-exp.
+/// Reads a file of torch.save: the call, and its settings, tables, masks, gradients and log-sum-exp.
 void load_torch_files(std::string_view bytes) {
   const std::string path = file().holding(bytes, "x.pt");
   read_calls(path);
@@ -240,7 +240,7 @@ void load_torch_files(std::string_view bytes) {
   }
 }
 
-/// FlashAttention's packed call with its gradients, and a batch with a mask.
+/// Seeds: FlashAttention's packed call with gradients, and a batch with a mask.
 std::vector<std::string> saved_calls() {
   const std::vector<double> x(24, 0.5), y(16, 0.25);
   SavedDict packed, batched;
@@ -261,7 +261,7 @@ std::vector<std::string> torch_files() {
   return seeds;
 }
 
-/// Each small tensor as the file's own matrix, whatever its name.
+/// Reads each small tensor of the file as a matrix, whatever its name.
 void load_gguf_files(std::string_view bytes) {
   const std::string path = file().holding(bytes, "x.gguf");
   for (const NamedTensor& t : list_file(path).tensors) {
@@ -300,7 +300,7 @@ std::vector<std::string> folders() {
           folder_bytes({{4, safetensors(good_header(), 72)}, {7, archives().front()}})};
 }
 
-/// The first byte selects a matrix or a vector.
+/// Reads a .npy file. The first byte selects a matrix or a vector.
 void load_npy_numbers(std::string_view bytes) {
   if (bytes.empty()) return;
   const std::string path = file().holding(bytes.substr(1), "x.npy");
@@ -346,13 +346,13 @@ std::vector<std::string> packs() {
           zip_bytes({{"session.json", text + R"("/etc/hostname"}}}})"}}), zip_bytes({{"../session.json", "{}"}})};
 }
 
-/// Half of them get the size and the digest that they should have: else the parts behind these would never be read.
+/// Reads a checkpoint. Half of the inputs get the right size and digest, so that the code after these checks is reached.
 void load_checkpoints(std::string_view bytes) {
   constexpr std::size_t least = 23 + 3 * 8;
   std::string whole(bytes);
   if (!bytes.empty() && bytes.back() % 2 == 0 && bytes.size() > least) whole = resealed(whole, true);
   const Checkpoint read = read_checkpoint(file().holding(whole, "x"));
-  expect_that(read.state.runs.size() == read.record.runs.size(), "a checkpoint with runs that its record does not know");
+  expect_that(read.state.runs.size() == read.record.runs.size(), "state and record differ in the number of runs");
 }
 
 std::vector<std::string> checkpoints() {
@@ -363,7 +363,7 @@ std::vector<std::string> checkpoints() {
     const TrainRecord record = made_up_record(kind, dice);
     write_checkpoint(scratch / "c", record, made_up_state(record, dice));
     seeds.push_back(bytes_of_file(scratch / "c"));
-    seeds.back().back() = '\0';  // load_checkpoints seals it again
+    seeds.back().back() = '\0';  // even: load_checkpoints corrects size and digest
   }
   return seeds;
 }

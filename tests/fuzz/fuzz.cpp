@@ -1,4 +1,4 @@
-// Entry of libFuzzer: one loader, named by ATTOSCOPE_LOADER; or the corpora written into the folder ATTOSCOPE_SEEDS.
+// Entry of libFuzzer: runs the loader ATTOSCOPE_LOADER, or writes the corpora into the folder ATTOSCOPE_SEEDS.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +13,7 @@ using attoscope::testing::Loader;
 
 const Loader* chosen = nullptr;
 
-/// DIRECTORY/LOADER/seed-N, and the loaders' names on standard output.
+/// Writes DIRECTORY/LOADER/seed-N; prints the loaders' names.
 void write_seeds(const std::filesystem::path& directory) {
   for (const Loader& loader : attoscope::testing::loaders()) {
     const std::filesystem::path folder = directory / loader.name;

@@ -8,11 +8,11 @@
 namespace attoscope::testing {
 namespace {
 
-/// Expects one printable sentence of limited length.
+/// Throws std::logic_error unless `sentence` is printable, not empty and at most 4000 bytes long.
 void check_sentence(const std::string& sentence) {
   constexpr std::size_t longest = 4000;
   expect_that(!sentence.empty() && sentence.size() <= longest && printable(sentence) == sentence,
-              "no sentence for people: " + printable(sentence.substr(0, longest)));
+              "no printable sentence: " + printable(sentence.substr(0, longest)));
 }
 
 }  // namespace

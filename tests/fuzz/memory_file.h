@@ -1,4 +1,4 @@
-/// A file in memory alone.
+/// A file in memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace attoscope::testing {
 
-/// A file under chosen names, since endings select the reader.
+/// A memory file with several names: the ending of a name selects the reader.
 class MemoryFile {
  public:
   explicit MemoryFile(const std::vector<std::string>& names) : descriptor_(memfd_create("attoscope", MFD_CLOEXEC)) {
@@ -26,7 +26,7 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  /// Writes the bytes and returns the path of `name` to them.
+  /// Writes the bytes; returns the path with this name.
   std::string holding(std::string_view bytes, const std::string& name) const {
     if (ftruncate(descriptor_, 0) != 0 ||
         pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))

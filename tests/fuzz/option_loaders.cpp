@@ -1,5 +1,5 @@
-// Loaders of the files that options name beside a call: masks, documents, bounds, tables of pages, numbers of rows and of
-// heads.
+// Loaders of files that options add to a call: masks, documents, bounds of sequences, page tables, numbers per row and per
+// head.
 #include <array>
 #include <string>
 
@@ -14,7 +14,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// A call of two heads, three queries and four keys a batch or sequence; `tables` lie beside its tensors.
+/// A call of two heads, with three queries and four keys per batch or sequence; `tables` are further tensors of the file.
 std::string call_file(const std::string& q, const std::string& kv, const std::vector<FileTensor>& tables = {}) {
   const std::string of_q(96, '\0'), of_kv(128, '\0');
   std::vector<FileTensor> all{{"q", "F32", q, of_q}, {"k", "F32", kv, of_kv}, {"v", "F32", kv, of_kv}, {"o", "F32", q, of_q}};
@@ -25,7 +25,7 @@ FileTensor stored(const std::string& name, const std::string& shape, const std::
   return {name, "I32", shape, raw(numbers)};
 }
 
-/// Batches, packed sequences, and pages by a table and by FlashInfer's lists.
+/// Calls with batches, packed sequences, pages in a table, and pages in FlashInfer's lists.
 const std::array<std::string, 4>& calls() {
   static const TemporaryDirectory folder;
   static const std::array<std::string, 4> paths{
@@ -43,7 +43,7 @@ const std::array<std::string, 4>& calls() {
   return paths;
 }
 
-/// The call of a place, which opens without what is beside it.
+/// Call number `place`; checks once that all calls open without further options.
 const std::string& call_at(std::size_t place) {
   static const bool all_open = [] {
     for (const std::string& path : calls()) try {

@@ -1,4 +1,4 @@
-// Corpora, earlier findings, and a few thousand changes of both: the same functions that libFuzzer calls.
+// Runs libFuzzer's functions on the seeds, on earlier findings, and on a few thousand random changes of both.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 const fs::path reproducers = "tests/fuzz/reproducers";
 
-/// Files that once did harm, by their names.
+/// Inputs that once failed, by file name.
 std::map<std::string, std::string> found_for(std::string_view loader) {
   std::map<std::string, std::string> files;
   std::error_code none;
@@ -23,7 +23,7 @@ std::map<std::string, std::string> found_for(std::string_view loader) {
   return files;
 }
 
-/// A byte, a bit, a stretch: changed, doubled or gone.
+/// Applies up to four random changes: a byte or a bit changed, a range removed or repeated.
 std::string changed(std::string bytes, Dice& dice) {
   for (int times = dice.between(1, 4); times > 0 && !bytes.empty(); --times) {
     const std::size_t at = dice.bits() % bytes.size(), some = 1 + dice.bits() % 16;

@@ -32,13 +32,13 @@
 namespace attoscope::testing {
 namespace {
 
-/// Each of these in turn; all of them are tried, and each may refuse.
+/// Runs all readers on `text`; each may refuse it.
 template <class... Read>
 void each_may_refuse(std::string_view text, Read... read) {
   (refused_in_a_sentence(read, text), ...);
 }
 
-/// Expects that the value read from `text`, written, is read again as the same.
+/// Reads `text`, writes the value and reads it again; expects an equal value.
 template <class Read, class Write>
 void expect_again(std::string_view text, Read read, Write write) {
   const auto first = read(std::string(text));
@@ -62,7 +62,7 @@ PointSummary made_up_summary(Dice& dice) {
   return summary;
 }
 
-/// Made-up things that a session may hold beside its experiment.
+/// A session with made-up values of its other parts.
 Session full_session() {
   Session session;
   Dice dice(3);
@@ -80,7 +80,7 @@ void load_sessions(std::string_view bytes) {
   std::vector<std::string> remarks;
   const Session session = parse_session(bytes, remarks);
   for (const std::string& remark : remarks)
-    expect_that(!remark.empty() && printable(remark) == remark, "no sentence for people: " + printable(remark));
+    expect_that(!remark.empty() && printable(remark) == remark, "no printable sentence: " + printable(remark));
   remarks.clear();
   parse_session(session_text(session), remarks);
   expect_that(remarks.empty(), "a session that was written is not understood");
@@ -178,17 +178,17 @@ std::vector<std::string> command_texts() {
   return texts;
 }
 
-/// Anything that is typed into an exercise is judged in a sentence.
+/// Any answer to an exercise gives a printable sentence.
 void try_exercise(const LessonView& view) {
   if (!view.problem.empty()) return;
   const Exercise x = exercise_of(view);
   std::vector<std::string> sentences;
   for (const Blank& blank : x.blanks) sentences.push_back(judge_blank(blank, x.question).sentence);
   if (!x.formats.empty()) sentences.push_back(judge_format(x, x.question).sentence);
-  for (const std::string& said : sentences) expect_that(printable(said) == said, "no sentence for people: " + printable(said));
+  for (const std::string& said : sentences) expect_that(printable(said) == said, "no printable sentence: " + printable(said));
 }
 
-/// An expression over a few names has a value, and the same one within parentheses.
+/// Evaluates an expression over a few names; expects the same value in parentheses.
 void load_expressions(std::string_view bytes) {
   const std::vector<std::string> names{"s", "m_old", "m", "l_old", "α", "m'", "m~", "V_t"};
   const std::vector<double> values{1.5, -2, 3, 0, 0.25, -1, 7, 1e300};
@@ -224,21 +224,21 @@ std::vector<std::string> lesson_texts() {
     if (file.path().extension() != ".md") continue;
     const std::string text = bytes_of_file(file.path().string());
     texts.push_back(text);
-    for (std::size_t at = text.find(exercise); at != std::string::npos; at = text.find(exercise, at + 1))  // each alone, too
+    for (std::size_t at = text.find(exercise); at != std::string::npos; at = text.find(exercise, at + 1))  // also alone
       texts.push_back("# T\n\n## S\n\n" + text.substr(at, text.find("```\n", at + exercise.size()) + 4 - at));
   }
   return texts;
 }
 
-/// Reads the session of a link as the window does; its short text is the same session.
+/// Reads the session of a link as the window does; expects that its short text gives the same session.
 void read_linked_session(const std::string& text) {
   std::vector<std::string> remarks;
   const Session session = parse_session(text, remarks);
   remarks.clear();
-  expect_that(parse_session(short_session_text(session), remarks) == session, "a short text of another session");
+  expect_that(parse_session(short_session_text(session), remarks) == session, "the short text gives another session");
 }
 
-/// A link that is clicked, or told to a window.
+/// Reads a link, as from a click or from another program.
 void load_links(std::string_view bytes) {
   const LinkMessage message = parse_link_url(bytes);
   expect_that(parse_link_url(link_url(message)) == message, "a link that is not read back");

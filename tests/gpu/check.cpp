@@ -1,8 +1,8 @@
 /// attoscope_gpu_check: checks that a GPU gives the CPU's bits, that the tensor-core kernel is as close to golden as its
 /// emulation, and that the memory checker finds nothing. Needs only the libraries of attoscope_kernels.
 ///   attoscope_gpu_check [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize] [--lose]
-/// --device cpu rehearses: the CPU is compared with itself. --quick takes a sample. --sanitize runs only the memory checker.
-/// --lose runs only this: the GPU is lost in the middle of an answer and of a training, and the CPU takes over.
+/// --device cpu compares the CPU with itself. --quick takes a sample. --sanitize runs only the memory checker.
+/// --lose runs one check only: the GPU is lost during an answer and during a training, and the CPU takes over.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Arguments {
   bool quick = false, only_sanitize = false, may_sanitize = true, loses = false;
 };
 
-/// Counts passed checks; prints failed ones and, per section, the numbers of both.
+/// Counts passed checks; prints failed checks and, per section, the numbers of passed and failed ones.
 class Tally {
  public:
   void section(const char* name) {
@@ -79,13 +79,13 @@ class Tally {
   std::string name_;
 };
 
-/// Fault of an answer whose GPU was silently replaced by the CPU.
+/// Fault of a result that the CPU computed in place of the GPU; "": none.
 std::string wrong_device(const Result& r, const std::string& device) {
   return device != "cpu" && r.device.starts_with("cpu") ? "computed on " + r.device + ": " + r.remark : "";
 }
 
 void compare_all(const std::vector<Experiment>& experiments, const std::string& device, Tally& tally) {
-  ComputeCache cache;  // remembered inputs and buffers must not change a bit either
+  ComputeCache cache;  // cached inputs and buffers must not change a bit either
   for (const Experiment& e : experiments) {
     std::string fault;
     try {
@@ -99,7 +99,7 @@ void compare_all(const std::vector<Experiment>& experiments, const std::string& 
   }
 }
 
-/// One bit anywhere must be noticed.
+/// The comparison must find a change of one bit anywhere.
 void check_the_comparison(Tally& tally) {
   Experiment e = testing::small_experiment(bf16, 130, 24);
   e.backward.on = true;
@@ -135,7 +135,7 @@ void check_errors_of(const std::string& device, Tally& tally) {
     tally.note(difference("errors_of", here[i], there[i]), [&] { return std::string(policies()[i].name); });
 }
 
-/// A run that is stopped at any moment throws Stopped, and leaves nothing behind that changes the next answer.
+/// A run stopped at any moment throws Stopped, and leaves nothing that changes the next result.
 void check_stopping(const std::string& device, Tally& tally) {
   const Experiment e = testing::small_experiment(bf16, 200, 32);
   const Result whole = compute(e);
@@ -174,7 +174,7 @@ void check_pictures(const std::string& device, Tally& tally) {
   }
 }
 
-/// Rows split over all GPUs, and over pairs in both orders if there are two.
+/// Splits rows over all GPUs, and over pairs in both orders if there are two.
 void check_several_gpus(Tally& tally) {
   const std::vector<DeviceInfo>& gpus = cuda_devices();
   if (gpus.size() < 2) {
@@ -196,7 +196,7 @@ void check_without_memory(const std::string& device, Tally& tally) {
   tally.note(!there.device.starts_with("cpu") || !there.remark.empty(), "the CPU took over without a remark");
 }
 
-/// Compares with golden and the emulation, with their own error as the yardstick; two runs must give the same bits.
+/// Compares with golden and the emulation, relative to the emulation's own error; two runs must give the same bits.
 void check_hardware(const std::vector<Experiment>& experiments, const std::string& device, Tally& tally) {
   for (const Experiment& e : experiments) {
     std::string fault;
@@ -221,7 +221,7 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
   }
 }
 
-/// Cuts the tensor-core kernel along keys; without --quick, also uses so many heads that 32 bits do not count their numbers.
+/// Cuts the tensor-core kernel along keys; without --quick, also uses so many heads that indices exceed 32 bits.
 void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
   const int gpu = devices_of(x.device).front();
   tally.section("the tensor-core kernel, cut along keys");
@@ -235,8 +235,8 @@ void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats
   for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
 }
 
-/// Compares the kernel, if only the sums of products are rounded, with a plain attention by the rule that the products' own
-/// check finds.
+/// Compares the kernel, if only the sums of products are rounded, with a plain attention by the rule that the check of products
+/// finds.
 void check_rules(int gpu, const std::vector<Format>& formats, bool quick, Tally& tally) {
   tally.section("the tensor-core kernel by a written rule");
   for (const Format& format : formats) {
@@ -298,7 +298,7 @@ void print_digests(const std::string& device) {
   }
 }
 
-/// Prints the growth of an update's time with its rows, small until the GPU is full. Explore's first rows follow it.
+/// Prints the growth of an update's time with its rows, small until the GPU is full. It sets Explore's number of first rows.
 void print_growth_with_rows(const std::string& device) {
   const int held = rows_at_a_time(devices_of(device));
   std::printf("an update at N = 65,536, where the GPU is taken to hold %d rows:\n", held);
@@ -338,7 +338,7 @@ void check_launches(const std::string& device, Tally& tally) {
   }
 }
 
-/// Loses the GPU while it computes and while it trains; nothing can be asked of it in this process afterwards.
+/// Loses the GPU while it computes and while it trains; this process cannot use the GPU afterwards.
 void check_lost(const std::string& device, Tally& tally) {
   tally.section("a GPU that is lost");
   Experiment e = default_experiment();
@@ -382,7 +382,7 @@ void compare_devices(const Arguments& x, Tally& tally) {
   tally.section("stopped runs");
   check_stopping(x.device, tally);
   tally.section("training");
-  const bool sample = x.quick || x.device == "cpu";  // compared with itself, the CPU gains nothing from more steps
+  const bool sample = x.quick || x.device == "cpu";  // more steps show nothing when the CPU is compared with itself
   for (const TrainAnswer& answer : compare_training(x.device, sample)) tally.note(answer.fault, [&] { return answer.name; });
 }
 
@@ -431,7 +431,7 @@ int checked(const Arguments& x) {
   return tally.finish();
 }
 
-/// False if a word is none of the options.
+/// False if an argument is not an option.
 bool parsed(int argc, char** argv, Arguments& x) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];

@@ -86,7 +86,7 @@ std::vector<Experiment> backward_ones() {
       try {
         validate(e);
       } catch (const std::invalid_argument&) {
-        continue;  // a kernel's formats and scales are not for every method
+        continue;  // not every method takes a kernel's formats and scales
       }
       all.push_back(e);
     }

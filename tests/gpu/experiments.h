@@ -1,4 +1,4 @@
-/// The questions that CPU and GPU must answer alike.
+/// Experiments for which CPU and GPU must give the same bits.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@ namespace attoscope::gpu_check {
 
 /// Every algorithm with every policy, in every named format and some odd ones, under every mask, over odd sizes.
 std::vector<Experiment> full_cross();
-/// `count` with any options, formats, masks, biases and nasty inputs; the last quarter rounds stochastically.
+/// `count` random experiments: options, formats, masks, biases, nasty inputs; the last quarter rounds stochastically.
 std::vector<Experiment> random_ones(int count);
 /// Every named backward pass under every mask, with dQ's tiles in all orders; some choose rows.
 std::vector<Experiment> backward_ones();
-/// A few that fill a GPU.
+/// A few experiments that fill a GPU.
 std::vector<Experiment> large_ones();
 /// More rows than one launch takes, each with few keys: N = 70,000.
 std::vector<Experiment> many_rows();
-/// A few small ones of every kind, for a tool that makes everything slow.
+/// A few small experiments of every kind, for a tool that slows everything down.
 std::vector<Experiment> sample_of_all();
 
 /// Experiments that the tensor-core kernel takes: types, head dimensions, tiles, masks, odd lengths, chosen rows; a is its

@@ -1,4 +1,4 @@
-/// Takes a GPU away from other work: all but a little of its memory, or all of it for good.
+/// Blocks a GPU for other work: takes most of its memory, or makes all its calls fail for good.
 #pragma once
 
 #include <cstddef>

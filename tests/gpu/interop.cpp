@@ -57,7 +57,7 @@ bool same_bits(const std::vector<float>& x, const std::vector<float>& y) {
   return true;
 }
 
-/// A result whose matrices lie on the GPU, and on the host too.
+/// A result with its matrices on the GPU and on the host.
 struct Held {
   std::string what;
   std::shared_ptr<const Result> result;
@@ -83,7 +83,7 @@ std::vector<CellRect> rects(const Result& r) {
   return {{0, 0, rows, cols}, {rows * 0.31, cols * 0.17, rows * 0.62, cols * 0.9}, {-3, -2, rows + 5, cols / 2}};
 }
 
-/// The picture as the painters get it.
+/// The picture as input of the painters.
 PixelImage described(const Result& r, const std::vector<float>& values, Field field, const CellRect& cells, Size size) {
   PixelImage image{.width = size.width, .height = size.height};
   image.source = {&values, r.golden->rows, r.golden->cols, cells, field, r.on_device};
@@ -147,7 +147,7 @@ void check_pixels(const Held& held, const ShareTexture* share, Verdict& verdict)
   }
 }
 
-/// The window's way to the screen: draws one image in a frame of its own.
+/// Draws one image in a separate frame, as the window does.
 std::vector<std::uint8_t> shown(Offscreen& screen, Gui& gui, Texture& texture, const PixelImage& image) {
   ImGui::GetIO().DisplaySize = {static_cast<float>(screen.width()), static_cast<float>(screen.height())};
   ImGui_ImplOpenGL3_NewFrame();
@@ -195,7 +195,7 @@ double painting_ms(const Held& held, const ShareTexture& share) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / 200;
 }
 
-/// Times frames of the window while a worker computes on the same GPU: the median and the longest of two seconds.
+/// Times frames of the window while a worker computes on the same GPU: the median and the longest within two seconds.
 void time_frames_beside_a_worker(Offscreen& screen, Gui& gui, const Held& held, int gpu) {
   using Clock = std::chrono::steady_clock;
   std::atomic<bool> over{false};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tests/gpu/measure, tried with programs that stand in for those that need a GPU: what it runs in which order, what it cuts off, where
-it goes on, what it writes.
+"""Tests tests/gpu/measure with fakes of the programs that need a GPU: the parts it runs, their order, time limits, continuing
+in a later call, its files.
 """
 import json
 import os
@@ -29,12 +29,12 @@ class Measured(unittest.TestCase):
         self.program("sanitizer", "shift 3; echo \"$1\" >>RAN; shift; exec echo '5 passed, 0 failed'", None)
 
     def check(self, script):
-        """attoscope_gpu_check; with --lose it always ends well."""
+        """Writes a fake attoscope_gpu_check; with --lose it always succeeds."""
         self.program("tests/gpu/attoscope_gpu_check",
                      f"[[ $1 == --lose ]] && {{ echo lost >>RAN; echo '2 passed, 0 failed'; exit; }}\necho check >>RAN\n{script}", None)
 
     def program(self, path, script, name):
-        """A stand-in, which notes that it ran, unless it does so itself."""
+        """Writes a fake program; it records its run under `name`, if given."""
         file = self.build / path
         file.parent.mkdir(parents=True, exist_ok=True)
         note = f"echo {name} >>{self.ran}\n" if name else ""
@@ -42,7 +42,7 @@ class Measured(unittest.TestCase):
         file.chmod(0o755)
 
     def attoscope(self, bench=f"echo '{json.dumps(ROWS)}' >\"$5\"", knows_check_gpu=True):
-        """bench --device cuda --json FILE, and check-gpu with the same options."""
+        """Writes a fake attoscope with bench --device cuda --json FILE, and check-gpu with the same options."""
         adds = "echo '{\"adds_as\": \"h100\"}' >\"$5\"; echo 'this GPU adds as h100'" if knows_check_gpu else "exit 2"
         listed = "  check-gpu   how it adds" if knows_check_gpu else ""
         self.program("attoscope", f"[[ $1 == --help ]] && {{ echo 'no check-gpu'; echo '{listed}'; exit; }}\necho $1 >>RAN\n"
@@ -55,7 +55,7 @@ class Measured(unittest.TestCase):
         return {**os.environ, "ATTOSCOPE_SANITIZER": str(self.build / "sanitizer") if sanitizer else ""}
 
     def measure(self, *more, sanitizer=True):
-        """Its exit code, and the parts that ran."""
+        """Runs measure; returns its exit code and the parts that ran."""
         self.ran.unlink(missing_ok=True)
         code = subprocess.run(self.command(*more), capture_output=True, text=True, env=self.environment(sanitizer)).returncode
         return code, self.ran.read_text().split() if self.ran.exists() else []

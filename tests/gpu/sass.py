@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Kernels as ptxas made them, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
+"""Compiled kernels, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
 
-    sass.py FILE [NAME]        every kernel, or those whose mangled name has the regular expression NAME in it
+    sass.py FILE [NAME]        every kernel, or kernels whose mangled name matches the regular expression NAME
 """
 import collections
 import functools
@@ -15,7 +15,7 @@ import typing
 
 
 class Usage(typing.NamedTuple):
-    """Bytes, and 32-bit registers of a thread; `shared` has what the code declares, not what a launch asks for."""
+    """Bytes, and 32-bit registers of a thread; `shared` is declared shared memory, without the dynamic memory of launches."""
     architecture: int
     function: str
     registers: int
@@ -26,7 +26,7 @@ class Usage(typing.NamedTuple):
 
 class Instruction(typing.NamedTuple):
     address: int
-    predicate: str  # "@!P1", "" where there is none
+    predicate: str  # "@!P1"; "": none
     opcode: str     # "LDS.128"
     operands: str
 
@@ -47,7 +47,7 @@ class Loop(typing.NamedTuple):
 
 
 def folders():
-    """Folders of a CUDA toolkit's programs, as PATH has them."""
+    """Folders with a CUDA toolkit's programs, as a PATH."""
     usual = [os.path.join(os.environ.get(name, ""), "bin") for name in ("CUDA_HOME", "CUDA_PATH")]
     return os.pathsep.join([os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin"])
 
@@ -61,7 +61,7 @@ def dumped(file, what):
 
 
 def resource_usage(file, function=""):
-    """A Usage for each kernel and architecture; `function` is a regular expression, sought in mangled names."""
+    """A Usage for each kernel and architecture; `function` is a regular expression for mangled names."""
     found, architecture = [], 0
     for line in dumped(file, "-res-usage").splitlines():
         if (arch := re.match(r"arch = sm_(\d+)", line)) is not None:
@@ -105,7 +105,7 @@ def predecessors(instructions):
 
 
 def loops_of(sass):
-    """The Loops of a Code, in ascending order; a branch back into what is entered elsewhere, too, is none."""
+    """The Loops of a Code, in ascending order; a branch back into code with another entry is no loop."""
     before, bodies = predecessors(sass.instructions), collections.defaultdict(set)
     for first, sources in enumerate(before):
         for last in (i for i in sources if i > first):

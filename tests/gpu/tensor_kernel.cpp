@@ -16,7 +16,7 @@ namespace {
 constexpr HardwareCuts uncut{.limit_ms = 1e9F, .first_work = std::int64_t{1} << 50},
     tile_by_tile{.limit_ms = 1e-9F, .first_work = 1};
 
-/// `count` rows from the first to the last of n, on N(0,1) inputs.
+/// A launch of `count` rows, spread from the first to the last of n, on N(0,1) inputs.
 HardwareLaunch question(int n, int d, int count, bool causal, const Format& format) {
   Problem problem;
   problem.n = n;
@@ -106,7 +106,7 @@ std::string compare_many_heads(int device, std::vector<KernelAnswer>& answers) {
   if (static_cast<double>(gpu->memory) < bytes + spare || available_bytes() < bytes + spare)
     return std::to_string(static_cast<int>((bytes + spare) / 1e9)) + " GB of memory are needed on the machine and on the GPU";
   HardwareLaunch x = question(n, d, rows, true, bf16);
-  for (int i = 0; i < rows; ++i) x.rows[static_cast<std::size_t>(i)] = i;  // the first ones: they see few keys, which is fast
+  for (int i = 0; i < rows; ++i) x.rows[static_cast<std::size_t>(i)] = i;  // the first rows see few keys, which is fast
   const std::vector<float> alone = hardware_outputs(x, 1, device, {})[0];
   x.heads = heads;
   for (std::vector<std::uint8_t>* part : {&x.q, &x.k, &x.v}) *part = repeated(*part, heads);

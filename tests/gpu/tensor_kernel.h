@@ -1,4 +1,4 @@
-/// The tensor-core kernel against itself, with its work cut or addressed in another way, and against a written rule: the same
+/// Compares the tensor-core kernel with itself, its work cut or addressed otherwise, and with a written rule: the same
 /// bits.
 #pragma once
 
@@ -18,12 +18,12 @@ struct KernelAnswer {
 /// One launch for every tile of keys against a single launch of all; 16,384 keys, or, `quick`, 512.
 std::vector<KernelAnswer> compare_cut_launches(int device, std::span<const Format> formats, bool quick);
 
-/// Compares questions in which only sums of products are rounded with a plain attention by the first written rule that gives
+/// Compares inputs for which only sums of products are rounded with a plain attention by the first written rule that gives
 /// the GPU's own sums of such products; `rule` names it, or says why nothing was compared.
 std::vector<KernelAnswer> compare_with_the_rule(int device, const Format& format, bool quick, std::string& rule);
 
-/// Runs so many heads of 65,536 keys and 128 columns that the numbers of K and V go beyond 2^31: each head is a copy of the
-/// first, and must give the first one's output. Returns "", or says why the memory does not suffice; then there is no answer.
+/// Runs enough heads of 65,536 keys and 128 columns for more than 2^31 numbers of K and V: each head is a copy of the
+/// first, and must give the first one's output. Returns "", or why the memory does not suffice; then there is no answer.
 std::string compare_many_heads(int device, std::vector<KernelAnswer>& answers);
 
 }  // namespace attoscope::gpu_check

@@ -97,7 +97,7 @@ void ask_large_products(TrainComparison& compare) {
                 [&](Primitives<float>& on) { return large_product(on, s); });
 }
 
-/// Whole runs, each on devices of its own.
+/// Compares whole runs, each on its own devices.
 TrainAnswer compare_run(const TrainPlan& plan, int steps, const std::string& device, const std::string& name) {
   try {
     const Numbers here = testing::trained(plan, steps, cpu_primitives());

@@ -1,4 +1,4 @@
-/// Training on a GPU: the CPU's bits, and its speed.
+/// Checks that training on a GPU gives the CPU's bits, and measures its speed.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct TrainAnswer {
 /// Every primitive, products in the sizes of real models, and steps of training, on the CPU and on `device`.
 std::vector<TrainAnswer> compare_training(const std::string& device, bool quick);
 
-/// Trains on a GPU that is lost after some steps, by `lose`: the CPU continues with its own bits, and the record says so.
+/// Trains on a GPU that `lose` takes away after some steps: the CPU continues with the same bits, and the record says so.
 TrainAnswer compare_lost_training(const std::string& device, const std::function<void()>& lose);
 
 /// Prints the times of the operations of a model of 6 layers x 384, context 256, for a batch of 64, and its steps a second.

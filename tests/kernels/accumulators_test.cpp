@@ -1,4 +1,4 @@
-/// Methods whose products are added by tensor cores: the bits of a plain transcription on every instruction set, refusals, and
+/// Methods whose products tensor cores add: the bits of a plain transcription on every instruction set, refusals, and
 /// the flush.
 #include "kernels/experiment/accumulators.h"
 
@@ -27,7 +27,7 @@ using namespace testing;  // attoscope::testing
 
 constexpr std::array<Format, 5> factors{fp16, bf16, tf32, e4m3, e5m2};
 
-/// Numbers that leave the domain of fast sums now and then: tiny and huge ones, zeros, NaN and infinities.
+/// Random numbers, some outside the domain of fast sums: tiny and huge numbers, zeros, NaN and infinities.
 double element(Dice& dice, int kind) {
   if (kind == 0) return dice.normal();
   if (kind == 1) return dice.one_in(3) ? 0 : std::ldexp(dice.normal(), dice.between(-40, 40));
@@ -47,7 +47,7 @@ Input some_input(Dice& dice, const AttentionShape& shape) {
   return given(std::move(t));
 }
 
-/// Larger than random_experiment's, with P in the format of V, and accumulators in both products of a and b.
+/// A random experiment, larger than random_experiment's, with P in V's format and accumulators in both products of a and b.
 Experiment random_accumulators(Dice& dice) {
   Experiment e = random_experiment(dice);
   e.format = dice.any(factors);
@@ -74,7 +74,7 @@ Experiment random_accumulators(Dice& dice) {
 
 TEST(Accumulators, HaveTheBitsOfThePlainTranscriptionOnEveryInstructionSet) {
   std::set<Accumulator> seen;
-  // until each accumulator was seen, since experiments under sanitizers are few
+  // runs until each accumulator is seen: sanitizers run few experiments
   for (int seed = 1; seed <= experiments(200) || (seed <= 200 && seen.size() < accumulator_names.size()); ++seed) {
     Dice dice(static_cast<std::uint64_t>(77000 + seed));
     const Experiment e = random_accumulators(dice);
@@ -97,7 +97,7 @@ TEST(Accumulators, PassTheirIntegersRange) {
   struct Large {
     Format format;
     Accumulator accumulator;
-    double factor, first;  ///< of all columns; of K's first sixteen, but for one, if it is 0
+    double factor, first;  ///< value of all columns; of columns 1 to 15 of K
   };
   for (const Large& large : {Large{bf16, Accumulator::h100, 1.9921875, 0}, Large{e4m3, Accumulator::b200, 1.875, 1.875}}) {
     Tensors t = Tensors::shaped(AttentionShape::square(3, 32));
@@ -126,7 +126,7 @@ TEST(Accumulators, PassTheirIntegersRange) {
 Experiment small(const Format& format = bf16) {
   Experiment e = small_experiment(format, 200, 32);
   e.a.precision = policy("hw").precision;
-  e.a.precision[Step::output] = exact;  // so that every bit of O is seen
+  e.a.precision[Step::output] = exact;  // shows every bit of O
   return e;
 }
 
@@ -188,7 +188,7 @@ TEST(Flush, IsIgnoredWhereTheAlgorithmDecides) {
   }
 }
 
-/// The sentence of `validate`; "": none.
+/// The error sentence of `validate`; "": none.
 std::string refusal(const Experiment& e) {
   return message_of<std::invalid_argument>([&] { validate(e); });
 }
@@ -267,8 +267,8 @@ TEST(KernelPresets, AreExperimentsAndFoundAgainByTheirMethod) {
   EXPECT_THROW(kernel_preset("fa5"), std::invalid_argument);
 }
 
-/// cuDNN's max stays while the new one exceeds it by at most 4 powers of two: no P saturates. With 4 natural units, and P times
-/// 16, some could.
+/// cuDNN keeps its max while the new one exceeds it by at most 4 powers of two: no P saturates. With 4 natural units and P *
+/// 16, some P could saturate.
 TEST(KernelPresets, OfCudnnSaturateNothing) {
   for (const char* const name : {"cudnn_fp8", "cudnn_mxfp8"}) {
     const Method m = with_kernel(default_experiment(), kernel_preset(name)).a;

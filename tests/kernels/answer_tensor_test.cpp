@@ -1,4 +1,4 @@
-// An answer seen as if dQ, dK, dV or dO were its output.
+// Views of a result with dQ, dK, dV or dO in place of the output.
 #include "kernels/experiment/answer_tensor.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace attoscope {
 namespace {
 
-/// An experiment whose queries, keys and columns are 9, 14, 5 and 3, of which some are computed.
+/// An experiment of 9 queries, 14 keys, 5 columns of Q and 3 of V, with `rows` computed queries.
 Experiment backward_experiment(int rows) {
   Experiment e = testing::small_experiment(bf16, 9, 5);
   e.problem.n_k = 14;

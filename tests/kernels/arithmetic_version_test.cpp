@@ -1,4 +1,4 @@
-// The numbers that belong to `arithmetic_version`: a set of experiments that takes every rule of the arithmetic at least once.
+// Hash of the results for `arithmetic_version`: a set of experiments that uses every rule of the arithmetic at least once.
 #include "kernels/experiment/arithmetic_version.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::uint64_t joined(std::uint64_t hash, double x) {
   return joined(hash, std::isnan(x) ? std::uint64_t{0x7ff8} << 48 : std::bit_cast<std::uint64_t>(x));
 }
 
-/// Joins the numbers of a deviation that are kept of a point.
+/// Joins `hash` with the numbers of a deviation that a point stores.
 std::uint64_t joined(std::uint64_t hash, const Deviation& d) {
   for (const double x : {d.max_abs, d.mean_abs, d.rms, d.std, d.bias, d.rel_rms, d.cosine, d.wasserstein, d.max_ulp,
                          static_cast<double>(d.nonfinite)})
@@ -35,7 +35,7 @@ std::uint64_t joined(std::uint64_t hash, const Deviation& d) {
   return hash;
 }
 
-/// Hash of all numbers that are kept of a point.
+/// Hash of all numbers that a point stores.
 std::uint64_t hash_of(const Result& r) {
   std::uint64_t hash = 1;
   for (const std::uint64_t digest : {r.digests.golden, r.digests.a, r.digests.b}) hash = joined(hash, digest);
@@ -48,7 +48,7 @@ std::uint64_t hash_of(const Result& r) {
 
 constexpr Format formats[] = {bf16, fp16, tf32, e4m3, e5m2, fp32, {4, 3, Overflow::saturate, true}, {8, 30}};
 
-/// A small experiment, another one for every i: format, shape, seed, mask, tile and input go round.
+/// Small experiment number i: format, shape, seed, mask, tile and input cycle with i.
 Experiment numbered(int i) {
   static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 20}, {Mask::Kind::padding, 9}};
   Experiment e =
@@ -112,7 +112,7 @@ std::vector<Problem> problems() {
   return list;
 }
 
-/// Every algorithm with every policy, and every rule of its own; in float and in double.
+/// Every algorithm with every policy and all its own rules, in float and in double.
 std::vector<Experiment> fixed_experiments() {
   std::vector<Experiment> list;
   for (const Policy& p : policies())

@@ -1,4 +1,4 @@
-// The backward pass in `compute`: parts that are computed again after a change, stops, and the memory that it needs.
+// The backward pass in `compute`: parts recomputed after a change, stops, and the needed memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Experiment question() {
   return with_backward(e);
 }
 
-/// The gradients that were computed, not reused.
+/// Names of the gradients that were computed, not reused.
 std::string computed(const Result& r) { return testing::computed_parts(r.timing.backward); }
 
 /// The numbers of a deviation, NaN as NaN.
@@ -120,7 +120,7 @@ TEST(BackwardAnswer, WassersteinComesWhenItIsWanted) {
   expect_same(*with.backward, *compute(question()).backward);
 }
 
-/// Stopped at each of its checks in turn, it leaves nothing that would be taken for an answer.
+/// A computation stopped at any of its checks leaves nothing that later counts as an answer.
 TEST(BackwardAnswer, AStoppedOneLeavesWhatWasKnown) {
   const Experiment first = question();
   Experiment second = first;
@@ -155,7 +155,7 @@ TEST(BackwardAnswer, IsAPartOfTheProgress) {
     ASSERT_FALSE(shares.empty());
     EXPECT_NEAR(std::ranges::max(shares), 1, 1e-9);
     const std::ptrdiff_t between = std::ranges::count_if(shares, [](double s) { return s > 0.4 && s < 0.99; });
-    EXPECT_GT(between, n > 50 && rows == 0 ? 12 : 0) << "each part of many rows moves within";
+    EXPECT_GT(between, n > 50 && rows == 0 ? 12 : 0) << "each part of many rows reports steps of progress";
   }
 }
 

@@ -56,7 +56,7 @@ TEST(Compute, RoundsTensorsByAsInputStepForEverybody) {
   });
 }
 
-/// A question large enough to give several threads and several blocks of rows something to do.
+/// An experiment large enough for several threads and several blocks of rows.
 Experiment question() {
   Experiment e = sized_experiment(333, 40);
   e.problem.mask.kind = Mask::Kind::causal;

@@ -1,4 +1,4 @@
-/// The meter before the measurement: errors planted by hand, then every statistic against a plain loop in long double.
+/// Statistics of errors planted by hand, then every statistic against a plain loop in long double.
 #include "kernels/deviation/deviation.h"
 
 #include <gtest/gtest.h>
@@ -172,7 +172,7 @@ TEST(Deviation, OfNothingFiniteIsNotANumber) {
     EXPECT_TRUE(std::isnan(x)) << x;
 }
 
-/// The definitions, one loop, in long double; both matrices finite.
+/// Deviation by its definitions, in one loop in long double, for finite matrices.
 Deviation by_definition(const Matrix& x, const Matrix& y, const Format& format) {
   const auto n = static_cast<long double>(x.values.size());
   long double sum = 0, absolute = 0, square = 0, xx = 0, yy = 0, xy = 0, distance = 0;
@@ -277,7 +277,7 @@ TEST(Moments, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
   }
 }
 
-/// f(instruction set, x, y) for finite x and y of many lengths.
+/// Calls f(instruction set, x, y) for finite x and y of many lengths.
 void each_pair_of_finite(auto f) {
   Dice dice(8);
   for (const char* isa : testing::own_instruction_sets()) {
@@ -338,7 +338,7 @@ TEST(BitsOfMagnitudes, OfEveryInstructionSetAreThoseOfOneNumberAfterTheOther) {
 
 TEST(SortedValues, AreInOrderHoweverMuchTheNumbersLookAlike) {
   Dice dice(6);
-  for (const int alike : {0, 1, 20, 40, 52}) {  // so many low bits of the mantissa differ, and nothing else; 0: anything
+  for (const int alike : {0, 1, 20, 40, 52}) {  // number of low mantissa bits that differ; 0: any numbers
     for (const std::size_t count : {0, 1, 2, 63, 64, 65, 66, 1000, 70000, 140000}) {
       std::vector<double> x = any_numbers(dice, count, false);
       for (double& v : x)

@@ -1,4 +1,4 @@
-// Sentences about GPUs from the CUDA runtime's answers.
+// Sentences about GPUs, made from results of the CUDA runtime.
 
 #include "kernels/gpu/device_answer.h"
 
@@ -98,18 +98,18 @@ TEST(DeviceAnswer, UnderWaylandAnyGpuMayDraw) {
   };
   const DeviceInfo silent{.index = 0}, drawn{.index = 1, .draws = true};
   EXPECT_THAT(drawing({silent, drawn}, false), ElementsAre(false, true));
-  EXPECT_THAT(drawing({silent, drawn}, true), ElementsAre(false, true)) << "one is known to";
+  EXPECT_THAT(drawing({silent, drawn}, true), ElementsAre(false, true)) << "one GPU is known to draw";
   EXPECT_THAT(drawing({silent, silent}, true), ElementsAre(true, true));
   EXPECT_THAT(drawing({silent, silent}, false), ElementsAre(false, false));
 }
 
-/// The architecture of running code is known: if the program does not hold it, the driver compiled it.
+/// If the program holds no code of the architecture that runs, the driver compiled this code.
 TEST(DeviceAnswer, TellsWhatTheDriverCompiled) {
   EXPECT_TRUE(is_compiled_by_driver({120, 90}, "80-real,90"));
   EXPECT_TRUE(is_compiled_by_driver({120, 120}, "90-real,120-virtual")) << "only as PTX";
   EXPECT_TRUE(is_compiled_by_driver({90, 80}, "80-virtual"));
   EXPECT_FALSE(is_compiled_by_driver({90, 90}, "80-real,90-real,120-virtual"));
-  EXPECT_FALSE(is_compiled_by_driver({80, 80}, "80-real,90-virtual")) << "8.0's code, on 8.6 too";
+  EXPECT_FALSE(is_compiled_by_driver({80, 80}, "80-real,90-virtual")) << "code of 8.0 also runs on 8.6";
   EXPECT_FALSE(is_compiled_by_driver({90, 90}, "90"));
   EXPECT_FALSE(is_compiled_by_driver({90, 90}, "90a-real"));
   EXPECT_FALSE(is_compiled_by_driver({86, 86}, "native"));

@@ -1,4 +1,4 @@
-/// The emulated fma of an instruction set without one, against the library's fma and against the same code for a number.
+/// The emulated fma of an instruction set without fma, against the library's fma and against the same code for one number.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ T factor(Dice& dice) {
   }
 }
 
-/// A summand that makes a*b + c hard to round: as large as the product or its rest, of the other sign, or far larger.
+/// A summand that makes a*b + c hard to round: about -product, the product or its rest scaled, or far larger.
 template <class T>
 T summand(Dice& dice, T a, T b) {
   const T product = a * b, rest = std::fma(a, b, -product);
@@ -56,7 +56,7 @@ T summand(Dice& dice, T a, T b) {
       return std::nextafter(-product, T(0));
     case 2:
       return std::ldexp(dice.one_in(2) ? product : rest, dice.between(-60, 60));
-    case 3:  // the product is half its last bit, or next to that
+    case 3:  // the product is about half of the summand's last bit
       return std::ldexp(static_cast<T>(dice.between(8, 15)),
                         std::isfinite(product) && product != 0 ? std::ilogb(product) + Layout<T>::mantissa_bits - 2 : 0);
     case 4:
@@ -107,7 +107,7 @@ T exponent(Dice& dice) {
 
 bool is_normal(auto x) { return x > 0 && std::isnormal(x); }
 
-/// Compares logarithms of u in (0, 1], as in the drawing of inputs, and of any number.
+/// Compares logarithms of u in (0, 1], as in drawn inputs, and of any number.
 template <class T>
 void expect_logarithms() {
   using V = typename Lanes<T>::V;
@@ -171,7 +171,7 @@ void expect_exponentials() {
 TEST(EmulatedFma, GivesExponentialsTheBitsOfTheirNumbersInFloat) { expect_exponentials<float>(); }
 TEST(EmulatedFma, GivesExponentialsTheBitsOfTheirNumbersInDouble) { expect_exponentials<double>(); }
 
-/// Half of an odd number's last bit, less 2^(-2 n) of it, which is rounded to that half: (1 + 2^-n) (1 - 2^-n).
+/// The product is half of an odd number's last bit times (1 + 2^-n) (1 - 2^-n), just below the half, and rounds to the half.
 template <class T>
 void expect_doubt(int n) {
   using V = typename Lanes<T>::V;
@@ -187,7 +187,7 @@ void expect_doubt(int n) {
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInFloat) { expect_doubt<float>(18); }
 TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInDouble) { expect_doubt<double>(27); }
 
-/// P.V of a block, as in the lanes.
+/// P.V of a block, as the lanes compute it.
 template <class T>
 struct Question {
   int columns, depth, first_key;
@@ -244,7 +244,7 @@ Question<T> question(Dice& dice) {
   return q;
 }
 
-/// Compares the products that are computed without emulation, of so many questions, with chains of fma, bit for bit.
+/// Compares products computed without emulation with chains of fma, bit for bit, for `questions` random blocks.
 template <class T>
 void expect_products(int questions) {
   constexpr int rows = Lanes<T>::rows;
@@ -285,7 +285,7 @@ void expect_products(int questions) {
 TEST(EmulatedProduct, GivesTheBitsOfChainsOfFmaInFloat) { expect_products<float>(6000); }
 TEST(EmulatedProduct, GivesTheBitsOfChainsOfFmaInDouble) { expect_products<double>(12000); }
 
-/// Numbers of so many bits, from 2^-spread to 2^spread.
+/// `count` normal numbers of `bits` bits, times powers of two from 2^-spread to 2^spread.
 template <class T>
 std::vector<T> numbers(Dice& dice, int count, int bits, int spread) {
   std::vector<T> x;
@@ -294,8 +294,8 @@ std::vector<T> numbers(Dice& dice, int count, int bits, int spread) {
   return x;
 }
 
-/// Compares products of matrices with chains of std::fma, bit for bit: with exact products and others, among them sums that are
-/// rounded twice by a likely fma, and with numbers from the ends of the format.
+/// Compares products of matrices with chains of std::fma, bit for bit: exact and inexact products, among them sums that a
+/// likely fma rounds twice, and numbers from the ends of the format.
 template <class T>
 void expect_matrix_products(int questions) {
   constexpr bool is_float = std::is_same_v<T, float>;

@@ -20,13 +20,13 @@ using namespace testing;  // attoscope::testing
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float outside = -12345;
 
-/// NaN before infinity before numbers, then by magnitude.
+/// Sort key: NaN above infinity above numbers, then by magnitude.
 std::pair<int, float> weight(float x) {
   if (std::isnan(x)) return {2, 0};
   return std::isinf(x) ? std::pair{1, 0.0f} : std::pair{0, std::fabs(x)};
 }
 
-/// The heaviest weight among the cells that pixel `p` of `pixels` over [from, to) touches in each direction; none outside.
+/// Range of pixel `p` of `pixels` over [from, to); `heaviest`: the largest weight of the cells that it touches, or {-1, 0}.
 struct Span {
   double from, to;
   bool touches(int cell) const { return cell < to - 1e-9 && cell + 1 > from + 1e-9; }
@@ -131,7 +131,7 @@ TEST(Sampled, SurvivesAnEmptyMatrixAndAnEmptyView) {
 
 Result small_result() { return compute(sized_experiment(37, 5)); }
 
-/// The formula of each field from the matrices.
+/// Value of a field at a cell, from the matrices by its formula.
 double by_formula(const Result& r, Field field, int row, int col) {
   const double golden = (*r.golden)(row, col), a = r.a(row, col), b = r.b(row, col);
   const double unit = ulp(r.experiment.format, std::max(std::fabs(golden), 0.01 * r.golden_rms));
@@ -157,7 +157,7 @@ double by_formula(const Result& r, Field field, int row, int col) {
                                   r.shares ? (*r.shares)(row, col) : nan}[field];
 }
 
-/// The same if a stores K and V with scales.
+/// small_result() if a stores K and V with scales.
 Result stored_result() {
   Experiment e = small_result().experiment;
   e.a.algorithm = Algorithm::flash2;

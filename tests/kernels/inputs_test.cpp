@@ -85,7 +85,7 @@ std::uint64_t hash(const Tensors& t) {
   return h;
 }
 
-/// Runs under every instruction set: the numbers below never change.
+/// Compares with fixed hashes, which hold for every instruction set.
 TEST(Inputs, ASeedIsTheSameBitsOnEveryMachine) {
   EXPECT_EQ(hash(*drawn(InputKind::normal, 101, 33, 7)), 0x3b20c3fb5f4f0bb4u);
   EXPECT_EQ(hash(*drawn(InputKind::outliers, 101, 33, 7)), 0x50cc64949b44a2b1u);

@@ -33,7 +33,7 @@ TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
   EXPECT_GE(compared, experiments(300));
 }
 
-/// Element i of a stream, by the same code for a number.
+/// Element i of a stream, by the scalar form of the same code.
 double normal_number(std::uint64_t seed, std::uint32_t stream, std::uint64_t i) {
   const auto p = philox<std::uint64_t>(i / 2, i / 2 >> 32, stream, seed);
   const double square = -2 * logarithm(1 - unit_interval<double>(p.x[0], p.x[1])), radius = std::sqrt(square > 0 ? square : 0);

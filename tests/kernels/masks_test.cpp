@@ -27,7 +27,7 @@ using M = Mask::Kind;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// The definition of each rule for the query at a key's place.
+/// True if the query at key position `at` sees `key` by the rule's definition.
 bool is_seen(const Mask& m, int at, int key, int n) {
   const int w = m.window;
   switch (m.kind) {
@@ -92,7 +92,7 @@ std::size_t at(const Problem& p, int row, int key) {
   return static_cast<std::size_t>(row) * static_cast<std::size_t>(key_count(p)) + static_cast<std::size_t>(key);
 }
 
-/// The problem with these terms as its mask tensor, which is kept with its terms even where a rule would do.
+/// The problem with `terms` as its mask tensor; `keeps_all`: keeps every term, even if the tensor equals a rule.
 Problem with_terms(Problem p, std::vector<double> terms, bool keeps_all) {
   Tensors t = *raw_inputs(p);
   MaskTensor mask = mask_of_terms(p.n, key_count(p), terms);
@@ -112,7 +112,7 @@ std::vector<double> terms_of_rule(const Problem& p) {
   return terms;
 }
 
-/// A method whose scores are the same numbers whether or not terms of a mask are added.
+/// Sets methods whose scores have the same bits with and without a mask tensor's terms.
 void unfold(Experiment& e) {
   for (Method* const m : {&e.a, &e.b})
     if (e.problem.softcap == 0 && e.problem.alibi == 0) m->exponential = ExponentialKind::natural;
@@ -160,7 +160,7 @@ TEST(MaskTensors, AddTheirTermsAsInThePlainTranscription) {
   });
 }
 
-/// Terms with gaps, biases, rows without a key, and rows of the lowest number alone, whose log-sum-exp no 113 bits hold.
+/// Terms with gaps, biases, rows without a key, and rows of only the lowest number, whose log-sum-exp does not fit 113 bits.
 std::vector<double> random_terms(Dice& dice, const Problem& p) {
   std::vector<double> terms(at(p, p.n, 0));
   for (int row = 0; row < p.n; ++row) {
@@ -284,7 +284,7 @@ TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
                           throw DeviceFailure("The GPU fell off the bus.");
                         }};
   const Result rule = compute(e, options);
-  EXPECT_EQ(asked, 1) << "without a mask tensor the GPU is asked";
+  EXPECT_EQ(asked, 1) << "without a mask tensor the GPU is tried";
   e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
   const Result tensor = compute(e, options);
   EXPECT_EQ(asked, 1);
@@ -292,7 +292,7 @@ TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
   EXPECT_TRUE(tensor.device.starts_with("cpu")) << tensor.device;
 }
 
-/// Rows that see no key hold zeros, or NaN, in golden and in every method; all else, the gradients too, is the same.
+/// Rows that see no key hold zeros or NaN in golden and in every method; all other numbers and the gradients are equal.
 TEST(EmptyRows, FollowTheConventionOfTheProblem) {
   for (const bool is_tensor : {false, true})
     for (const Format& format : {bf16, fp64})

@@ -57,7 +57,7 @@ TEST(Merges, HaveTheSameBitsOnEveryInstructionSet) {
   }
 }
 
-/// Base 2 read as base 2 is no mistake, and all other settings stay out of a single run.
+/// A log-sum-exp in base 2 that is read as base 2 gives no error, and settings of merges do not change a single run.
 TEST(Merges, RightOnesAreNear) {
   for (const MergeRule merge : {MergeRule::weights, MergeRule::sigmoid})
     for (const StoredBase base : {StoredBase::e, StoredBase::two}) {
@@ -91,7 +91,7 @@ TEST(Merges, TwoEmptyStatesAreNaNByThatRule) {
   EXPECT_EQ(compute(e).a_error.nonfinite, 0) << "nothing is merged";
 }
 
-/// Files of methods without such settings hold none of them, and others come back.
+/// Files leave out settings of merges with default values; other values read back.
 TEST(Merges, SettingsAreKeptWhereTheyDiffer) {
   Method m;
   for (const char* key : {"partial", "lse_base", "merge", "empty"}) EXPECT_FALSE(find(settings(m), key)->kept) << key;

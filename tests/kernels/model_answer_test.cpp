@@ -1,4 +1,4 @@
-/// The progress of the answer about a whole model.
+/// Progress of computing a whole model.
 #include "kernels/model/model_answer.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace attoscope {
 namespace {
 
-/// A bar that is full before the end, or that stands still, makes the time that is left wrong.
+/// Progress must not end early or stall: either makes the shown remaining time wrong.
 TEST(ModelAnswer, ReportsEveryLayerAndAllLogits) {
   const LanguageModel model = random_model(3);
   ModelQuestion q{.model = &model, .tokens = random_tokens(1, 40, model.architecture.vocabulary)};

@@ -1,4 +1,4 @@
-// Loops on all threads, by the library that this build chose and by the standard library's threads alone. Made to run under
+// Loops on all threads, with this build's threading library and with the standard library's threads alone. Made to run under
 // ThreadSanitizer.
 #include "kernels/parallel/parallel.h"
 
@@ -47,7 +47,7 @@ class Parallel : public ::testing::Test {};
 using Backends = ::testing::Types<Chosen, Pooled>;
 TYPED_TEST_SUITE(Parallel, Backends);
 
-/// The threads that were in a part of the work at the same time.
+/// Largest number of threads that were inside the work at the same time.
 class Meter {
  public:
   void within(auto f) {
@@ -167,7 +167,7 @@ TYPED_TEST(Parallel, OneThreadIsTheCallers) {
   EXPECT_EQ(order.size(), 8u);
 }
 
-// A thread that waits within one part must not begin another one: numbers of the first would be in use twice.
+// A thread that waits inside one part must not begin another part: both would use the same numbers of this thread.
 TYPED_TEST(Parallel, AThreadThatWaitsBeginsNothingOutside) {
   typename TypeParam::Limit limit(4);
   std::atomic<int> twice{0};
@@ -218,7 +218,7 @@ TYPED_TEST(Parallel, EveryThreadHasItsOwn) {
   EXPECT_EQ(sum, 200);
 }
 
-/// True if so many threads come here within 20 s.
+/// True if `threads` threads call this within 20 s.
 bool meet(std::atomic<int>& here, int threads) {
   ++here;
   for (const auto until = std::chrono::steady_clock::now() + 20s; here < threads; std::this_thread::yield())

@@ -1,4 +1,4 @@
-// Parts that `compute` does again after a change of an experiment; reused parts are as if computed anew.
+// Parts that `compute` recomputes after a change of an experiment; reused parts equal recomputed ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// A change with its cost.
+/// A change of an experiment and the parts recomputed after it.
 struct Change {
   const char* name;
   std::function<void(Experiment&)> change;
@@ -97,7 +97,7 @@ TEST(Recomputed, IsWhatTheTableOfControlsSays) {
   }
 }
 
-/// An optional part that is left out changes nothing else, and costs its own time alone when it is wanted.
+/// Leaving out an optional part changes nothing else; requesting it later costs only its own time.
 TEST(Recomputed, IsWhatWasNotWantedBefore) {
   using enum UpdatePart;
   const Experiment e = small_experiment(bf16, 150, 12);

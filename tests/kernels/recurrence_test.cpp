@@ -16,7 +16,7 @@ namespace {
 using testing::Dice;
 using testing::small_experiment;
 
-/// Roundings of the policies of section 3, and their flags, in the words of the design.
+/// Roundings and flags of the policies of section 3, as the design writes them.
 struct PolicyText {
   const char* name;
   std::string_view steps;

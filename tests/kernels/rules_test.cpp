@@ -75,7 +75,7 @@ TEST(Rules, ATileIsThatOfBothMethods) {
   e.b.block_q = 7;
   const Experiment wide = with_block_k(e, 256);
   EXPECT_EQ(tiles_of(wide.a), (TileSizes{64, 256}));
-  EXPECT_EQ(tiles_of(wide.b), (TileSizes{7, 256})) << "b's own rows stay until rows are changed";
+  EXPECT_EQ(tiles_of(wide.b), (TileSizes{7, 256})) << "b keeps its block_q until block_q is set";
   const Experiment swapped = with_swapped_tiles(wide);
   EXPECT_EQ(tiles_of(swapped.a), (TileSizes{256, 64}));
   EXPECT_EQ(tiles_of(swapped.b), tiles_of(swapped.a));
@@ -116,7 +116,7 @@ TEST(Rules, AnOutputSaysInWhichFormatItWasMade) {
   EXPECT_EQ(format_of_output(stored("F32", {1, narrow, INFINITY}), fp16), fp16) << "all fit D";
   EXPECT_EQ(format_of_output(stored("F32", {half}), bf16), fp16) << "widened";
   EXPECT_EQ(format_of_output(stored("F32", {1e30 * 0, 0x1p100}), fp16), bf16) << "widened";
-  EXPECT_EQ(format_of_output(stored("F64", {0.1}), bf16), bf16) << "says nothing";
+  EXPECT_EQ(format_of_output(stored("F64", {0.1}), bf16), bf16) << "F64 names no D";
   EXPECT_EQ(format_of_output(stored("F16", {1}), e4m3), e4m3) << "eight bits";
 }
 

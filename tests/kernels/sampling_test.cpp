@@ -1,4 +1,4 @@
-// The picture as the GPU makes it, run on the host block by block and thread by thread: the same pixels as the CPU's, bit
+// The GPU's code for the picture, run on the host block by block and thread by thread, gives the CPU's pixels, bit
 // for bit.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using namespace testing;  // attoscope::testing
 constexpr float outside = -3e38f;
 constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 
-/// A number, now and then one that a picture must not lose or confuse: NaN, infinity, an outlier.
+/// A random number; in one of 30 cases NaN, infinity or an outlier, which a picture must show.
 double spotted(Dice& dice) {
   if (!dice.one_in(30)) return dice.normal();
   return dice.any(std::array{nan, -nan, infinity, -infinity, 0.0, -0.0, 1e300, -1e300, 1e-300, 1000.0, -1000.0, 5e-324});
@@ -34,7 +34,7 @@ Matrix spotted_matrix(Dice& dice, int rows, int cols) {
   return m;
 }
 
-/// Golden, a and b, made up; some cells of a are golden's.
+/// A result with random golden, a and b; some cells of a equal golden's.
 Result result_of(Dice& dice, int rows, int cols) {
   Result r;
   r.experiment = default_experiment();
@@ -58,8 +58,8 @@ SampleTask task_of(const Result& r, Field field, const CellRect& rect, int width
           outside};
 }
 
-/// Pixels by the kernel's code, one block after the other: its threads run from the last to the first, since no order is
-/// promised.
+/// Pixels by the kernel's code, block by block; a block's threads run from the last to the first, since the GPU promises no
+/// order.
 std::vector<float> pixels_by_threads(const SampleTask& task, int threads) {
   std::vector<float> pixels(static_cast<std::size_t>(task.width) * task.height, 7);
   for (int block = 0; block < task.height; ++block) {

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 /// Allowed time while other programs share the cores; alone it is below 20 ms.
 constexpr double patience_ms = testing::sanitized ? 1000 : 100;
 
-/// Milliseconds that compute() takes to stop when asked to after `delay`; below 0 if it had ended before.
+/// Milliseconds from a request to stop after `delay` to compute()'s end; below 0 if it ended before the request.
 double time_to_stop(const Experiment& e, std::chrono::milliseconds delay) {
   std::atomic<bool> cancelled = false;
   std::atomic<Clock::time_point> asked{};
@@ -40,14 +40,14 @@ double time_to_stop(const Experiment& e, std::chrono::milliseconds delay) {
   return -1;
 }
 
-/// Stops later and later, so that inputs, golden value, a and b are all interrupted.
+/// Stops after each of the increasing delays, to interrupt inputs, golden value, a and b.
 void expect_quick_stops(const char* what, const Experiment& e, const std::vector<std::chrono::milliseconds>& delays,
                         double limit_ms = patience_ms) {
   double worst = 0;
   for (const auto delay : delays) worst = std::max(worst, time_to_stop(e, delay));
   std::cout << what << ": stopped within " << worst << " ms\n";
   EXPECT_LT(worst, limit_ms) << what;
-  EXPECT_GT(worst, 0) << what << " ended before it was asked to stop";
+  EXPECT_GT(worst, 0) << what << " ended before the request to stop";
 }
 
 TEST(Cancelling, A16384TokenRunStopsAtOnce) {
@@ -57,7 +57,7 @@ TEST(Cancelling, A16384TokenRunStopsAtOnce) {
 TEST(Cancelling, EveryAlgorithmStopsAtOnce) {
   for (const Algorithm algorithm : emulated_algorithms) {
     Experiment e = sized_experiment(16384, 64);
-    e.problem.rows = 2048;  // a's turn comes soon
+    e.problem.rows = 2048;  // golden ends soon, then a begins
     e.a.algorithm = e.b.algorithm = algorithm;
     e.a.block_k = 16384;
     e.a.order = SumOrder::pairwise;
@@ -66,7 +66,7 @@ TEST(Cancelling, EveryAlgorithmStopsAtOnce) {
 }
 
 TEST(Cancelling, A65536TokenRunStopsSoon) {
-  constexpr double limit_ms = 3 * patience_ms;  // half a gigabyte is given back to the system first
+  constexpr double limit_ms = 3 * patience_ms;  // compute() first returns half a gigabyte to the system
   Experiment e = sized_experiment(65536, 128);
   e.problem.rows = 64;
   expect_quick_stops("N=65536, d=128, drawing", e, {3ms, 30ms, 60ms}, limit_ms);
@@ -104,7 +104,7 @@ TEST(Memory, TheWholeOfA65536TokenRunIsPromisedToStayUnder2GiB) {
 TEST(Memory, SizesThatCannotFitAreRefusedWithTheBytesTheyNeed) {
   const Experiment e = sized_experiment(max_n, max_d);
   if (bytes_needed(e, 2) < static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)))
-    GTEST_SKIP() << "they fit";
+    GTEST_SKIP() << "this machine has the memory";
   EXPECT_THAT(testing::message_of<std::runtime_error>([&] { compute(e); }), testing::HasSubstr("bytes"));
 }
 

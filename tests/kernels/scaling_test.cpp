@@ -140,7 +140,7 @@ TEST(Scaling, StoredGoldenIsTheTruthOfWhatIsStored) {
 
 // --- all heads of a tensor ------------------------------------------------------------------------------------------------
 
-/// Inputs whose other heads have these largest magnitudes; `asked` counts the calls for one.
+/// Inputs whose other heads have these largest magnitudes of Q, K and V; `asked` counts the calls that read them.
 Experiment beside_others(std::array<double, 3> largest, int& asked) {
   Experiment e = small_experiment(bf16, 70, 16);
   Dice dice(5);
@@ -162,10 +162,10 @@ TEST(Scaling, OfAllHeadsIsOneScaleForThem) {
   int asked = 0;
   const Experiment e = beside_others({64, 32, 16}, asked), small = beside_others({1e-3, 0, 1e-9}, asked);
   EXPECT_EQ(digest_with(e, "e4m3/head"), digest_with(small, "e4m3/head"));
-  EXPECT_EQ(asked, 0) << "nobody looks at other heads for nothing";
+  EXPECT_EQ(asked, 0) << "scales of one head read no other heads";
   EXPECT_EQ(digest_with(small, "e4m3/tensor"), digest_with(small, "e4m3/head")) << "this head has the largest number";
   EXPECT_NE(digest_with(e, "e4m3/tensor"), digest_with(e, "e4m3/head"));
-  EXPECT_LE(asked, 6) << "each is found once";
+  EXPECT_LE(asked, 6) << "each magnitude is read once";
   Experiment fixed = e;  // powers of two times 448: 1 / s is a number
   for (const auto& [t, factor] : {std::pair{ScaledTensor::Q, 7.0}, {ScaledTensor::K, 14.0}, {ScaledTensor::V, 28.0}}) {
     fixed.a.scaling[t] = parse_scaling("e4m3/to:main");
@@ -216,7 +216,7 @@ TEST(Scaling, OfNumbersOnTheGridChangesNothing) {
       const std::vector<double> all = plain::numbers_of(s.element);
       std::vector<float> x;
       for (int i = 0; i < 40 * 32; ++i) x.push_back(static_cast<float>(dice.any(all)) * (dice.one_in(2) ? 0.5f : -0.5f));
-      // the largest element in every group, so that the scale is 1/2 again
+      // the largest element in every group: the scale is 1/2 again
       for (int row = 0; row < 40; ++row)
         for (int c = 0; c < 32; ++c)
           if (row % 5 == 0 || c % 8 == 0) x[static_cast<std::size_t>(row * 32 + c)] = static_cast<float>(all.back()) / 2;
@@ -270,7 +270,7 @@ TEST(Scaling, ScalesAreThoseOfTheirRules) {
   EXPECT_EQ(scale_of("e4m3/token/most:2", 254), 127);
 }
 
-/// Smoothing adds a score of every block of rows with every key, which counts as memory.
+/// Smoothing stores a score for every block of rows and every key, which counts as needed memory.
 TEST(Scaling, ThatTakesMoreMemoryThanThereIsIsRefused) {
   Experiment e = default_experiment();
   e.problem.n = 1 << 18;

@@ -117,7 +117,7 @@ TEST(ExperimentFields, RangesInWords) {
   EXPECT_FALSE(contains({.min = 1}, 0));
 }
 
-/// A member without a setting would keep its own value, and be lost in files.
+/// A member without a setting would not be copied here, and files would lose it.
 TEST(ExperimentFields, CarryAWholeExperimentAsTexts) {
   Dice dice(11);
   for (int i = 0; i < 300; ++i) {

@@ -74,11 +74,11 @@ TEST(Shapes, MasksStandBottomRightOrTopLeft) {
   EXPECT_EQ(ends(), (std::array{1, 2, 3}));
   p.n_k = 2;
   EXPECT_EQ(ends(), (std::array{1, 2, 2}));
-  p.mask.top_left = false;  // the first query stands before the first key
+  p.mask.top_left = false;  // the first query's position is before the first key
   EXPECT_EQ(ends(), (std::array{0, 1, 2}));
   EXPECT_TRUE(visible_keys(p, 0).empty());
   p.mask = {Mask::Kind::window, 1, true};
-  EXPECT_TRUE(visible_keys(p, 2).empty());  // the last stands behind the last key
+  EXPECT_TRUE(visible_keys(p, 2).empty());  // the last query's position is after the last key
   EXPECT_EQ(visible_keys(p, 1).first, 1);
 }
 

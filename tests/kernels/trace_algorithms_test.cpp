@@ -1,4 +1,4 @@
-/// The trace of each algorithm, on questions small enough to know the answer.
+/// The trace of each algorithm, for inputs small enough to compute by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -24,7 +24,7 @@ void expect_close(double x, double y, const char* what) {
   EXPECT_NEAR(x, y, 1e-9 * std::fabs(y) + 1e-14) << what;
 }
 
-/// max |output - golden of the same keys|; not finite if one of them is not, NaN if there is no O yet.
+/// max |output - golden of the same keys|; not finite if an element is not, NaN if there is no O yet.
 double error_so_far(const Result& r, const plain::Tile& tile, int row) {
   if (tile.output.empty()) return std::numeric_limits<double>::quiet_NaN();
   const std::vector<long double> golden = plain::softmax(r.experiment.problem, *r.inputs, row, tile.seen);
@@ -58,10 +58,10 @@ void expect_error(double seen, double expected, double largest) {
   }
 }
 
-/// True if x is above f's numbers and became y by overflow, not by rounding down.
+/// True if x exceeds f's largest number and y is f's overflow result, not x rounded down.
 bool is_beyond(const Format& f, double x, double y) { return x > largest(f) && same(y, overflowed<double>(f, false)); }
 
-/// Keys up to tile `last` whose score is the max in use, beyond the first such key; from the tile on that set the max.
+/// Number of keys whose score equals the current max, less one, from the tile that set this max to tile `last`.
 int ties_until(const plain::Row& row, std::size_t last) {
   int keys = 0;
   for (std::size_t i = 0; i <= last; ++i) {
@@ -184,7 +184,7 @@ void expect_rescales(const Result& r) {
   std::map<std::size_t, std::vector<double>> maxima;
   double nominal = 0;
   for (const plain::Row& row : rows) {
-    int since_restart = 0;  // tiles of the row's, or the run's, so far
+    int since_restart = 0;  // tiles of the row or run so far
     for (const plain::Tile& t : row.tiles) {
       const auto tile = static_cast<std::size_t>(t.tile);
       since_restart = t.restarts ? 1 : since_restart + 1;

@@ -121,7 +121,7 @@ class HbmBytes {
   double bytes_ = 0;
 };
 
-/// Bytes of the numbers of a backward pass whose steps round to these.
+/// Bytes per number of each array of a backward pass.
 struct GradSizes {
   double main, L, delta, sum, dQ, dK, dV;
 };
@@ -146,7 +146,7 @@ double walk_stored_P(const Problem& p, const GradSizes& size) {
   return hbm.bytes();
 }
 
-/// The backward passes with P made again: K and V outside, queries inside. FlashAttention-2 (arXiv 2307.08691, Algorithm 2)
+/// The backward passes that recompute P: K and V outside, queries inside. FlashAttention-2 (arXiv 2307.08691, Algorithm 2)
 /// computes delta first; FlashAttention (arXiv 2205.14135, Algorithm 4) in every tile, from O.
 double walk_recomputation(const Experiment& e, const GradSizes& size, bool first) {
   HbmBytes hbm;
@@ -206,7 +206,7 @@ TEST(BackwardTraffic, IsWhatAWalkOverEveryElementTouches) {
   });
 }
 
-/// The letters of the papers, without a mask and with as many keys as queries.
+/// The papers' formulas, without a mask and with as many keys as queries.
 TEST(BackwardTraffic, HasTheFormulasOfItsDescription) {
   Experiment e{.problem = {.n = 96, .d = 16}};
   e.backward.a.block_q = 32, e.backward.a.block_k = 16;

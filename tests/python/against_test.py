@@ -1,4 +1,4 @@
-"""`attoscope model --against`: a planted difference is traced to its tensor and named, and correct runs are not accused."""
+"""`attoscope model --against`: a planted difference is traced to its tensor and named, and correct runs have no findings."""
 import json
 import os
 import pathlib
@@ -36,7 +36,7 @@ class Against(Case):
         return done.stdout if code == 0 else done.stderr
 
     def captured(self, checkpoint, tokens, around, *options):
-        """The file of the program's own run."""
+        """The file of a run by this program."""
         file = os.path.join(self.made_folder(), "run.safetensors")
         self.asked(checkpoint, tokens, "--around", around, "--capture", file, *options)
         return file
@@ -58,7 +58,7 @@ class Against(Case):
 
 
 class OwnRuns(Against):
-    """Runs of this program, with a step changed."""
+    """Runs of this program with one changed step."""
 
     def test_a_run_holds_its_tokens(self):
         checkpoint = self.checkpoint("llama")[1]
@@ -103,7 +103,7 @@ class OwnRuns(Against):
                 with self.subTest(kind, around=around):
                     answer = self.against(checkpoint, TOKENS[:n], self.captured(checkpoint, TOKENS[:n], around, *options))
                     self.assert_traced(answer, layer, tensor, *words)
-                    if "position" in around:  # 0 to 256 are numbers of bf16
+                    if "position" in around:  # 0 to 256 are exact in bf16
                         self.assertIn("first 257", answer["first_difference"]["where"])
 
     def test_layers_alone_are_enough(self):
@@ -140,7 +140,7 @@ class OwnRuns(Against):
         self.assertEqual((len(most), moves), (10, sorted(moves, reverse=True)))
         self.assertAlmostEqual(moves[0], answer["a"]["dlogp_max_abs"], 12)
         self.assertEqual([t["id"] for t in most], [TOKENS[t["position"]] for t in most])
-        self.assertEqual({t["text"] for t in most}, {None})  # it has no tokenizer
+        self.assertEqual({t["text"] for t in most}, {None})  # the model has no tokenizer
 
 
 def only(file, keeps):
@@ -164,7 +164,7 @@ def logprobs_of(file, tokens):
 
 
 class Alignment(Against):
-    """The same run under other programs' habits."""
+    """The same run with the names, layouts and types of other programs."""
 
     def setUp(self):
         super().setUp()
@@ -246,7 +246,7 @@ class Alignment(Against):
                 three = [tensors.pop(f"model.layers.{layer}.{part}_proj") for part in ours]
                 rows = [[data[i * len(data) // 30:(i + 1) * len(data) // 30] for i in range(30)] for _, _, data in three]
                 tensors[f"model.layers.{layer}.{fused}"] = ("BF16", [30, sum(x[1][1] for x in three)], b"".join(b"".join(x) for x in zip(*rows)))
-            tensors[f"model.layers.{layer}.mlp.act_fn"] = tensors.pop(f"model.layers.{layer}.act")  # SiluAndMul, behind one projection
+            tensors[f"model.layers.{layer}.mlp.act_fn"] = tensors.pop(f"model.layers.{layer}.act")  # SiluAndMul, after one fused projection
         self.assertEqual(len(self.assert_aligned(tensors)["against"]["tensors"]), len(self.parts) - 1)
 
     def test_bad_files_get_a_sentence(self):
@@ -357,14 +357,14 @@ if torch:
             return self.lm_head(self.model(x))
 
     def wide(x):
-        """The type in which norms and angles are computed."""
+        """The type for norms and angles."""
         return torch.promote_types(x.dtype, torch.float32)
 
     def weight(tiny, name):
         return torch.nn.Parameter(torch.tensor(tiny.tensors[name]), requires_grad=False)
 
     class ShortLinear(torch.nn.Linear):
-        """Multiplies numbers of tf32."""
+        """Multiplies with inputs rounded to tf32."""
 
         def forward(self, x):
             x, w = (((t.view(torch.int32) + 0xfff + (t.view(torch.int32) >> 13 & 1)) & ~0x1fff).view(torch.float32) for t in (x, self.weight))
@@ -427,18 +427,18 @@ class Torch(Against):
         tokens = TOKENS[:30]
         file = self.torch_run(tiny, tokens, batch=[[1] * 40, tokens + [0] * 10])
         self.assert_clean(self.against(checkpoint, tokens, file), "hf_bf16")
-        file = self.torch_run(tiny, tokens, batch=[[0] * 10 + tokens, [1] * 40])  # pads are seen, and positions begin at 10
+        file = self.torch_run(tiny, tokens, batch=[[0] * 10 + tokens, [1] * 40])  # the tokens see the padding, and positions begin at 10
         self.assert_traced(self.against(checkpoint, tokens, file), 0, "q_rope", "first token has position 10")
 
 
 class RealModel(Against):
-    """The numbers of SmolLM2-135M that lesson 18 and kernels/model/README.md say."""
+    """The numbers of SmolLM2-135M in lesson 18 and kernels/model/README.md."""
 
     def test_the_median_token(self):
         caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
         model, text = caches / "attoscope" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf", "/usr/share/common-licenses/GPL-3"
         if not model.exists() or not os.path.exists(text):
-            print("against_test: SmolLM2-135M (app/fetch-model) or the GPL is not here: numbers of lesson 18 were not computed", file=sys.stderr)
+            print("against_test: SmolLM2-135M (app/fetch-model) or the text of the GPL is missing: numbers of lesson 18 were not computed", file=sys.stderr)
             self.skipTest("the model is not here")
         done = subprocess.run([program.program(), "model", str(model), "--text", text, "--limit", "128", "--json", "-"], capture_output=True, text=True, timeout=600)
         answer = json.loads(done.stdout)

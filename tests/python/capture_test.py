@@ -1,4 +1,4 @@
-"""capture: of functions of one's own, of what looks like torch and transformers, and of these themselves where they are."""
+"""capture: of own functions, of stand-ins for torch and transformers, and of the real libraries if installed."""
 import math
 import os
 import sys
@@ -7,14 +7,14 @@ import unittest
 from unittest import mock
 
 import attoscope
-import attoscope.torch_hooks  # before a test puts other modules in the place of torch
+import attoscope.torch_hooks  # before a test replaces torch by other modules
 from support import ROUNDED, Case, FakeTorch, module, plain_attention, random_matrix, read_safetensors
 
 torch, transformers = module("torch"), module("transformers")
 
 
 class Layer:
-    """Attention of a model that knows no library."""
+    """Attention of a model without libraries."""
 
     def __init__(self, name):
         self.name = name
@@ -23,7 +23,7 @@ class Layer:
         return plain_attention(q, k, v, "causal" if is_causal else "none")
 
     def attend_batch(self, q, k, v, mask=None):
-        """[batch][heads][n][d]; the tokens that a sequence's mask shows to its last query are the sequence, the others padding."""
+        """[batch][heads][n][d]; tokens that a sequence's mask shows to its last query are the sequence, all others are padding."""
         o = [[[list(row) for row in head] for head in batch] for batch in q]
         for number, (one, keys, values) in enumerate(zip(q, k, v)):
             seen = (mask[number] if len(mask) > 1 else mask[0])[0]
@@ -125,7 +125,7 @@ class OfOnesOwn(Case):
         self.assertEqual((metadata["mask"], len(captured.calls), captured.skipped), ("none", 1, []))
         self.assertIn("the mask of a has no name here: it is kept as the tensor mask", captured.notes[0])
         self.assertEqual(captured.problem(self.file), {"mask": "none", "mask_file": self.file + ":mask"})
-        self.assertEqual(len(captured.judge(mask="causal")), 1)  # whoever knows better says so
+        self.assertEqual(len(captured.judge(mask="causal")), 1)  # an explicit value overrides this
         with attoscope.capture(None, self.file, also=[(Adding, "attend")]) as captured:
             Adding("b").attend(self.x, self.x, self.x, mask=bias)
             Adding("b").attend(self.x, self.x, self.x)
@@ -162,7 +162,7 @@ class OfOnesOwn(Case):
 
 
 class Masked(Layer):
-    """A mask of booleans, and a causal one beside it."""
+    """A boolean mask together with a causal mask."""
 
     def attend(self, q, k, v, mask=None, is_causal=False):
         o = []
@@ -178,7 +178,7 @@ class Adding(Layer):
 
 
 def fake_libraries():
-    """torch.nn.functional and transformers.modeling_utils, as far as capture looks at them."""
+    """The parts of torch.nn.functional and transformers.modeling_utils that capture uses."""
     functional = types.ModuleType("torch.nn.functional")
 
     def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):

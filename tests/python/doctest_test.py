@@ -1,4 +1,4 @@
-"""The examples in the package's own text run, and say what they show."""
+"""Runs the examples in the package's docstrings and compares their output."""
 import doctest
 import importlib
 import pathlib

@@ -40,7 +40,7 @@ class Experiments(Case):
 
 @contextlib.contextmanager
 def listening(path):
-    """The messages that a window at this socket would hear, each message answered as taken."""
+    """The messages sent to a window at this socket; each message is answered as taken."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     heard = []
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:

@@ -1,4 +1,4 @@
-"""Gradients through the package: what is passed on, what `check` runs, and the program's own answers."""
+"""Gradients through the package: the options passed on, the commands that `check` runs, and the program's answers."""
 import math
 import sys
 import types
@@ -12,7 +12,7 @@ ONE = [[1.0, 2.0], [3.0, 4.0]]
 
 
 def plain_gradients(q, k, v, d_o):
-    """O, dQ, dK and dV of lists [n][d] in Python's own arithmetic."""
+    """O, dQ, dK and dV of lists [n][d], in Python floats."""
     scale, n, d = 1 / math.sqrt(len(q[0])), len(q), len(q[0])
     dot = lambda x, y: math.fsum(map(float.__mul__, x, y))  # noqa: E731
     o = plain_attention(q, k, v)
@@ -33,7 +33,7 @@ def plain_gradients(q, k, v, d_o):
 
 
 class StandInTensor:
-    """The part of a torch tensor that `check` uses, over nested lists."""
+    """The interface of a torch tensor that `check` uses, over nested lists."""
 
     dtype = device = None
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""view, of the attoscope of this interpreter, against a real window under Xvfb: the first starts it, the second changes its picture.
+"""attoscope.view with a real window under Xvfb: the first view starts the window, the second changes its picture.
 
-Exit code 77 where there is no Xvfb.
+Exit code 77 if Xvfb is missing.
 """
 import contextlib
 import hashlib
@@ -26,7 +26,7 @@ PATIENCE = 60  # seconds
 
 @contextlib.contextmanager
 def display(folder):
-    """Xvfb, whose screen is a file in the folder."""
+    """Xvfb with its screen as a file in the folder."""
     read, write = os.pipe()
     command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-fbdir", folder, "-nolisten", "tcp"]
     with subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL) as server:
@@ -40,7 +40,7 @@ def display(folder):
 
 
 def windows(runtime):
-    """The processes of the program that belong to this test, by the runtime directory that they were given."""
+    """The program's processes of this test, identified by their runtime directory."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -69,7 +69,7 @@ def settled(folder, other_than):
 
 
 def watch(folder):
-    """One view after another; what the screen shows in between must differ, and the window must be the same."""
+    """Two views in turn: the picture must change and the window must be the same."""
     q, k, v = (random_matrix(64, 16, seed) for seed in range(3))
     right, unmasked = plain_attention(q, k, v, "causal"), plain_attention(q, k, v)
     empty = picture(folder)

@@ -1,4 +1,4 @@
-"""`attoscope model`: the exact model against the same in Python's own arithmetic, and what its answer says."""
+"""`attoscope model`: the exact model compared with the same model in Python floats, and the contents of the answer."""
 import json
 import math
 import os
@@ -76,7 +76,7 @@ class ExactModel(Model):
 
     def test_kernels_take_the_tiles_of_the_models_own_heads(self):
         answers = []
-        for options in ((), ("--block-k", "128"), ("--block-k", "192")):  # fa3: 192 x 128 where causal, else 192 x 192
+        for options in ((), ("--block-k", "128"), ("--block-k", "192")):  # fa3: 192 x 128 if causal, else 192 x 192
             answer, _, save = self.run_model(TinyModel("llama", 3), "--like", "fa3_h100", *options, tokens=TOKENS * 12)
             answers.append((save / "logits_a.npy").read_bytes())
         self.assertEqual(answers[0], answers[1])
@@ -110,7 +110,7 @@ class Measures(Model):
             runs[name] = [log_softmax(numbers[i:i + VOCABULARY]) for i in range(0, len(numbers), VOCABULARY)]
         for key, x, other in (("a", "a", "exact"), ("b", "b", "exact"), ("a_b", "b", "a")):
             self.assert_measures(answer[key], runs[x], runs[other])
-        self.assertGreater(answer["a"]["kl_mean"], 1e-4)  # e4m1 is coarse enough to see
+        self.assertGreater(answer["a"]["kl_mean"], 1e-4)  # e4m1 is coarse enough for a visible effect
         self.assertGreater(answer["a"]["top1_flips"] + answer["b"]["top1_flips"], 0)
 
     def assert_measures(self, said, x, other):
@@ -135,11 +135,11 @@ class Measures(Model):
         for seed in range(6):
             model = TinyModel("qwen2", seed)
             for name, rows in model.tensors.items():
-                if name.endswith("_proj.weight"):  # products of bf16 so far apart that their sums are rounded
+                if name.endswith("_proj.weight"):  # products of bf16 of so different sizes that their sums are rounded
                     rows[:] = [[v * 2.0 ** (i % 15 - 7) / 16 for i, v in enumerate(row)] for row in rows]
             yardsticks.append(self.run_model(model, tokens=TOKENS * 12)[0]["yardsticks"])
         self.assertGreater(max(y["order"]["dlogp_mean_abs"] for y in yardsticks), 0)
-        for y in yardsticks:  # few of these roundings turn; the sums of 24 differ in their last bits alone
+        for y in yardsticks:  # few of these roundings change; sums of 24 terms differ only in their last bits
             self.assertLess(y["order"]["dlogp_mean_abs"], y["bf16"]["dlogp_mean_abs"] / 2)
 
     def test_only_one_layer_or_head_is_rounded(self):
@@ -177,12 +177,12 @@ class Around(Model):
             moved[around] = answer["a"]["dlogp_mean_abs"]
             if around == "hf_bf16":
                 bits = b"".join((save / "logits_a.npy").read_bytes()[-4 * VOCABULARY:][i:i + 2] for i in range(0, 4 * VOCABULARY, 4))
-                self.assertEqual(bits, bytes(2 * VOCABULARY))  # every logit is a number of bf16
+                self.assertEqual(bits, bytes(2 * VOCABULARY))  # every logit is exact in bf16
         self.assertLess(moved["exact"], moved["fp32"] * 10)
         self.assertLess(moved["fp32"], 1e-5)
         self.assertLess(moved["fp32"], moved["fp32,norm=bf16"] / 100)
         self.assertLess(moved["fp32,norm=bf16"], moved["hf_bf16"])
-        self.assertGreater(moved["exact,rope_position=e5m2"], 1e-3)  # positions 9, 11, 13 .. have no number of e5m2
+        self.assertGreater(moved["exact,rope_position=e5m2"], 1e-3)  # positions 9, 11, 13 .. are not exact in e5m2
 
     def test_bf16_is_the_yardstick(self):
         answer, _, _ = self.run_model(TinyModel("qwen2", 8), "--around", "hf_bf16")
@@ -235,13 +235,13 @@ class Around(Model):
         model = TinyModel("qwen3", 8)
         bits = {sums: self.saved_logits(model, "hf_bf16,logits=fp32" + sums)[1] for sums in ("", ",sums=fma", ",sums=h100", ",sums=a2")}
         self.assertEqual(bits[""], bits[",sums=fma"])
-        self.assertEqual(len({bits[""], bits[",sums=h100"], bits[",sums=a2"]}), 3)  # cut towards zero at different bits
+        self.assertEqual(len({bits[""], bits[",sums=h100"], bits[",sums=a2"]}), 3)  # truncated towards zero at different bits
         answer, _ = self.saved_logits(model, "hf_bf16,sums=h100")
         self.assertLess(answer["a"]["kl_mean"], 10 * answer["yardsticks"]["bf16"]["kl_mean"])
 
 
 def rounded(x, exponent_bits, mantissa_bits):
-    """x to nearest even; far from the largest number."""
+    """x rounded to nearest even, without overflow."""
     if x == 0:
         return x
     spacing = 2.0 ** (max(math.frexp(x)[1] - 1, 2 - 2 ** (exponent_bits - 1)) - mantissa_bits)
@@ -249,7 +249,7 @@ def rounded(x, exponent_bits, mantissa_bits):
 
 
 def online_log_probability(row, target, block):
-    """The recurrence in fp32, with the formats of the test: 16 interleaved chains in a block, joined by halves."""
+    """The recurrence in fp32 with the formats of the test: 16 interleaved partial sums in a block, added pairwise by halves."""
     m, total = -math.inf, 0.0
     for first in range(0, len(row), block):
         part = row[first:first + block]

@@ -1,4 +1,4 @@
-"""The program: found, of this version, watched, and never left running."""
+"""Finding the program, checking its version, showing its progress, and ending it."""
 import contextlib
 import json
 import os
@@ -36,7 +36,7 @@ class Finding(Case):
 
     def test_a_program_on_the_path(self):
         if any(os.access(place, os.X_OK) for place in list(program._places())[:3]):
-            self.skipTest("the program is beside the package: the path is not looked at")
+            self.skipTest("the package contains the program: PATH is not searched")
         os.environ.pop("ATTOSCOPE", None)
         shutil.copy(STAND_IN, os.path.join(self.folder, "attoscope"))
         self.set(PATH=self.folder + os.pathsep + os.environ["PATH"])
@@ -134,13 +134,13 @@ class Running(Case):
 
 
 class Progress(Case):
-    """The program's lines about its progress are seen where somebody looks, and nowhere else."""
+    """Progress lines of the program appear on a terminal and nowhere else."""
 
     AT_ONCE = "import attoscope.progress\nattoscope.progress._PATIENCE = 0\n"
     JUDGE = "import attoscope\nfound = attoscope.judge(*[[[1.0, 2.0]]] * 4)\nprint(found.sentence)\n"
 
     def on_a_terminal(self, code):
-        """Runs a Python whose standard error is a terminal: the text there, its output and its exit code."""
+        """Runs Python with a terminal as standard error; returns the terminal's text, the output and the exit code."""
         ours, its_end = pty.openpty()
         tty.setraw(its_end)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}

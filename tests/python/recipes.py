@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the recipes of app/python/README.md as they stand there, with the attoscope, pytest and numpy of this interpreter.
+"""Runs the recipes of app/python/README.md unchanged, with the attoscope, pytest and numpy of this interpreter.
 
   VENV/bin/python tests/python/recipes.py [WHEEL]
 
-WHEEL is what app/package made: the recipe for continuous integration installs it.
+WHEEL was made by app/package: the recipe for continuous integration installs it.
 """
 import json
 import os
@@ -22,7 +22,7 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
 def recipes():
-    """{heading: [(language, text)]} of the sections that are recipes."""
+    """{heading: [(language, text)]} of the sections with recipes."""
     parts = re.split(r"^## Recipe: (.*)$", README.read_text(encoding="utf-8"), flags=re.M)
     return {heading: FENCED.findall(text.partition("\n## ")[0]) for heading, text in zip(parts[1::2], parts[2::2])}
 
@@ -40,7 +40,7 @@ class Recipes(unittest.TestCase):
         self.folder = pathlib.Path(made.name)
 
     def blocks(self, heading):
-        """Files of the recipe, by the name in their first line, into the folder; {name or language: text}."""
+        """Writes the recipe's files into the folder, named by their first line; returns {name or language: text}."""
         found = {}
         for language, text in recipes()[heading]:
             name = re.match(r"# (\S+)\n", text)
@@ -90,7 +90,7 @@ class Recipes(unittest.TestCase):
             self.run_in_folder(sys.executable, "capture_torch.py")
         else:
             compile(blocks["capture_torch.py"], "capture_torch.py", "exec")
-            print("SKIPPED: the part of the recipe for torch, which is not here", file=sys.stderr)
+            print("SKIPPED: the recipe's part for torch, which is not installed", file=sys.stderr)
 
     @unittest.skipUnless(WHEEL, "no wheel was named")
     def test_continuous_integration(self):

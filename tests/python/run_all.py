@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the tests of the Python package.
 
-  tests/python/run_all.py PROGRAM [FILE.py ...]   the package of this tree, with that program, but for the tests of these files
-  tests/python/run_all.py                         the package that is installed, with the program that it finds
+  tests/python/run_all.py PROGRAM [FILE.py ...]   the package of this tree with PROGRAM, without the tests of these files
+  tests/python/run_all.py                         the installed package with the program that it finds
 """
 import os
 import pathlib

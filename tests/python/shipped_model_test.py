@@ -1,4 +1,4 @@
-"""The shipped cut of SmolLM2, two layers and 512 rows of the vocabulary, against the shipped numbers of plain torch."""
+"""The shipped part of SmolLM2, two layers and 512 rows of the vocabulary, compared with shipped numbers of plain torch."""
 import csv
 import functools
 import importlib.util
@@ -124,12 +124,12 @@ class PlainTorch(Model):
         logits, states = plain_model.exact(file, tokens)
         self.assertLess(largest_difference(read_npy(save / "logits_exact.npy")[1], logits.flatten().tolist()), 1e-10)
         self.assertLess(largest_difference(read_npy(save / "hidden_exact.npy")[1], [v for s in states for v in s.flatten().tolist()]), 1e-10)
-        source, count = ROOT / "assets" / "texts" / "chronicle.npy", 512  # over fewer tokens single ones decide the mean
+        source, count = ROOT / "assets" / "texts" / "chronicle.npy", 512  # over fewer tokens single tokens decide the mean
         tokens = self.tokens_of(source, count)
         kl = plain_model.mean_kl(plain_model.exact(file, tokens)[0], plain_model.bf16(file, tokens)[0])
         answer, _, _ = self.run_model(str(PLACE), "--limit", str(count), *BF16, read=("--tokens", str(source)))
         self.assertAlmostEqual(answer["a"]["kl_mean"], kl, delta=0.2 * kl)
-        for text in ("licence", "chronicle"):  # the shipped tokens are the program's
+        for text in ("licence", "chronicle"):  # the shipped tokens equal the program's tokens
             shipped = self.run_model(str(PLACE), "--limit", "64", read=("--tokens", str(ROOT / "assets" / "texts" / f"{text}.npy")))[0]
             self.assertEqual(self.run_model(str(PLACE), "--limit", "64", read=("--text", text))[0], shipped)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -IS
-"""Stands in for the program where a test needs one that fails: it says, and ends as, the variables $STAND_IN_* tell it to.
+"""Stands in for the program in tests that need a failing one: the variables $STAND_IN_* set its output and exit code.
 
-VERSION: what --version prints. OUT, ERR, CODE: of every other command. LOG: a file that gets a line of JSON for each command, with its
-arguments, its process and the folder of its temporary files. SLEEP: seconds before it ends. REPORT: what --report's file gets. STEPS: how many
-lines about progress it writes, ten a second, where its standard error is a terminal.
+VERSION: output of --version. OUT, ERR, CODE: output, errors and exit code of other commands. LOG: a file with a line of JSON per command: its
+arguments, process and folder of temporary files. SLEEP: seconds before it ends. REPORT: contents of the file of --report. STEPS: number of
+progress lines, ten a second, if its standard error is a terminal.
 """
 import json
 import os

@@ -27,7 +27,7 @@ ROUNDED = {**VERDICT, "verdict": "rounded", "ok": True, "suspects": 0, "table": 
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own for temporary files, which must be empty at its end, and with the stand-in where it asks."""
+    """A test with its own folder for temporary files, which must be empty at the end; the stand-in program on request."""
 
     def setUp(self):
         self.folder = self.made_folder()
@@ -38,7 +38,7 @@ class Case(unittest.TestCase):
         self.addCleanup(lambda: self.assertEqual(self.left(), [], "temporary files are left"))
 
     def left(self):
-        """Temporary files that are left; torch has a cache of its own among them."""
+        """Remaining temporary files, without torch's own cache."""
         return [name for name in os.listdir(self.temporary) if not name.startswith("torchinductor")]
 
     def made_folder(self):
@@ -52,14 +52,14 @@ class Case(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def stand_in(self, out="", code=0, **told):
-        """The stand-in is the program from here on; a dict it prints as JSON."""
+        """Makes the stand-in the program from here on; it prints a dict as JSON."""
         self.log = os.path.join(self.folder, "log")
         text = out if isinstance(out, str) else json.dumps(out)
         self.set(ATTOSCOPE=STAND_IN, STAND_IN_OUT=text, STAND_IN_CODE=code, STAND_IN_LOG=self.log)
         self.set(**{"STAND_IN_" + name.upper(): value for name, value in told.items()})
 
     def commands(self):
-        """The arguments of each command that the stand-in got."""
+        """The arguments of each command of the stand-in."""
         if not os.path.exists(self.log):
             return []
         with open(self.log) as log:
@@ -75,7 +75,7 @@ class Case(unittest.TestCase):
 
 
 class FakeTorch:
-    """The part of a torch tensor that this package uses, over bytes."""
+    """The interface of a torch tensor that this package uses, over bytes."""
 
     def __init__(self, dtype, shape, data, device="cuda:0", failure=None):
         self.dtype, self.shape, self.device = "torch." + dtype, shape, device
@@ -98,7 +98,7 @@ class FakeTorch:
 
     def data_ptr(self):
         if self.device != "cpu":
-            raise AssertionError("the bytes of a device were asked for")
+            raise AssertionError("the bytes of a device tensor were requested")
         return ctypes.addressof(self.buffer)
 
 
@@ -108,7 +108,7 @@ def random_matrix(n, d, seed):
 
 
 def plain_attention(q, k, v, mask="none", scale=None, slope=0.0, sink=None):
-    """Attention of lists [n][d] in Python's own arithmetic; the last query stands at the last key."""
+    """Attention of lists [n][d] in Python floats; the last query is at the last key."""
     scale = 1 / math.sqrt(len(q[0])) if scale is None else scale
     rows = []
     for i, row in enumerate(q):
@@ -123,7 +123,7 @@ def plain_attention(q, k, v, mask="none", scale=None, slope=0.0, sink=None):
 
 
 def read_safetensors(file):
-    """({name: (type, shape, bytes)}, metadata), by a reading of the format that is not the package's."""
+    """({name: (type, shape, bytes)}, metadata), read without the package."""
     raw = pathlib.Path(file).read_bytes()
     length, = struct.unpack("<Q", raw[:8])
     header = json.loads(raw[8:8 + length])
@@ -134,7 +134,7 @@ def read_safetensors(file):
 
 
 def write_safetensors(file, tensors):
-    """Writes {name: (type, shape, bytes)} into a file that read_safetensors reads, without the package; the file."""
+    """Writes {name: (type, shape, bytes)} as .safetensors without the package; returns the file."""
     header, at = {}, 0
     for name, (kind, shape, data) in tensors.items():
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + len(data)]}
@@ -145,7 +145,7 @@ def write_safetensors(file, tensors):
 
 
 def python(code, **variables):
-    """Runs Python code in another process that sees the same package; (exit code, output, error)."""
+    """Runs Python code in another process with the same package; returns (exit code, output, error)."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1", **variables}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout, done.stderr

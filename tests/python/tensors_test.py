@@ -1,4 +1,4 @@
-"""Tensors of every library that may come, and files of them."""
+"""Tensors of every supported library, and their files."""
 import array
 import math
 import os
@@ -143,7 +143,7 @@ class Masks(unittest.TestCase):
             mask_text(rows(3, 6, lambda i, key: True), 3, 7)
 
     def libraries(self):
-        """Functions that make a tensor of nested lists, for each library that is here."""
+        """Functions that make a tensor of nested lists, one per installed library."""
         yield lambda rows: rows
         if numpy:
             yield numpy.array

@@ -1,4 +1,4 @@
-"""Random tiny models as files, and the same models in Python's own arithmetic."""
+"""Random tiny models as files, and the same models in Python floats."""
 import json
 import math
 import pathlib
@@ -13,7 +13,7 @@ KINDS = ("llama", "qwen2", "qwen3", "gguf")
 
 
 class TinyModel:
-    """A model of one layout: its weights by Hugging Face's names, numbers of fp32 as lists of rows."""
+    """A model of one architecture: weights by Hugging Face's names, fp32 numbers as lists of rows."""
 
     def __init__(self, kind, seed, **config):
         self.kind, self.source = kind, random.Random(seed)
@@ -69,7 +69,7 @@ class TinyModel:
         return str(folder)
 
     def write_gguf(self, path, tokenizer=None):
-        """`tokenizer`: a tokenizer.json whose lists go into the metadata."""
+        """`tokenizer`: a tokenizer.json; its lists go into the metadata."""
         keys = [("general.architecture", "llama"), ("llama.embedding_length", WIDTH), ("llama.block_count", LAYERS),
                 ("llama.feed_forward_length", INNER), ("llama.attention.head_count", HEADS), ("llama.attention.head_count_kv", KV_HEADS),
                 ("llama.attention.layer_norm_rms_epsilon", 1e-5), ("llama.rope.freq_base", 1e4)]
@@ -99,7 +99,7 @@ class TinyModel:
         path.write_bytes(head + b"\0" * (-len(head) % 32) + data)
         return str(path)
 
-    # --- the same in Python's own arithmetic ---
+    # --- the same models in Python floats ---
 
     def frequencies(self):
         """(of each pair, the factor of cos and sin), under the config's scaling"""

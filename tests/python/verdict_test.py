@@ -1,4 +1,4 @@
-"""judge and assert_attention_close: what they pass on, what they make of an answer; and the program's own answers."""
+"""judge and assert_attention_close: the options passed on, their results for an answer, and verdicts of the program."""
 import math
 import os
 import pathlib
@@ -166,7 +166,7 @@ class Commands(Case):
 
 
 class TorchsWords(Case):
-    """Options as torch and NumPy name them."""
+    """Options under the names of torch and NumPy."""
 
     def command(self, *tensors, **options):
         self.stand_in(ROUNDED)

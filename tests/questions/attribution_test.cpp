@@ -124,7 +124,7 @@ TEST(Attribution, ErrorsOfLeavesOutOnlyWasserstein) {
   EXPECT_TRUE(std::isnan(cheap.wasserstein));
 }
 
-/// Number of polls for cancellation by the work: a measure of its amount, the same on every machine.
+/// Number of times that `work` checks for cancellation: a measure of its amount, equal on every machine.
 int amount(auto work) {
   std::atomic<int> asked = 0;
   work(Options{.cancelled = [&] { return ++asked, false; }, .threads = 1});
@@ -136,7 +136,7 @@ TEST(Attribution, CostsNoMoreThanTheRunsItIsMadeOf) {
   const auto runs = [&](std::size_t count) {
     return amount([&](const Options& o) { errors_of(e, std::vector(count, e.a), o); });
   };
-  const int one = runs(1), another = runs(2) - one;  // of the same inputs and the same golden value
+  const int one = runs(1), another = runs(2) - one;  // both share inputs and golden value
   ASSERT_GT(another, 0);
   EXPECT_LE(amount([&](const Options& o) { attribute(e, o); }), one + (2 * 12 + 1) * another);
 }

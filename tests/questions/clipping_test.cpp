@@ -1,4 +1,4 @@
-/// Counts of P that left their format, by row and tile: the same as in every row's trace.
+/// Counts of P outside its format, by row and tile, equal the counts of every row's trace.
 #include "kernels/questions/clipping.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using namespace testing;  // attoscope::testing
 
 int total(const std::vector<std::uint16_t>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
 
-/// A method whose P saturates and underflows: 8 bits, or few exponents.
+/// Gives P 8 bits or few exponents, which makes P saturate and underflow.
 void make_clipping_likely(Experiment& e, Dice& dice) {
   e.a.precision[Step::P] = to_format(dice.one_in(2) ? e4m3 : Format{3, 2, Overflow::infinity, false});
   if (dice.one_in(2)) e.a.p_exponent = dice.between(-3, 10);
@@ -44,13 +44,13 @@ void expect_row(const Clipping& c, const Trace& trace, std::size_t sampled, std:
 
 TEST(Clipping, CountsWhatTheTraceOfEveryRowCounts) {
   int saturated = 0, underflowed = 0;
-  // until enough was counted, since experiments under sanitizers are few
+  // runs until enough clips are counted: sanitizers run few experiments
   for (int seed = 1; seed <= experiments(60) || (seed <= 300 && (saturated <= 100 || underflowed <= 100)); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 300);
     Experiment e = random_experiment(dice);
     if (dice.one_in(2)) make_clipping_likely(e, dice);
     if (e.a.algorithm == Algorithm::two_pass) continue;
-    e.problem.traced_row = 0;  // with a subset of rows it decides the subset
+    e.problem.traced_row = 0;  // the traced row would change a subset of rows
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
     const int most = dice.between(1, e.problem.n + 3);
     const Clipping c = clipping(e, most, {.threads = dice.between(1, 2)});
@@ -70,7 +70,7 @@ TEST(Clipping, CountsWhatTheTraceOfEveryRowCounts) {
   EXPECT_GT(underflowed, 100);
 }
 
-/// P of both is round(e / l), and here m and l are the same.
+/// Both algorithms have P = round(e / l), here with equal m and l.
 TEST(Clipping, OfTwoPassesIsThatOfThree) {
   for (const int block_k : {1000, 16}) {
     Experiment e = small_experiment(bf16, 101, 24);

@@ -1,4 +1,4 @@
-// Formulas that a reader types: their values, refusals with their places, and the same as C++ computes.
+// Formulas that a reader types: their values, errors with their places, and random formulas against C++.
 #include "kernels/questions/expression.h"
 
 #include <array>
@@ -64,7 +64,7 @@ TEST(Expression, IsBounded) {
   EXPECT_EQ(value_of(open.substr(10) + "1" + close.substr(10)), 1);
 }
 
-/// A random formula as text, and the same computed by C++ while it is made.
+/// A random formula as text, and its value computed by C++ while the text is built.
 struct Made {
   std::string text;
   double value = 0;

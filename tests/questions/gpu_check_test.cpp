@@ -1,5 +1,5 @@
-/// The check of a GPU: its questions, their registers, and the words about GPUs that add by each rule, by none, wrongly in one
-/// place, or not at all. The reference's plain rule stands in for a GPU.
+/// The check of a GPU: its products, their registers, and texts about GPUs that add by each rule, by no rule, wrongly in one
+/// place, or not at all. The plain rule of the reference replaces the GPU.
 #include "kernels/questions/gpu_check.h"
 
 #include <bit>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), huge = std::numeric_limits<float>::infinity();
 
-/// Answers of a GPU that adds by this rule.
+/// Sums of a GPU that adds by this rule.
 std::vector<float> answers_by(const TensorCoreRule& rule, const ProductQuestions& q) {
   std::vector<float> sums(static_cast<std::size_t>(q.count));
   in_parallel(sums.size(), [&](std::uint64_t begin, std::uint64_t end) {
@@ -107,7 +107,7 @@ TEST(ProductQuestions, SumsAreRowsTimesColumns) {
   EXPECT_EQ(q.case_of(sum), ProductCase::wide);
 }
 
-/// Two rules differ in many of the sums, or a GPU of one rule would pass for one of the other.
+/// Any two rules differ in many of the sums, so the check never takes one rule for the other.
 TEST(ProductQuestions, TellEveryTwoRulesApart) {
   for (const ProductKind& kind : product_kinds) {
     const ProductQuestions q = product_questions(kind, 4, 1280, 1);
@@ -125,7 +125,7 @@ TEST(ProductQuestions, TellEveryTwoRulesApart) {
 
 // --- computations -----------------------------------------------------------------------------------------------------
 
-/// The number of a code of f, from the definition.
+/// The number that a code of f encodes, from the definition.
 double value_of(const Format& f, std::uint32_t code) {
   const auto mantissa = static_cast<int>(code & ((1U << f.mantissa_bits) - 1));
   const auto exponent = static_cast<int>(code >> f.mantissa_bits & ((1U << f.exponent_bits) - 1));
@@ -425,7 +425,7 @@ TEST(GpuCheck, ThousandsAreGrouped) {
   EXPECT_EQ(grouped(-123), "-123");
 }
 
-/// On a machine that has one: its own GPU.
+/// Checks this machine's GPU, if there is one.
 TEST(GpuCheck, OfThisMachine) {
   if (cuda_devices().empty()) GTEST_SKIP() << why_no_cuda();
   const GpuCheck check = gpu_check({}, checked_gpu("cuda"));

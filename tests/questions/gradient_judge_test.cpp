@@ -1,4 +1,4 @@
-// Gradients of correct kernels that must never be failed, and planted mistakes, which are named rightly or not at all.
+// The judge passes all gradients of correct kernels, and gives planted mistakes their right names or no name.
 #include "kernels/judge/gradient_judge.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::string said(const GroupJudgement& judged) {
 
 const Mask masks[]{{}, causal, window(40)};
 
-/// The exact gradient that the judge derives its tolerance with is golden's.
+/// The judge's exact gradient, from which it derives the tolerance, is golden's.
 TEST(GradientJudge, TruthIsGolden) {
   for (int k = 0; k < 12; ++k) {
     const GradientCall call = gradient_call({.shape = {60 + k, 70, 24, 40}, .of_dl = k % 2 == 0}, masks[k % 3], bf16, 5);
@@ -57,7 +57,7 @@ TEST(GradientJudge, TruthIsGolden) {
   }
 }
 
-/// Right gradients beside a wrong O are right and do not fit it; gradients that were computed from it do.
+/// Right gradients pass although O is wrong, and do not fit this O; gradients computed from the wrong O fit it.
 TEST(GradientJudge, AWrongOutputIsTold) {
   const GradientCall call = gradient_call({}, causal, bf16, 3);
   JudgedGradients given = gradients_of(call, GradientKind::flash);
@@ -147,7 +147,7 @@ struct PlantedCount {
   int planted = 0, passed = 0, named = 0, misnamed = 0;
 };
 
-/// Plants one slip. In kernels op by op it may be smaller than the tolerance of such kernels; a wrong tensor has its right
+/// Plants one slip. In kernels op by op it may be smaller than their tolerance; each tensor found wrong must get its right
 /// name.
 void plant(const PlantedGradient& planted, GradientKind kind, const Format& f, const Mask& mask, PlantedCount& count) {
   GradientCall call = gradient_call(planted.sizes, mask, f, 7);
@@ -171,7 +171,7 @@ void plant(const PlantedGradient& planted, GradientKind kind, const Format& f, c
   ++count.planted, count.passed += judged.rounded(), count.named += any;
 }
 
-/// In FlashAttention's roundings and in roundings op by op each slip meets all masks; in the third kind bf16 alone.
+/// Plants each slip under all masks with FlashAttention's roundings and op-by-op roundings; with the third kind in bf16 alone.
 TEST(GradientJudge, PlantedSlipsAreNamed) {
   EXPECT_GE(planted_gradients().size(), 60u);
   Mask turned[]{masks[0], masks[1], masks[2]};

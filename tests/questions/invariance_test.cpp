@@ -1,5 +1,5 @@
-// One method under several schedules: the counts equal counts of outputs that are computed one by one, and a row parts in the
-// tile of the cause.
+// One method under several schedules: the counts equal counts of outputs computed one by one, and a row first differs in the
+// tile that causes the difference.
 #include "kernels/questions/invariance.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Experiment decode(int keys, const char* rounding = "hw") {
   return e;
 }
 
-/// A method under a schedule, written without the functions under test.
+/// Applies a schedule to a method without the functions under test.
 Method by_hand(Method m, const Schedule& s) {
   m.algorithm = s.splits == 1 ? Algorithm::flash2 : Algorithm::split_kv;
   m.splits = s.splits == 1 ? m.splits : s.splits;
@@ -47,7 +47,7 @@ std::int64_t differing(const Matrix& x, const Matrix& y, int first_row, int rows
   return count;
 }
 
-/// Expects the numbers of outputs that are computed one by one; returns the number of schedules with other bits.
+/// Expects the counts that outputs computed one by one have; returns the number of schedules with other bits.
 int expect_as_computed_alone(const Experiment& e) {
   const Invariance found = invariance(e);
   const Result reference = computed_alone(e, found.runs[0].schedule);
@@ -103,7 +103,7 @@ TEST(Invariance, LargestUlpsAreThoseOfTheDifference) {
   EXPECT_EQ(found.runs.back().max_ulp, compute(pair).a_minus_b.max_ulp);
 }
 
-/// Values of V for 256 keys of which every sum is exact, and every mean of equally many keys; P is 1 everywhere.
+/// 256 keys with P = 1 everywhere and a V whose sums are all exact, as are the means of equally many keys.
 Experiment exact_sums() {
   Experiment e = decode(256, "exact");
   e.format = fp32;
@@ -127,7 +127,7 @@ TEST(Invariance, ExactSumsGiveTheSameBitsInAnyOrder) {
                                             " in the computed rows of these tensors.");
 }
 
-/// The same, but for the keys 64 .. 127, whose sum depends on where it is cut.
+/// exact_sums() with another V of keys 64 .. 127, whose sum depends on the place where it is split.
 Experiment inexact_tile() {
   Experiment e = exact_sums();
   Tensors t = *e.problem.input.tensors;
@@ -155,7 +155,7 @@ TEST(Invariance, RowPartsInTheTileInWhichTheSumsDiffer) {
   EXPECT_EQ(half.parting.seen.end, 128);
   EXPECT_EQ(half.parting.common, 2) << "after 64 keys, and after 128";
   EXPECT_EQ(parting_text(half), "O after tile 3, keys 0 .. 127");
-  EXPECT_TRUE(run_under(found, 4, 64).same_bits()) << "a run is the tile itself, and their means add up exactly";
+  EXPECT_TRUE(run_under(found, 4, 64).same_bits()) << "each run is a tile, and the means of runs add up exactly";
 }
 
 TEST(Invariance, MergeAloneAndReversedKeysAreSaid) {
@@ -236,7 +236,7 @@ TEST(Schedules, UsualOnesFitTheKeys) {
                   "splits 2 with block_k 64 reverse", "splits 1 with block_k 32 reverse", "splits 2 with block_k 32 reverse",
                   "splits 4 with block_k 32 reverse", "splits 1 with block_k 64 forward in a100 sums",
                   "splits 1 with block_k 64 forward in h100 sums", "splits 1 with block_k 64 forward in b200 sums"));
-  e.format = fp32;  // which no tensor core multiplies
+  e.format = fp32;  // no tensor core multiplies fp32
   e.problem.n_k = 1 << 16;
   EXPECT_EQ(schedules(e).size(), 42u);
   e.a.block_k = 48;

@@ -1,5 +1,5 @@
-// Correct kernels that round elsewhere than the usual ones, written out operation by operation as PyTorch and shipping kernels
-// store their results: none of them may be called wrong. Mistakes of a size that matters in the same settings: none of them may
+// Correct kernels that round at unusual steps, written out operation by operation as PyTorch and shipping kernels
+// store their results: the judge may call none of them wrong. Mistakes of relevant size in the same settings: none of them may
 // pass.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using namespace planted;
 
 constexpr float lowest = -std::numeric_limits<float>::infinity();
 
-/// The place where an eager attention multiplies by the scale.
+/// The step at which eager attention multiplies by the scale.
 enum class Scaled { scores, queries, keys, roots, divided, unstored };
 constexpr Scaled scaled_forms[]{Scaled::scores, Scaled::queries, Scaled::keys,
                                 Scaled::roots,  Scaled::divided, Scaled::unstored};
@@ -88,12 +88,12 @@ class Eager {
   Form form_;
 };
 
-/// Normal inputs on the grid of f; scores of this standard deviation.
+/// Normal inputs that f holds, with scores of standard deviation `deviation`.
 Problem problem_of(const Format& f, int n, int d, Mask mask, std::uint64_t seed, double deviation) {
   return problem_in(f, AttentionShape::square(n, d), mask, seed, deviation);
 }
 
-/// Counts the outputs of a kind that are called wrong.
+/// Counts the outputs of a kind that the judge calls wrong.
 class Alarms {
  public:
   explicit Alarms(const char* kind) : kind_(kind) {}
@@ -129,7 +129,7 @@ TEST(JudgeAlarms, EagerAttention) {
       }
 }
 
-/// Some hundred scores lie near the middle of two numbers of fp16.
+/// Some hundred scores lie near the midpoint of two numbers of fp16.
 TEST(JudgeAlarms, LargeScoresOfManyKeys) {
   Alarms alarms("eager, many keys");
   if (testing::sanitized) return;
@@ -174,7 +174,7 @@ TEST(JudgeAlarms, EagerAttentionOfModels) {
       }
 }
 
-/// A flash kernel in double: P rounded as e^(S - m), with these scores.
+/// A flash kernel in double with these scores; `of_P` rounds P = e^(S - m).
 Values flash(const Problem& p, const Entry& S, const std::function<double(double)>& of_P,
              const std::function<double(double)>& of_O = {}, int splits = 1,
              const std::function<double(double)>& of_part = {}) {
@@ -223,7 +223,7 @@ TEST(JudgeAlarms, ApproximateTanh) {
       }
 }
 
-/// Partial outputs stored in D, O stored before its division, P or O cut off instead of rounded, are not called wrong.
+/// Not called wrong: partial outputs stored in D, O stored before its division, P or O truncated instead of rounded.
 TEST(JudgeAlarms, StoredElsewhere) {
   Alarms alarms("stored elsewhere");
   for (std::uint64_t seed = 1; seed <= 4; ++seed)

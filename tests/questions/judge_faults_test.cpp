@@ -1,4 +1,4 @@
-// The mistakes that kernels are reported to have: none of any size passes, most get their own names, none gets another's.
+// Mistakes reported of kernels: none of relevant size passes, most get their own names, none gets another mistake's name.
 #include <gtest/gtest.h>
 
 #include <chrono>

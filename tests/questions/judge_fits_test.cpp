@@ -1,4 +1,4 @@
-// Mistakes that are fitted, not listed: a scale, a wrong l, keys that count another number of times.
+// Mistakes with a fitted number: a scale, a wrong l, keys that count a wrong number of times.
 
 #include <cmath>
 #include <functional>
@@ -16,14 +16,14 @@ namespace {
 using namespace planted;
 using namespace testing;  // attoscope::testing
 
-/// Changes of a row's weights exp(S - m), and of their sum, by a mistaken kernel.
+/// Mistakes of a kernel in a row's weights exp(S - m) and in their sum.
 struct Mistake {
   std::function<double(int i, int j, bool sees)> count = [](int, int, bool sees) { return sees ? 1.0 : 0.0; };
   std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
   double scale = 1;
 };
 
-/// P rounded to f before P.V, the row sum not.
+/// A kernel that rounds P to f before P.V, but not before the row sum.
 Values kernel(const Problem& p, const Format& f, const Mistake& mistake) {
   Loop x({.p = p, .heads = {*p.input.tensors}, .head = 0, .f = f});
   const auto count = [&](int i, int j) { return mistake.count(i, j, x.right_sees(i, j)); };

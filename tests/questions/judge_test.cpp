@@ -1,4 +1,4 @@
-// Correct outputs that must never be failed, and planted faults that matter, of which none may pass.
+// Correct outputs, which must all pass, and planted faults of relevant size, which must all fail.
 #include "kernels/judge/judge.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ Problem drawn_problem(InputKind kind, int rows, int columns, const Mask& mask, s
 constexpr InputKind kinds[]{InputKind::normal, InputKind::uniform,  InputKind::outliers, InputKind::ascending,
                             InputKind::ties,   InputKind::shuffled, InputKind::biased,   InputKind::ones};
 
-/// The kernel whose policy, algorithm, order and accumulator the k-th correct output has.
+/// Policy, algorithm, order and accumulator of the k-th correct kernel.
 Method correct_kernel(int k, const Format& f) {
   constexpr const char* names[]{"hw", "base_hw", "hw", "base_floor", "hw", "base_eager", "hw"};
   constexpr int tiles[]{64, 16, 128, 48, 32, 80, 112};
@@ -80,8 +80,8 @@ TEST(Judge, NoCorrectOutputFails) {
   std::printf("correct outputs: %d, of which failed: %d\n", outputs, failed);
 }
 
-/// Rivals that differ in their sums are looked at in 64 rows: rows that were left out have the tolerance of a look at every
-/// row, and correct kernels of both kinds pass.
+/// The judge computes kernels with other sums in 64 rows only: rows left out have about the tolerance that computing every
+/// row gives, and correct kernels of both kinds pass.
 TEST(Judge, SampledRowsTellForAllRows) {
   constexpr int rows = 1024, seen = 64, columns = 64;
   for (const Format& f : {bf16, fp16})
@@ -134,7 +134,7 @@ TEST(Judge, OddTensors) {
   }
 }
 
-/// Faults of writing, not of computing.
+/// Faults in writing an output that was computed correctly.
 using OutputFault = std::function<void(Values&, const Values& truth)>;
 struct WrittenFault {
   const char* text;
@@ -236,7 +236,7 @@ double size_of_fault(const Values& faulty, const Values& correct, const Values& 
   return std::max(largest / (2 * most), std::sqrt(square / rounding));
 }
 
-/// Counts of planted faults, and of faults that passed.
+/// Numbers of planted faults and of faults that passed.
 struct Passed {
   int planted = 0, small = 0, passed = 0, small_passed = 0;
   std::vector<std::string> texts{};

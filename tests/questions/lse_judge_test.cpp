@@ -1,4 +1,4 @@
-// Log-sum-exps of correct kernels that must never be failed, and planted slips, which are named.
+// Log-sum-exps of correct kernels, which must all pass, and planted slips, which get their names.
 #include "kernels/judge/lse_judge.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using namespace planted;
 
 constexpr float log2_e = std::numbers::log2e_v<float>;
 
-/// Kernels written row by row in float, as they are found: FlashAttention's loop, its exp2, FlashInfer's (base 2, sums of the
+/// Existing kernels, written row by row in float: FlashAttention's loop, its exp2, FlashInfer's (base 2, sums of the
 /// rounded P), Triton's tutorial (Q scaled and rounded), eager scores, and a sum in pairs over all keys.
 enum class LseKind { online, exp2, flashinfer, prescaled, eager, pairs };
 constexpr LseKind lse_kinds[]{LseKind::online,    LseKind::exp2,  LseKind::flashinfer,
@@ -151,8 +151,8 @@ TEST(LseJudge, RowsWithoutKeys) {
 
 struct LseSlipCase {
   const char *kind, *words;
-  std::function<void(Problem&)> wrong;                              ///< changes the kernel's problem, or
-  std::function<double(double L, double m, int row)> mistake = {};  ///< its numbers
+  std::function<void(Problem&)> wrong;                              ///< changes the kernel's problem
+  std::function<double(double L, double m, int row)> mistake = {};  ///< or the numbers that it stores
   bool with_sink = false;
 };
 
@@ -196,7 +196,7 @@ TEST(LseJudge, PlantedSlipsAreNamed) {
     }
 }
 
-/// A tile that is lost, and a sum that is not rescaled, in tiles of this many keys; the sums themselves are plain.
+/// A lost tile and a sum without rescaling get their names, in tiles of 32 and 64 keys; the sums are plain.
 TEST(LseJudge, LostTilesAreNamed) {
   enum class Lost { last, third, rescale };
   for (const Format& f : planted_formats())

@@ -1,4 +1,4 @@
-// Two methods against each other: counts equal the differences of their outputs, and a row parts in the tile of the cause.
+// Two methods compared: counts equal the differences of their outputs, and a row first differs in the tile of the cause.
 #include "kernels/questions/methods_apart.h"
 
 #include <cstring>
@@ -27,7 +27,7 @@ Experiment two_gpus() {
   return e;
 }
 
-/// Tensors in which everything that is added up is exact but in one tile of keys.
+/// Tensors whose sums are all exact except in one tile of keys.
 Experiment parting_in(int tile, bool in_scores) {
   Experiment e = two_gpus();
   e.a.precision[Step::output] = e.b.precision[Step::output] = exact;  // rounding would hide small differences

@@ -18,7 +18,7 @@ using namespace testing;  // attoscope::testing
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int n = 96, d = 16;
 
-/// A number of Q, K or V that is replaced; c -1: the whole row.
+/// A replaced number of Q, K or V; c = -1: the whole row.
 struct Odd {
   TensorsPart part;
   int row, c;
@@ -36,7 +36,7 @@ Problem with_odd(Problem p, const std::vector<Odd>& all) {
   return p;
 }
 
-/// Attention of the keys that a row sees alone, P rounded to f, as a loop that never touches another key.
+/// Attention with P rounded to f, by a loop that reads only the keys that a row sees.
 Values plain(const Problem& p, const Format& f) {
   const Seen x = seen(p);
   Values o;
@@ -96,7 +96,7 @@ std::vector<Method> correct_methods(const Format& f) {
   return all;
 }
 
-/// Plain and emulated kernels with tiles of 16 to 64 pass, and every element that is no number is counted.
+/// Plain and emulated kernels with tiles of 16 to 64 pass, and the judge counts every NaN or infinite element.
 TEST(Nonfinite, CorrectKernelsPass) {
   for (const Format& f : {bf16, fp16, fp32})
     for (const Case& x : cases) {
@@ -127,7 +127,7 @@ TEST(Nonfinite, TheReportedCase) {
   EXPECT_EQ(said.slip->keys.front().first, 1);
 }
 
-/// No number passes where a NaN belongs, nor NaN or infinity where a number does, or infinity of the other sign.
+/// Wrong: a number in place of NaN, NaN or infinity in place of a number, infinity of the other sign.
 TEST(Nonfinite, EveryOtherElementIsWrong) {
   for (const Case& x : cases) {
     const Problem p = problem_of(x);
@@ -144,7 +144,7 @@ TEST(Nonfinite, EveryOtherElementIsWrong) {
   }
 }
 
-/// P of an infinite V may be 0: 0 * inf is NaN in some correct kernels. Elsewhere it is not.
+/// A NaN from an infinite V passes if P may be 0 there (0 * inf, as in some correct kernels); otherwise it fails.
 TEST(Nonfinite, AnInfiniteValueOfNoWeightMayBeNaN) {
   for (const bool tiny : {false, true}) {
     Problem p = with_odd(problem({n, n, d, d}), {{&Tensors::v, 40, 3, infinity}});
@@ -158,7 +158,7 @@ TEST(Nonfinite, AnInfiniteValueOfNoWeightMayBeNaN) {
   }
 }
 
-/// Scores: one of +inf makes its row NaN, one of -inf counts nothing.
+/// A score of +inf makes its row NaN; a score of -inf has no weight.
 TEST(Nonfinite, InfiniteScores) {
   Problem p = problem({n, n, d, d}, causal);
   Tensors t = *p.input.tensors;
@@ -176,7 +176,7 @@ TEST(Nonfinite, InfiniteScores) {
   }
 }
 
-/// Kernels that multiply masked keys: all of them, the keys of a computed tile, or by a mask that is added to scores.
+/// Kernels that multiply masked keys, all of them or those of computed tiles, or add -inf to scores of masked keys.
 TEST(Nonfinite, LeaksAreNamed) {
   for (const Format& f : {bf16, fp32})
     for (const Case& x : cases) {
@@ -217,7 +217,7 @@ TEST(Nonfinite, ALostNaNIsNamed) {
   EXPECT_THAT(said.slip->text, HasSubstr("numbers in rows 40 to 95, which see a NaN or an infinity"));
 }
 
-/// A usual slip is named beside NaN, and garbage is wrong.
+/// A usual slip is named although the output holds NaN, and garbage is wrong.
 TEST(Nonfinite, OtherSlipsAreNamedBesideNaN) {
   const Problem p = with_odd(problem({n, n, d, d}, causal), {{&Tensors::v, 40, 3, nan}});
   Problem scaled = p;
@@ -230,7 +230,7 @@ TEST(Nonfinite, OtherSlipsAreNamedBesideNaN) {
   EXPECT_EQ(said.head.verdict(), "wrong");
 }
 
-/// A NaN in rows that are masked for others changes no bound of theirs: an output that failed without it fails with it.
+/// A NaN in a key changes no bound of queries that do not see it: an output that failed without the NaN fails with it.
 TEST(Nonfinite, OtherRowsAreHeldToWhatTheyWereHeldTo) {
   const Problem clean = problem({n, n, d, d}, causal), p = with_odd(clean, {{&Tensors::k, 40, 3, nan}});
   for (const Format& f : {bf16, fp32}) {

@@ -21,7 +21,7 @@ double part_of_delta(const PlantedRow& r, int first, int end) {
   return sum - r.d_lse;
 }
 
-/// Chosen pairs of a query and a key count so often.
+/// Counts the chosen pairs of a query and a key `count` times, all others once.
 std::function<double(int, int)> times(double count, bool (*is_chosen)(int, int)) {
   return [=](int i, int j) { return is_chosen(i, j) ? count : 1; };
 }
@@ -202,7 +202,7 @@ std::vector<PlantedGradient> written_slips() {
           slip("dSink with the other sign", "sink: .*sign", "dsink", negative, with_sink)};
 }
 
-/// Kernels that take one head's number in all heads of a group, whose numbers differ.
+/// Kernels that use head 0's number in all heads of a group, although the heads' numbers differ.
 std::vector<PlantedGradient> number_slips() {
   const auto slip = [](const char* kind, const char* name, const char* wrong,
                        std::function<GradientMistake(const GradientCall&)> mistake) -> PlantedGradient {
@@ -229,7 +229,7 @@ std::vector<PlantedGradient> number_slips() {
       slip("dSink summed", "group: .*dSink.*sum over the heads", "dsink", always({.writes = summed}))};
 }
 
-/// Padded keys, which K = 0 stands for: P = exp(0 - L), dS = -P*delta. `is_over` tells whose product with 0 is NaN.
+/// Padded keys, as K = 0: P = exp(0 - L), dS = -P*delta. Rows of dQ become `written_as` if is_over(P, |dS|).
 std::function<GradientMistake(const GradientCall&)> padded_keys(std::function<bool(double p, double ds)> is_over,
                                                                 double written_as) {
   return [=](const GradientCall& call) {
@@ -250,7 +250,7 @@ std::function<GradientMistake(const GradientCall&)> padded_keys(std::function<bo
 
 std::vector<PlantedGradient> padding_slips() {
   const CallSizes low{.shape = {120, 150, 32, 32}, .low = 57}, lower{.shape = {120, 150, 32, 32}, .low = 8};
-  const CallSizes pytorch_196678{.shape = {32, 704, 64, 64}, .low = 120};  // its scores, of fewer queries
+  const CallSizes pytorch_196678{.shape = {32, 704, 64, 64}, .low = 120};  // the scores, with fewer queries
   const CallSizes one_query{.shape = {1, 128, 64, 64}, .low = 120};
   const auto over_fp32 = [](double p, double) { return p > std::numeric_limits<float>::max(); };
   const auto ds_over_fp16 = [](double, double ds) { return ds > 65504; };

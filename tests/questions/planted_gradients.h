@@ -15,35 +15,35 @@ enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, roo
 inline constexpr std::array gradient_kinds{GradientKind::fp32_inside, GradientKind::flash, GradientKind::memory_efficient,
                                            GradientKind::flex,        GradientKind::eager, GradientKind::roots,
                                            GradientKind::prescaled};
-/// True for kernels op by op, which store the scores, P and dP; `roots` multiplies Q and K by the scale's root before.
+/// True for kernels op by op, which store scores, P and dP; `roots` first multiplies Q and K by the square root of the scale.
 constexpr bool is_eager(GradientKind kind) { return kind == GradientKind::eager || kind == GradientKind::roots; }
 
 /// A group of heads of Q that share K and V.
 struct GradientCall {
   Problem p;                    ///< without tensors
-  std::vector<Problem> own{};   ///< of each head; empty: p
-  std::vector<Tensors> heads;   ///< equal K and V
+  std::vector<Problem> own{};   ///< one per head; empty: p
+  std::vector<Tensors> heads;   ///< one per head, with equal K and V
   std::vector<Values> d_o;      ///< of each
-  std::vector<Values> d_lse{};  ///< of each, or none
+  std::vector<Values> d_lse{};  ///< dL per head, or empty
   Format f = bf16;
 };
 
-/// A call of such sizes, of numbers that every format holds; `of_dl`: with a gradient of the log-sum-exp.
+/// Sizes of a call, whose numbers every format holds; `of_dl`: with a gradient of the log-sum-exp.
 struct CallSizes {
   AttentionShape shape = AttentionShape::square(150, 32);
   int heads = 1;
   bool of_dl = false;
-  double size = 1;  ///< of Q
+  double size = 1;  ///< factor of Q
   double low = 0;   ///< scores about -`low` and -2 `low`, 16 rows each; 0: scores around 0
 };
 GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Format& f, std::uint64_t seed);
-/// Gives each head a scale, a soft cap, a slope and a sink of its own.
+/// Gives each head its own scale, soft cap, slope and sink.
 void take_own_numbers(GradientCall& call);
 
-/// A query of a kernel that may be mistaken.
+/// A query's correct numbers, from which a mistake computes its own.
 struct PlantedRow {
   int head = 0, row = 0;
-  double m = 0, l = 0, lse = 0, delta = 0;  ///< as they should be
+  double m = 0, l = 0, lse = 0, delta = 0;  ///< the correct values
   const double *o = nullptr, *d_o = nullptr;
   int d_v = 0;
   double d_lse = 0;
@@ -51,32 +51,32 @@ struct PlantedRow {
 
 /// A kernel's mistakes; none by default.
 struct GradientMistake {
-  std::function<bool(const GradientCall&, int row, int key)> sees{};  ///< in the backward pass
+  std::function<bool(const GradientCall&, int row, int key)> sees{};  ///< the mask of the backward pass
   std::function<double(const PlantedRow&)> lse{}, delta{};
-  std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< number of times that a pair counts
+  std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< factor of a pair in the sum
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
   bool caps = true, cap_derivative = true, biases = true, sinks = true;
   int dp_columns = 0;
-  double Problem::* of_head_0 = nullptr;  ///< a number of head 0, which all take in the backward pass
+  double Problem::* of_head_0 = nullptr;  ///< head 0's number that all heads use in the backward pass
   bool tf32_products = false;
-  bool averages = false, sums_twice = false;       ///< the heads of a group
-  int only_head = -1;                              ///< of a group, whose dK and dV are written
+  bool averages = false, sums_twice = false;       ///< dK and dV over the heads of a group
+  int only_head = -1;                              ///< the only head of a group that adds to dK and dV
   std::function<void(JudgedGradients&)> writes{};  ///< changes the written gradients
 };
 
-/// O of a right forward pass and the gradients of a kernel of this kind, stored in the call's format.
+/// O of a correct forward pass and the gradients of a kernel of this kind, stored in the call's format.
 JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const GradientMistake& mistake = {});
 
-/// A slip and the right names of it.
+/// A planted slip and its right names.
 struct PlantedGradient {
   const char* kind;
-  const char* name;   ///< a pattern of its right names, of "kind: text"
+  const char* name;   ///< regular expression of its right names, "kind: text"
   const char* wrong;  ///< the tensors that it makes wrong: "dq dk"
   std::function<GradientMistake(const GradientCall&)> mistake;
   CallSizes sizes{};
   std::function<void(Problem&)> problem{};  ///< changes the problem
   enum class Needs { nothing, a_mask, no_mask, fp32_numbers, fp16_numbers } needs = Needs::nothing;
-  bool by_head = false;  ///< each head has a scale, a soft cap, a slope and a sink of its own
+  bool by_head = false;  ///< each head has its own scale, soft cap, slope and sink
 };
 std::vector<PlantedGradient> planted_gradients();
 

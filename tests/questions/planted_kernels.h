@@ -1,4 +1,4 @@
-/// Kernels with a mistake that round as kernels do, at the places of a method.
+/// Kernels with a mistake that round at the steps of a method, as real kernels do.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace attoscope::planted {
 
 /// A mistake as a change of the problem or its tensors.
 using Edit = std::function<void(Problem&, Tensors&)>;
-/// The size of the mistakes below.
+/// Sizes of the problems below.
 inline constexpr int kernel_n = 250, kernel_d = 64, kernel_tile = 64, kernel_tail = kernel_n / kernel_tile * kernel_tile;
 
 /// Output of a method, with its roundings, on the problem changed by `edit`.
@@ -24,7 +24,7 @@ void copy_row(std::vector<double>& x, int from, int to);
 
 Edit scaled(double scale);
 Edit with_mask(Mask mask);
-/// Replaces rows of V in the last, partial tile by the rows that `from` names, as they were before.
+/// Replaces each row j of V in the last, partial tile by the unchanged row from(j), or by zeros if from(j) < 0.
 Edit tail_of_V(std::function<int(int)> from);
 Edit copied_row(int from, int to);
 

@@ -7,14 +7,14 @@
 namespace attoscope::planted {
 namespace {
 
-/// Copies rows from `from` on of other tensors' K, V or both to rows [first, end).
+/// Copies rows of other's K, V or both, from row `from` on, to rows [first, end).
 void copy_keys(Tensors& t, int first, int end, const Tensors& other, int from, bool k, bool v) {
   for (int j = first; j < end; ++j) {
     for (int c = 0; k && c < t.d; ++c) t.k[at(j * t.d + c)] = other.k[at((from + j - first) * t.d + c)];
     for (int c = 0; v && c < t.d_v; ++c) t.v[at(j * t.d_v + c)] = other.v[at((from + j - first) * t.d_v + c)];
   }
 }
-/// Appends keys behind the last.
+/// Appends rows first .. first + count - 1 of other's K and V.
 void append_keys(Tensors& t, const Tensors& other, int first, int count) {
   t.k.insert(t.k.end(), other.k.begin() + first * t.d, other.k.begin() + (first + count) * t.d);
   t.v.insert(t.v.end(), other.v.begin() + first * t.d_v, other.v.begin() + (first + count) * t.d_v);

@@ -1,4 +1,4 @@
-/// A kernel with replaceable steps, in which mistakes are planted, and the calls that it is given.
+/// A kernel with replaceable steps for planted mistakes, and its calls.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ struct Loop : Seen {
   int tile = 64;
   std::function<double(int i, int j)> S{};  ///< the scaled score, with cap and bias
   std::function<bool(int i, int j)> sees{};
-  std::function<double(int i, int j, double e)> in_O{}, in_l{};  ///< the weight with which a key counts
+  std::function<double(int i, int j, double e)> in_O{}, in_l{};  ///< weight of a key
   std::function<double(int i, int tile, double alpha)> alpha_of_O{}, alpha_of_l{};
   std::function<double(int i, int j, int c)> value{};
   std::function<double(double)> exp = [](double x) { return std::exp(x); };
@@ -53,17 +53,17 @@ inline Setting masked_by(Mask mask) { return {.mask = mask}; }
 
 /// A call of this setting for each seed, with its tensors in D, changed by `edit`.
 std::function<Call(std::uint64_t)> call_of(const Setting& s, const std::function<void(Call&)>& edit = {});
-/// The same call, with another head as the judged one.
+/// The call with `head` as the judged head.
 Call of_head(const Call& call, int head);
 
 /// The output of the loop that `edit` changes.
 std::function<Values(const Call&)> loop(const std::function<void(Loop&, const Call&)>& edit);
-/// The right output, changed as it is written.
+/// The correct output, changed by `edit`.
 std::function<Values(const Call&)> written(const std::function<void(Values&, const Call&)>& edit);
-/// Rows of O taken from others.
+/// The correct output with row from(i) in place of row i.
 std::function<Values(const Call&)> rows_from(const std::function<int(int)>& from);
 
-// The groups of `planted_faults`, each in a file of its own.
+// The groups of `planted_faults`, each in its own file.
 std::vector<PlantedFault> faults_of_numbers();
 std::vector<PlantedFault> faults_of_keys();
 std::vector<PlantedFault> faults_of_loops();

@@ -8,7 +8,7 @@
 namespace attoscope::planted {
 namespace {
 
-/// Whole rows of softmax; scores and weights are in `eager` first.
+/// Softmax of whole rows with weights in `weight`; rounds scores and weights to `eager` before, if given.
 auto softmax_of_rows(const Format& weight, const std::optional<Format>& eager) {
   const auto first = [eager](double x) { return eager ? round(*eager, x) : x; };
   return loop([=](Loop& x, const Call&) {

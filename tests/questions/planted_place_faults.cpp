@@ -16,7 +16,7 @@ void transpose_blocks(Values& x, int rows, int columns) {
     for (int c = 0; c < columns; ++c) x[at(i * columns + c)] = before[at((i / 8 * 8 + c % 8) * columns + c / 8 * 8 + i % 8)];
 }
 
-/// Rotary positions, in halves (GPT-NeoX) or interleaved (GPT-J), applied to all rows by `angle` times a column's frequency.
+/// Applies rotary positions to all rows, in halves (GPT-NeoX) or interleaved (GPT-J), by position times a column's frequency.
 void rotate(Values& x, int rows, int d, bool interleaved, const std::function<double(int row)>& position, double base = 1e4) {
   for (int i = 0; i < rows; ++i)
     for (int pair = 0; pair < d / 2; ++pair) {

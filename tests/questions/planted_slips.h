@@ -36,9 +36,9 @@ struct Seen {
     const Keys keys = visible_keys(p, i);
     return j >= keys.first && j < keys.end;
   }
-  /// The key at which a query stands.
+  /// Index of the key at the position of query i.
   int stands_at(int i) const { return i + (p.mask.top_left ? 0 : t.n_k - t.n); }
-  /// The right score.
+  /// The correct score.
   double S(int i, int j) const {
     double s = dot(i, j) * scale_of(p);
     if (p.softcap != 0) s = p.softcap * std::tanh(s / p.softcap);
@@ -47,32 +47,32 @@ struct Seen {
   double score(int i, int j) const { return sees(i, j) ? S(i, j) : -infinity; }
 };
 
-/// Normal inputs in steps of 1/64, so that every format holds them.
+/// Normal inputs in steps of 1/64, which every format holds.
 Tensors drawn(const AttentionShape& shape, std::uint64_t seed = 1);
 Tensors drawn(int n, int d, std::uint64_t seed = 1);
 Problem problem(const AttentionShape& shape, Mask mask = {}, std::uint64_t seed = 1);
 Problem problem(int n = 200, int d = 32, Mask mask = {}, std::uint64_t seed = 1);
-/// The same, of numbers that `f` holds, Q so many times as large.
+/// A problem whose numbers `f` holds, with Q times `size`.
 Problem problem_in(const Format& f, const AttentionShape& shape, Mask mask, std::uint64_t seed, double size = 1);
 inline const Mask causal{Mask::Kind::causal};
 inline Mask window(int w) { return {Mask::Kind::window, w}; }
 
 Seen seen(const Problem& p);
 
-/// A number of query i and key j, or of key j and column c.
+/// A number for query i and key j, or for key j and column c.
 using Entry = std::function<double(int, int)>;
 /// Softmax over any scores (-infinity hides a key) times any values.
 Values softmax(const Seen& x, const Entry& score, const Entry& value, double extra_l = 0);
 Values softmax(const Seen& x, const Entry& score);
 Values right(const Seen& x);
-/// Attention under another mask: `sees` shows a key.
+/// Attention under the mask sees(query, key).
 Values masked(const Seen& x, const std::function<bool(int, int)>& sees);
 Values rescored(const Seen& x, const Entry& S);
 
 /// An online loop over tiles of keys that forgets to rescale O or l.
 Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l);
 
-/// Runs of `length` keys computed apart, P rounded to a format or not, merged with weights exp(power * log-sum-exp).
+/// Computes runs of `length` keys apart, with P rounded to `of_P` if given; merges them with weights exp(power * log-sum-exp).
 Values merged(const Seen& x, int length, double power, const std::optional<Format>& of_P = {});
 
 /// The wrong max of an online loop.
@@ -81,22 +81,22 @@ enum class Max { P_of_the_tile_before, never_after_the_first_tile, alpha_one_til
 /// An online loop over tiles of keys with an outdated max.
 Values stale_max(const Seen& x, int tile, Max kind);
 
-/// The output whose row i is the row row(i) of `o`, or zeros for -1, and whose column c is column(c); empty: in their places.
+/// `o` with row row(i) as row i (-1: zeros) and column column(c) as column c; an empty function keeps the order.
 Values moved(const Values& o, int columns, const std::function<int(int)>& row, const std::function<int(int)>& column = {});
 
-/// The formats of planted slips: under sanitizers one.
+/// The formats of planted slips; only one under sanitizers.
 std::vector<Format> planted_formats();
 
 /// The output as stored.
 std::shared_ptr<const Values> stored(Values o, const Format& f);
 
-/// An output that is stored in `f`, the kernel's D, and the judge's verdict on it.
+/// An output stored in `f`, the kernel's D, as input of the judge, and the judge's verdict on it.
 JudgedOutput judged_output(const Problem& p, Values o, const Format& f, const std::optional<Method>& declared = {});
 Judged judged(const Problem& p, Values o, const Format& f, const std::optional<Method>& declared = {});
 
 Experiment with_output(const Problem& p, Values o, const Format& f = bf16);
 
-/// The judge's verdict on an output that is stored in `f`, and the slip that it names if it is wrong.
+/// The judge's verdict on an output stored in `f`, and the slip that the judge names if the output is wrong.
 struct Said {
   HeadJudgement head;
   std::optional<Slip> slip;

@@ -1,4 +1,4 @@
-// The sum behind a cell has the kernel's own bits: its blocks end in the numbers of the kernel's O, or S.
+// The sum shown for a cell has the kernel's bits: its blocks end in the kernel's O or S.
 #include "kernels/questions/product_sum.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing::Dice;
 
-/// Products added up on GPUs, with nothing rounded but their factors, so that the sum can be seen in O, and O in the output.
+/// Products added by GPUs, with only their factors rounded: O shows the sum, and the output shows O.
 Experiment experiment(Dice& dice, Algorithm algorithm, int flush) {
   Experiment e;
   e.problem.n = dice.between(1, 150);
@@ -75,7 +75,7 @@ TEST(ProductSum, OfPVEndsInTheKernelsO) {
       }
 }
 
-/// Rounds the sum after every fma, exactly or not.
+/// Rounds the sum after every fma in a random way, or leaves it exact.
 void round_steps(Experiment& e, Dice& dice) {
   Rounding stochastic = to_main;
   stochastic.stochastic = true;
@@ -137,7 +137,7 @@ TEST(ProductSum, OfFmaIsTheKernelsScore) {
   }
 }
 
-/// Losses by hand: 2^24 has no room for 1, but for 2.
+/// Losses by hand: fp32 holds 2^24 + 2, but not 2^24 + 1.
 TEST(FmaChain, SaysWhatEachStepLoses) {
   const auto unrounded = [](float sum, int) { return sum; };
   const std::vector<float> a{1, 2, 4, 5}, b(4, 1);
@@ -157,7 +157,7 @@ TEST(FmaChain, SaysWhatEachStepLoses) {
   EXPECT_TRUE(std::isnan(beyond.parts[0].lost)) << "infinity is no run of exact steps";
 }
 
-/// A product far below the sum is lost whole, though neither a sum of doubles nor a product of floats holds both.
+/// A product far below the sum is lost completely; no double and no product of floats would hold the sum of both.
 TEST(FmaChain, SeesWhatADoubleCannot) {
   const auto unrounded = [](float sum, int) { return sum; };
   const FmaChain chain = fma_chain(std::vector<float>{0x1p-60F}, std::vector<float>{0x1p-60F}, 1, fp32, unrounded);

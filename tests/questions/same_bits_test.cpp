@@ -1,4 +1,4 @@
-/// The check that bits do not depend on the way they were computed: it runs every way, and it can fail.
+/// The check that bits do not depend on the way of computing: it runs every way, and it can fail.
 #include "kernels/questions/same_bits.h"
 
 #include <set>
@@ -49,7 +49,7 @@ TEST(SameBits, AsksEachWayWithItsOwnOptions) {
   std::set<int> threads, tiles;
   ComputeCache cache;
   same_bits(small(), {.cache = &cache}, [&](const Experiment& e, const Options& options) {
-    EXPECT_EQ(options.cache, nullptr) << "what is remembered is not computed again";
+    EXPECT_EQ(options.cache, nullptr) << "a cache would return the earlier bits";
     EXPECT_EQ(e.a.block_q, e.b.block_q);
     Experiment other = e;
     other.a.block_q = small().a.block_q;

@@ -1,4 +1,4 @@
-/// The scores on demand: S is the plain reference's, P.V is the output, the weights are the softmax.
+/// Scores of one row: S is the plain reference's, P.V is the output, the weights are the softmax.
 #include "kernels/questions/scores.h"
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(Scores, AreNaNExactlyWhereARowDoesNotSeeTheKey) {
 /// P of the plain reference times the later alphas over the final l, for algorithms with one run and O divided once.
 TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
   int compared = 0;
-  // until enough was compared, since experiments under sanitizers are few
+  // runs until enough is compared: sanitizers run few experiments
   for (int seed = 1; seed <= experiments(300) || (seed <= 300 && compared <= 500); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 7000);
     Experiment e = random_experiment(dice);
@@ -98,7 +98,7 @@ TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
   EXPECT_GT(compared, 500);
 }
 
-/// Rounds every term of P.V up to the weights, and nothing after them.
+/// Rounds every step up to P, and no step after P.
 void round_up_to_P(Method& m, Dice& dice) {
   m.precision = Precision{};
   for (const Step s : {Step::input, Step::S, Step::m, Step::shifted, Step::e, Step::P, Step::alpha, Step::l, Step::tile_sum})
@@ -163,7 +163,7 @@ TEST(Scores, PTimesVIsTheOutputWithStochasticRounding) {
   });
 }
 
-/// V the identity: the output is the weights.
+/// An experiment whose V is the identity, so its output is the weights.
 Experiment weights_as_output(Dice& dice, int n) {
   Tensors t = Tensors::shaped(AttentionShape::square(n, n));
   for (auto* x : {&t.q, &t.k, &t.v}) x->resize(static_cast<std::size_t>(n * n));

@@ -1,4 +1,4 @@
-/// Lesson 11's statements about the rows that a mistake changes: each is planted, at seeds that nobody chose.
+/// Lesson 11's statements about the rows that a mistake changes, tested by planting each mistake at arbitrary seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -98,7 +98,7 @@ TEST(SlipsOfShapes, FiniteMaskValues) {
   expect_found(p, hidden(-1e4), Kind::mask, "a finite mask value");
   expect_found(p, hidden(-5e4), Kind::mask, "a finite mask value");
   expect_found(p, added(-1e4), Kind::mask, "added to hidden scores");
-  // the same with scores that are as low, -16000 or so
+  // now with low scores, about -16000
   Tensors t = drawn(120, 32);
   for (std::size_t i = 0; i < t.q.size(); i += 32) t.q[i] = 4, t.k[i] = -4;
   Problem low = problem(120, 32, causal);

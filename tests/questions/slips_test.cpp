@@ -1,4 +1,4 @@
-// Rounded or wrong: every slip is planted by a plain kernel written here, and found; clean outputs are never suspected.
+// Rounded or wrong: plain kernels written here plant every slip, and the judge finds it; clean outputs have no slip.
 #include "kernels/slips/slips.h"
 
 #include <gtest/gtest.h>
@@ -214,7 +214,7 @@ TEST(Slips, MultiplesOfTheTruth) {
     }
 }
 
-/// A kernel that saw its inputs in another format than the golden value: the question is wrong, not the kernel.
+/// A kernel whose inputs have another format than golden's: the experiment is wrong, not the kernel.
 TEST(Slips, InputsInAnotherFormat) {
   for (const auto& [own, asked] :
        {std::pair{fp16, bf16}, std::pair{fp32, bf16}, std::pair{fp32, fp16}, std::pair{bf16, fp16}}) {

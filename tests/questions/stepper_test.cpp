@@ -1,4 +1,4 @@
-/// The steps that a student follows: compute()'s numbers of the same row, bit for bit, and the exact ones beside them.
+/// The steps that a student follows: compute()'s numbers of the same row, bit for bit, and the exact numbers.
 #include "kernels/questions/stepper.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::vector<const RowStep*> tile_ends(const Steps& s) {
   return ends;
 }
 
-/// A question with rows of Q and K, and changes before and after their products.
+/// A random question with rows of Q and K, scales and transforms.
 StepQuestion random_scaled_question(Dice& dice) {
   StepQuestion q = random_question(dice);
   q.algorithm = dice.any(stepped_algorithms);
@@ -88,7 +88,7 @@ StepQuestion random_scaled_question(Dice& dice) {
   return q;
 }
 
-/// Compares all reports of the lanes and of the plain reference about the followed row.
+/// Compares the followed row with all that the lanes and the plain reference report about it.
 void expect_the_lanes_bits(const StepQuestion& q) {
   const Experiment e = step_experiment(q);
   SCOPED_TRACE(describe(e));
@@ -176,7 +176,7 @@ TEST(Stepper, EveryNumberFollowsFromThoseBefore) {
   }
 }
 
-/// The random bits belong to the row that is followed.
+/// Stochastic rounding uses the random bits of the followed row.
 TEST(Stepper, RowsAreRoundedStochasticallyAsInCompute) {
   Dice dice(89);
   for (int i = 0; i < experiments(200); ++i) {
@@ -216,7 +216,7 @@ TEST(Stepper, NamedScaledKernelsAreSteppedWithTheirBits) {
     }
 }
 
-/// The lanes multiply the stored numbers, which give their S if fma adds them up.
+/// The stored numbers that the lanes multiply give the lanes' S if fma adds the products.
 TEST(Stepper, StoredNumbersGiveTheScores) {
   Dice dice(87);
   int seen = 0;
@@ -309,7 +309,7 @@ TEST(Stepper, ExactNumbersAreInTheUnitsOfTheKernel) {
   expect_near(q);
 }
 
-/// The steps leave each of the state's numbers as its last rounding made it.
+/// Each number of the state after a step is the result of its last rounding.
 TEST(Stepper, AddsAsATensorCoreDoes) {
   for (const Algorithm algorithm : algorithms)
     for (const Accumulator a : {Accumulator::f64, Accumulator::v100, Accumulator::h100, Accumulator::b200_f16}) {
@@ -325,7 +325,7 @@ TEST(Stepper, AddsAsATensorCoreDoes) {
       EXPECT_TRUE(s.same_bits);
       const Experiment e = step_experiment(q);
       EXPECT_EQ(e.a.accumulator.pv, a);
-      const std::vector<double> all = compute(e).a.values;  // one row as often as there are keys
+      const std::vector<double> all = compute(e).a.values;  // the row, repeated for every key
       EXPECT_EQ(s.output, std::vector<double>(all.begin(), all.begin() + q.d));
       EXPECT_EQ(s.steps.size(), by_fma.steps.size());
     }

@@ -41,7 +41,7 @@ TEST(SumDrift, IsHardlyThereOnOtherGpusAndFormats) {
   EXPECT_LT(sum_drift({.format = bf16, .n = 32768}), 1e-3);
 }
 
-/// The same from the plain function, with numbers of the standard library: the drift belongs to the arithmetic, not to the
+/// Drift of the plain function on numbers of the standard library: the arithmetic has this drift, not only the optimized
 /// code.
 TEST(SumDrift, IsThatOfThePlainRule) {
   const TensorCoreRule rule = tensor_core_rule(TensorCore::h100, e4m3, SumType::f32);

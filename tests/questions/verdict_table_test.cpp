@@ -1,4 +1,4 @@
-// Planted kernels and correct ones, with their verdicts. No verdict may be wrong; a slip that a kernel's own rounding hides may
+// Verdicts on kernels with planted slips and on correct kernels. None may be wrong; a slip hidden by the kernel's rounding may
 // stay unexplained, but it may not get another name.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using namespace planted;
 
 constexpr int n = kernel_n, d = kernel_d, tile = kernel_tile;
 
-/// The fault of a verdict that may name `words` and nothing else, and that must if `must`.
+/// The fault of a verdict; "": none. The verdict may name only `words`, and has to if `must`.
 std::string mistake(const Said& found, const std::string& words, bool must) {
   if (found.slip && found.slip->text.find(words) == std::string::npos) return "another name: " + found.text();
   if (found.slip && found.head.rounded) return "named, but not called wrong: " + found.text();
@@ -71,8 +71,8 @@ TEST(VerdictTable, OneWrongRowStandsOut) {
     }
 }
 
-/// Policies, formats, masks and kinds of input at several sizes and tiles: no correct output has a slip, and none with a
-/// kernel's usual roundings is doubted. Every other combination is tried, so that any three of the four settings meet.
+/// Policies, formats, masks and kinds of input at several sizes and tiles: no correct output has a slip, and no output with a
+/// kernel's usual roundings is doubted. Tries every second combination: any three of the four settings meet.
 TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
   constexpr std::tuple<int, int, int> shapes[]{{200, 64, 32}, {193, 40, 64}, {256, 16, 128}, {131, 32, 16}};
   int shape = 0;
@@ -95,7 +95,7 @@ TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
         }
 }
 
-/// The same numbers by other algorithms, orders and tiles.
+/// Correct outputs of other algorithms, orders and tiles.
 TEST(VerdictTable, CorrectKernelsByOtherAlgorithms) {
   for (const Algorithm algorithm : {Algorithm::flash1, Algorithm::flash2, Algorithm::flash4, Algorithm::split_kv})
     for (const Mask& mask : {Mask{}, causal})

@@ -22,7 +22,7 @@ struct State {
   T max_true = -std::numeric_limits<T>::infinity();
 };
 
-/// One row's algorithm, step by step.
+/// Computes one row by the method's algorithm, step by step.
 template <class T>
 class Attention {
  public:
@@ -64,7 +64,7 @@ class Attention {
   /// The places of tile t that the row sees; none: first >= end.
   Keys in_tile(int t) const { return {std::max(places_.first, t * block_k()), std::min(places_.end, (t + 1) * block_k())}; }
 
-  /// A row of the trace, P and O still to come.
+  /// A tile of the trace, without P and O.
   Tile noted(int t, const State<T>& state, T alpha, const Values& S, const Values& e, bool moved) {
     Tile tile;
     tile.tile = t;
@@ -85,13 +85,13 @@ class Attention {
     bool moved;
   };
 
-  /// The row's last state, l with the sink's share.
+  /// Stores the row's last state, with the sink's share in l.
   void keep(const State<T>& state, bool merged) {
     answer_.m = static_cast<double>(state.m);
     answer_.l = static_cast<double>(steps_.with_sink(state.l, state.m, merged));
   }
 
-  /// Takes in the tile's max `top`.
+  /// Updates m by the tile's max `top`.
   Move move(State<T>& state, T top, Keys places, const Values& S) {
     const T old = state.m;
     T m = top > old ? top : old;
@@ -173,7 +173,7 @@ class Attention {
     answer_.tiles.push_back(std::move(tile));
   }
 
-  /// The tiles [first, end) from an empty state; the state, and the output if that was all.
+  /// Processes tiles [first, end) from an empty state; returns the state, and the output if these are all tiles.
   std::pair<State<T>, std::vector<double>> online(int first, int end) {
     State<T> state(steps_.d_v);
     state.m = known_max_;
@@ -200,7 +200,7 @@ class Attention {
   }
   bool problem_has_sink() const { return steps_.problem.sink.has_value(); }
 
-  /// Every run of tiles alone, then their common state.
+  /// Computes every run of tiles alone, then merges the runs' states.
   void split_kv() {
     const int per_run = (tiles() + method_.splits - 1) / method_.splits;
     std::vector<State<T>> runs;
@@ -231,14 +231,14 @@ class Attention {
     keep(all, true);
   }
 
-  /// The largest m where a mask tensor leaves the row its lowest numbers alone, which the runs' log-sum-exps leave out; else 0.
+  /// The runs' largest m if a mask tensor gives the row only lowest numbers: the runs' log-sum-exps leave it out; else 0.
   T lowest_of(const std::vector<State<T>>& runs) const {
     T m = -std::numeric_limits<T>::infinity();
     for (const State<T>& run : runs) m = std::max(m, run.m);
     return mask_view(steps_.problem).terms != nullptr && m < T(-0x1p24) && !std::isinf(m) ? m : T{0};
   }
 
-  /// Partial outputs as they are stored, merged by log-sum-exps as they are read.
+  /// Merges the stored partial outputs by the log-sum-exps as the merge reads them.
   void merge(const std::vector<State<T>>& runs, const std::vector<bool>& is_last) {
     const bool reads_2 = method_.lse_base == StoredBase::two;
     const auto power = [&](T x) { return reads_2 ? exponential2(x) : exponential(x); };
@@ -289,7 +289,7 @@ class Attention {
     return x;
   }
 
-  /// The output from O, which is P.V; the state's l has the sink's share.
+  /// The output from O = P.V; the state's l includes the sink's share.
   std::vector<double> finished(State<T>& state) {
     answer_.m = static_cast<double>(state.m);
     answer_.l = static_cast<double>(state.l);
@@ -352,7 +352,7 @@ class Attention {
   const Method& method_;
   int row_;
   Keys places_;
-  T known_max_;  ///< before the first tile
+  T known_max_;  ///< m before the first tile
   Row answer_;
 };
 

@@ -16,7 +16,7 @@ T nearest(const Format& f, T x);
 /// One row's state after a tile was taken in.
 struct Tile {
   int tile = 0;         ///< index, from the first key taken on
-  Keys seen{};          ///< keys that the state holds: those since the row's, or the run's, first
+  Keys seen{};          ///< keys in the state, from the first key of the row or run on
   double max_true = 0;  ///< largest S so far; -infinity if all are NaN
   double m = 0, alpha = 1, l = 0;
   std::vector<double> O;                  ///< empty in two_pass, which has none yet
@@ -40,11 +40,11 @@ Row attend(const Experiment& experiment, const Method& method, const Tensors& in
 std::vector<Row> attend(const Experiment& experiment, const Method& method, const Tensors& inputs,
                         const std::vector<int>& rows);
 
-/// flash2 with its order of operations, from a running max that is the row's last one: no tile moves it, alpha is always 1.
+/// flash2 with its order of operations, starting from the row's final max: no tile moves m, alpha is always 1.
 std::vector<Row> attend_without_rescales(const Experiment& experiment, const Method& method, const Tensors& inputs,
                                          const std::vector<int>& rows);
 
-/// Attention of `row` over `keys` without our roundings: in 113 bits if the compiler has them, else in 64.
+/// Attention of `row` over `keys` without a method's roundings: in 113 bits if the compiler has them, else in 64.
 std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, int row, Keys keys);
 
 }  // namespace attoscope::plain

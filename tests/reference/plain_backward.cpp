@@ -9,7 +9,7 @@
 namespace attoscope::plain {
 namespace {
 
-/// A number for every query and key, row-major; those of keys that a query does not see are never read.
+/// A number for every query and key, row-major; numbers of keys that a query does not see are never read.
 template <class T>
 using Pairs = std::vector<T>;
 
@@ -82,7 +82,7 @@ class Backward {
     const Rounding& r = grad_.precision[step];
     return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, main_), x);
   }
-  /// The format that a step leaves a number in.
+  /// The format of a number after a step.
   Format format_after(GradStep step, const Format& before) const {
     const Rounding& r = grad_.precision[step];
     return r.kind == Rounding::Kind::exact ? before : format_of(r, main_);
@@ -112,7 +112,7 @@ class Backward {
 
   // --- a pair -----------------------------------------------------------------------------------------------------------
 
-  /// m of a row of a mask tensor's lowest numbers alone, which P and L leave out there; else 0.
+  /// m of a row with only lowest numbers of a mask tensor, where P and L leave m out; else 0.
   T lowest_of(int row) const {
     const auto m = static_cast<T>(rows_[static_cast<std::size_t>(row)].m);
     return mask_view(problem_).terms != nullptr && m < T(-0x1p24) && m > -infinity ? m : T{0};
@@ -124,7 +124,7 @@ class Backward {
     return l;
   }
 
-  /// L less the lowest number that all keys of the row share.
+  /// L without the lowest number that a mask tensor adds to all keys of the row.
   T log_sum_exp(int row) const {
     const T lowest = lowest_of(row), m = static_cast<T>(rows_[static_cast<std::size_t>(row)].m) - lowest,
             l = lowest < 0 && method_.algorithm == Algorithm::split_kv ? sum_over_keys(row, lowest)
@@ -133,7 +133,7 @@ class Backward {
     return rounded(GradStep::lse, std::fma(m, steps_.score_unit(), logarithm(l) - steps_.log_lift()));
   }
 
-  /// K as the scores are made again from it where the scale is on K.
+  /// K times scale and log2 e, from which the scores are recomputed if the scale is on K.
   T scaled_K(int key, int c) const {
     return rounded(GradStep::scaled_K, steps_.K(key, c) * static_cast<T>(scale_of(problem_) * log2_e));
   }
@@ -229,7 +229,7 @@ class Backward {
       y.v[i] = y.v[i] * y.o_factor[i % static_cast<std::size_t>(columns)];
     return y.v;
   }
-  /// The numbers of every tile, stored by themselves.
+  /// The numbers of x, each tile stored separately.
   template <class Store>
   Pairs<T> stored_tiles(const Pairs<T>& x, Store store) const {
     Pairs<T> y(x.size());
@@ -244,7 +244,7 @@ class Backward {
       }
     return y;
   }
-  /// dS_of_dK_ from dS before it is stored for dQ.
+  /// Stores P and dS with their scales; dS_of_dK_ comes from the dS that is not yet stored for dQ.
   void store() {
     const auto by = [&](bool rows, const Scaling& s) {
       return [this, rows, &s](const std::vector<T>& tile, int n, int keys) {
@@ -269,7 +269,7 @@ class Backward {
     return grad_.scale_at == ScaleAt::K ? static_cast<T>(ln_2) : scale();
   }
 
-  /// The key tile's share of dQ; none if the row sees nothing of it.
+  /// The key tile's share of dQ; none if the row sees no key of the tile.
   std::optional<T> tile_of_dQ(int row, int c, int tile) const {
     Factors<T> f;
     bool any = false;
@@ -281,7 +281,7 @@ class Backward {
     if (!any) return {};
     return rounded(GradStep::dq_tile, sum(GradStep::dq_step, grad_.accumulator.dQ, format_after(GradStep::dS, fp32), f, 0));
   }
-  /// Adds a pair to the factors; one that is not seen is 0 in a tensor core and absent in a chain.
+  /// Adds a pair to the factors; an unseen pair is 0 in a tensor core and absent in a chain of fma.
   void add(Factors<T>& f, Accumulator accumulator, bool is_seen, T x, T y) const {
     if (!is_seen && accumulator == Accumulator::fma) return;
     f.a.push_back(is_seen ? x : T{0});
@@ -314,7 +314,7 @@ class Backward {
     return sum ? rounded(GradStep::dQ, factor_of_dQ() * *sum) : T{0};
   }
 
-  /// The sum over the queries that see a key of x times y(row), tile by tile; none without queries.
+  /// Sum of x times y(row) over the queries that see `key`, tile by tile; none without queries.
   template <class Y>
   std::optional<T> over_queries(int key, const Pairs<T>& x, GradStep step, Accumulator accumulator, const Format& format,
                                 Y y) const {

@@ -15,7 +15,7 @@ attoscope::Gradients backward(const Experiment& experiment, const Method& method
 /// Every pair of a query and a key, n x n_k; NaN where the query does not see the key.
 struct GradientPairs {
   std::vector<double> p, dp, ds;  ///< as they enter the products, dP after its step
-  std::vector<char> lost;         ///< 1 where ds is 0 and the exact dS of the method's own P, dP and delta is not
+  std::vector<char> lost;         ///< 1 where ds is 0, but dS computed exactly from the method's P, dP and delta is not
 };
 GradientPairs backward_pairs(const Experiment& experiment, const Method& method, const GradMethod& grad, const Tensors& inputs,
                              const OutputGradients& incoming);
@@ -23,14 +23,14 @@ GradientPairs backward_pairs(const Experiment& experiment, const Method& method,
 /// The keys of dK and dV: all, or as many as rows are computed.
 std::vector<int> keys_of_backward(const Problem& problem);
 
-/// The gradients by golden's formulas, of all rows and keys, in 113 bits if the compiler has them, else in 64.
+/// Gradients of all rows and keys by golden's formulas, in 113 bits if the compiler has them, else in 64.
 struct TrueGradients {
   std::vector<long double> dq, dk, dv, delta, lse;
   long double dsink = 0;
 };
 TrueGradients true_gradients(const Problem& problem, const Tensors& inputs, const OutputGradients& incoming);
 
-/// sum of dO*O and of dL*L by the forward pass alone, which these are the gradients of.
+/// The loss that the gradients differentiate: sum of dO*O and of dL*L, by the forward pass alone.
 long double loss(const Problem& problem, const Tensors& inputs, const OutputGradients& incoming);
 
 }  // namespace attoscope::plain

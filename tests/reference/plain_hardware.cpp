@@ -15,7 +15,7 @@
 namespace attoscope::plain {
 namespace {
 
-/// Q has six entries of -1 or 1 in a row, K is -1 or 1, so that scores are even integers from -6 to 6.
+/// Each row of Q has six entries of -1 or 1, K is -1 or 1: scores are even integers from -6 to 6.
 std::shared_ptr<const Tensors> tensors(const IntegerScores& x) {
   auto all = std::make_shared<Tensors>(Tensors::shaped({x.n, x.n, x.d, x.d}));
   testing::Dice dice(x.seed);
@@ -39,8 +39,8 @@ std::vector<float> numbers(const std::vector<std::uint8_t>& codes, const Format&
   return x;
 }
 
-/// Keys of a tile in the order of the products: of 8 bits the PTX manual's fragments hold four keys a register, two of each of
-/// two neighbouring eights.
+/// Keys of a tile in the order of the products. 8-bit fragments of the PTX manual hold four keys a register, two of each of
+/// two neighbouring groups of eight keys.
 std::vector<int> key_order(int keys, bool of_8_bits) {
   std::vector<int> order;
   for (int first = 0; first < keys; first += 16)

@@ -1,4 +1,4 @@
-/// The tensor-core kernel's computation, plainly, for questions in which only the sums of products are rounded.
+/// The tensor-core kernel's computation, written plainly, for inputs with which only the sums of products are rounded.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace attoscope::plain {
 
-/// A question whose scores are small integers and whose scale times log2 e is 1, so that every exponential is a power of two,
-/// and every sum of them exact, with any GPU's exp2; V is N(0,1).
+/// An input whose scores are small integers and whose scale times log2 e is 1: every exponential is a power of two,
+/// and every sum of exponentials is exact, with any GPU's exp2; V is N(0,1).
 struct IntegerScores {
   Format format = bf16;
   int n = 100, d = 64;
@@ -19,12 +19,12 @@ struct IntegerScores {
   int p_exponent = 0;
   std::uint64_t seed = 1;
 };
-/// Every row of it.
+/// The kernel's launch for every row of x.
 HardwareLaunch integer_scores(const IntegerScores& x);
-/// The same as an experiment: a is the kernel's emulation with these sums, its output not rounded.
+/// x as an experiment: a emulates the kernel with these sums and does not round its output.
 Experiment integer_experiment(const IntegerScores& x, Accumulator sums);
 
-/// O of such a question, one head, with products added by the rule.
+/// O of an integer_scores launch of one head, with products added by the rule.
 std::vector<float> hardware_output(const HardwareLaunch& x, const ProductRule& rule);
 
 }  // namespace attoscope::plain

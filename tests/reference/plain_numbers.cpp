@@ -1,4 +1,4 @@
-/// Rounding and the truth, from first principles.
+/// Rounding, exact attention and exact gradients, from first principles.
 #include <algorithm>
 #include <array>
 #include <boost/multiprecision/cpp_bin_float.hpp>
@@ -56,7 +56,7 @@ Wide score(const Problem& problem, const Tensors& inputs, int row, int key) {
   const MaskView mask = mask_view(problem);
   const Wide term = mask.terms != nullptr ? mask.term(row, key) : 0;
   const Wide score = sum - static_cast<Wide>(problem.alibi) * std::abs(row + first_key - key);
-  return term < -1e30 ? term : score + term;  // beside such a term a double has no bit of the score
+  return term < -1e30 ? term : score + term;  // next to such a term a double holds no bit of the score
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ MaxAndSum max_and_sum(const Problem& problem, const Tensors& inputs, int row, Ke
   return {m, problem.sink ? l + exp(*problem.sink - m) : l};
 }
 
-/// The gradients of one row, added to those of all rows.
+/// Adds one row's gradients to `sum`.
 void add_row(const Problem& problem, const Tensors& x, const OutputGradients& d, int row, TrueGradients& sum) {
   const Keys keys = visible_keys(problem, row);
   if (keys.empty()) return;

@@ -42,7 +42,7 @@ T token_sum(int count, int piece, Step step) {
 
 // --- attention ----------------------------------------------------------------------------------------------------------
 
-/// One head of one sequence; its inputs are rounded by the method's `input`, row-major context x d.
+/// One head of one sequence; the method's `input` step rounds its inputs, row-major context x d.
 template <class T>
 class Head {
  public:

@@ -12,7 +12,7 @@
 namespace attoscope::plain {
 namespace {
 
-/// The scale of an element of a tensor, by its two indices.
+/// Key of the scale that an element of a tensor has: two indices.
 using Owner = std::pair<int, int>;
 Owner owner_of(const Scaling& s, ScaledTensor t, int row, int column) {
   const bool along_rows = t == ScaledTensor::V;
@@ -137,7 +137,7 @@ void rotate(std::vector<T>& x, int n, int d, std::uint64_t seed, const Rounding&
   }
 }
 
-/// Takes the mean of rows first .. end - 1 out of x, rounded before that or after it; returns it, rounded.
+/// Subtracts the mean of rows first .. end - 1 from x, rounded before or after the subtraction; returns the rounded mean.
 template <class T>
 std::vector<T> take_mean(std::vector<T>& x, int first, int end, int d, const Rounding& r, const Format& main,
                          bool rounded_before = true) {

@@ -1,5 +1,5 @@
-/// Scaled storage as plainly as it can be written: the nearest element is looked up among all elements, and the group of a
-/// number is found anew for every number.
+/// Scaled storage as plainly as it can be written: finds the nearest element among all elements, and the group of a
+/// number again for every number.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ template <class T>
 struct Stored {
   std::vector<T> q, k, v;
   std::vector<T> row_factor, key_factor;  ///< of S; empty: none
-  bool uniform = false;                   ///< one factor for all of S, which is a part of the scores' factor
+  bool uniform = false;                   ///< all of S has one factor, which is part of the scores' factor
   std::vector<T> bias;                    ///< n x n_k, added to S; empty: none
   std::vector<T> o_factor, o_offset;      ///< of a column of O; empty: none
 };
@@ -33,7 +33,7 @@ Stored<T> stored(const std::vector<T>& q, const std::vector<T>& k, const std::ve
 /// The exact output of `row` over `keys` on the stored numbers, without sink, soft-capping and ALiBi.
 std::vector<double> truth_of_stored(const Problem& problem, const Stored<float>& s, int row, Keys keys);
 
-/// P as its scaling rounds it: of the keys of one tile, the first of them its `index`-th. `e` may hold fewer than the tile.
+/// P of keys of one tile, rounded by its scaling; e[0] is the tile's `index`-th key, and `e` may end before the tile does.
 template <class T>
 std::vector<T> stored_P(const std::vector<T>& e, int index, const Scaling& s);
 

@@ -47,7 +47,7 @@ class Steps {
   const Method& method;
   const bool exp2;
 
-  /// True if the working type holds other numbers than those rounded so.
+  /// True if rounding by `r` changes some number of the working type.
   bool rounds(const Rounding& r) const {
     return r.kind != Rounding::Kind::exact && format_of(r, main_) != (sizeof(T) == sizeof(float) ? fp32 : fp64);
   }
@@ -67,8 +67,8 @@ class Steps {
 
   // --- sums -----------------------------------------------------------------------------------------------------------
 
-  /// The sum of a*b from index `first` of the sum on, rounded after every operation, in the method's order. A chain starts at
-  /// `start`, a sum in another order is added to it.
+  /// The sum of a*b, with a[0]*b[0] as term `first`, rounded after every operation, in the method's order. A chain starts at
+  /// `start`; a sum in another order is added to `start`.
   T inner(Step step, const std::vector<T>& a, const std::vector<T>& b, int first, std::optional<T> start = {}) const {
     if (step == Step::qk_step && method.accumulator.qk != Accumulator::fma) return accumulated(true, a, b, 0, T{0});
     if (step == Step::pv_step && method.accumulator.pv != Accumulator::fma)
@@ -82,13 +82,13 @@ class Steps {
     return start ? rounded(step, *start + sum) : sum;
   }
 
-  /// The tile's row sum; its first term is the tile's `first`-th.
+  /// The tile's row sum; terms[0] is the tile's `first`-th term.
   T row_sum(const std::vector<T>& terms, int first) const {
     return rounded(Step::tile_sum,
                    method.kahan_l ? kahan(terms) : inner(Step::l_step, terms, std::vector<T>(terms.size(), T{1}), first));
   }
 
-  /// P.V of one column over the places from `first` on, `index` the first one's index in its tile.
+  /// P.V of one column over the places from `first` on; `index` is the index of place `first` in its tile.
   T weighted(const std::vector<T>& P, int first, int index, int col, std::optional<T> start = {}) const {
     std::vector<T> values;
     for (std::size_t j = 0; j < P.size(); ++j) values.push_back(stored_.v[at(key(first + static_cast<int>(j)), d_v, col)]);
@@ -106,7 +106,7 @@ class Steps {
 
   // --- the backward pass ------------------------------------------------------------------------------------------------
 
-  /// The numbers that the stored ones stand for.
+  /// Numbers of Q that the stored numbers and scales represent.
   T Q(int row, int c) const {
     const T x = stored_.q[at(row, d, c)];
     return stored_.row_factor.empty() ? x : x * stored_.row_factor[static_cast<std::size_t>(row)];
@@ -144,7 +144,7 @@ class Steps {
     if (mask.terms != nullptr) s = s + static_cast<T>(std::max(mask.term(row, key), lowest_term(method)));
     return rounded(Step::S, s);
   }
-  /// Factor that turns S into an exponent of two, with that of the forward pass where it is folded.
+  /// Factor that turns S into an exponent of two, times the forward pass's factor if that is folded in.
   T c() const { return folded_ ? static_cast<T>(scale_of(problem) * log2_e) * score_factor() : static_cast<T>(log2_e); }
 
   // --- softmax --------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Steps {
     return S;
   }
 
-  /// The largest S, NaN never; moved away from its ties if the method mitigates them.
+  /// The largest S, ignoring NaN; moved away from ties if the method mitigates ties.
   T tile_max(const std::vector<T>& S) const {
     T t = -infinity;
     for (const T s : S) t = s > t ? s : t;
@@ -175,7 +175,7 @@ class Steps {
   /// Factor that turns a difference of S into an exponent of two.
   T log2_scale() const { return exp2 ? c() : static_cast<T>(log2_e); }
 
-  /// P of a tile's e; the first of them is its `index`-th.
+  /// P of a tile's e; e[0] is the tile's `index`-th.
   std::vector<T> P_of(const std::vector<T>& e, int index) const {
     return method.scaling.P.is_on() ? stored_P(e, index, method.scaling.P) : all_rounded(Step::P, e);
   }
@@ -200,14 +200,14 @@ class Steps {
 
   /// ln of l without 2^p_exponent, plus m in scores.
   T log_sum_exp(T m, T l) const { return m * score_unit() + (logarithm(l) - log_lift()); }
-  /// ln of what e and l carry.
+  /// ln of the factor that e and l carry.
   T log_lift() const {
     const T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
     return carries_P_factor() ? lifted + static_cast<T>(std::log(method.scaling.P.factor)) : lifted;
   }
 
  private:
-  /// Sums of a GPU's tensor cores, or in fp64; the terms before `first` are 0.
+  /// Sum by a GPU's tensor cores or in fp64; terms before `first` are 0.
   T accumulated(bool is_qk, const std::vector<T>& a, const std::vector<T>& b, int first, T start) const {
     const Accumulator accumulator = is_qk ? method.accumulator.qk : method.accumulator.pv;
     if (accumulator == Accumulator::f64) return in_fp64(a, b, first, start, is_qk ? a.size() : 64);
@@ -232,7 +232,7 @@ class Steps {
   std::vector<T> all_rounded(const std::vector<double>& x) const {
     return all_rounded(Step::input, std::vector<T>(x.begin(), x.end()));
   }
-  /// The largest magnitudes of Q, K and V of all heads as the method gets them; 0 if there is no other head.
+  /// Largest magnitudes of Q, K and V over all heads, after the method's input rounding; 0 if there is no other head.
   std::array<T, 3> largest_of_all(const Tensors& inputs) const {
     std::array<T, 3> largest{};
     for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V})
@@ -254,7 +254,7 @@ class Steps {
     const T power = std::ldexp(T{1}, method.p_exponent);
     return carries_P_factor() && !exp2 ? power * static_cast<T>(method.scaling.P.factor) : power;
   }
-  /// The scales of Q and K if each has one.
+  /// Product of the scales of Q and K if each tensor has one scale; else 1.
   T score_factor() const {
     return stored_.uniform && !stored_.row_factor.empty() ? stored_.row_factor[0] * stored_.key_factor[0] : T{1};
   }

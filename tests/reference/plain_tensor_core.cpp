@@ -21,7 +21,7 @@ struct Term {
 
 int exponent(double x, const Format& f) { return std::max(std::ilogb(x), 2 - (1 << (f.exponent_bits - 1))); }
 
-/// x towards zero, with `mantissa_bits` of fp32's 23.
+/// x rounded towards zero to `mantissa_bits` mantissa bits of fp32's 23.
 float towards_zero(double x, int mantissa_bits) {
   if (std::fabs(x) >= std::ldexp(1.0, 128))
     return static_cast<float>(std::copysign(std::numeric_limits<double>::infinity(), x));

@@ -6,7 +6,7 @@
 namespace attoscope::plain {
 namespace {
 
-/// All numbers in the order in which they were computed: each from at most two others, with its slope towards them.
+/// All numbers in the order of their computation: each comes from at most two others and has its derivatives by these.
 class Tape {
  public:
   using Number = std::size_t;  ///< a place on the tape
@@ -17,7 +17,7 @@ class Tape {
   }
   double value(Number x) const { return entries_[x].value; }
 
-  /// Slopes of `result` towards everything before it.
+  /// Derivatives of `result` by every number before it.
   std::vector<double> slopes(Number result) const {
     std::vector<double> slope(entries_.size());
     slope[result] = 1;

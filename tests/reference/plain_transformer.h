@@ -1,5 +1,5 @@
-/// The transformer of kernels/train/model.h as formulas in double, one number after the other; its gradient by the chain rule
-/// over a list of all computed numbers. Shares nothing with kernels/train/ but the layout of the weights.
+/// The transformer of kernels/train/model.h as formulas in double, one number after the other; its gradient, by the chain rule
+/// over a list of all computed numbers. Shares only the layout of the weights with kernels/train/.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-/// An environment variable that is changed and restored.
+/// Sets an environment variable and restores it.
 #pragma once
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 namespace attoscope::testing {
 
-/// The environment variable `name` has this value while this lives.
+/// Sets the environment variable `name` for its lifetime.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {

@@ -1,4 +1,4 @@
-/// Waits for the work of other threads: for a condition, never for a time.
+/// Waits for the work of other threads: until a condition holds, not for a fixed time.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace attoscope::testing {
 
-/// Longest time that a test waits for work of milliseconds: other programs and sanitizers share the cores.
+/// Timeout of waits for work of milliseconds: long, for other programs share the cores and sanitizers are slow.
 constexpr std::chrono::seconds patience{60};
 
 /// Calls `between` and checks again, every millisecond, until `condition` holds; false if it still does not after `patience`.
@@ -26,7 +26,7 @@ bool eventually(auto condition) {
   return eventually(condition, [] {});
 }
 
-/// The first value that from.take() gives; throws std::bad_optional_access if it gives none.
+/// The first value that from.take() returns; throws std::bad_optional_access after the timeout.
 auto awaited(auto& from) {
   decltype(from.take()) given;
   eventually([&] { return (given = from.take()).has_value(); });

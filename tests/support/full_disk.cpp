@@ -1,4 +1,4 @@
-// Replaces the C library's write and pwrite in this program, as the linker allows.
+// Replaces the C library's write and pwrite in this program at link time.
 #include "tests/support/full_disk.h"
 
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ bool is_limited(int fd) {
   return fd > 2 && room != no_limit && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/// Number of `count` bytes that fit; -1 and ENOSPC: none.
+/// Number of the `count` bytes that fit; -1 and errno ENOSPC if none fits.
 std::int64_t granted(int fd, std::size_t count) {
   const auto wanted = static_cast<std::int64_t>(count);
   if (!is_limited(fd)) return wanted;

@@ -1,20 +1,20 @@
-/// A disk that is full after so many bytes, for this process's writes to regular files: needs no root and no file system of its
-/// own. Programs whose sources list full_disk.cpp have it.
+/// Simulates a full disk for this process's writes to regular files, without root and without a file system of its own.
+/// For test programs whose sources list full_disk.cpp.
 #pragma once
 
 #include <cstdint>
 
 namespace attoscope::testing {
 
-/// While this lives, there is room for `bytes` more; the write that needs more is cut short, and the next fails with ENOSPC, as
-/// on a real disk. Standard streams, pipes and other processes have room.
+/// While this lives, the disk has room for `bytes` more: the write beyond them is cut short, and the next write fails with
+/// ENOSPC, as on a real disk. Standard streams, pipes and other processes are not limited.
 class FullDisk {
  public:
   explicit FullDisk(std::int64_t bytes);
   ~FullDisk();
   FullDisk(const FullDisk&) = delete;
   FullDisk& operator=(const FullDisk&) = delete;
-  /// True if something did not fit.
+  /// True if a write did not fit.
   bool was_full() const;
 };
 

@@ -12,7 +12,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// The layout of an element; true if only its last code is NaN (e4m3).
+/// Bits of exponent and mantissa, and bytes, of an element.
 struct RecordedElement {
   int exponent_bits, mantissa_bits, bytes;
 };
@@ -26,7 +26,7 @@ RecordedElement element(const std::string& dtype) {
   throw std::runtime_error("dtype " + dtype);
 }
 
-/// The number of these bits; no recorded number is infinite or NaN.
+/// The number with these bits; recorded numbers are finite.
 float decoded(const RecordedElement& e, std::uint32_t bits) {
   const std::uint32_t fraction = bits & ((1U << e.mantissa_bits) - 1), top = 1U << e.exponent_bits;
   const std::uint32_t biased = (bits >> e.mantissa_bits) & (top - 1);
@@ -37,7 +37,7 @@ float decoded(const RecordedElement& e, std::uint32_t bits) {
   return static_cast<float>(negative ? -magnitude : magnitude);
 }
 
-/// One file: its header and its data.
+/// A recorded .safetensors file: its header and its data.
 class File {
  public:
   explicit File(const std::string& path) : bytes_(bytes_of_file(path)) {

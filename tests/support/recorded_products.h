@@ -1,4 +1,4 @@
-/// Dot products that were recorded on GPUs: tests/data/tensor_cores.
+/// Dot products recorded on GPUs: tests/data/tensor_cores.
 #pragma once
 
 #include <span>
@@ -7,12 +7,12 @@
 
 namespace attoscope::testing {
 
-/// Everything that was recorded on one GPU for one format of factors and one type of sums.
+/// The dot products recorded on one GPU for one format of factors and one type of sums.
 struct RecordedProducts {
   std::string gpu, format, result;  ///< "h100", "bf16", "f32"
   int rows = 0, k = 0;
   std::vector<float> a, b;  ///< rows x k
-  std::vector<float> c, d;  ///< one a row
+  std::vector<float> c, d;  ///< one per row
 
   std::string name() const { return gpu + " " + format + " " + result; }
   std::span<const float> a_row(int row) const { return row_of(a, row); }
@@ -24,10 +24,10 @@ struct RecordedProducts {
   }
 };
 
-/// Every set.
+/// All recorded sets.
 const std::vector<RecordedProducts>& recorded_products();
 
-/// True if x and y are the same bits, but for the sign of 0.
+/// True if x and y have the same bits, or are both zero.
 bool same_but_for_sign_of_zero(float x, float y);
 
 }  // namespace attoscope::testing

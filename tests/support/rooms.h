@@ -1,4 +1,4 @@
-/// Tests look at several rooms at once: users of `testing` see the names of `app` and `ui`, too.
+/// Makes the names of `app` and `ui` visible in `testing`: tests use several rooms.
 #pragma once
 
 namespace attoscope {

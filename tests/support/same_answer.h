@@ -1,4 +1,4 @@
-/// Expects that two results are one answer, to the last bit.
+/// Expects that two results are equal bit for bit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ inline void expect_same_recurrence(const Result& x, const Result& y) {
   }
 }
 
-/// The golden value, a and b, where `timing` has a time for them: the parts that were computed, not reused.
+/// Names of the parts (golden, a, b) with a time in `timing`: computed, not reused.
 inline std::string computed_parts(const auto& timing) {
   std::string parts;
   for (const auto& [ms, name] : {std::pair{timing.golden, "golden"}, {timing.a, "a"}, {timing.b, "b"}})

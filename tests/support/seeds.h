@@ -1,4 +1,4 @@
-/// Tests with random experiments: dice of one seed after the other.
+/// Runs tests of random experiments with consecutive seeds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace attoscope::testing {
 
-/// Calls test(dice) with dice of `count` seeds from `first` on, up to the first failure, which names its seed.
+/// Calls test(dice) for `count` seeds from `first` on; stops at the first failure, whose message has the seed.
 void with_seeds(int first, int count, auto test) {
   for (int seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

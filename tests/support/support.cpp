@@ -65,7 +65,7 @@ Precision random_precision(Dice& dice) {
   return p;
 }
 
-/// Any algorithm, its parameters, and now and then any option.
+/// A random algorithm with random parameters and, sometimes, options.
 Method random_method(Dice& dice) {
   static constexpr double taus[] = {0, 0.5, 3, 8, 64}, betas[] = {1.5, 2, 8, 64};
   Method m{.algorithm = dice.any(emulated_algorithms)};
@@ -85,7 +85,7 @@ Method random_method(Dice& dice) {
   return m;
 }
 
-/// Mostly normal values; now and then a NaN, an infinity, a zero, something huge or tiny.
+/// A normal value; if `nasty`, sometimes NaN, infinity, zero, a huge or a tiny value.
 double random_element(Dice& dice, bool nasty) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr double nasties[] = {NAN, infinity, -infinity, 0.0, -0.0, 3e38, -6e4, 448, 1e-40, -1e-310, 1e300};
@@ -103,8 +103,8 @@ Input random_input(Dice& dice, const AttentionShape& shape) {
   return input.kind == InputKind::tensors || dice.one_in(3) ? given(random_tensors(dice, shape)) : input;
 }
 
-/// Now and then another number of keys, or of columns of V, than of queries, or of columns of Q. Uses its own dice, so that
-/// other random choices stay the same.
+/// Sometimes sets a number of keys other than of queries, or columns of V other than of Q. Has its own dice, so that other
+/// random choices stay the same.
 void add_shape(Problem& p) {
   Dice dice(static_cast<std::uint64_t>(p.n) << 32 | static_cast<std::uint64_t>(p.d));
   if (dice.one_in(3)) p.n_k = dice.one_in(3) ? dice.between(1, 3) : dice.between(1, 90);
@@ -113,7 +113,7 @@ void add_shape(Problem& p) {
   p.mask.top_left = dice.one_in(2);
 }
 
-/// Now and then a sink, soft-capping, slopes.
+/// Sometimes sets a sink, a soft cap, a slope.
 void add_biases(Problem& p, Dice& dice) {
   static constexpr double sinks[] = {0, -1000, 1000, 60}, caps[] = {0.01, 1, 30, 1e4}, slopes[] = {0.125, -0.3, 2};
   if (dice.one_in(4)) p.sink = dice.one_in(4) ? dice.any(sinks) : 2 * dice.normal();
@@ -151,7 +151,7 @@ Experiment random_experiment(Dice& dice) {
   e.a = random_method(dice);
   e.b = random_method(dice);
   for (Method* m : {&e.a, &e.b}) add_accumulators(e, *m, dice);
-  Dice own(dice.bits());  // keeps other random choices the same
+  Dice own(dice.bits());  // leaves other random choices the same
   for (Method* m : {&e.a, &e.b})
     if (own.one_in(3)) add_scalings(e, *m, own);
   if (own.one_in(2)) add_other_heads(e, own);

@@ -1,4 +1,4 @@
-/// Helpers of all tests: work split over the machine's threads, dice, and bits compared so that every NaN counts as one.
+/// Helpers of all tests: parallel loops, dice, random experiments, and comparison of bits in which all NaNs are equal.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
-/// Exhaustive loops take every `exhaustive_step`-th value under sanitizers, which are slow; coprime to powers of two.
+/// Stride of exhaustive loops: larger under sanitizers, which are slow; coprime to powers of two.
 inline constexpr std::uint64_t exhaustive_step = sanitized ? 127 : 1;
 /// Number of random experiments of a test: fewer under sanitizers, which are slow.
 constexpr int experiments(int count) { return sanitized ? count / 8 : count; }
@@ -28,7 +28,7 @@ constexpr int experiments(int count) { return sanitized ? count / 8 : count; }
 /// Calls work(begin, end) on parts of [0, count), on all threads at once.
 void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
 
-/// The instruction sets of the CPU that this machine has, and the GPU's lanes.
+/// The instruction sets that this CPU has, and the GPU's lanes run by the CPU.
 std::vector<const char*> own_instruction_sets();
 
 /// True if x and y are the same bits, or both NaN.
@@ -37,7 +37,7 @@ bool same(T x, T y) {
   return std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
 }
 
-/// Reproducible chances.
+/// Reproducible random numbers.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -52,7 +52,7 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-/// Every layout with every overflow and top code, the contradictory one (infinity without a code for it) included.
+/// Calls visit(Format) for every layout, overflow and top code, also for infinity without a code for it.
 void for_each_format(auto visit) {
   for (int x = min_exponent_bits; x <= max_exponent_bits; ++x)
     for (int y = 0; y <= max_mantissa_bits; ++y)
@@ -60,7 +60,7 @@ void for_each_format(auto visit) {
         for (const bool top_code_nan : {false, true}) visit(Format{x, y, overflow, top_code_nan});
 }
 
-/// Bit patterns that are hard to round to f: its limits and a little to either side, middles, and any.
+/// Values that are hard to round to f: its limits and midpoints, with their neighbours, and random bits.
 template <class T>
 std::vector<T> hard_values(const Format& f, Dice& dice) {
   using Bits = typename Layout<T>::Bits;
@@ -69,7 +69,7 @@ std::vector<T> hard_values(const Format& f, Dice& dice) {
     for (int step = -2; step <= 2; ++step)
       values.push_back(std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(x) + static_cast<Bits>(step))));
   };
-  const double last = largest(f), beyond = last / 2 + ulp(f, last) / 4;  // half of it: the sum itself may not be finite
+  const double last = largest(f), beyond = last / 2 + ulp(f, last) / 4;  // half of the limit: the limit itself may overflow
   for (const double x : {last, beyond, smallest_normal(f), smallest_subnormal(f), smallest_subnormal(f) / 2}) {
     around(static_cast<T>(x));
     around(static_cast<T>(x) * 2);
@@ -87,13 +87,13 @@ std::vector<T> hard_values(const Format& f, Dice& dice) {
 
 /// The default experiment with n tokens of d columns.
 Experiment sized_experiment(int n, int d, Format format = bf16);
-/// The same, small, with tiles of 16 keys.
+/// A small sized_experiment with tiles of 16 keys.
 Experiment small_experiment(Format format = fp32, int n = 101, int d = 24);
 
-/// Any valid format, common ones more often.
+/// A random valid format; common formats are more frequent.
 Format random_format(Dice& dice);
 
-/// Q, K and V of that shape, in this order of draw(), element by element.
+/// Q, K and V of this shape; draw() is called for each element in this order.
 Tensors drawn_tensors(const AttentionShape& shape, auto draw) {
   Tensors t = Tensors::shaped(shape);
   for (const auto& [x, count] : {std::pair{&t.q, t.n * t.d}, {&t.k, t.n_k * t.d}, {&t.v, t.n_k * t.d_v}})
@@ -101,32 +101,32 @@ Tensors drawn_tensors(const AttentionShape& shape, auto draw) {
   return t;
 }
 
-/// Input that is these tensors; other values, other digest.
+/// An input with these tensors and a digest of their values.
 Input given(Tensors tensors);
 
-/// A small experiment with odd sizes, any algorithm with any options, any policy, any single step of its own, any mask and
-/// biases of the scores, and inputs that may be nasty. Nothing is stochastic.
+/// A small random experiment: odd sizes, any algorithm, options and policy, changed single steps, any mask and biases of the
+/// scores, inputs with NaN and extreme values. No stochastic rounding.
 Experiment random_experiment(Dice& dice);
 
-/// Now and then a flush, and any accumulators that `method`, a or b of the experiment, may have; some methods are changed so
-/// that they may.
+/// Sometimes adds flushing to zero, and random accumulators that `method` (a or b of the experiment) may have; changes some
+/// methods to ones that may have accumulators.
 void add_accumulators(Experiment& experiment, Method& method, Dice& dice);
 
-/// Any accumulator that a product of `method`, a or b of the experiment, may have.
+/// A random accumulator that this product of `method` (a or b of the experiment) may have.
 Accumulator any_accumulator(const Experiment& experiment, const Method& method, AttentionProduct product, Dice& dice);
 
-/// Any storage with scales that `method`, a or b of the experiment, may have.
+/// Adds random storage with scales that `method` (a or b of the experiment) may have.
 void add_scalings(Experiment& experiment, Method& method, Dice& dice);
-/// Heads beside the computed one, if its tensors are given, and scales over all of them.
+/// Adds random largest magnitudes of other heads, if tensors are given, and scales over all heads.
 void add_other_heads(Experiment& e, Dice& dice);
 
 /// Replaces accumulators that a method cannot have by fma, and removes impossible scales, after a change of the experiment.
 void drop_impossible_accumulators(Experiment& experiment);
 
-/// Makes one in so many of the roundings of `method` stochastic.
+/// Makes each rounding of `method` stochastic with probability 1 / one_in.
 void make_stochastic(Method& method, Dice& dice, int one_in);
 
-/// The inputs of an experiment, in a few lines, for the message of a failed test.
+/// The settings of an experiment in a few lines, for failure messages.
 std::string describe(const Experiment& experiment);
 
 }  // namespace attoscope::testing

@@ -1,4 +1,4 @@
-/// A temporary directory that is removed, and sentences caught from calls that must fail.
+/// A temporary directory, and the messages of calls that must fail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace attoscope::testing {
 
-/// An empty directory, removed with all that is in it.
+/// An empty directory; the destructor removes it with its contents.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -33,14 +33,14 @@ class TemporaryDirectory {
 
   std::string operator/(std::string_view name) const { return (path_ / name).string(); }
 
-  /// Writes a file in it and returns its path.
+  /// Writes a file in the directory; returns its path.
   std::string write(std::string_view name, std::string_view bytes) const {
     std::ofstream(*this / name, std::ios::binary) << bytes;
     return *this / name;
   }
 
-  /// The same, written an hour ago: a file that is younger than a tick is taken for one that is being rewritten (see
-  /// FileWatch).
+  /// Like write(), with a time of change an hour ago: FileWatch takes a file changed within the last tick for one that is
+  /// still being written.
   std::string write_old(std::string_view name, std::string_view bytes) const {
     const std::string path = write(name, bytes);
     std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
@@ -68,7 +68,7 @@ inline std::string bytes_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The sentence of the E that `act` throws; "" and a failed test if it throws none.
+/// The message of the E that `act` throws; "" and a failure if it throws none.
 template <class E = std::runtime_error, class F>
 std::string sentence_of(F act) {
   try {

@@ -1,4 +1,4 @@
-/// A text and a plan that trains in a blink.
+/// A text and a training plan that runs in a moment.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace attoscope::testing {
 
-/// Words of a few letters, so that there is something to learn.
+/// A random text of 16 words of a few letters: predictable enough to learn from.
 inline std::string made_text(std::size_t characters, std::uint64_t seed = 1) {
   std::string text;
   std::uint64_t x = seed;
@@ -22,7 +22,7 @@ inline std::string made_text(std::size_t characters, std::uint64_t seed = 1) {
   return text;
 }
 
-/// Two layers of two heads of 8 channels; the text is not read.
+/// A plan for two layers of two heads of 8 channels; does not read the text.
 inline TrainPlan tiny_training(const std::string& text_file, int steps = 12) {
   TrainPlan plan = default_train_plan();
   plan.with_exact = false;  // two models are enough for most tests

@@ -1,4 +1,4 @@
-// Every lie that a .safetensors or .npy file can tell: one sentence each.
+// Invalid .safetensors and .npy files: each is refused with one sentence.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing: the files made by hand
 
-/// A file's bytes, and a part of the sentence with which it is refused.
+/// A file's bytes, and words of the expected error sentence.
 struct Lie {
   std::string bytes, said;
 };
@@ -20,7 +20,7 @@ std::string refusal_of(Input input) {
   return sentence_of([&] { load_tensors(input); });
 }
 
-/// A file that has this entry alone, or q, k and v.
+/// A .safetensors file with only this entry, or with q, k and v.
 std::string file_with(const std::string& entry, std::size_t bytes) { return safetensors("{" + entry + "}", bytes); }
 std::string file_with(const std::string& q, const std::string& k, const std::string& v, std::size_t bytes) {
   return file_with(q + "," + k + "," + v, bytes);

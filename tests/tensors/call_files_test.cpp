@@ -1,4 +1,4 @@
-// Heads of every layout, names of every kind, archives and folders: the same numbers, and a sentence if they do not fit.
+// Heads of every layout, names of every kind, archives and folders give the same numbers; error sentences.
 #include "app/tensors/call_files.h"
 
 #include <chrono>
@@ -23,14 +23,14 @@ std::string npy_file(const FileTensor& t) {
   return npy(npy_header("<f4", "(" + t.shape.substr(1, t.shape.size() - 2) + ",)"), t.bytes);
 }
 
-/// Element (batch, head, token, column) of tensor `part`: all differ.
+/// The value of element (batch, head, token, column) of tensor `part`; all values differ.
 float number(int part, int batch, int head, int token, int column) {
   return static_cast<float>(part * 10000 + batch * 1000 + head * 100 + token * 10 + column);
 }
 
 constexpr int n = 7, d = 2;
 
-/// A tensor in a layout that `parse_layout` reads, with a batch in front if the text begins with b.
+/// A tensor in a layout of `parse_layout`, with a first dimension of two batches if the layout begins with b.
 FileTensor made(const std::string& name, int part, int heads, const std::string& layout) {
   const bool batch = layout.starts_with('b'), tokens_first = layout.find('n') < layout.find('h'),
              flat = layout.find('(') != std::string::npos;
@@ -68,7 +68,7 @@ void expect_all_heads(const CallFiles& files, int batches) {
     EXPECT_EQ(t.n, n);
     EXPECT_EQ(t.d, d);
     EXPECT_EQ(t.q, expected_head(1, i / 4, i % 4)) << i;
-    EXPECT_EQ(t.k, expected_head(2, i / 4, i % 4 / 2)) << "K of its group, head " << i;
+    EXPECT_EQ(t.k, expected_head(2, i / 4, i % 4 / 2)) << "K of the head's group, head " << i;
     EXPECT_EQ(t.v, expected_head(3, i / 4, i % 4 / 2)) << i;
     EXPECT_EQ(files.output(i), expected_head(4, i / 4, i % 4)) << i;
   }
@@ -100,15 +100,15 @@ TEST(CallFiles, TheLargestOfAllHeadsIsFoundWhenSomebodyAsks) {
     EXPECT_EQ(input.tensors->all_heads->largest(ScaledTensor::K, {}), number(2, last_batch, 1, n - 1, d - 1));
     EXPECT_EQ(input.tensors->all_heads->largest(ScaledTensor::V, {}), number(3, last_batch, 1, n - 1, d - 1));
     std::filesystem::remove(file);
-    EXPECT_EQ(input.tensors->all_heads->largest(ScaledTensor::K, {}), number(2, last_batch, 1, n - 1, d - 1)) << "once";
+    EXPECT_EQ(input.tensors->all_heads->largest(ScaledTensor::K, {}), number(2, last_batch, 1, n - 1, d - 1)) << "cached";
   }
   const std::string file = scratch.write("x.safetensors", safetensors(grouped_call("h n d")));
   const Input input = CallFiles(file).input(1);
   std::filesystem::remove(file);
-  EXPECT_THROW(input.tensors->all_heads->largest(ScaledTensor::V, {}), std::runtime_error) << "not before";
+  EXPECT_THROW(input.tensors->all_heads->largest(ScaledTensor::V, {}), std::runtime_error) << "computed only when requested";
   const std::string single = scratch.write(
       "y.safetensors", safetensors({made("q", 1, 1, "h n d"), made("k", 2, 1, "h n d"), made("v", 3, 1, "h n d")}));
-  EXPECT_FALSE(CallFiles(single).input(0).tensors->all_heads) << "one head is not beside others";
+  EXPECT_FALSE(CallFiles(single).input(0).tensors->all_heads) << "a single head has no other heads";
 }
 
 TEST(CallFiles, ASiblingTellsHowManyHeadsStandSideBySide) {
@@ -188,18 +188,18 @@ TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   EXPECT_EQ(t.v.front(), 7 * 5);
   EXPECT_EQ(heads.output(3).size(), 15U);
   EXPECT_EQ(heads.info().shape, (AttentionShape{3, 7, 8, 5}));
-  // a step of decoding: one token of 32 heads against 40 of 8, tokens first
+  // a decoding step: one query of 32 heads, 40 keys of 8 heads, tokens first
   const CallFiles decoding = opened({counted("q", {1, 32, 16}), counted("k", {40, 8, 16}), counted("v", {40, 8, 16})});
   ASSERT_EQ(decoding.heads(), 32);
   EXPECT_EQ(decoding.inputs(31).shape(), (AttentionShape{1, 40, 16, 16}));
-  EXPECT_EQ(decoding.inputs(31).k[16], 8 * 16 + 7 * 16) << "the next token of the last head";
-  // fewer keys than queries only if the layout is given
+  EXPECT_EQ(decoding.inputs(31).k[16], 8 * 16 + 7 * 16) << "the second token of the last head";
+  // fewer keys than queries need an explicit layout
   const std::string fewer = scratch.write(
       "y.safetensors", safetensors({counted("q", {4, 50, 8}), counted("k", {4, 20, 8}), counted("v", {4, 20, 8})}));
   EXPECT_THAT(refusal_of(fewer),
               HasSubstr("tensor 'k' has shape [4, 20, 8], expected no fewer tokens than q's [4, 50, 8], or --layout"));
   EXPECT_EQ(CallFiles(fewer + "[h n d]").inputs(0).shape(), (AttentionShape{50, 20, 8, 8}));
-  // sizes are taken as equal if they may be
+  // equal numbers of keys and queries are preferred if both orders fit
   EXPECT_EQ(opened({counted("q", {40, 4, 8}), counted("k", {40, 2, 8}), counted("v", {40, 2, 8})}).inputs(0).shape(),
             AttentionShape::square(40, 8));
 }
@@ -229,9 +229,9 @@ TEST(TensorNames, TriplesShareTheRest) {
   ASSERT_EQ(found.calls.size(), 2U);
   EXPECT_EQ(layer_name(found.calls[0].shared), "layer 2");
   EXPECT_EQ(found.calls[0].q, 5);
-  EXPECT_EQ(found.calls[0].o, 6) << "what attention gives, not its projection";
+  EXPECT_EQ(found.calls[0].o, 6) << "the output of attention, not of its projection";
   EXPECT_EQ(layer_name(found.calls[1].shared), "layer 10");
-  EXPECT_EQ(found.calls[1].o, 7) << "what goes into the projection";
+  EXPECT_EQ(found.calls[1].o, 7) << "the input of the projection";
 }
 
 TEST(TensorNames, OtherWaysToCallThem) {
@@ -250,10 +250,10 @@ TEST(TensorNames, OtherWaysToCallThem) {
   }
   EXPECT_THAT(calls_of({"weight", "bias", "q_proj.weight", "k_proj.weight", "v_proj.weight"}).calls, IsEmpty());
   EXPECT_THAT(calls_of({"0_q", "0_k"}).incomplete, ElementsAre("'0_q' and '0_k' have no v"));
-  EXPECT_EQ(calls_of({"q", "k", "v", "Q", "K", "V"}).calls.size(), 1U) << "the plain names mean the whole file";
+  EXPECT_EQ(calls_of({"q", "k", "v", "Q", "K", "V"}).calls.size(), 1U) << "plain names are one call for the whole file";
 }
 
-/// Two layers, of different length.
+/// Two layers with different numbers of tokens.
 std::vector<FileTensor> two_layers() {
   std::vector<FileTensor> all;
   for (const FileTensor& t : grouped_call("h n d")) all.push_back({"model.layers.11." + t.name, t.type, t.shape, t.bytes});
@@ -309,7 +309,7 @@ TEST(CallFiles, DamagedArchivesAreRefused) {
   const std::string cut = scratch.write("cut.npz", bytes.substr(0, bytes.size() / 2));
   EXPECT_THAT(refusal_of(cut), HasSubstr("cut.npz"));
   const std::size_t size_field = bytes.rfind("PK\x01\x02") + 24;
-  bytes.replace(size_field, 4, std::string("\xfe\xff\xff\xff", 4));  // promises so many bytes
+  bytes.replace(size_field, 4, std::string("\xfe\xff\xff\xff", 4));  // claims a size of 4 GiB
   EXPECT_THAT(refusal_of(scratch.write("bomb.npz", bytes)), HasSubstr("bomb.npz"));
 }
 
@@ -327,7 +327,7 @@ TEST(CallFiles, SeveralFilesTogether) {
   expect_all_heads(CallFiles(qkv + "," + scratch / "o.npy"), 1);
 }
 
-/// A folder as an engine dumps it: each call has one, with its inputs and outputs.
+/// Writes a dump of an engine: one folder per call with files of inputs and outputs.
 void write_dump(const TemporaryDirectory& scratch, const std::string& call) {
   std::filesystem::create_directories(scratch / ("dump/" + call));
   std::vector<FileTensor> tensors = grouped_call("n h d");
@@ -369,14 +369,14 @@ TEST(CallFiles, LinksInFoldersAreNotFollowed) {
 
 TEST(CallFiles, AHugeFileIsOpenedAtOnceAndOnlyTheHeadIsRead) {
   const TemporaryDirectory scratch;
-  constexpr std::int64_t each = std::int64_t{13} << 30;  // 13 GiB: 104 heads of 2^19 tokens of 64 numbers
+  constexpr std::int64_t each = std::int64_t{13} << 30;  // 13 GiB: 104 heads, 2^19 tokens, 64 columns of F32
   const std::string shape = "[104,524288,64]";
   const std::string header = "{" + entry("q", "F32", shape, 0, each) + "," + entry("k", "F32", shape, each, 2 * each) + "," +
                              entry("v", "F32", shape, 2 * each, 3 * each) + "}";
   const std::string file = scratch.write("x.safetensors", safetensors(header, 0));
   std::error_code error;
   std::filesystem::resize_file(file, 8 + header.size() + static_cast<std::uint64_t>(3 * each), error);
-  if (error) GTEST_SKIP() << "no file of 39 GiB can be made here";
+  if (error) GTEST_SKIP() << "this disk cannot have a sparse file of 39 GiB";
   const auto start = std::chrono::steady_clock::now();
   const CallFiles files(file);
   EXPECT_EQ(files.heads(), 104);

@@ -1,4 +1,4 @@
-// Models of llama.cpp: tests/data/gguf_files, whose numbers the package gguf read, and bad files made of it.
+// Models of llama.cpp: tests/data/gguf_files, compared with numbers read by the package gguf, and damaged copies.
 
 #include <bit>
 #include <cstdint>
@@ -46,7 +46,7 @@ TEST(Gguf, ReadsWhatItsOwnPackageReads) {
   EXPECT_EQ(set.metadata.at("test.yes"), "true");
 }
 
-/// A part of a quantised row is that part of the row, wherever the blocks lie.
+/// Reading part of a quantised row equals this part of the whole row, whatever the block boundaries.
 TEST(Gguf, ReadsPartsOfBlocks) {
   for (const NamedTensor& t : list_file(gguf_folder + "types.gguf").tensors) {
     if (!t.refusal.empty()) continue;

@@ -14,12 +14,12 @@ namespace attoscope::testing {
 /// A pickled dict, its entries in the order in which they are added.
 class SavedDict {
  public:
-  /// A value that is pickled already.
+  /// Adds a value that is already pickled.
   SavedDict& value(const std::string& name, const std::string& pickled) {
     entries_ += text(name) + pickled;
     return *this;
   }
-  /// A contiguous tensor of a storage class: "BFloat16Storage".
+  /// Adds a contiguous tensor with a storage class such as "BFloat16Storage".
   SavedDict& tensor(const std::string& name, const std::string& storage, const std::vector<int>& shape,
                     const std::string& bytes) {
     int elements = 1;
@@ -33,7 +33,7 @@ class SavedDict {
     storages_.push_back({"call/data/" + key, bytes});
     return value(name, view(storage, key, elements, 0, sizes + "t", strides + "t"));
   }
-  /// Rounded to bf16, to nearest even.
+  /// Adds a tensor of numbers rounded to bf16, to nearest even.
   SavedDict& bf16s(const std::string& name, const std::vector<int>& shape, const std::vector<double>& x) {
     std::string bytes;
     for (const double number : x) {
@@ -66,7 +66,7 @@ class SavedDict {
     return all + "t";
   }
 
-  /// A tensor in a storage of so many elements; sizes and strides are pickled tuples.
+  /// Pickle of a tensor in a storage of `elements` elements; sizes and strides are pickled tuples.
   static std::string view(const std::string& storage, const std::string& key, int elements, int offset,
                           const std::string& sizes, const std::string& strides) {
     return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + storage + "\n" + text(key) + text("cpu") +

@@ -23,31 +23,31 @@ inline std::string little_endian(std::uint64_t x, int count) {
   return bytes;
 }
 
-/// A .safetensors file with this header and so many bytes of data.
+/// A .safetensors file with this header and `data_bytes` zeros as data.
 inline std::string safetensors(const std::string& header, std::size_t data_bytes) {
   return little_endian(header.size(), 8) + header + std::string(data_bytes, '\0');
 }
 
-/// A tensor in a header; its data are bytes begin to end.
+/// A tensor's entry in a header; its data are the bytes [begin, end).
 inline std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, std::int64_t begin,
                          std::int64_t end) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":[" + std::to_string(begin) +
          "," + std::to_string(end) + "]}";
 }
 
-/// A shape as headers have it: "[2,3]".
+/// A shape as in headers: "[2,3]".
 inline std::string sizes_text(const std::vector<int>& sizes) {
   std::string text = "[";
   for (const int size : sizes) text += (text.size() > 1 ? "," : "") + std::to_string(size);
   return text + "]";
 }
 
-/// A tensor of a file; type and shape as its header has them: "F32", "[2,3]".
+/// A tensor of a file; type and shape as in the header: "F32", "[2,3]".
 struct FileTensor {
   std::string name, type, shape, bytes;
 };
 
-/// q, k and v with the same bytes, and more tensors.
+/// q, k and v with equal type, shape and bytes, and `more` tensors.
 inline std::vector<FileTensor> alike(const std::string& type, const std::string& shape, const std::string& bytes,
                                      const std::vector<FileTensor>& more = {}) {
   std::vector<FileTensor> all{{"q", type, shape, bytes}, {"k", type, shape, bytes}, {"v", type, shape, bytes}};
@@ -55,7 +55,7 @@ inline std::vector<FileTensor> alike(const std::string& type, const std::string&
   return all;
 }
 
-/// A .safetensors file of these tensors, one behind the other; `metadata`: "\"__metadata__\":{...},".
+/// A .safetensors file of these tensors in this order; `metadata`: "\"__metadata__\":{...},".
 inline std::string safetensors(const std::vector<FileTensor>& tensors, const std::string& metadata = "") {
   std::string header = "{" + metadata, data;
   for (const FileTensor& t : tensors) {
@@ -64,23 +64,23 @@ inline std::string safetensors(const std::vector<FileTensor>& tensors, const std
     header += (&t == tensors.data() ? "" : ",") + entry(t.name, t.type, t.shape, begin, static_cast<int>(data.size()));
   }
   header += "}";
-  header.resize((header.size() + 7) / 8 * 8, ' ');  // data begin at a multiple of 8 bytes, as writers have them
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // data begin at a multiple of 8 bytes, as in files of the library
   return safetensors(header, 0) + data;
 }
 
-/// q, k, v of shape (2, 3) in F32, 24 bytes each, and `more` in the header.
+/// A header of q, k, v of shape (2, 3) in F32, 24 bytes each, after `more`.
 inline std::string good_header(const std::string& more = "") {
   return "{" + more + entry("q", "F32", "[2,3]", 0, 24) + "," + entry("k", "F32", "[2,3]", 24, 48) + "," +
          entry("v", "F32", "[2,3]", 48, 72) + "}";
 }
 
-/// The input with its tensors.
+/// The input with its tensors loaded.
 inline Input loaded(Input input) {
   load_tensors(input);
   return input;
 }
 
-/// The sentence with which the file of these bytes is refused.
+/// The error sentence for a .safetensors file of these bytes.
 inline std::string refusal(const std::string& bytes, int index = 0) {
   const TemporaryDirectory scratch;
   Input input = parse_input(scratch.write("x.safetensors", bytes) + ":" + std::to_string(index));
@@ -122,13 +122,13 @@ FileTensor counted(const std::string& name, const std::vector<int>& sizes, Numbe
   return {name, "F32", sizes_text(sizes), raw(floats_of(count, number))};
 }
 
-/// A .npy file of these floats or doubles; `shape` as its header has it: "(2, 3)".
+/// A .npy file of these floats or doubles; `shape` as in the header: "(2, 3)".
 template <class T>
 inline std::string npy_of(const std::string& shape, const std::vector<T>& values) {
   return npy(npy_header(sizeof(T) == 4 ? "<f4" : "<f8", shape), raw(values));
 }
 
-/// The last `count` numbers of a file, as they are stored.
+/// The last `count` numbers of a file, without conversion.
 template <class T>
 inline std::vector<T> last_numbers(const std::string& path, std::size_t count) {
   const std::string bytes = bytes_of_file(path);
@@ -139,7 +139,7 @@ inline std::vector<T> last_numbers(const std::string& path, std::size_t count) {
   return values;
 }
 
-/// q.npy from these bytes with good k.npy and v.npy of shape (2, 3) beside it.
+/// Input of q.npy with the bytes `q`, and valid k.npy and v.npy of shape (2, 3).
 inline Input npy_input(const TemporaryDirectory& scratch, const std::string& q) {
   const std::string good = npy(npy_header("<f4", "(2, 3)"), std::string(24, '\0'));
   return parse_input(scratch.write("q.npy", q) + "," + scratch.write("k.npy", good) + "," + scratch.write("v.npy", good));

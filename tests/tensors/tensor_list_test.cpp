@@ -1,4 +1,4 @@
-// The list of a file's tensors: what is taken and why, tensors that are named one by one, numbers, choices that are kept.
+// The list of a file's tensors: tensors taken and why, tensors named one by one, statistics, saved choices.
 #include "app/tensors/tensor_list.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// A file of tensors [2, 3] of F32 with these names; all numbers of the i-th are i + 1.
+/// A file of F32 tensors [2, 3] with these names; all numbers of tensor i are i + 1.
 std::string file_of(const TemporaryDirectory& folder, const std::vector<std::string>& names, const std::string& file = "x") {
   std::vector<FileTensor> tensors;
   for (const std::string& name : names)
@@ -33,7 +33,7 @@ TEST(TensorList, SaysWhatIsTakenAndWhy) {
   const TemporaryDirectory folder;
   struct Case {
     std::vector<std::string> names;
-    std::string taken, why, problem;  ///< `why` is of the first that is taken
+    std::string taken, why, problem;  ///< `why`: reason of the first taken tensor
   };
   const std::vector<Case> cases{
       {{"q", "k", "v", "bias"}, "k=K q=Q v=V ", "by its name; 1 head of 2 x 3, by its shape", ""},
@@ -59,7 +59,7 @@ TEST(TensorList, SaysWhatIsTakenAndWhy) {
   EXPECT_THROW(tensors_of(folder / "none.safetensors"), std::runtime_error);
 }
 
-/// FILE:TENSOR three or four times: Q, K, V and O in this order, whatever they are called.
+/// FILE:TENSOR three or four times: Q, K, V and O in this order, whatever their names.
 TEST(TensorList, TakesTensorsOneByOne) {
   const TemporaryDirectory folder;
   const std::string file = file_of(folder, {"q", "k", "v", "a.b", "c,d", "0"}),
@@ -80,7 +80,7 @@ TEST(TensorList, TakesTensorsOneByOne) {
   EXPECT_EQ(tensors_of(four).tensors.size(), 6U);
   EXPECT_EQ(tensors_of(three).all, file + "," + npy);
 
-  EXPECT_EQ(parse_input(four).index, 0) << "a tensor called 0";
+  EXPECT_EQ(parse_input(four).index, 0) << ":0 is the name of a tensor, not a head";
   const Input head = parse_input(three + ":5");
   EXPECT_EQ(head.file, three);
   EXPECT_EQ(head.index, 5);
@@ -126,13 +126,13 @@ TEST(TensorChoices, AreKeptByFile) {
   EXPECT_EQ(chosen_tensors(list, other), "");
   EXPECT_EQ(chosen_tensors("", file), "");
   remember_tensors(list, file, file + ":z," + file + ":y," + file + ":gone");
-  EXPECT_EQ(chosen_tensors(list, file), choice) << "no call: the old choice stays";
+  EXPECT_EQ(chosen_tensors(list, file), choice) << "an invalid choice leaves the old one";
   file_of(folder, {"x", "y"});
-  EXPECT_EQ(chosen_tensors(list, file), "") << "its tensors are gone";
+  EXPECT_EQ(chosen_tensors(list, file), "") << "the chosen tensors are missing";
   file_of(folder, {"q", "k", "v"});
   remember_tensors(list, file, file);
   file_of(folder, {"x", "y", "z"});
-  EXPECT_EQ(chosen_tensors(list, file), "") << "by name again";
+  EXPECT_EQ(chosen_tensors(list, file), "") << "the choice by names removed the old one";
 }
 
 /// A gradient may be one of many tensors of a file.
@@ -144,7 +144,7 @@ TEST(GradientSpecs, NameATensor) {
   EXPECT_EQ(read_gradient(file + ":y", p, false).values->front(), 2);
   EXPECT_EQ(read_kernel_gradient(file + ":x", p, AnswerTensor::dK).values->front(), 1);
   EXPECT_THROW(read_kernel_gradient(file + ":nothing", p, AnswerTensor::dK), std::runtime_error);
-  EXPECT_FALSE(gradients_in(file_of(folder, {"q", "k", "v", "dq"}, "y")).any()) << "without its dO";
+  EXPECT_FALSE(gradients_in(file_of(folder, {"q", "k", "v", "dq"}, "y")).any()) << "a gradient without dO is not taken";
   EXPECT_EQ(gradients_in(file_of(folder, {"do", "dq"}, "y")).dq, folder / "y.safetensors");
 }
 

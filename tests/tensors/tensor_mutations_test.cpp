@@ -1,4 +1,4 @@
-// Tensor files changed by chance: every header gives a tensor or a sentence.
+// Random changes of tensor files: every header gives a tensor or an error sentence.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing: the files made by hand
 
-/// Changes a few bytes of `text`: another byte, a bit, one less, one more, a number of its own.
+/// Applies up to four random changes: a byte or bit changed, bytes removed, a character inserted or replaced.
 void mutate(std::string& text, std::mt19937& dice) {
   for (std::size_t times = 1 + dice() % 4; times > 0 && !text.empty(); --times) {
     const std::size_t at = dice() % text.size();
@@ -38,7 +38,7 @@ void mutate(std::string& text, std::mt19937& dice) {
   }
 }
 
-/// Reads a file that may be anything; true if it was good.
+/// Reads a file of any content; true if it is valid.
 bool survives(const std::string& spec) {
   try {
     Input input = parse_input(spec);
@@ -60,12 +60,12 @@ TEST(Mutations, OfTheExamplesHeader) {
   for (int i = 0; i < 3000; ++i) {
     std::string header = bytes.substr(i % 4 == 0 ? 0 : 8, i % 4 == 0 ? header_bytes : header_bytes - 8);
     mutate(header, dice);
-    if (i % 4 != 0) header.insert(0, little_endian(header.size(), 8));  // an honest length, so that the rest is read
+    if (i % 4 != 0) header.insert(0, little_endian(header.size(), 8));  // the right length: the header itself is read
     const std::string path = scratch.write("x.safetensors", header);
     std::filesystem::resize_file(path, header.size() + bytes.size() - header_bytes);
     good += survives(path + ":1") ? 1 : 0;
   }
-  EXPECT_GT(good, 0);  // some changes do no harm: the notes
+  EXPECT_GT(good, 0);  // changes of the notes keep the file valid
 }
 
 TEST(Mutations, OfAnNpyHeader) {

@@ -1,4 +1,4 @@
-// Scales beside tensors of eight bits, and named scales: the numbers that they multiply, against a plain loop.
+// Scales in files of tensors of eight bits, and named scales: the products equal those of a plain loop.
 #include "app/tensors/tensor_scales.h"
 
 #include <cmath>
@@ -21,14 +21,14 @@ namespace {
 
 using namespace testing;  // attoscope::testing: the files made by hand
 
-/// Scales that all differ, and have all 24 bits of a float.
+/// Scale number i: all differ and use all 24 bits of a float's significand.
 float scale_number(int i) { return static_cast<float>(i + 1) / 3.0F; }
 
 FileTensor scale_of(const std::string& name, const std::vector<int>& shape) { return counted(name, shape, scale_number); }
 
 constexpr int heads_of_q = 4, heads_of_k = 2, n = 20, d = 16;
 
-/// A whole number of eight bits for each element of a part of a call.
+/// The 8-bit integer of an element of a part of the call.
 int code(int part, int head, int token, int column) { return (part * 37 + head * 53 + token * 11 + column * 7) % 255 - 127; }
 
 FileTensor tensor_of(const std::string& name, int part, bool tokens_first = false) {
@@ -52,14 +52,14 @@ std::vector<FileTensor> two_layers(bool tokens_first) {
   return all;
 }
 
-/// Meaning of a scale of this shape: the index of the number for each element.
+/// A shape of a scale: its name, and the index of the scale for each element.
 struct Meaning {
   std::string text;
   std::vector<int> shape;
   std::function<int(int head, int token, int column)> place;
 };
 
-/// Scales of every kind for a tensor of so many heads.
+/// Scales of every kind for a tensor of `heads` heads.
 std::vector<Meaning> meanings(int heads) {
   return {
       {"per tensor", {1}, [](int, int, int) { return 0; }},
@@ -75,7 +75,7 @@ std::vector<Meaning> meanings(int heads) {
       {"per channel", {heads, d}, [](int h, int, int c) { return h * d + c; }},
       {"per channel", {heads, 1, d}, [](int h, int, int c) { return h * d + c; }},
       {"per block of 4 tokens", {heads, 5}, [](int h, int t, int) { return h * 5 + t / 4; }},
-      {"per block of 8 tokens", {heads, 3}, [](int h, int t, int) { return h * 3 + t / 8; }},  // the last one is shorter
+      {"per block of 8 tokens", {heads, 3}, [](int h, int t, int) { return h * 3 + t / 8; }},  // the last block is shorter
       {"per block of 8 tokens", {1, heads, 3, 1}, [](int h, int t, int) { return h * 3 + t / 8; }},
       {"per block of 4 tokens", {5, heads}, [heads](int h, int t, int) { return t / 4 * heads + h; }},
       {"per block of 8 tokens", {1, 3, heads, 1}, [heads](int h, int t, int) { return t / 8 * heads + h; }},
@@ -98,7 +98,7 @@ std::vector<double> plain_head(int part, int head, const Meaning& meaning) {
   return values;
 }
 
-/// Layer 11 has scales of all four parts, layer 3 none.
+/// Expects scaled tensors in layer 11, which has scales of all four parts, and unscaled tensors in layer 3.
 void expect_scaled(const CallFiles& files, const Meaning& of_q, const Meaning& of_kv) {
   ASSERT_EQ(files.heads(), 2 * heads_of_q);
   EXPECT_EQ(files.scales_text(files.layers()[0]), "");
@@ -106,7 +106,7 @@ void expect_scaled(const CallFiles& files, const Meaning& of_q, const Meaning& o
             "q " + of_q.text + ", k " + of_kv.text + ", v " + of_kv.text + ", o " + of_q.text);
   for (int head = 0; head < heads_of_q; ++head) {
     const Tensors plain = files.inputs(head), scaled = files.inputs(heads_of_q + head);
-    EXPECT_EQ(plain.k, plain_head(1, head / 2)) << "the other layer's";
+    EXPECT_EQ(plain.k, plain_head(1, head / 2)) << "layer 3 has no scales";
     EXPECT_EQ(scaled.q, plain_head(0, head, of_q)) << head;
     EXPECT_EQ(scaled.k, plain_head(1, head / 2, of_kv)) << head;
     EXPECT_EQ(scaled.v, plain_head(2, head / 2, of_kv)) << head;
@@ -131,7 +131,7 @@ TEST(TensorScales, EveryGroupMultipliesAsAPlainLoopDoes) {
     }
 }
 
-/// One call of these three tensors, of one layout, and `more` beside them.
+/// Writes a call of q, k and v, and `more` tensors.
 std::string call_of(const TemporaryDirectory& scratch, const std::vector<FileTensor>& more) {
   std::vector<FileTensor> all{tensor_of("q", 0), tensor_of("k", 1), tensor_of("v", 2)};
   all.insert(all.end(), more.begin(), more.end());
@@ -184,7 +184,7 @@ TEST(TensorScales, FloatsOfEightBitsAreMultipliedInDouble) {
   const Tensors t = CallFiles(scratch.write("x.safetensors", file)).inputs(0);
   for (std::size_t i = 0; i < t.k.size(); ++i) EXPECT_EQ(t.k[i], t.v[i] * static_cast<double>(0.1F)) << i;
   EXPECT_EQ(t.v[125], 416);
-  EXPECT_NE(t.k[125], static_cast<double>(static_cast<float>(t.k[125]))) << "28 bits, which float has not";
+  EXPECT_NE(t.k[125], static_cast<double>(static_cast<float>(t.k[125]))) << "28 bits, more than a float has";
 }
 
 TEST(TensorScales, TheLargestOfAllHeadsHasItsScale) {
@@ -274,7 +274,7 @@ TEST(TensorScales, WhatFitsTwiceIsAsked) {
   EXPECT_THAT(refusal_of(either),
               AllOf(HasSubstr("has shape [4], which fits several kinds of scales of "),
                     HasSubstr("[4, 4, 16]: per head, per token; say which"), HasSubstr("k_scale=FILE[head]")));
-  EXPECT_THAT(refusal_of(either + "[h n d]"), HasSubstr("say which")) << "the order does not tell";
+  EXPECT_THAT(refusal_of(either + "[h n d]"), HasSubstr("say which")) << "the order of heads and tokens does not decide";
   for (const auto& [group, of_second_token] : {std::pair{"head", 1}, {"token", 2}}) {
     const Tensors t = CallFiles(either + ",k_scale=" + either + ":k_scale[" + group + "]").inputs(0);
     EXPECT_EQ(t.k[16], scale_number(of_second_token - 1)) << group;
@@ -284,7 +284,7 @@ TEST(TensorScales, WhatFitsTwiceIsAsked) {
   EXPECT_EQ(CallFiles(both + "[h n d]").inputs(1).k[0], scale_number(4));
   EXPECT_EQ(CallFiles(both + "[n h d]").inputs(1).k[0], scale_number(1));
   const std::string shown = call(scale_of("k_scale", {4, 1, 1}));
-  EXPECT_EQ(CallFiles(shown).scale_texts(), std::vector<std::string>{"k per head"}) << "a size for each dimension tells";
+  EXPECT_EQ(CallFiles(shown).scale_texts(), std::vector<std::string>{"k per head"}) << "a size for each dimension decides";
 }
 
 TEST(TensorScales, BlocksOfAUsualSizeOrOfEqualOnes) {
@@ -298,7 +298,7 @@ TEST(TensorScales, BlocksOfAUsualSizeOrOfEqualOnes) {
     }
   };
   EXPECT_EQ(fits(1024, 16), "per block of 64 tokens");
-  EXPECT_EQ(fits(1000, 16), "per block of 64 tokens") << "the last one is shorter";
+  EXPECT_EQ(fits(1000, 16), "per block of 64 tokens") << "the last block is shorter";
   EXPECT_EQ(fits(1000, 11), "per block of 96 tokens");
   EXPECT_EQ(fits(10, 3), "per block of 4 tokens");
   EXPECT_EQ(fits(7, 5),
@@ -334,7 +334,7 @@ TEST(TensorScales, OtherSentences) {
         << bad;
 }
 
-// Scales that are used.
+// Used and unused scales.
 
 TEST(TensorScales, OfWideTensorsAreLeftAloneAndNamed) {
   const TemporaryDirectory scratch;
@@ -351,7 +351,7 @@ TEST(TensorScales, OfWideTensorsAreLeftAloneAndNamed) {
   const double third = scale_number(0);
   const CallFiles named(file + ",k_scale=" + scratch.write("s.safetensors", safetensors({scale_of("two", {1})})));
   EXPECT_THAT(named.inputs(0).k, ElementsAre(1 * third, 2 * third, 3 * third, 4 * third))
-      << "numbers of eight bits that were widened";
+      << "a named scale multiplies numbers of eight bits stored as F32";
 }
 
 TEST(TensorScales, ANamedOneComesFirst) {
@@ -360,7 +360,7 @@ TEST(TensorScales, ANamedOneComesFirst) {
                     scale = scratch.write("s.npy", npy_of("(1,)", std::vector{5.0F}));
   const Tensors t = CallFiles(file + ",k_scale=" + scale).inputs(3);
   EXPECT_EQ(t.k[0], 5.0 * code(1, 1, 0, 0));
-  EXPECT_EQ(t.v[0], static_cast<double>(scale_number(0)) * code(2, 1, 0, 0)) << "the other stays";
+  EXPECT_EQ(t.v[0], static_cast<double>(scale_number(0)) * code(2, 1, 0, 0)) << "the scale of V in the file still applies";
 }
 
 TEST(TensorScales, InOtherFilesOfAList) {
@@ -401,7 +401,7 @@ TEST(TensorScales, OfAnOutputAlone) {
   EXPECT_EQ(*read_kernel_output(plain + ":1", {}, n, d).values, plain_head(3, 1));
 }
 
-// Texts.
+// Texts of tensor specs.
 
 TEST(ScaleSpecs, AreReadBack) {
   for (const char* const text :
@@ -437,7 +437,7 @@ TEST(ScaleSpecs, AnyTextIsSplitWithoutLoss) {
     EXPECT_EQ(spec.text(), text);
     EXPECT_EQ(read.text(), again.text());
     if (spec.scales() != ScaleSpecs{} || spec.packed().any() || !spec.layout()) continue;
-    EXPECT_EQ(again.text(), text) << "a layout behind the files";
+    EXPECT_EQ(again.text(), text) << "text with only a layout after the files";
   }
   EXPECT_EQ(TensorSpec("").files(), "");
   EXPECT_EQ(TensorSpec("a[n h d][n h d]").files(), "a[n h d]");
@@ -452,7 +452,7 @@ TEST(Readers, AreFoundByTheirEndings) {
       EXPECT_EQ(files_in_list(file + "," + file), std::vector(2, file));
       EXPECT_EQ(is_single_file(file), reader.kind != FileKind::archive);
       EXPECT_EQ(tensor_ref(file + ":t").tensor, reader.kind != FileKind::one ? "t" : "");
-      EXPECT_EQ(names_tensor_files(file), reader.kind != FileKind::one) << "one tensor is no call";
+      EXPECT_EQ(names_tensor_files(file), reader.kind != FileKind::one) << "a file of one tensor is no call";
     }
   EXPECT_EQ(reader_of("session.json"), nullptr);
   EXPECT_EQ(reader_endings(), ".npy, .safetensors, .npz, .pt, .pth, .bin or .gguf");
@@ -500,7 +500,7 @@ TEST(TensorScales, AreShownWithTheContents) {
 
 TEST(TensorScales, OfAHugeFileOneHeadIsRead) {
   const TemporaryDirectory scratch;
-  constexpr std::int64_t each = std::int64_t{13} << 30, heads = each / 65536;  // 13 GiB: heads of 1024 tokens of 64 numbers
+  constexpr std::int64_t each = std::int64_t{13} << 30, heads = each / 65536;  // 13 GiB: heads of 1024 tokens, 64 columns
   const std::string shape = "[" + std::to_string(heads) + ",1024,64]";
   const std::string header = "{" + entry("q", "I8", shape, 0, each) + "," + entry("k", "I8", shape, each, 2 * each) + "," +
                              entry("v", "I8", shape, 2 * each, 3 * each) + "," +
@@ -508,10 +508,10 @@ TEST(TensorScales, OfAHugeFileOneHeadIsRead) {
   const std::string file = scratch.write("x.safetensors", safetensors(header, 0));
   std::error_code error;
   std::filesystem::resize_file(file, 8 + header.size() + static_cast<std::uint64_t>(3 * each + 4 * heads), error);
-  if (error) GTEST_SKIP() << "no file of 39 GiB can be made here";
+  if (error) GTEST_SKIP() << "this disk cannot have a sparse file of 39 GiB";
   std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
   const auto data = static_cast<std::streamoff>(8 + header.size());
-  out.seekp(data + 2 * each - 1).put('\7');  // the last number of K, and its scale
+  out.seekp(data + 2 * each - 1).put('\7');  // the last number of K; then its scale
   out.seekp(data + 3 * each + 4 * (heads - 1)).write(raw(std::vector{0.5F}).data(), 4);
   out.close();
   const CallFiles files(file + "[h n d]");

@@ -1,4 +1,4 @@
-// Inputs by name, and every kind of number that tensor files hold.
+// Names of inputs, and every type of number in tensor files.
 #include "app/tensors/tensors.h"
 
 #include <bit>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing: the files made by hand
 
-// The texts that name inputs.
+// Texts of inputs.
 
 TEST(InputSpec, EveryKindRoundTrips) {
   for (const char* const spec : {"normal", "uniform", "outliers", "ones", "constant:0.1", "constant:-2.5e-300", "ties",
@@ -46,7 +46,7 @@ TEST(InputSpec, RefusesWhatItDoesNotKnow) {
   }
 }
 
-// Good files.
+// Valid files.
 
 TEST(Tensors, TheExampleIsRead) {
   const Input input = loaded(parse_input(example + ":1"));
@@ -146,7 +146,7 @@ TEST(Npy, FortranOrder) {
   EXPECT_EQ(input.tensors->q, (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
-/// The same (2, 2, 2, 3) numbers in both orders, head 2 = batch 1, head 0.
+/// The same (2, 2, 2, 3) numbers in C and Fortran order; head 2 is head 0 of batch 1.
 TEST(Npy, FortranOrderOfHeads) {
   const TemporaryDirectory scratch;
   std::vector<double> c(24), f(24);

@@ -1,4 +1,4 @@
-// Files of torch.save: good ones of PyTorch itself (tests/data/torch_files), and bad ones made by hand.
+// Files of torch.save: valid files written by PyTorch (tests/data/torch_files), and invalid files made by hand.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ std::map<std::string, NamedTensor> tensors_of(const std::string& path) {
   return tensors;
 }
 
-/// All numbers in C order.
+/// All numbers of a tensor in C order.
 std::vector<double> numbers_of(const NamedTensor& t) {
   std::uint64_t count = 1;
   for (const std::uint64_t size : t.tensor.shape) count *= size;
@@ -35,7 +35,7 @@ std::vector<double> numbers_of(const NamedTensor& t) {
   return read_matrix(*readable(t).file, t.tensor, {1, 1, static_cast<int>(count)}, 0);
 }
 
-/// The number of a rule at [b][h][n][d] of a tensor (2, 3, 6, 4) that is a view of (batch, n, heads, d).
+/// Expected value at [b][h][n][d] of a tensor (2, 3, 6, 4) that is a view of (batch, n, heads, d).
 double viewed(int first, int b, int h, int n, int d) { return (first + ((b * 6 + n) * 3 + h) * 4 + d) / 8.0; }
 
 void expect_view(const NamedTensor& t, int first) {
@@ -107,7 +107,7 @@ TEST(TorchFile, RefusesPrograms) {
   EXPECT_THAT(sentence_of([] { list_file(folder + "script.pt"); }), HasSubstr("is a TorchScript program"));
 }
 
-/// A zip archive of torch.save with this pickle and 16 bytes of a storage.
+/// An archive of torch.save with this pickle and a storage of 16 bytes.
 std::string archive(const std::string& pickle) {
   return zip_bytes({{"x/data.pkl", pickle}, {"x/data/0", std::string(16, '\0')}, {"x/version", "3\n"}});
 }
@@ -122,7 +122,7 @@ std::string sentence_on(const std::string& bytes) {
 const std::string begin = "\x80\x02";
 std::string tuple_of_one(int x) { return SavedDict::integer(x) + "\x85"; }
 
-/// A tensor in the archive's storage, as if that had `elements` floats.
+/// An archive whose tensor claims a storage of `elements` floats.
 std::string tensor_in_archive(int elements, int offset, const std::string& shape, const std::string& strides) {
   return archive(begin + SavedDict::view("FloatStorage", "0", elements, offset, shape, strides) + ".");
 }
@@ -159,7 +159,7 @@ TEST(BadTorchFile, PicklesThatAreCutOrWrong) {
   EXPECT_THAT(sentence_on("hello"), HasSubstr("is no file of torch.save"));
 }
 
-/// A list that holds the one before it twice, sixty deep, has 2^60 places.
+/// Lists that hold the previous list twice, nested 60 deep, have 2^60 elements.
 TEST(BadTorchFile, ListsOfListsEndSoon) {
   const auto kept = [](int place) { return std::string(1, static_cast<char>(place)); };
   std::string pickle = begin + "]q" + kept(0);

@@ -1,4 +1,4 @@
-/// The text that comes with the program: the same bytes everywhere, and worth remembering.
+/// The text that comes with the program: the same bytes everywhere, with names that recur.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST(Chronicle, SaysAgainWhatItSaidBefore) {
     }
   EXPECT_EQ(count, 900);
   EXPECT_GT(again_in_entry, said / 2);
-  EXPECT_GT(again_later, 2 * count) << "guests, and their towns";
+  EXPECT_GT(again_later, 2 * count) << "guests and their towns recur in later entries";
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ inline MakePrimitives primitives_of(FailingGpu& gpu) {
   };
 }
 
-/// Such a device, with the CPU behind it.
+/// A FailingGpu device with `instead` as its substitute.
 inline TrainDevice lost(FailingGpu& gpu, MakePrimitives instead = primitives_on("cpu", 1).make) {
   return {primitives_of(gpu), std::move(instead)};
 }

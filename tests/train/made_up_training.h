@@ -1,4 +1,4 @@
-/// Records and states of training that are made up, with every kind of number in every place, and compared bit for bit.
+/// Made-up records and states of training, with every kind of number in every field, and their comparison bit for bit.
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -170,7 +170,7 @@ inline void expect_same_curves(TrainRecord x, TrainRecord y) {
   expect_same(x, y);
 }
 
-/// Words of few letters, so that there is something to learn.
+/// Words of few letters, which a small model can learn.
 inline std::string some_text(std::size_t length = 4000) {
   Dice dice(7);
   std::string text;
@@ -181,7 +181,7 @@ inline std::string some_text(std::size_t length = 4000) {
   return text;
 }
 
-/// A checkpoint as an enemy leaves it: with a digest, and perhaps a size, that fit.
+/// Altered bytes of a checkpoint with a matching digest and, if `sized`, a matching size.
 inline std::string resealed(std::string bytes, bool sized) {
   const std::size_t at = std::string_view("attoscope.checkpoint/1\n").size();
   const std::uint64_t size = bytes.size();
@@ -191,7 +191,7 @@ inline std::string resealed(std::string bytes, bool sized) {
   return bytes;
 }
 
-/// A checkpoint in a file, and the sentences about others in its place.
+/// A checkpoint in a file, and error sentences about other bytes in such a file.
 struct WrittenCheckpoint {
   TemporaryDirectory scratch;
   std::string file = scratch / "c";
@@ -203,7 +203,7 @@ struct WrittenCheckpoint {
     write_checkpoint(file, record, made_up_state(record, dice));
     bytes = bytes_of_file(file);
   }
-  /// The sentence about such a file; "" if it is read.
+  /// The error sentence about a file with the bytes `other`; "" if it can be read.
   std::string said_of(const std::string& other) const {
     scratch.write("c", other);
     try {

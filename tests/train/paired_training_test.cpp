@@ -21,7 +21,7 @@ using namespace testing;  // attoscope::testing
 
 TrainDevice cpu() { return primitives_on("cpu", 1); }
 
-/// True if the models are one, and went the same way.
+/// True if the models are equal and took the same steps.
 bool is_nothing(const WeightDeviation& d) { return d.step_size > 0 && same_deviation(d, {0, 0, 0, 1, 0, d.step_size}); }
 
 /// True if both states are the same; before the first step there is no first loss: NaN.
@@ -120,7 +120,7 @@ TEST(PairedTraining, DistancesFromExactAttentionAreThoseOfTheThreeModelsWeights)
   TrainPlan of_exact = plan;
   of_exact.with_exact = false;
   of_exact.b.exact = {{0, -1}, {1, -1}};
-  EXPECT_EQ(training.weights(2), trained_pair(of_exact).weights(1)) << "b, every head of which is exact";
+  EXPECT_EQ(training.weights(2), trained_pair(of_exact).weights(1)) << "b with every head exact";
 }
 
 TEST(PairedTraining, AThirdModelChangesNoBitOfTheOtherTwo) {
@@ -369,9 +369,9 @@ TEST(PairedTraining, ADivergingRunStopsThePairAndKeepsWhatThereIs) {
     EXPECT_EQ(record.runs[1 - run].stopped, "");
     EXPECT_EQ(record.step, 3);
     EXPECT_THAT(steps_of(record.pairs[0].points), ElementsAre(1, 3));
-    EXPECT_EQ(training.state().runs[1 - run], before.runs[1 - run]) << "nobody took the step";
+    EXPECT_EQ(training.state().runs[1 - run], before.runs[1 - run]) << "no run took the step";
     PairedTraining again(tiny_plan(), record, training.state(), cpu());
-    EXPECT_EQ(again.record().runs[run].stopped, "") << "perhaps it goes on under another plan";
+    EXPECT_EQ(again.record().runs[run].stopped, "") << "it may continue under another plan";
     EXPECT_FALSE(again.step());
     EXPECT_EQ(again.record().runs[run].stopped, record.runs[run].stopped);
   }
@@ -412,7 +412,7 @@ TEST(PairedTraining, SuspectsLiveOnWithoutABisectedA) {
   EXPECT_EQ(record.runs[0].steps.size() + 3, record.runs[2].steps.size());
   EXPECT_THAT(steps_of(record.pairs[0].points), ElementsAre(1, 3));
   EXPECT_THAT(steps_of(record.pairs[1].points), ElementsAre(1, 3, 6));
-  EXPECT_FALSE(poisoned(plan, 1).step()) << "nothing can be held against b any more";
+  EXPECT_FALSE(poisoned(plan, 1).step()) << "no model is left to compare with b";
 }
 
 TEST(PairedTraining, ACancelledStepBeginsAnew) {

@@ -8,20 +8,20 @@
 namespace attoscope::testing {
 namespace {
 
-/// One question under way: dice, arrays on the device, and the numbers read from them.
+/// State of one question: dice, arrays on the device, and the numbers read from them.
 template <class T>
 class Asking {
  public:
   Asking(Primitives<T>& on, std::uint64_t seed) : dice(seed), on_(on) {}
 
-  /// `count` numbers of all magnitudes that training meets.
+  /// `count` numbers of all magnitudes that occur in training.
   std::vector<T> numbers(int count) {
     std::vector<T> x(static_cast<std::size_t>(count));
     const double size = std::exp2(dice.between(-6, 3));
     for (T& v : x) v = static_cast<T>(dice.one_in(50) ? 0.0 : dice.normal() * size);
     return x;
   }
-  /// Some of them 0, -0, infinite, not a number, tiny or huge.
+  /// `count` numbers, some of them 0, -0, infinite, NaN, tiny or huge.
   std::vector<T> nasty_numbers(int count) {
     using L = std::numeric_limits<T>;
     const T hard[] = {T(0),      T(-0.0),  L::infinity(), -L::infinity(), L::quiet_NaN(), L::denorm_min(),
@@ -63,7 +63,7 @@ std::vector<double> product(Primitives<T>& on, std::uint64_t seed) {
   Asking<T> ask(on, seed);
   Dice& dice = ask.dice;
   MatrixProduct<T> p{.m = dice.between(1, 75), .n = dice.between(1, 150), .k = dice.between(1, dice.one_in(6) ? 600 : 90)};
-  // rows or columns one after the other, sometimes neither
+  // contiguous rows or columns, sometimes neither
   const auto layout = [&](int rows, int cols, std::int64_t& row, std::int64_t& col) {
     const int gap = dice.between(0, 3), step = dice.one_in(5) ? 2 : 1;
     const bool transposed = dice.one_in(2);

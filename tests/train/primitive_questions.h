@@ -1,4 +1,4 @@
-/// Every operation of a device that trains as a question with an answer: odd sizes, odd strides, any format, hard values.
+/// Every operation of a training device as a question with an answer: odd sizes, odd strides, any format, hard values.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct PrimitiveQuestion {
   std::vector<double> (*answer)(Primitives<T>& on, std::uint64_t seed);
 };
 
-/// Every question but attention, which has tests of its own.
+/// Every question except attention, which has its own tests.
 template <class T>
 std::vector<PrimitiveQuestion<T>> primitive_questions();
 
@@ -25,7 +25,7 @@ inline MatrixProduct<float> product_of(int m, int n, int k, const float* a, cons
   return {.a = a, .a_row = k, .a_col = 1, .b = b, .b_row = n, .b_col = 1, .c = c, .c_row = n, .m = m, .n = n, .k = k};
 }
 
-/// The place where x and y are not the same bits (every NaN counts as one), or "".
+/// The first place where the bits of x and y differ (all NaN count as equal), or "".
 std::string difference(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace attoscope::testing

@@ -58,13 +58,13 @@ inline TrainPlan tiny_plan(TrainKind kind = TrainKind::methods, int steps = 8) {
   return plan;
 }
 
-/// Takes steps until there are so many, or no more can be taken.
+/// Takes steps up to `step`, or until no further step is possible.
 inline void run_until(PairedTraining& training, int step) {
   while (training.record().step < step && training.step()) {
   }
 }
 
-/// So many steps of the training on one thread of the CPU.
+/// The training after `steps` steps on one thread of the CPU.
 inline PairedTraining trained_pair(const TrainPlan& plan, int steps) {
   PairedTraining training(plan, primitives_on("cpu", 1));
   run_until(training, steps);

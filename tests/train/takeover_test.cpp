@@ -24,7 +24,7 @@ MakePrimitives out_of_memory() {
   return []() -> std::unique_ptr<Primitives<float>> { throw DeviceFailure("The CPU has no 7 bytes left to train with."); };
 }
 
-/// The numbers of both and their weights, bit for bit; the time and the device may differ.
+/// Expects equal numbers and weights, bit for bit; the time and the device may differ.
 void expect_same_training(const PairedTraining& x, const PairedTraining& y) {
   expect_same_curves(x.record(), y.record());
   for (int run = 0; run < static_cast<int>(x.record().runs.size()); ++run) EXPECT_EQ(x.weights(run), y.weights(run)) << run;
@@ -52,7 +52,7 @@ TEST(Takeover, WhereNoPrimitivesCanBeMadeTheCpuTrains) {
   expect_same_training(training, trained_pair(plan));
 }
 
-/// Any call may fail: in making a run, in a step's pass forward or back, in its update, in a copy of its state.
+/// The GPU fails at each call in turn: making a run, a step's forward or backward pass, its update, a copy of its state.
 TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
   for (const TrainKind kind : {TrainKind::methods, TrainKind::replay, TrainKind::reference}) {
     const TrainPlan plan = tiny_plan(kind, 22);
@@ -71,7 +71,7 @@ TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
   }
 }
 
-/// Every step fails on the GPU: each starts anew from a checkpoint of the one before.
+/// Every step fails on the GPU: each restarts from a checkpoint of the step before.
 TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
   const TrainPlan plan = tiny_plan(TrainKind::methods, 6);
   const PairedTraining expected = trained_pair(plan);
@@ -80,7 +80,7 @@ TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
   for (int step = 1; step <= plan.recipe.steps; ++step) {
     FailingGpu gpu;
     PairedTraining training(plan, record, state, lost(gpu));
-    EXPECT_EQ(training.record().remark, "") << "what an earlier device did is over";
+    EXPECT_EQ(training.record().remark, "") << "a remark about an earlier device is gone";
     gpu.fails_at = gpu.calls;
     EXPECT_TRUE(training.step());
     record = training.record();
@@ -93,7 +93,7 @@ TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
   EXPECT_EQ(record.runs[1].steps.back().loss, expected.record().runs[1].steps.back().loss);
 }
 
-/// The substitute repeats some steps; a stop meanwhile leaves the record as it was, and nothing is lost.
+/// The substitute repeats some steps; a stop during these leaves the record unchanged, and nothing is lost.
 TEST(Takeover, RepeatingStepsCanBeStoppedAndGoesOn) {
   const TrainPlan plan = tiny_plan(TrainKind::methods, 40);
   FailingGpu gpu;
@@ -184,7 +184,7 @@ class LostCommand : public ::testing::Test {
       return primitives;
     };
   }
-  /// Number of calls for making both runs and so many steps.
+  /// Number of calls for making both runs and `steps` steps.
   int calls_of_steps(int steps) {
     TrainPlan plan = train_plan_of(arguments);
     plan.text = text_of({.file = *arguments.text, .digest = 0, .corpus = nullptr});
@@ -262,7 +262,7 @@ TEST_F(LostDevice, SaysThatTheCpuTookOverAndTrainsOn) {
   EXPECT_THAT(v.record->device, StartsWith("cpu"));
   session.train.recipe.seed = 9;
   EXPECT_EQ(after(TrainRequest::Act::restart).progress.remark, "The GPU was lost. The CPU took over.")
-      << "it is asked again, and is still lost";
+      << "the lost device is tried again and still fails";
 }
 
 TEST_F(LostDevice, NamesWhatWasKeptWhereNothingTakesOver) {

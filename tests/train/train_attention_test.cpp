@@ -33,12 +33,12 @@ GradPrecision random_gradient(Dice& dice, bool stochastic) {
   return p;
 }
 
-/// Any method with any gradient policy.
+/// A random method with a random gradient policy.
 TrainMethod random_train_method(Dice& dice, bool stochastic_gradient) {
   Experiment e = random_experiment(dice);
   while (!is_emulated(e.a.algorithm)) e = random_experiment(dice);
   e.a.scaling = {};      // trainings refuse it
-  e.a.accumulator = {};  // backward adds by fma, forward by the accumulator
+  e.a.accumulator = {};  // the backward pass adds by fma, the forward pass by the accumulator
   return {e.format, e.a, random_gradient(dice, stochastic_gradient), {}};
 }
 
@@ -179,7 +179,7 @@ TEST(TrainBackward, DeltaIsTheSameFromBothInExactArithmetic) {
     method.gradient.delta_from = DeltaFrom::probabilities;
     for (int head = 0; head < 2; ++head) y.rules.push_back(head_rule<double>(y.shape, method, false));
     y.backward();
-    EXPECT_NE(x.d_q, y.d_q);  // other roundings
+    EXPECT_NE(x.d_q, y.d_q);  // with other roundings
     for (std::size_t j = 0; j < x.d_q.size(); ++j) {
       ASSERT_NEAR(x.d_q[j], y.d_q[j], 1e-13);
       ASSERT_NEAR(x.d_k[j], y.d_k[j], 1e-13);
@@ -260,7 +260,7 @@ TEST(TrainBackward, IsThePlainRuleUnderEveryNamedPolicy) {
       }
 }
 
-// Roundings everywhere, drawn by dice.
+// Random roundings at all steps.
 TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
   Dice dice(8);
   for (int i = 0; i < experiments(24); ++i) {
@@ -293,7 +293,7 @@ TEST(TrainBackward, IsTheSameForEveryInstructionSetAndAnyThreads) {
   }
 }
 
-// V is the identity, so that O is P; dO is 1 in one row's first column, so that dV's first column is that row of P made again.
+// V is the identity: O is P. dO is 1 in one row's first column: dV's first column is that row of the recomputed P.
 TEST(TrainBackward, MakesTheForwardsPAgain) {
   Dice dice(9);
   for (int i = 0; i < experiments(32); ++i) {
@@ -456,7 +456,7 @@ TEST(HeadStatisticsTest, CountsWeightsThatUnderflow) {
   }
 }
 
-// In the first row P is 1 and dP is delta: there is nothing to lose.
+// In the first row P is 1 and dP is delta: no gradient can be lost.
 TEST(HeadStatisticsTest, CountsGradientsThatAreLostOrOverflow) {
   TrainMethod method = exact_method();
   method.gradient[GradStep::dS] = to_main;

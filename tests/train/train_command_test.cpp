@@ -29,14 +29,14 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// `train` that continues a checkpoint.
+/// Arguments of `train` that continue a checkpoint.
 std::vector<std::string> resumed(const std::string& file, const std::vector<std::string>& options = {}) {
   return with({"train", "--resume", file, "--device", "cpu", "--threads", "2", "--quiet"}, options);
 }
 
 nlohmann::json json_of_file(const std::string& path) { return nlohmann::json::parse(bytes_of_file(path)); }
 
-/// The JSON without the times of a clock.
+/// The JSON without measured times.
 nlohmann::json timeless(nlohmann::json json) {
   json.erase("seconds");
   return json;
@@ -48,7 +48,7 @@ class TrainCommand : public ScratchTest {
   std::vector<std::string> tiny(const std::vector<std::string>& options = {}) const {
     const std::string text = scratch_ / "text.txt";
     if (!std::filesystem::exists(text))
-      scratch_.write("text.txt", some_text());  // once: later calls may come when the disk is full
+      scratch_.write("text.txt", some_text());  // once only: the disk may be full when later calls of a test come
     const std::string usual[] = {"--text",          text, "--layers", "1",   "--width",   "16", "--heads",  "2",
                                  "--context",       "16", "--batch",  "2",   "--steps",   "6",  "--warmup", "1",
                                  "--measure-every", "2",  "--device", "cpu", "--threads", "2"};
@@ -57,7 +57,7 @@ class TrainCommand : public ScratchTest {
       if (std::ranges::find(options, usual[i]) == options.end()) all.insert(all.end(), {usual[i], usual[i + 1]});
     return with(all, options);
   }
-  /// Its training, after it has written its text and after so many steps.
+  /// The training of `tiny()` after `steps` steps; writes its text first.
   PairedTraining by_hand(int steps) const {
     TrainArguments x;
     x.of_model = {"1", "16", "2", "16", {}};
@@ -360,7 +360,7 @@ TEST_F(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
   x.checkpoint = scratch_ / "c";
   x.device = "cpu";
   x.threads = "2";
-  // the first warning makes room
+  // the first warning frees the disk
   struct MakesRoom : std::stringbuf {
     std::optional<FullDisk>& disk;
     explicit MakesRoom(std::optional<FullDisk>& d) : disk(d) {}

@@ -1,4 +1,4 @@
-// The Train workspace's conversation with the thread that trains, states kept on the way, captured heads.
+// Messages between the Train workspace and the training thread, kept states, captured heads.
 #include "app/train/train_controller.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ MakeDevice on_cpu() {
   return [](const std::string&, int) { return primitives_on("cpu", 2); };
 }
 
-/// A session on the Train workspace whose plan trains in a blink, and a controller.
+/// A session on the Train workspace whose plan trains in milliseconds, and a controller.
 class TrainControl : public ::testing::Test {
  protected:
   TrainControl() {
@@ -46,7 +46,7 @@ class TrainControl : public ::testing::Test {
     controller.reset();
     controller.emplace([this] { ++published; }, TrainKeeping{scratch_ / "data", every}, on_cpu());
   }
-  /// Updates until `done(view)`; false if it never is.
+  /// Updates until `done(view)`; false after a timeout.
   template <class Done>
   bool until(Done done, bool explore_computes = false) {
     return eventually([&] {
@@ -60,7 +60,7 @@ class TrainControl : public ::testing::Test {
     return quiet;
   }
   void request(Act act, int step = -1) { controller->handle({.act = act, .step = step}, session); }
-  /// Sends the request, and waits until all is done.
+  /// Sends the request, waits until all work is done, returns the view.
   TrainView after(const TrainRequest& asked) {
     controller->handle(asked, session);
     EXPECT_TRUE(until_quiet());
@@ -79,7 +79,7 @@ class TrainControl : public ::testing::Test {
     with_text.text = text_of({.file = session.train.text.file, .digest = 0, .corpus = nullptr});
     return with_text;
   }
-  /// The training by hand, after so many steps.
+  /// The same training without the controller, after `steps` steps.
   PairedTraining by_hand(int steps) const { return trained_pair(plan(), steps); }
 
   const TemporaryDirectory scratch_;
@@ -111,11 +111,11 @@ TEST_F(TrainControl, StepsPausesGoesOnAndBeginsAnew) {
   EXPECT_EQ(v.progress.step, 1);
   EXPECT_THAT(v.progress.kept, ElementsAre(0, 1));
   v = after(Act::one_step);
-  EXPECT_THAT(v.progress.kept, ElementsAre(0, 2)) << "a step at which it merely stood does not stay";
+  EXPECT_THAT(v.progress.kept, ElementsAre(0, 2)) << "the state of a pause is not kept when the run goes on";
   v = after(Act::run);
   expect_same_curves(*v.record, by_hand(12).record());
   v = after(Act::run);
-  EXPECT_EQ(v.progress.step, 12) << "what is done stays so";
+  EXPECT_EQ(v.progress.step, 12) << "a finished training stays finished";
   session.train.recipe.steps = 5;
   controller->update(session, false);
   EXPECT_TRUE(controller->view().progress.stale);
@@ -137,9 +137,9 @@ TEST_F(TrainControl, PausesWhileItRuns) {
   EXPECT_EQ(v.progress.state, State::paused);
   EXPECT_EQ(v.progress.kept.back(), v.progress.step);
   for (int i = 0; i < 100; ++i) controller->update(session, false);
-  EXPECT_FALSE(controller->busy()) << "no update begins it again";
+  EXPECT_FALSE(controller->busy()) << "no update starts it again";
   EXPECT_EQ(controller->view().progress.step, v.progress.step);
-  EXPECT_EQ(v.record->step, v.progress.step) << "the record is the newest when it rests";
+  EXPECT_EQ(v.record->step, v.progress.step) << "at rest the record is the newest";
 }
 
 TEST_F(TrainControl, TrainsFurtherSeedsAfterTheFirst) {
@@ -156,14 +156,14 @@ TEST_F(TrainControl, TrainsFurtherSeedsAfterTheFirst) {
   }
   session.train_look.seeds = 4;
   controller->update(session, false);
-  EXPECT_EQ(controller->view().progress.state, State::paused) << "one more is asked for";
+  EXPECT_EQ(controller->view().progress.state, State::paused) << "one more seed is requested";
   const auto second = v.seeds[1];
   v = after(Act::one_step);
   EXPECT_EQ(v.progress.step, 1);
   EXPECT_EQ(v.progress.seed, 4);
   v = after(Act::run);
   ASSERT_EQ(v.seeds.size(), 3u);
-  EXPECT_EQ(v.seeds[1], second) << "what is done is not trained again";
+  EXPECT_EQ(v.seeds[1], second) << "a finished seed is not trained again";
   session.train.recipe.steps = 5;
   session.train_look.seeds = 2;
   v = after(Act::restart);
@@ -179,7 +179,7 @@ TEST_F(TrainControl, PausesWithinAFurtherSeed) {
   TrainView v = after(Act::pause);
   EXPECT_EQ(v.progress.state, State::paused);
   EXPECT_THAT(v.seeds, IsEmpty());
-  EXPECT_EQ(v.record->step, 300) << "the first stays on show";
+  EXPECT_EQ(v.record->step, 300) << "the first seed stays shown";
   v = after(Act::run);
   ASSERT_EQ(v.seeds.size(), 1u);
   expect_same_curves(*v.seeds[0], trained(at_seed(plan(), 1)).record);
@@ -213,7 +213,7 @@ TEST_F(TrainControl, GoesBackAndForks) {
   expect_same_curves(*v.record, forked);
   v = after(Act::go_back, 4);
   EXPECT_THAT(v.record->forks, IsEmpty());
-  EXPECT_TRUE(v.progress.stale) << "before the fork the earlier plan was in force";
+  EXPECT_TRUE(v.progress.stale) << "steps before the fork used the earlier plan";
   v = after(Act::go_back, 7);
   EXPECT_THAT(v.progress.remark, HasSubstr("Step 7 is not kept."));
   session.train.model.width = 8;
@@ -310,7 +310,7 @@ TEST_F(TrainControl, SavesAndOpensCheckpoints) {
   Session other = session;
   session.train = default_train_plan();
   after({.act = Act::open, .file = file});
-  EXPECT_EQ(session.train, other.train) << "the plan of a checkpoint that is opened is the session's";
+  EXPECT_EQ(session.train, other.train) << "the session has the opened checkpoint's plan";
   EXPECT_FALSE(controller->view().progress.stale);
   EXPECT_EQ(controller->view().progress.step, 6);
   EXPECT_THAT(controller->view().progress.kept, ElementsAre(6));
@@ -318,7 +318,7 @@ TEST_F(TrainControl, SavesAndOpensCheckpoints) {
   expect_same_curves(*v.record, by_hand(12).record());
   after({.act = Act::open, .file = scratch_.write("no.checkpoint", "nothing")});
   EXPECT_THAT(controller->view().progress.remark, HasSubstr("no.checkpoint"));
-  EXPECT_EQ(controller->view().progress.step, 12) << "what is there stays";
+  EXPECT_EQ(controller->view().progress.step, 12) << "existing steps stay";
   scratch_.write("text.txt", made_text(3000, 2));
   after({.act = Act::open, .file = file});
   EXPECT_THAT(controller->view().progress.remark, HasSubstr("text.txt has changed"));
@@ -356,13 +356,13 @@ TEST_F(TrainControl, ACheckpointThatCannotBeWrittenStopsNoTraining) {
   expect_same_curves(*controller->view().record, by_hand(12).record());
   disk.reset();
   controller.reset();
-  EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step, 12) << "there is room when it is closed";
+  EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step, 12) << "the disk has room again at closing";
 }
 
 TEST_F(TrainControl, TwoWindowsKeepTheirTrainingsApart) {
   for (int i = 0; i < 2; ++i) after(Act::one_step);
   std::optional<TrainController> other(std::in_place, [] {}, TrainKeeping{scratch_ / "data"}, on_cpu());
-  EXPECT_THAT(other->view().progress.left_over, IsEmpty()) << "it is another's";
+  EXPECT_THAT(other->view().progress.left_over, IsEmpty()) << "the other window still holds it";
   other->handle({.act = Act::one_step}, session);
   ASSERT_TRUE(eventually([&] {
     other->update(session, false);
@@ -406,14 +406,14 @@ TEST_F(TrainControl, DivergenceStopsAndKeepsWhatThereWas) {
   EXPECT_FALSE(why.empty());
   ASSERT_FALSE(v.progress.kept.empty());
   EXPECT_LE(v.progress.kept.back(), v.progress.step);
-  EXPECT_EQ(v.record->runs[1].steps.size(), static_cast<std::size_t>(v.progress.step)) << "what was computed stays";
+  EXPECT_EQ(v.record->runs[1].steps.size(), static_cast<std::size_t>(v.progress.step)) << "computed steps stay";
   const TrainView back = after(Act::go_back, v.progress.kept.front());
   EXPECT_EQ(back.progress.state, State::paused);
   EXPECT_EQ(after(Act::run).progress.state, State::stopped) << "the same bits, the same end";
 }
 
 TEST_F(TrainControl, ExploreComesFirst) {
-  open(0ms);  // every step is saved, so that the file shows the progress
+  open(0ms);  // saves every step: the file shows the progress
   const auto reached = [&] { return read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step; };
   session.train.recipe.steps = 100000;
   request(Act::run);
@@ -426,8 +426,8 @@ TEST_F(TrainControl, ExploreComesFirst) {
     controller->update(session, true);
   }
   EXPECT_LE(reached(), held);
-  EXPECT_TRUE(controller->busy()) << "or no frame would tell it that Explore is quiet";
-  ASSERT_TRUE(until([&](const TrainView& v) { return v.progress.step > held; })) << "and it goes on in any workspace";
+  EXPECT_TRUE(controller->busy()) << "frames must go on to report that Explore is idle";
+  ASSERT_TRUE(until([&](const TrainView& v) { return v.progress.step > held; })) << "training goes on in any workspace";
 }
 
 TEST_F(TrainControl, IsNeverInTheWay) {

@@ -1,4 +1,4 @@
-// Files of trainings: records and checkpoints that read back bit for bit, texts, and files that an enemy wrote.
+// Files of trainings: records and checkpoints that read back bit for bit, texts, and malicious files.
 
 #include <nlohmann/json.hpp>
 
@@ -123,7 +123,7 @@ TEST(Checkpoint, SaysWhyAFileIsNone) {
   std::string newer = written.bytes;
   newer.replace(newer.find("attoscope.train/1"), 17, "attoscope.train/2");
   EXPECT_THAT(written.said_of(resealed(newer, false)), HasSubstr("attoscope.train/2"));
-  // weights that are too few for the plan
+  // too few weights for the plan
   std::string shorter = written.bytes;
   shorter.erase(shorter.size() - 48, 40);
   EXPECT_THAT(written.said_of(resealed(shorter, true)), AllOf(StartsWith("holds "), HasSubstr("bytes of weights, expected")));

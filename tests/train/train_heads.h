@@ -1,4 +1,4 @@
-/// Attention inside training for the tests: heads with everything that a pass reads and writes, and the backward pass's rule as
+/// Attention inside training for tests: heads with all arrays that a pass reads and writes, and the backward pass's rule as
 /// plainly as it can be written.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace attoscope::testing {
 
-/// Heads of several sequences in matrices with gaps between the rows, and everything that a pass reads and writes.
+/// Heads of several sequences in matrices with gaps between the rows, with all arrays that a pass reads and writes.
 template <class T>
 struct Heads {
   Heads(const ModelShape& model, const TrainMethod& train_method, int sequence_count, Dice& dice)
@@ -51,7 +51,7 @@ struct Heads {
       }
     return t;
   }
-  /// The question that Explore asks about one head.
+  /// One head as an experiment of Explore.
   Experiment experiment(int place) const {
     Experiment e;
     e.problem = {.input = given(tensors(place)), .seed = head_seed(seed, place), .n = shape.context, .d = d()};
@@ -116,7 +116,7 @@ class PlainGradient {
     return round(GradStep::probability, exponential(std::fma(S, steps_.score_unit(), -L)), row, key);
   }
 
-  /// P and dS of a row.
+  /// Computes P and dS of a row.
   void weigh(int row) {
     std::vector<T> P, dP;
     for (int key = 0; key <= row; ++key) {

@@ -1,4 +1,4 @@
-/// The meters of training on weights perturbed by hand.
+/// Measures of training on weights perturbed by hand.
 
 #include <algorithm>
 #include <numeric>
@@ -22,7 +22,7 @@ Parameters some_parameters() { return parameters(shape, 7); }
 
 std::size_t place(const Parameters& p, int layer, Weight weight) { return static_cast<std::size_t>(p.index(layer, weight)); }
 
-/// Numbers of few bits, so that sums of squares are exact; 0 in the padding.
+/// Numbers of few bits, whose sums of squares are exact; 0 in the padding.
 Weights dyadic(const Parameters& p, std::uint64_t seed) {
   Dice dice(seed);
   Weights x(p.size);
@@ -181,7 +181,7 @@ TEST(TrainMeasures, ProfileHoldsTheLargestOfItsRows) {
   x[16 + 74 * 3 + 2] = 1;  // row 74
   x[16 + 75 * 3] = 4;
   x[16 + 149 * 3 + 2] = 3;
-  x[15] = x[16 + 450] = 9;  // beside the tensor
+  x[15] = x[16 + 450] = 9;  // outside the tensor
   EXPECT_THAT(profile(tensor, x, y, 2), ::testing::ElementsAre(2, 4));
   const std::vector<float> all = profile(tensor, x, y, 1000), some = profile(tensor, x, y, profile_height);
   ASSERT_EQ(all.size(), 150u);

@@ -164,7 +164,7 @@ TEST(Parameters, FirstWeightsAreTheStreamsOfTheSeedOnEveryInstructionSet) {
 
 // --- gradients ----------------------------------------------------------------------------------------------------------
 
-/// A model in double by the plainly written rule, with weights large enough for everything to be curved.
+/// A model in double by the plainly written rule, with weights large enough to make all functions nonlinear.
 struct DoubleModel {
   DoubleModel(const ModelShape& model_shape, const TrainMethod& method)
       : shape(model_shape),
@@ -174,7 +174,7 @@ struct DoubleModel {
         gradient(*on, weights.size()) {
     Dice dice(3);
     for (int i = 0; i < 2 * shape.context; ++i) {
-      batch.input.push_back(static_cast<std::uint16_t>(dice.between(0, 9)));  // one character never comes
+      batch.input.push_back(static_cast<std::uint16_t>(dice.between(0, 9)));  // one character never occurs
       batch.target.push_back(static_cast<std::uint16_t>(dice.between(0, 10)));
     }
     values.resize(weights.size());
@@ -252,7 +252,7 @@ bool is_in(const Format& format, const std::vector<float>& x) {
   return std::ranges::all_of(x, [&](float value) { return is_in(format, value); });
 }
 
-/// Counts products, and factors that are no numbers of D.
+/// Counts products, and factors that D cannot hold.
 struct ProductWatch : plain::Device<float> {
   explicit ProductWatch(const Format& D) : format(D) {}
   void product(const MatrixProduct<float>& p) override {

@@ -66,7 +66,7 @@ TEST(TrainPlan, ExactAttentionIsBWithEveryHeadExact) {
   EXPECT_EQ(all.runs[2].name, "exact");
   EXPECT_EQ(all.runs[2].seed, plan.recipe.seed);
   EXPECT_EQ(all.runs[2].method.method, plan.b.method);
-  EXPECT_EQ(all.runs[2].method.format, plan.b.format) << "the rest of the model rounds as b's does";
+  EXPECT_EQ(all.runs[2].method.format, plan.b.format) << "the rest of the model rounds as in b";
   for (int layer = 0; layer < plan.model.layers; ++layer)
     for (int head = 0; head < plan.model.heads; ++head) EXPECT_TRUE(all.runs[2].method.is_exact(layer, head));
   ASSERT_EQ(all.pairs.size(), 3u);
@@ -91,7 +91,7 @@ TEST(TrainPlan, EqualMethodsRemainTwoRuns) {
   EXPECT_EQ(all.runs[0].name, "a");
   EXPECT_EQ(all.pairs[0].x, 0);
   EXPECT_EQ(all.pairs[0].y, 1);
-  for (std::size_t i = 1; i < all.pairs.size(); ++i) EXPECT_NE(all.pairs[i].x, 0) << "a is b's rival, not its reference";
+  for (std::size_t i = 1; i < all.pairs.size(); ++i) EXPECT_NE(all.pairs[i].x, 0) << "only the first pair contains a";
 }
 
 TEST(TrainPlan, NamesOfRunsAreUnique) {
@@ -123,7 +123,7 @@ TEST(TrainPlan, EverySuspectDiffersFromAInOneStepThatIsExactInIt) {
     }
     EXPECT_EQ(changed, 1) << all.runs[i].name;
     EXPECT_EQ(all.pairs[i - 1].role, Role::suspect);
-    EXPECT_EQ(all.pairs[i - 1].y, 1) << "held against b";
+    EXPECT_EQ(all.pairs[i - 1].y, 1) << "compared with b";
   }
 }
 

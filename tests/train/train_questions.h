@@ -1,4 +1,4 @@
-/// Attention and whole training as questions to a device, beside tests/train/primitive_questions.h.
+/// Attention and whole training as questions to a device, in addition to tests/train/primitive_questions.h.
 #pragma once
 
 #include <memory>

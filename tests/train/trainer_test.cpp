@@ -1,4 +1,4 @@
-/// Runs: the same bits on every device of the CPU, their known losses, restored, skipped and diverged.
+/// Runs: the same bits on every device of the CPU, known losses, restoring, skipped steps, divergence.
 #include "kernels/train/trainer.h"
 
 #include <set>
@@ -82,7 +82,7 @@ TEST(Trainer, StoresWeightsAndMomentsAsTheMethodSays) {
       EXPECT_EQ(again.state(), s);
       EXPECT_EQ(losses_of(again, 3), losses_of(trainer, 3)) << "the same random numbers";
     }
-  EXPECT_EQ(ends.size(), 9u) << "each is another arithmetic";
+  EXPECT_EQ(ends.size(), 9u) << "each precision gives another result";
 }
 
 /// A step far below the spacing of bf16: nearest rounding keeps every weight, stochastic rounding moves some of them, and their
@@ -270,7 +270,7 @@ TEST(Trainer, ScalesTheLossWhereExponentsAreFew) {
   saturating.recipe.scale_growth = 1;
   Trainer trainer = plain_trainer(saturating);
   losses_of(trainer, 3);
-  EXPECT_EQ(trainer.state().loss_scale, saturating.recipe.loss_scale) << "overflow could not be seen";
+  EXPECT_EQ(trainer.state().loss_scale, saturating.recipe.loss_scale) << "a saturating format hides overflow";
 }
 
 TEST(Trainer, PreparingChangesNothingCommittingTakesTheStep) {
@@ -405,7 +405,7 @@ TEST(Divergence, NamesTheLayerAndTensorOfTheFirstNaN) {
   EXPECT_EQ(told_with_nan_in(p.index("head")), told("the array of logits"));
 }
 
-/// Weights whose logits are all 0, but whose gradient is beyond every format: channels are alike, so that norms give 0, and all
+/// Weights whose logits are all 0, but whose gradient overflows every format: equal channels make norms give 0, and all
 /// numbers after the second norm are large.
 TrainState steep_state(Trainer& trainer, double loss_scale) {
   const Parameters& p = trainer.parameters();

@@ -1,4 +1,4 @@
-// The backward pass by the GPU's code, run by the host in teams of warps whose threads meet as a GPU's do: the CPU's bits.
+// The backward pass by the GPU's code, run by the host in teams of warps that synchronise as on a GPU, has the CPU's bits.
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
 #include "tests/backward/backward_dice.h"

@@ -89,7 +89,7 @@ mma::Cell loaded(int lane, int j, int byte, bool by_keys, bool transposed) {
   return {at.row, at.col * 16 + in.col * 2 + byte % 2};
 }
 
-/// The row that a lane names in ldmatrix arrives in the register where mma expects it: Q as A, K as B.
+/// ldmatrix puts the row that a lane addresses into the register where mma expects it: Q as A, K as B.
 template <int element_bytes>
 void expect_operands_of_scores() {
   for (int lane = 0; lane < 32; ++lane)
@@ -118,7 +118,7 @@ TEST(Layout, LoadsAreTheOperandsOfProducts) {
       }
 }
 
-/// V of 8 bits: a register of B has, at every place, the key of A there, and the column of O's fragment.
+/// 8-bit V: every byte of a register of B has the key that A has at this byte, and the column of O's fragment.
 TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
   for (int lane = 0; lane < 32; ++lane)
     for (int f = 0; f < 4; ++f)  // of the fragments of 32 columns
@@ -126,7 +126,7 @@ TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
         for (int byte = 0; byte < 4; ++byte) {
           const mma::Cell b = mma::b_cell<1>(lane, first / 4 + byte);
           const int j = f / 2 * 2 + byte / 2,
-                    taken = byte % 2 * 2 + f % 2;  // the byte that `alternate_bytes` takes of each register
+                    taken = byte % 2 * 2 + f % 2;  // the byte of each register that `alternate_bytes` selects
           EXPECT_EQ(loaded(lane, j, taken, false, true),
                     (mma::Cell{mma::key_at<1>(b.row) - first, mma::value_column<1>(f, b.col)}));
         }
@@ -134,7 +134,7 @@ TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
   EXPECT_EQ(mma::alternate_bytes(0x33221100, 0x77665544, 1), 0x77553311U);
 }
 
-/// P of 8 bits: A has at every place the key that the lane has in two neighbouring fragments of S.
+/// 8-bit P: every byte of A has the key that the lane has in two neighbouring fragments of S.
 TEST(Layout, BytesOfProbabilitiesAreWhereTheirLaneHasThem) {
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 16; ++i) {
@@ -180,7 +180,7 @@ void expect_the_plan() {
         EXPECT_EQ(S::block_k, tile.block_k);
         EXPECT_EQ(S::shared_bytes,
                   element_bytes * d * (tile.block_q + 4 * tile.block_k) + 4 * S::threads * (S::row_tiles == 1 ? 1 : 5))
-            << "Q, and K and V twice; what threads keep there";
+            << "Q once, K and V twice, and the threads' own part";
         EXPECT_LE(S::shared_bytes, element_bytes == 2 ? 163 * 1024 : 99 * 1024);
       });
       EXPECT_TRUE(found);
@@ -310,7 +310,7 @@ std::vector<plain::IntegerScores> integer_questions(const Format& format, bool a
   return questions;
 }
 
-/// The kernel's code gives the bits of a plain attention under every rule, if only the products' sums are rounded, and no other
+/// If only the products' sums are rounded, the kernel's code gives the bits of a plain attention by the same rule, and no other
 /// rule's.
 TEST(Rule, GivesEveryBitWhereScoresAreIntegers) {
   for (const Format& format : formats) {
@@ -330,7 +330,7 @@ TEST(Rule, GivesEveryBitWhereScoresAreIntegers) {
   }
 }
 
-/// The emulation does so too, with the sums of the kernel on such a GPU.
+/// The emulation also gives these bits, with the sums that the kernel has on that GPU.
 TEST(Rule, IsTheEmulations) {
   const std::vector<ProductRule> rules = product_rules({e4m3});
   for (const auto& [sums, gpu] : {std::pair{Accumulator::ada, TensorCore::ada}, {Accumulator::rtx50, TensorCore::rtx50}}) {
@@ -359,7 +359,7 @@ TEST(Model, FindsRacesAndIndicesOutOfBounds) {
   HostShared shared(64, findings);
   const std::uint8_t bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8};
   shared.copy(16, bytes);
-  shared.read(16);  // still on its way
+  shared.read(16);  // the copy has not arrived yet
   EXPECT_EQ(findings.fault_count, 1);
   shared.arrive();
   shared.read(16);  // arrived, but another thread's copy is visible only after a barrier

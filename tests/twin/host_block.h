@@ -1,5 +1,5 @@
-/// A thread block of the tensor-core kernel on the host: all lanes in step, warps one after the other, copies in flight until
-/// they are waited for. Records every index out of bounds, every race and every bank conflict instead of misbehaving.
+/// A thread block of the tensor-core kernel on the host: all lanes in step, warps one after the other, copies pending until
+/// the code waits for them. Records every index out of bounds, race and bank conflict instead of failing.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace attoscope::mma {
 
-/// Element i = 0.. of A (16 x step_bytes / element_bytes) in `lane`: a register has 4 / element_bytes of them, from its lowest
+/// Element i = 0.. of A (16 x step_bytes / element_bytes) in `lane`: a register holds 4 / element_bytes, from its lowest
 /// bits up.
 template <int element_bytes>
 constexpr Cell a_cell(int lane, int i) {
@@ -32,7 +32,7 @@ constexpr Cell b_cell(int lane, int i) {
   return {lane % 4 * each + i % each + 4 * each * (i / each), lane / 4};
 }
 
-/// The key, of the step's, at place `place` of A's columns and B's rows.
+/// Index within the step of the key at column `place` of A and row `place` of B.
 template <int element_bytes>
 constexpr int key_at(int place) {
   return element_bytes == 2 ? place : place / 16 * 16 + place % 4 / 2 * 8 + place % 16 / 4 * 2 + place % 2;
@@ -51,7 +51,7 @@ namespace attoscope::testing {
 
 /// Findings of a run of the model.
 struct HostFindings {
-  std::vector<std::string> faults;  ///< indices out of bounds, races, elements written twice: in words, the first few
+  std::vector<std::string> faults;  ///< the first few indices out of bounds, races and elements written twice, as text
   std::int64_t fault_count = 0, conflicts = 0, loads = 0, products = 0;
   std::vector<int> written;  ///< number of writes to each element of O
 
@@ -286,7 +286,7 @@ class HostWarp {
     }
     return x;
   }
-  /// Element i of registers that have 4 / bytes each.
+  /// Element i of a lane's registers, each of which holds 4 / bytes elements.
   template <int bytes>
   float element(const U& x, std::size_t lane, int i) const {
     return numbers_.number(x[lane] >> (8 * bytes * i) & ((std::uint64_t{1} << (8 * bytes)) - 1));

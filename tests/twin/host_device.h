@@ -1,8 +1,8 @@
-/// A GPU that trains, run by the host: every launch's blocks, warps and threads by the GPU's own code, one after the other in
+/// A training GPU, run by the host: the GPU's own code for every launch's blocks, warps and threads, one after the other in
 /// random orders.
 #pragma once
 
-// clang-format off: before the kernels' headers, since it says which lanes they are compiled for
+// clang-format off: comes before the kernels' headers, whose lanes it selects
 #include "tests/twin/host_team.h"
 // clang-format on
 
@@ -24,7 +24,7 @@ void in_any_order(std::int64_t count, Dice& dice, Work work) {
   for (std::int64_t done = 0; done < count; ++done, i = (i + stride) % count) work(i);
 }
 
-/// Lanes that share a row: they exchange numbers through a board, between two barriers.
+/// Lanes that share a row and exchange numbers through an array, between two barriers.
 struct HostLanes {
   const simt_host::LaneGroup& group;
   float* board;
@@ -69,7 +69,7 @@ class HostProductBlock {
   bool met_ = true;
 };
 
-/// The device behind DevicePrimitives. Its workspace forgets at every call, as one that had to grow would.
+/// The device behind DevicePrimitives. Its workspace loses its contents at every call, as a growing workspace would.
 class HostDevice {
  public:
   HostDevice(std::uint64_t seed, std::int64_t workspace_floats, int wanted_blocks)

@@ -1,7 +1,7 @@
-/// An engine as GPUs have it, run by the host: the same code in the same teams, slices and shares, inputs copied once.
+/// An engine like a GPU's, run by the host: the same code in the same teams, slices and shares, inputs copied once.
 #pragma once
 
-// clang-format off: before the kernels' headers, since it says which lanes they are compiled for
+// clang-format off: comes before the kernels' headers, whose lanes it selects
 #include "tests/twin/host_team.h"
 // clang-format on
 
@@ -19,11 +19,11 @@ namespace attoscope::testing {
 
 struct HostEngineOptions {
   std::uint64_t seed = 1;
-  int devices = 1;            ///< that share the rows
-  int slice_teams = 3;        ///< of a launch, at most
-  int warps = 2;              ///< of a team
-  std::size_t tile_room = 0;  ///< bytes of shared memory for S, beside the memory of a piece of keys
-  int parts = 0;              ///< about the number of launches for the work of a slice; 0: as random launch times decide
+  int devices = 1;            ///< number that share the rows
+  int slice_teams = 3;        ///< most teams of a launch
+  int warps = 2;              ///< warps of a team
+  std::size_t tile_room = 0;  ///< bytes of shared memory for S, in addition to a piece of keys
+  int parts = 0;              ///< about the launches for a slice's work; 0: from random launch times
   int fails_at = -1;          ///< the call or launch that fails; -1: none
   int* runs = nullptr;        ///< counts runs, if not null
   int* launches = nullptr;    ///< counts launches, if not null

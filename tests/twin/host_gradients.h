@@ -1,7 +1,7 @@
 /// A device like a GPU for backward passes, run by the host: the same code in the same teams, panels and launches.
 #pragma once
 
-// clang-format off: before the kernels' headers, since it says which lanes they are compiled for
+// clang-format off: comes before the kernels' headers, whose lanes it selects
 #include "tests/twin/host_team.h"
 // clang-format on
 
@@ -16,11 +16,11 @@ namespace attoscope::testing {
 
 struct HostGradientOptions {
   std::uint64_t seed = 1;
-  int warps = 2;                     ///< of a team
-  int slice_teams = 3;               ///< of a launch, at most
-  std::size_t tile_room = 0;         ///< bytes of shared memory for S, beside the memory of a piece of keys
+  int warps = 2;                     ///< warps of a team
+  int slice_teams = 3;               ///< most teams of a launch
+  std::size_t tile_room = 0;         ///< bytes of shared memory for S, in addition to a piece of keys
   std::size_t panel_bytes = 100000;  ///< of P and dS
-  int parts = 0;                     ///< about the number of launches for the work of a slice; 0: as random times decide
+  int parts = 0;                     ///< about the launches for a slice's work; 0: from random times
   int fails_at = -1;                 ///< the launch that fails; -1: none
   int* launches = nullptr;           ///< counts launches, if not null
 };
@@ -88,7 +88,7 @@ class HostGradients final : public GradientDevice {
   }
 
  private:
-  /// As another launch may leave the memory: NaN, or 0.72 in fp32. Read as the number of a tile of 128 keys that overflows 32
+  /// Fills memory as another launch may leave it: NaN, or 0.72 in fp32. As the index of a tile, 0.72's bits times 128 exceed 32
   /// bits.
   void fill_with_remains(char* scratch, std::size_t bytes) {
     const std::uint32_t word = dice_.one_in(2) ? 0xffffffffu : 0x3f380000u;

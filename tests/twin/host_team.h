@@ -1,4 +1,4 @@
-/// A GPU's thread block, or a part of it, run by the host: its threads take turns and wait for each other as on a GPU. The code
+/// A GPU's thread block, or a part of it, run by the host: its threads run in turns and wait at barriers as on a GPU. The code
 /// is the GPU's own.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace attoscope::testing {
 
-/// Warps of a team: they change no bits.
+/// Tested numbers of warps of a team; bits must not depend on them.
 inline constexpr int warps_of_teams[] = {1, 2, 3, 8};
 
 /// Runs a body in every thread, each on its own stack. Between two barriers the threads run one after the other in an order
@@ -69,7 +69,7 @@ class HostTeam final : public simt_host::TeamBarrier {
   struct alignas(16) Quad {
     double x[2];
   };
-  /// A thread's memory, which is the team's and serves every run.
+  /// A thread's stack, owned by the team and used in every run.
   struct Stack {
     static constexpr std::size_t bytes = 256 * 1024;
     char* first;
@@ -119,7 +119,7 @@ class TeamTest : public ::testing::Test {
  protected:
   void SetUp() override {
 #ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
+    GTEST_SKIP() << "this sanitizer does not support switching of stacks";
 #endif
   }
 };

@@ -1,4 +1,4 @@
-// Training by the GPU's code, run by the host thread by thread: the CPU's numbers, to the last bit.
+// Training by the GPU's code, run by the host thread by thread, has the CPU's bits.
 
 #include "kernels/gpu/device.h"
 #include "tests/support/matchers.h"
@@ -12,7 +12,7 @@ using namespace testing;  // attoscope::testing
 
 constexpr int never = 1 << 20, always = 1;  ///< blocks wanted of large tiles
 
-/// A device with few floats of workspace, so that sums in parts are cut in several.
+/// A device with a workspace of few floats, which splits sums into several parts.
 std::unique_ptr<Primitives<float>> on_host_device(std::uint64_t seed, std::int64_t workspace_floats = 3000,
                                                   int wanted_blocks = never) {
   return std::make_unique<DevicePrimitives<HostDevice>>(seed, workspace_floats, wanted_blocks);

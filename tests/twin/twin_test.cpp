@@ -1,4 +1,4 @@
-// The GPU's code, run by the host in teams of warps whose threads meet as a GPU's do: the CPU's answer, to the last bit.
+// The GPU's code, run by the host in teams of warps that synchronise as on a GPU, has the CPU's bits.
 
 #include <set>
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace testing;  // attoscope::testing
 
-/// Options of the host engine; answers are remembered in `cache`, if there is one.
+/// Options of the host engine; `cache`, if given, keeps answers.
 Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullptr) {
   Options options;
   options.cache = cache;
@@ -101,7 +101,7 @@ TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
     }
 }
 
-/// Cuts at every key chunk and finer, for methods that keep anything from one key to the next.
+/// Cuts launches at every key chunk and finer, for methods that carry state from one key to the next.
 TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
   static constexpr SumOrder orders[] = {SumOrder::sequential, SumOrder::interleaved, SumOrder::pairwise};
   static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 50}, {Mask::Kind::padding, 70}};
@@ -141,7 +141,7 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
   EXPECT_GE(most, 200);
 }
 
-/// Stops between any two launches of work that is cut into dozens.
+/// Stops between any two launches of work that is split into dozens of launches.
 TEST_F(Twin, StopsBetweenAnyTwoLaunches) {
   Experiment e = small_experiment(bf16, 130, 8);
   const Result whole = compute(e);
@@ -203,7 +203,7 @@ TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
   EXPECT_EQ(runs, 2) << "a and b, not the golden value";
 }
 
-/// A new array may get the address of one that is gone: here an array is filled with other numbers.
+/// A new array may get the address of a freed array: here an array is refilled with other numbers.
 TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   const Experiment e = small_experiment(bf16, 40, 8);
   const std::vector<int> rows = computed_rows(e.problem);
@@ -226,7 +226,7 @@ TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   EXPECT_EQ(on_engine(1), first);
   EXPECT_EQ(copies, 3);
   const float* const place = x.q.data();
-  const auto fill = [&](const Operands<float>& other) { x = other; };  // copied, so that the arrays stay where they are
+  const auto fill = [&](const Operands<float>& other) { x = other; };  // copies, which keeps the arrays' addresses
   fill(drawn(2));
   ASSERT_EQ(x.q.data(), place);
   const std::vector<double> second = on_cpu();
@@ -240,7 +240,7 @@ TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   EXPECT_EQ(on_engine(0), third);
   EXPECT_EQ(on_engine(0), third);
   EXPECT_EQ(copies, 12) << "inputs without a generation are copied in every run";
-  EXPECT_EQ(on_engine(2), second) << "and replace no others";
+  EXPECT_EQ(on_engine(2), second) << "copies without a generation replace no others";
   EXPECT_EQ(copies, 12);
 }
 
@@ -290,7 +290,7 @@ TEST_F(Twin, AnUpdateWaitsOnce) {
   }
 }
 
-/// Matrices come back for an answer, none for errors alone; data of no shown panel is not computed.
+/// An answer returns matrices, errors alone return none; data that no panel shows is not computed.
 TEST_F(Twin, OnlyWhatIsShownComesBack) {
   int sent = 0;
   ComputeCache cache;
@@ -362,7 +362,7 @@ TEST_F(Twin, StopsWhenAsked) {
 }
 
 TEST_F(Twin, LanesThatMissABarrierAreNoticed) {
-  if (sanitized) GTEST_SKIP() << "sanitizers do not know the stacks that are unwound";
+  if (sanitized) GTEST_SKIP() << "sanitizers do not support these stacks";
   HostTeam warp(1);
   EXPECT_THROW(warp.run([](const simt_host::LaneGroup& group) {
     if (group.lane() != 5) group.sync();

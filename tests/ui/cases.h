@@ -1,4 +1,4 @@
-/// Cases of the window: tests at its controls.
+/// Cases of the window: tests that use its controls.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Case {
 
 /// The cases of one file.
 struct Group {
-  std::string name;  ///< of the file: "map_cases"
+  std::string name;  ///< name of the file: "map_cases"
   std::vector<Case> cases;
 };
 

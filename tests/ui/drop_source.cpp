@@ -1,5 +1,5 @@
 // attoscope_drop_source [--hold MS] WINDOW X Y FILE...: drops files onto a window, as a file manager does (XDND, version 5),
-// held over it for so many milliseconds. X and Y are in the window. Exit code 0: the window took them; 1: it did not; 2: wrong
+// held over it for MS milliseconds. X and Y are in the window. Exit code 0: the window took the files; 1: it did not; 2: wrong
 // usage.
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
@@ -39,7 +39,7 @@ std::string uri_list(const std::vector<std::string>& files) {
   return list;
 }
 
-/// Holds files over a window, lets go, and hands them over.
+/// Holds files over a window, drops them, and sends them.
 class DropSource {
  public:
   DropSource(Window target, std::string list) : display_(XOpenDisplay(nullptr)), target_(target), list_(std::move(list)) {
@@ -90,7 +90,7 @@ class DropSource {
     XFlush(display_.get());
   }
 
-  /// Waits for a message of the window, and serves the files meanwhile.
+  /// Waits for a message of the window, and sends the files on request meanwhile.
   XClientMessageEvent await(const char* what) {
     const Clock::time_point end = Clock::now() + std::chrono::seconds(10);
     while (Clock::now() < end) {

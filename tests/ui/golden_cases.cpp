@@ -1,5 +1,5 @@
 // The main views against pictures kept in tests/ui/golden, which show a missing panel or a changed colour map.
-// ATTOSCOPE_GOLDEN=write makes them anew; look at them then.
+// ATTOSCOPE_GOLDEN=write rewrites them; look at them then.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -57,7 +57,7 @@ Picture picture_of(Hand& hand, const MainView& view) {
   return shrunken(hand.picture());
 }
 
-/// Compares the picture with the golden one, or writes that.
+/// Compares the picture with the golden one, or writes it as the golden one.
 void expect_golden(Hand& hand, const std::string& view, const Picture& found) {
   const char* asked = std::getenv("ATTOSCOPE_GOLDEN");
   if (asked != nullptr && std::string(asked) == "write") return write_png(golden_file(view), found);
@@ -71,7 +71,7 @@ CASE(golden, main_views) {
   for (const MainView& view : views) expect_golden(hand, view.name, picture_of(hand, view));
 }
 
-/// Two layers of SmolLM2, which are run, and attributed by head.
+/// Runs two layers of SmolLM2 and attributes the error to heads.
 CASE(golden, model) {
   Session session = example_session();
   session.view.workspace = Workspace::model;
@@ -83,17 +83,17 @@ CASE(golden, model) {
   const auto wait_for = [&](const char* what, auto ready) {
     hand.await(what, [&] { return ready(hand.stage.model().view()); });
   };
-  wait_for("it is read", [](const ModelView& v) { return v.reading != nullptr && !v.progress.reads; });
+  wait_for("the model is read", [](const ModelView& v) { return v.reading != nullptr && !v.progress.reads; });
   hand.click("//Model/###run model");
-  wait_for("it is run", [](const ModelView& v) { return v.found != nullptr && !v.progress.runs; });
+  wait_for("the model is run", [](const ModelView& v) { return v.found != nullptr && !v.progress.runs; });
   hand.click("//Model/**/###by head");
-  wait_for("its heads are compared", [](const ModelView& v) { return v.shares != nullptr && !v.progress.attributes; });
+  wait_for("the model's heads are compared", [](const ModelView& v) { return v.shares != nullptr && !v.progress.attributes; });
   hand.move({2, 2});
   hand.frames(20);
   expect_golden(hand, "model", shrunken(hand.picture()));
 }
 
-/// The picture with a rectangle of the screen in one colour.
+/// The picture with a rectangle of the screen filled with one colour.
 Picture without(Picture p, int x0, int y0, int x1, int y1) {
   const std::array<std::uint8_t, 3> panel{27, 31, 38};
   for (int y = y0 / shrink; y < y1 / shrink; ++y)
@@ -110,7 +110,7 @@ CASE(golden, planted_differences) {
     hand.check(!difference_of(right, other).within(), what + " is seen: " + text(difference_of(right, other)));
   };
   hand.check(difference_of(right, right).worst == 0, "nothing differs from itself");
-  hand.check(!difference_of(Picture{}, right).within(), "a picture that is not there is no match");
+  hand.check(!difference_of(Picture{}, right).within(), "an empty picture does not match");
   sees(without(right, 1255, 160, 1590, 420), "a missing table");
   sees(without(right, 1255, 520, 1590, 690), "a missing histogram");
   sees(without(right, 330, 740, 640, 940), "a missing curve");
@@ -128,7 +128,7 @@ CASE(golden, planted_differences) {
   for (std::size_t i = 0; i < blurred.rgb.size(); ++i)
     blurred.rgb[i] = static_cast<std::uint8_t>((4 * right.rgb[i] + moved.rgb[i]) / 5);
   hand.check(difference_of(right, blurred).within(),
-             "letters that move by a pixel are forgiven: " + text(difference_of(right, blurred)));
+             "letters moved by a pixel are tolerated: " + text(difference_of(right, blurred)));
 }
 
 }  // namespace

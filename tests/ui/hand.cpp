@@ -90,7 +90,7 @@ void Hand::settle(Where where) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     context_.Yield();
   }
-  context_.Yield(2);  // the answer may have come after its frame was drawn; one more frame lays it out
+  context_.Yield(2);  // the answer may have arrived after the frame; one more frame draws it
 }
 
 bool Hand::await(const std::string& what, const std::function<bool()>& holds, Where where) {

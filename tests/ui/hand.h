@@ -49,9 +49,9 @@ class Hand {
   /// True as long as nothing failed.
   bool well() const;
 
-  /// Makes the change that is expected of an act.
+  /// Makes the change expected from an act.
   using Change = std::function<void(Session&)>;
-  /// Expects that `act` changes exactly what `mutate` does, and that the answer follows; no `mutate`: it may change anything.
+  /// Expects that `act` changes exactly what `mutate` does, and waits for the answer; no `mutate`: it may change anything.
   void changes(const std::string& what, const std::function<void()>& act, const Change& mutate, Where where = Where::current());
   /// Expects that `act` changes nothing.
   void leaves(const std::string& what, const std::function<void()>& act, Where where = Where::current());
@@ -61,7 +61,7 @@ class Hand {
     Change mutate;
     std::optional<std::string> text = {}, item = {};
   };
-  /// Expects of each control in turn that it changes exactly this; `inside`: acts where the control is, as in a popup.
+  /// Expects that each control in turn makes exactly its change; `inside` runs the act where the control is, as in a popup.
   void each(const std::vector<Control>& all, const std::function<void(const std::function<void()>&)>& inside = {},
             Where where = Where::current());
 
@@ -76,7 +76,7 @@ class Hand {
   void settle(Where where = Where::current());
   /// Draws frames until `holds`, which is expected, and two more.
   bool await(const std::string& what, const std::function<bool()>& holds, Where where = Where::current());
-  /// Opens a window on `opened`, waits for its answer, and draws so many frames more.
+  /// Opens a window on `opened`, waits for its answer, and draws `count` further frames.
   void open(Session opened, int count = 0);
   /// Resizes the window and draws frames.
   void resize(int width, int height, int count = 3);
@@ -86,20 +86,20 @@ class Hand {
   void open_files(const std::vector<std::string>& files);
   /// The answer on screen; null: none yet.
   std::shared_ptr<const Result> result() const { return stage.panel_input().answer.result; }
-  /// The error and the notice below.
+  /// The error and the notice in the status bar.
   std::string error() const { return stage.panel_input().messages.error; }
   std::string notice() const { return stage.panel_input().messages.notice; }
-  /// Expects an error, or nothing but a notice, that has these words.
+  /// Expects an error, or a notice without an error, that contains `words`.
   void expect_error(const std::string& words, Where where = Where::current());
   void expect_notice(const std::string& words, Where where = Where::current());
 
-  /// Expects this text.
+  /// Expects that `found` equals `expected`.
   void expect_text(const std::string& found, const std::string& expected, Where where = Where::current());
 
-  /// Input of the panels from now on, in place of the explorer's; it begins as what is on screen.
+  /// Replaces the explorer's input of the panels from now on; starts as a copy of the current input.
   PanelInput& tell() { return stage.told.emplace(stage.panel_input()); }
   void click(const std::string& path, int button = 0);
-  /// Clicks an item once it keeps its place: words above it may still grow.
+  /// Clicks an item once it keeps its place: text above it may still grow.
   void click_at_rest(const std::string& path);
   /// Opens a list, by the right button if that is 1, and clicks one of its items.
   void choose(const std::string& list, const std::string& item, int button = 0);
@@ -135,14 +135,14 @@ class Hand {
 
   /// A place of a widget: (0, 0) is its top left, (1, 1) its bottom right.
   ImVec2 place(const std::string& path, float x, float y = 0.5f);
-  /// A place of a plot: x on its axis, y as above.
+  /// A place of a plot: x on its axis, y as in `place`.
   ImVec2 on_plot(const std::string& plot, double x, float y = 0.5f);
   void move(ImVec2 to);
   void press(ImVec2 at, int clicks = 1);
   void drag(ImVec2 from, ImVec2 to);
   void wheel(ImVec2 at, float by);
 
-  /// The same acts, each of which is expected to change exactly this.
+  /// The acts above, each with the exact change expected from it.
   void click(const std::string& path, const Change& change, Where where = Where::current());
   void choose(const std::string& list, const std::string& item, const Change& change, int button = 0,
               Where where = Where::current());
@@ -169,16 +169,16 @@ class Hand {
   ImGuiTestContext& context_;
 };
 
-/// In place of an expected change: the act may change anything, and the answer follows, as in `hand.key(undo_key, settled)`.
+/// Replaces an expected change: the act may change anything, then waits for the answer, as in `hand.key(undo_key, settled)`.
 inline const Hand::Change settled;
-/// True if the part is in the text.
+/// True if `text` contains `part`.
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-/// Acts in the popup of a button: opens it before and closes it after.
+/// Runs acts in the popup of a button: opens it before and closes it after.
 std::function<void(const std::function<void()>&)> in_popup(Hand& hand, const std::string& button);
 /// A label as a part of a path: its slashes are escaped.
 std::string escaped(const std::string& label);
 
-/// The lines in which two sessions differ, in their saved form.
+/// The lines in which the saved forms of two sessions differ.
 std::string difference(const Session& expected, const Session& found);
 
 }  // namespace attoscope::testing

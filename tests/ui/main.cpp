@@ -1,5 +1,5 @@
-// attoscope_ui_tests [FILE|ABOUT|NAME...]: all tests of the window, or the tests of a file (strip_cases), the tests about
-// something, or one test. The last line is "N passed, N failed".
+// attoscope_ui_tests [FILE|ABOUT|NAME...]: all tests of the window, or the tests of a file (strip_cases), the tests of a
+// subject, or one test. The last line is "N passed, N failed".
 #include <dlfcn.h>
 #include <link.h>
 
@@ -19,7 +19,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// The test engine, bound to the stage's context; goes away in the order that it asks for.
+/// The test engine, bound to the stage's context; its destructor keeps the order that the engine needs.
 class Engine {
  public:
   Engine() : engine_(ImGuiTestEngine_CreateContext()) {
@@ -56,7 +56,7 @@ void add(ImGuiTestEngine* engine, const Case& test, Stage& stage) {
   ImGuiTestEngine_QueueTest(engine, entry);
 }
 
-/// The cases that one of the words names; all if there are no words.
+/// The cases that any of the words names; all if there are no words.
 std::vector<Case> wanted_cases(const std::vector<std::string>& words) {
   std::vector<Case> wanted;
   std::ranges::sort(groups(), {}, &Group::name);
@@ -68,7 +68,7 @@ std::vector<Case> wanted_cases(const std::vector<std::string>& words) {
   return wanted;
 }
 
-/// Keeps every library until the end, so that the leak checker can tell ours from the driver's, which unloads itself.
+/// Keeps every library loaded until the end: the driver unloads itself, and the leak checker then has no names for its leaks.
 void keep_libraries() {
   std::vector<std::string> names;
   dl_iterate_phdr(

@@ -1,4 +1,4 @@
-/// Pictures of the window compared with kept pictures; differences by other fonts or another driver are tolerated.
+/// Compares pictures of the window with kept ones; tolerates differences of other fonts or another driver.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace attoscope::testing {
 
-/// Pixels of the screen that are one pixel of a shrunken picture.
+/// Side, in pixels of the screen, of one pixel of a shrunken picture.
 inline constexpr int shrink = 5;
 
-/// Each pixel is the mean of shrink x shrink; without the status bar, which shows times and the machine's name.
+/// The picture with means of shrink x shrink pixels, without the status bar, which shows times and the machine's name.
 Picture shrunken(const Picture& picture);
 
 /// The PNG; an empty picture if it cannot be read.
 Picture read_picture(const std::string& file);
 
-/// Largest differences of colours, of 255, over all and in the mean of a block of 40 x 40 pixels of the screen: fonts of
+/// Largest tolerated colour differences, of 255: mean over the picture, and mean of a block of 40 x 40 screen pixels. Fonts of
 /// another version move the edges of letters.
 struct PictureTolerance {
   double mean = 1, block = 14;

@@ -16,13 +16,13 @@ namespace {
 
 constexpr int largest_width = 1920, largest_height = 1200;
 
-/// True if a frame that has ended without pixels would leave a texture of letters that is drawn from unmade.
+/// True if a frame ended without pixels would leave unmade a texture of letters that drawings use.
 bool has_new_texture() {
   return std::ranges::any_of(ImGui::GetPlatformIO().Textures,
                              [](const ImTextureData* t) { return t->Status == ImTextureStatus_WantCreate; });
 }
 
-/// The bottom left corner, the place of a window smaller than the framebuffer.
+/// The bottom left corner of `all`, where a window smaller than the framebuffer is.
 Picture corner(const Picture& all, int width, int height) {
   Picture part{width, height, {}};
   for (int y = all.height - height; y < all.height; ++y) {
@@ -118,9 +118,9 @@ void Stage::draw() {
   if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
   if (told) requests.train = {}, requests.model = {};
   if (!told) update();
-  const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame, at whose end it runs
-  ImGui::EndFrame();                                  // lists the textures that there are now
-  if (!wanted) glEnable(GL_RASTERIZER_DISCARD);       // all but the pixels, which software makes slowly
+  const bool wanted = !picture_ || exporter.asked();  // the test runs at the end of this frame and may ask then
+  ImGui::EndFrame();                                  // lists the current textures
+  if (!wanted) glEnable(GL_RASTERIZER_DISCARD);       // skips only the pixels, which software draws slowly
   if (wanted || has_new_texture() || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);
   } else {

@@ -1,4 +1,4 @@
-/// The window without a display: the real panels in the real renderer, with real answers, and a test at the controls.
+/// The window without a display: the real panels in the real renderer, with real answers, controlled by a test.
 #pragma once
 
 #include <optional>
@@ -20,34 +20,34 @@
 
 namespace attoscope::testing {
 
-/// A small question: answered in a millisecond.
+/// A small session, computed in a millisecond.
 Session small_session(Workspace workspace = Workspace::explore);
-/// The shipped layers of grouped queries, every head at a glance; head 3 is open, n tokens of it.
+/// The shipped layers of grouped queries with the picture of all heads; n tokens of head 3 are open.
 Session all_heads(int n = 512);
 
 /// The window's frames, one at a time. Belongs to the thread that made it; the test's thread changes the values between frames.
 class Stage {
  public:
   Stage(int width, int height);
-  ~Stage() { state.reset(); }  // their drawings are freed before the renderer
+  ~Stage() { state.reset(); }  // frees the drawings before the renderer
 
   Session session;
   std::optional<PanelInput> told;  ///< input of the panels in place of the explorer's
   bool asked_to_quit = false;
   TrainRequest train_request;  ///< the panels' last request to the training; handled only without `told`
   UiStatePtr state = make_ui_state();
-  PlotExporter exporter{""};     ///< where a test wants its pictures
-  SessionStore::Places places;   ///< where a test wants its last session; from the next `open` on
-  bool first_start = false;      ///< the window that is opened next is the first one
+  PlotExporter exporter{""};     ///< writes a test's pictures
+  SessionStore::Places places;   ///< places of a test's last session; from the next `open` on
+  bool first_start = false;      ///< the next opened window is a first start
   std::string document;          ///< the file that the next opened session belongs to
-  std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
-  std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
+  std::string points_directory;  ///< windows opened later keep points of sweeps there; empty: nowhere
+  std::string data_directory;    ///< they keep trainings and captured Q, K, V there; empty: nowhere
 
   /// Opens a new window on `opened`.
   void open(Session opened);
   /// Resizes the window.
   void resize(int width, int height);
-  /// Draws one frame, with pixels if a picture was asked for, and now and then.
+  /// Draws one frame, with pixels if a picture is requested or a texture is new.
   void draw();
   /// Asks for a picture of the screen, drawn with the next frame.
   void take_picture() { picture_.reset(); }

@@ -12,7 +12,7 @@ const autosave = '/state/attoscope/session.json';
 class Page {
   #next = 0;
   #waiting = new Map();
-  complaints = [];  // errors and warnings of its console
+  complaints = [];  // errors and warnings of the page's console
 
   /// Sends a command of the browser's protocol; resolves to its result, or to its error.
   send(method, params = {}) {
@@ -228,7 +228,7 @@ export class Firefox extends Page {
     await this.#act('key', [...keys.flatMap((value) => [{type: 'keyDown', value}, pause]), ...keys.reverse().flatMap((value) => [{type: 'keyUp', value}, pause])]);
   }
 
-  drop(files) {  // BiDi has no drags of files
+  drop(files) {  // BiDi cannot drag files
     return this.give(files, "document.getElementById('canvas').dispatchEvent(new DragEvent('drop', {dataTransfer, bubbles: true}))");
   }
 

@@ -88,7 +88,7 @@ test('a failure is a sentence with its code, and leaves no file', () => {
   fails(() => judge({q: {data: new Float32Array(4), shape: [2, 3]}}), 2, /has 4 numbers/);
   fails(() => judge({q: {name: 'q.npy', bytes: new Uint8Array(10)}, k: {name: 'k.npy', bytes: new Uint8Array(3)}, v: 'v.npy', o: 'o.npy'}), 1, /q\.npy/);
   fails(() => dot('h900', {format: 'bf16', a: {data: new Float32Array(4), shape: [2, 2]}, b: {data: new Float32Array(4), shape: [2, 2]}}), 2, /h900/);
-  assert.doesNotThrow(() => run({n: 16, d: 8}));  // an unremoved folder of a call would stop the next
+  assert.doesNotThrow(() => run({n: 16, d: 8}));  // a folder left by one call would make the next call fail
 });
 
 test('an update at N = 512 takes less than a second on one thread', () => {

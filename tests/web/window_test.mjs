@@ -12,15 +12,15 @@ import {Chromium, Firefox, sleep} from './browsers.mjs';
 
 const folder = resolve(process.env.ATTOSCOPE_WEB ?? process.argv[2]), pictures = process.env.ATTOSCOPE_PICTURES ?? process.argv[3];
 const types = {'.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.css': 'text/css'};
-const slider = [150, 367, 128, 367];  // of N, in the left panel
-const run = [366, 106], train = [372, 123];  // the buttons of Sweep and of Train
-const field = [[898, 491], [1115, 685]], figure = [[831, 17], [700, 414]];  // menus, and their entries: the field, how often the max moves
-const picture_middle = [576, 320];  // of Explore
+const slider = [150, 367, 128, 367];  // the slider of N in the left panel
+const run = [366, 106], train = [372, 123];  // the run buttons of Sweep and Train
+const field = [[898, 491], [1115, 685]], figure = [[831, 17], [700, 414]];  // menus and an entry of each: the field, the plot of how often the max moves
+const picture_middle = [576, 320];  // the middle of Explore's picture
 const lesson = '/lessons/x.html';
-// Others of this machine see the page by an address to which browsers give less than to localhost.
+// Other programs of this machine reach the page by an address with fewer permissions in browsers than localhost.
 const outside = Object.values(networkInterfaces()).flat().find(({family, internal}) => family === 'IPv4' && !internal)?.address;
 
-/// The page's address behind # for a session's text, as `copy link` writes it.
+/// The part after # of the page's address for a session's text, as `copy link` writes it.
 const link = (session) => '#session=' + deflateSync(JSON.stringify({schema: 'attoscope.session/1', ...session})).toString('base64url');
 
 /// A page as `attoscope lessons --html` writes it, of one step.
@@ -30,7 +30,7 @@ async function lesson_page() {
   return `<!doctype html><link rel="icon" href="data:,"><section data-session="${session}"><h2>x</h2></section><script type="module">${script}</script>`;
 }
 
-const asked = new Set();  // names of compressed files
+const asked = new Set();  // names of requested compressed files
 const server = createServer(async ({url}, answer) => {
   const name = decodeURIComponent(new URL(url, 'http://h').pathname).replace(/\/$/, '/index.html');
   if (name.endsWith('.packed')) asked.add(name.slice(1, -'.packed'.length));

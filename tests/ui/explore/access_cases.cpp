@@ -1,4 +1,4 @@
-// The window for everybody: contrast in all themes, the keyboard's way through a panel, targets of the mouse, text at 225 %,
+// Accessibility: contrast in all themes, the keyboard's order through a panel, sizes of click targets, text at 225 %,
 // reduced motion.
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ CASE(access, text_has_contrast_in_all_themes) {
 
 // --- keyboard ---------------------------------------------------------------------------------------------------------
 
-/// The items that Tab comes to in a panel, in its order, from the first one on.
+/// The items of a panel in the order in which Tab reaches them, from the first one on.
 std::vector<ImGuiID> tab_order(Hand& hand, const char* panel) {
   ImGui::FocusWindow(ImGui::FindWindowByName(panel));
   ImGui::NavInitWindow(ImGui::FindWindowByName(panel), true);
@@ -96,14 +96,14 @@ std::vector<ImGuiID> tab_order(Hand& hand, const char* panel) {
   return order;
 }
 
-/// Tab comes to every control of the panel, line by line from the top, and to the left before the right.
+/// Tab goes to every control of the panel, line by line from the top, and from left to right.
 CASE(access, tab_goes_through_the_controls_in_reading_order) {
   hand.resize(1600, 1500);  // all controls at once
   const std::vector<ImGuiID> order = tab_order(hand, "Controls");
   std::vector<std::tuple<ImGuiID, std::string, ImRect>> items;
   for (const auto& [id, label] : hand.items("//Controls"))
     if (!label.starts_with("#SCROLL") && !label.starts_with("#RESIZE")) items.emplace_back(id, label, hand.rect(id));
-  const std::set<std::string> labels{"bits", "max", "eps", "min", "sub."};  // are read, or have sliders beside them
+  const std::set<std::string> labels{"bits", "max", "eps", "min", "sub."};  // text, or names of sliders next to them
   for (const auto& [id, label, rect] : items)
     if (!label.empty() && !label.starts_with("about ") && !labels.contains(label))
       hand.check(hand.disabled(id) || std::ranges::find(order, id) != order.end(), "Tab comes to " + label);
@@ -135,14 +135,14 @@ struct Target {
   bool is_small() const { return at.GetWidth() < 24 || at.GetHeight() < 24; }
 };
 
-/// True if a circle of 24 pixels around x meets y, or the circle of a small y (WCAG 2.2, 2.5.8).
+/// True if a circle of 24 pixels around x touches y, or the circle of a small y (WCAG 2.2, 2.5.8).
 bool is_too_near(const Target& x, const Target& y) {
   const ImVec2 c = x.at.GetCenter(), d = y.at.GetCenter();
   const ImVec2 near{std::clamp(c.x, y.at.Min.x, y.at.Max.x), std::clamp(c.y, y.at.Min.y, y.at.Max.y)};
   return std::hypot(c.x - near.x, c.y - near.y) < 12 || (y.is_small() && std::hypot(c.x - d.x, c.y - d.y) < 24);
 }
 
-/// Everything that the mouse clicks has 24 pixels for itself. Left out: the tiles' slider, whose buttons stand above it, rows
+/// Every click target has 24 pixels for itself. Left out: the tiles' slider, whose buttons are above it, rows
 /// of tables, and the bits, which the sliders below them set.
 CASE(access, targets_of_24_pixels) {
   for (const Workspace workspace : workspaces) {
@@ -169,7 +169,7 @@ CASE(access, targets_of_24_pixels) {
 
 // --- large text -------------------------------------------------------------------------------------------------------
 
-/// At 225 %, or as much of it as a narrow window has room for, every panel lies in the window, and no control is cut off.
+/// At 225 %, or the largest size that a narrow window allows, every panel lies in the window, and no control is cut off.
 CASE(access, text_at_225_percent) {
   for (const auto& [width, height] : {std::pair{1024, 768}, {1280, 800}, {1600, 1000}, {1920, 1080}, {1920, 1200}})
     for (const Workspace workspace : workspaces) {
@@ -203,7 +203,7 @@ CASE(access, text_at_225_percent) {
 
 // --- motion -----------------------------------------------------------------------------------------------------------
 
-/// True if the screen changes within a second in which nobody does anything.
+/// True if the screen changes within a second without input.
 bool moves(Hand& hand) {
   const Picture first = hand.picture();
   for (int i = 0; i < 6; ++i) {
@@ -213,7 +213,7 @@ bool moves(Hand& hand) {
   return false;
 }
 
-/// With reduced motion, which the list of keys sets, flicker stands still, and B shows the other field.
+/// With reduced motion, set in the list of keys, flicker stands still, and B shows the other field.
 CASE(access, reduced_motion) {
   Session session = small_session();
   session.view.comparison = Comparison::flicker;
@@ -231,7 +231,7 @@ CASE(access, reduced_motion) {
   const Picture first = hand.picture();
   hand.key(ImGuiKey_B);
   hand.frames(2);
-  hand.check(hand.picture().rgb != first.rgb && !moves(hand), "key B shows the other field, which stays");
+  hand.check(hand.picture().rgb != first.rgb && !moves(hand), "key B shows the other field steadily");
   hand.check(!ImGui::GetIO().ConfigInputTextCursorBlink, "the text cursor does not blink");
   hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
   hand.check(hand.view().reduced_motion, "a new session keeps it");

@@ -1,4 +1,4 @@
-// Commands: the palette finds everything by typing, ui/commands/README.md has the table of keys, modifiers are released
+// Commands: the palette finds everything by typing, ui/commands/README.md has the table of keys, modifiers may be released
 // in every order, Esc closes one thing at a time, F6 reaches every panel.
 #include <algorithm>
 #include <fstream>
@@ -49,10 +49,10 @@ CASE(palette, by_arrows_and_by_mouse) {
   hand.leaves("Esc closes it", [&] {
     hand.key(ImGuiKey_Slash);
     hand.frames(2);
-    hand.check(hand.exists("//$FOCUSED/##query"), "/ opens it");
+    hand.check(hand.exists("//$FOCUSED/##query"), "/ opens the palette");
     hand.key(ImGuiKey_Escape);
     hand.frames(60);
-    hand.check(!hand.exists("//$FOCUSED/##query"), "and it is gone");
+    hand.check(!hand.exists("//$FOCUSED/##query"), "the palette is closed");
   });
   const std::vector<PaletteCommand> list = names_found(hand, "theme:");
   const auto light = std::ranges::find(list, "theme: light", &PaletteCommand::name);
@@ -81,7 +81,7 @@ CASE(palette, by_arrows_and_by_mouse) {
 
 CASE(palette, impossible_settings_are_refused) {
   hand.leaves("N of a million and a half", [&] { hand.ask("set N to 1500000"); });
-  hand.check(hand.exists("//$FOCUSED/##query"), "it stays open");
+  hand.check(hand.exists("//$FOCUSED/##query"), "the palette stays open");
   const std::string complaint = hand.stage.state->popups.palette.complaint;
   hand.expect_text(complaint, "problem.n cannot be 1500000: expected a whole number from 1 to 1048576.");
   hand.key(ImGuiKey_Escape);
@@ -128,7 +128,7 @@ CASE(palette, order_of_the_commands_found) {
   hand.check(fitness("light", command("theme: light")) > fitness("light", command("highlight")), "words before parts");
   hand.check(fitness("tm lt", command("theme: light")) > 0, "letters in order are enough");
   hand.check(fitness("light theme", command("theme: light")) > 0, "in any order of words");
-  hand.check(fitness("x", command("theme: light")) < 0, "what is not there is not found");
+  hand.check(fitness("x", command("theme: light")) < 0, "other letters do not match");
   hand.check(fitness("theme", command("theme: light")) > fitness("theme", command("palette", "theme of the window")),
              "name before explanation");
   hand.check(fitness("THEME", command("theme: light")) > 0, "in any case of letters");
@@ -147,7 +147,7 @@ CASE(palette, workspaces_lessons_and_plans_by_typing) {
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
   const auto lessons = hand.stage.panel_input().learn.lessons;
-  if (!hand.check(lessons && lessons->size() > 10, "the palette has them read")) return;
+  if (!hand.check(lessons && lessons->size() > 10, "the palette read the lessons")) return;
   const Lesson &fifth = (*lessons)[4], &last = lessons->back();
   const auto finds = [&](const std::string& query, const std::string& name) {
     const std::string first = first_found(hand, query).name;
@@ -192,7 +192,7 @@ CASE(palette, file_of_an_output_by_typing) {
   hand.key(ImGuiKey_Escape);
   hand.frames(2);
   hand.leaves("Q, K, V", [&] { hand.ask("open Q, K, V"); });
-  hand.check(hand.exists("//$FOCUSED/##path"), "so can theirs");
+  hand.check(hand.exists("//$FOCUSED/##path"), "the path of Q, K, V can be typed");
   hand.key(ImGuiKey_Escape);
 }
 
@@ -212,7 +212,7 @@ CASE(keys, table_of_keys_in_the_readme) {
 
 // --- keys -------------------------------------------------------------------------------------------------------------
 
-/// A Dear ImGui context of its own, with key events and frames at the test's commands.
+/// A separate Dear ImGui context, whose key events and frames the test controls.
 class Keyboard {
  public:
   explicit Keyboard(float seconds) : before_(ImGui::GetCurrentContext()), own_(ImGui::CreateContext()) {
@@ -233,7 +233,7 @@ class Keyboard {
   Session session = small_session();
   UiStatePtr state = make_ui_state();
 
-  /// C and P press, c and p release, and each "|" draws a frame; then frames until no event is left.
+  /// C and P press, c and p release, each "|" draws a frame; then draws frames until no event is left.
   void type(const std::string& events) {
     for (const char event : events) {
       if (event == '|') {
@@ -260,7 +260,7 @@ class Keyboard {
   ImGuiContext *before_, *own_;
 };
 
-/// The events with frames between them according to the bits of `frames`.
+/// The events, with a frame after event i if bit i of `frames` is set.
 std::string with_frames(const std::string& events, unsigned frames) {
   std::string all;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -270,7 +270,7 @@ std::string with_frames(const std::string& events, unsigned frames) {
   return all;
 }
 
-/// Ctrl+P is Ctrl+P whenever its keys are released, and P is P.
+/// Ctrl+P acts as Ctrl+P in whatever order its keys are released, and P as P.
 CASE(keys, modifiers_in_any_order) {
   for (const float seconds : {1.0f / 60, 1.0f / 5})
     for (unsigned frames = 0; frames < 16; ++frames) {
@@ -296,7 +296,7 @@ CASE(keys, esc_closes_one_thing_at_a_time) {
   hand.key(ImGuiKey_H);
   hand.check(hand.stage.state->popups.help, "the keys are shown");
   hand.leaves("Esc closes the keys alone", [&] { hand.key(ImGuiKey_Escape); });
-  hand.check(!hand.stage.state->popups.help, "they are closed");
+  hand.check(!hand.stage.state->popups.help, "the keys are closed");
   hand.changes("then the sum", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.show_sum = false; });
   hand.key(ImGuiKey_Escape, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
   hand.click(controls + "##kernel");
@@ -304,7 +304,7 @@ CASE(keys, esc_closes_one_thing_at_a_time) {
   hand.frames(3);
   hand.check(ImGui::GetIO().WantTextInput, "a path is typed");
   hand.leaves("Esc closes its prompt at once", [&] { hand.key(ImGuiKey_Escape); });
-  hand.check(!hand.has_popup(), "it is closed");
+  hand.check(!hand.has_popup(), "the prompt is closed");
   for (const char* popup : {"###session", "###presets"}) {
     hand.click(top_bar + popup);
     hand.frames(2);
@@ -314,13 +314,13 @@ CASE(keys, esc_closes_one_thing_at_a_time) {
   }
 }
 
-/// The panel that has the keyboard.
+/// Name of the panel with the keyboard's focus.
 std::string focused_window() {
   const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
   return at != nullptr ? at->RootWindow->Name : "";
 }
 
-/// F6 goes through these panels, the last of which is the status bar, Shift+F6 back.
+/// F6 goes through these panels, the last of which is the status bar; Shift+F6 goes back.
 void go_through(Hand& hand, const std::vector<std::string>& order) {
   for (int i = 0; i < 9 && focused_window() != "Status bar"; ++i) hand.key(ImGuiKey_F6), hand.frames(2);
   for (const std::string& name : order) {
@@ -335,7 +335,7 @@ void go_through(Hand& hand, const std::vector<std::string>& order) {
   }
 }
 
-/// F6 goes through all panels, also one that is a tab behind another; Tab stays in the panel.
+/// F6 goes through all panels, also through tabs behind others; Tab stays in the panel.
 CASE(keys, the_keyboard_reaches_every_panel) {
   hand.show(&View::show_pins, true, 4);
   go_through(hand, {"Top bar", "Controls", "Statistics", "Pins", "Heat map", "Recurrence", "Status bar"});

@@ -1,4 +1,4 @@
-// Pictures and plots that leave the window: pixels, figures for print, whole fields; and the papers' figures from their menu.
+// Exports of the window: pictures, figures for print, whole fields, and the papers' figures from their menu.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -25,7 +25,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// A window whose files go into a directory of its own.
+/// A window that saves its files into the test's own directory.
 struct Kept {
   explicit Kept(Hand& on) : hand(on) {
     hand.stage.exporter = PlotExporter(hand.folder / "pictures");
@@ -46,13 +46,13 @@ struct Kept {
     hand.frames(2);
   }
   void open_heat_map(const std::string& plot = "heat map") { open_menu(heatmap_window, plot, 0.5f, 0.5f); }
-  /// Saves a plot by an item of its menu, which is open, and expects that nothing of the session changes.
+  /// Saves a plot by an item of its open menu, and expects that the session does not change.
   void save(const char* item = "###keep", Hand::Where where = Hand::Where::current()) {
     hand.leaves(item, [&] { hand.pick(item), wait(); }, where);
   }
-  /// Waits for background work, and until its sentence is there.
+  /// Waits for background work and its sentence.
   void wait() {
-    hand.await("it is done", [&] { return !hand.stage.exporter.busy(); });
+    hand.await("the work is done", [&] { return !hand.stage.exporter.busy(); });
     hand.frames(1);
   }
   std::string said() const { return hand.error() + hand.notice(); }
@@ -60,7 +60,7 @@ struct Kept {
   Hand& hand;
 };
 
-/// F12 and the button keep the window; a part is kept with its numbers; a name is used once.
+/// F12 and the button save the window; a part is saved with its numbers; every file gets a new name.
 CASE(export, pictures_of_the_window) {
   Kept kept(hand);
   hand.leaves("F12", [&] { hand.key(ImGuiKey_F12), hand.frames(3); });
@@ -79,7 +79,7 @@ CASE(export, pictures_of_the_window) {
   hand.stage.explorer().show_error("");
 }
 
-/// The menu changes the way plots are kept and nothing else, and disables entries that do not apply.
+/// The menu changes only the settings for saving plots, and disables entries that do not apply.
 CASE(export, menu_of_a_plot) {
   Kept kept(hand);
   kept.open_heat_map();
@@ -98,7 +98,7 @@ CASE(export, menu_of_a_plot) {
              {focused + "keep as/screen", as(ExportAs::screen)}});
   hand.leaves("save", [&] { hand.pick("###keep"), hand.frames(3); });
   hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"),
-             "pixels and numbers are there");
+             "pixels and numbers are saved");
   const std::string csv = read_file(kept.path("heat-map-1.csv"), 1 << 24), row = "\n42,";
   hand.check(csv.starts_with("row,0,1,2,") && std::ranges::count(csv, '\n') == 97 && has(csv, row) &&
                  std::stof(csv.substr(csv.find(row) + row.size())) ==
@@ -127,14 +127,14 @@ constexpr std::array places{
     Place{statistics_window, "traffic", 0.5f, 0.9f, 4, Detail::traffic},
 };
 
-/// Every plot leaves as pixels with its numbers, and as a figure with its data, its script and the JSON that makes it again.
+/// Saves every plot as pixels with its numbers, and as a figure with its data, its script and the JSON that reproduces it.
 CASE(export, every_plot) {
   Kept kept(hand);
   hand.view().hidden_curves = 0;
   for (const Place& p : places) {
     hand.view().detail = p.detail;
     hand.settle();
-    hand.await("it is known why", [&] { return p.detail != Detail::why || hand.stage.panel_input().side.why; });
+    hand.await("the sources are known", [&] { return p.detail != Detail::why || hand.stage.panel_input().side.why; });
     const auto keep_as = [&](ExportAs kind) {
       hand.view().figure.as = kind;
       hand.leaves(p.plot, [&] {
@@ -207,10 +207,10 @@ CASE(export, archives_and_fields) {
   kept.open_heat_map();
   kept.save();
   if (hand.check(kept.has("heat-map-1.zip"), kept.said()))
-    hand.check(zip_member(kept.path("heat-map-1.zip"), ".pdf", 1 << 24).starts_with("%PDF"), "which holds the figure");
+    hand.check(zip_member(kept.path("heat-map-1.zip"), ".pdf", 1 << 24).starts_with("%PDF"), "the archive holds the figure");
 }
 
-/// A gradient leaves with its name: its whole field, and its figure by keys.
+/// Saves a gradient under its name: its whole field, and its figure by keys.
 CASE(export, a_gradient) {
   Kept kept(hand);
   Session session = small_session();
@@ -233,10 +233,10 @@ CASE(export, a_gradient) {
   kept.save();
   const std::string script = kept.path("dK-heat-map-1/attoscope-dK-heat-map-1.gp");
   if (!hand.check(std::filesystem::exists(script), kept.said())) return;
-  hand.check(has(read_file(script, 1 << 24), "dK of "), "which names the tensor");
+  hand.check(has(read_file(script, 1 << 24), "dK of "), "the figure names the tensor");
 }
 
-/// The table of the KV cache leaves as its pixels and as the lines of `attoscope kv`.
+/// Saves the table of the KV cache as pixels and as the lines of `attoscope kv`.
 CASE(export, table_of_the_kv_cache) {
   Kept kept(hand);
   Session session = all_heads(128);
@@ -250,7 +250,7 @@ CASE(export, table_of_the_kv_cache) {
   });
   const std::string text = bytes_of_file(kept.path("KV-cache-1.csv"));
   hand.check(text.starts_with("head,name,layer,bf16,fp8_tensor,"), "the lines of attoscope kv: " + kept.said());
-  hand.check(std::ranges::count(text, '\n') == 9 && kept.has("KV-cache-1.png"), "one for each head, and the pixels");
+  hand.check(std::ranges::count(text, '\n') == 9 && kept.has("KV-cache-1.png"), "a line for each head, and pixels");
 }
 
 /// Failures of drawing or writing are reported, the data are kept, and the window continues.
@@ -264,7 +264,7 @@ CASE(export, failures) {
   ::setenv("PATH", path.c_str(), 1);
   hand.check(has(kept.said(), "package gnuplot-nox"), kept.said());
   hand.check(kept.has("heat-map-1/attoscope-heat-map-1.csv") && !kept.has("heat-map-1/attoscope-heat-map-1.svg"),
-             "the data are there");
+             "the data are saved, no picture");
   hand.stage.explorer().show_error("");
   PanelInput known = hand.stage.panel_input();
   known.sweep.progress.done = 3;
@@ -297,10 +297,10 @@ CASE(export, figures_of_papers) {
     hand.type(focused + "##" + what, "3", [number = number](Session& s) { s.view.named_figure.*number = 3; });
   const auto left = [&](const char* name) { return hand.place("//$FOCUSED/##" + std::string(name), 0).x; };
   hand.check(std::abs(left("N") - left("d")) < 1 && left("d") - hand.place("//$FOCUSED/##seeds", 1).x > 90,
-             "the sliders stand in two columns, and the value of seeds is not behind d");
+             "the sliders form two columns, and d does not cover the value of seeds");
   hand.view().named_figure = {.policy = "hw", .n = 48, .d = 8, .seeds = 2};
   hand.frames(2);
-  hand.check(hand.stage.exporter.busy() == false, "nothing is drawn unasked");
+  hand.check(hand.stage.exporter.busy() == false, "no figure is drawn yet");
   if (!has_gnuplot()) return;
   hand.leaves("bias", [&] { hand.pick("##bias"), kept.wait(); });
   hand.check(kept.has("bias-1/attoscope-bias-1.pdf") && kept.has("bias-1/attoscope-bias-1.json"), kept.said());
@@ -308,7 +308,7 @@ CASE(export, figures_of_papers) {
   hand.leaves("a long one, stopped", [&] {
     hand.pick("##sequence-length");
     hand.frames(20);
-    hand.check(hand.exists("//$FOCUSED/###cancel figure"), "progress is on show");
+    hand.check(hand.exists("//$FOCUSED/###cancel figure"), "progress is shown");
     hand.pick("###cancel figure");
     kept.wait();
   });

@@ -1,4 +1,4 @@
-// The gallery: its cards, the ways to open it, the changes of a click, and pictures that appear by themselves.
+// The gallery: its cards, ways to open it, changes by a click, and pictures computed in the background.
 #include <algorithm>
 #include <string>
 
@@ -19,7 +19,7 @@ void open_gallery(Hand& hand) {
   hand.frames(3);
 }
 
-/// A card of the gallery, which is open.
+/// Path of a card of the open gallery.
 std::string card(const std::string& name) {
   return std::string("//") + ImGui::GetCurrentContext()->NavWindow->RootWindow->Name + "/**/##card " + name;
 }
@@ -44,14 +44,14 @@ CASE(gallery, gallery_opened) {
                                   {"the list of presets", by_list},
                                   {"the palette", [&] { hand.ask("gallery"), hand.frames(1); }}}) {
     hand.leaves(how, open);
-    hand.check(is_open(hand), std::string(how) + " opens it");
+    hand.check(is_open(hand), std::string(how) + " opens the gallery");
     hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape); });
     hand.frames(2);
-    hand.check(!is_open(hand) && !hand.has_popup(), "Esc closes it");
+    hand.check(!is_open(hand) && !hand.has_popup(), "Esc closes the gallery");
   }
 }
 
-/// Every shipped example is there, with its sentence.
+/// The gallery has every shipped example, with its sentence.
 CASE(gallery, gallery_complete) {
   const PanelInput input = hand.stage.panel_input();
   const std::vector<GalleryEntry> entries = gallery_entries(input);
@@ -74,14 +74,14 @@ CASE(gallery, gallery_searched) {
     const std::vector<const GalleryEntry*> found = found_entries(state);
     return found.empty() ? std::string() : found.front()->name;
   };
-  hand.check(found_entries(state).size() == state.entries.size(), "all where nothing is typed");
+  hand.check(found_entries(state).size() == state.entries.size(), "all cards without a query");
   hand.expect_text(first("tied maxima"), "tied_maxima");
   hand.expect_text(first("stale max"), "fp8_stale_max");
   hand.expect_text(first("sage2"), "sage2");
-  hand.check(first("zzqqxx").empty() && first("tied zzqqxx").empty(), "what is not there is not found");
+  hand.check(first("zzqqxx").empty() && first("tied zzqqxx").empty(), "an unknown text finds nothing");
 }
 
-/// A click asks the experiment, or changes method a; undo takes it back.
+/// A click opens the experiment, or changes method a; undo reverts it.
 CASE(gallery, gallery_applied) {
   const auto choose = [&](const std::string& query, const std::string& name) {
     open_gallery(hand);
@@ -89,7 +89,7 @@ CASE(gallery, gallery_applied) {
     hand.frames(2);
     hand.click(card(name));
     hand.frames(2);
-    hand.check(!is_open(hand), "it closes");
+    hand.check(!is_open(hand), "the gallery closes");
   };
   const Session before = hand.session();
   const std::vector<ProbeEntry>& probes = *hand.stage.panel_input().choices.probes;
@@ -115,7 +115,7 @@ CASE(gallery, gallery_applied) {
       });
 }
 
-/// The pictures are found while the window goes on, show their own experiments, and are kept.
+/// Pictures are computed while the window runs, show their own experiments, and are kept.
 CASE(gallery, gallery_pictures) {
   open_gallery(hand);
   const std::size_t all = gallery_entries(hand.stage.panel_input()).size();
@@ -133,11 +133,11 @@ CASE(gallery, gallery_pictures) {
   e.problem.rows = 128;
   const Result r = compute(e);
   const GalleryPicture* const tile = picture_of(*found, "2 tile");
-  hand.check(tile != nullptr && tile->thumbnail == thumbnail_of(r) && tile->a_mean == r.a_error.mean_abs, "they are its own");
+  hand.check(tile != nullptr && tile->thumbnail == thumbnail_of(r) && tile->a_mean == r.a_error.mean_abs, "its own picture");
   hand.key(ImGuiKey_Escape);
   hand.frames(3);
   open_gallery(hand);
-  hand.check(hand.stage.panel_input().side.gallery == found, "they are kept");
+  hand.check(hand.stage.panel_input().side.gallery == found, "the pictures are kept");
   hand.key(ImGuiKey_Escape);
 }
 

@@ -23,7 +23,7 @@ namespace {
 constexpr int queries = 96, keys = 80, d = 16, d_v = 8;
 const std::string picture = heatmap + "picture";
 
-/// A causal question with other numbers of keys and of columns of V, and with its backward pass.
+/// A causal session with a backward pass, more keys than queries and other columns of V than of Q.
 Session with_gradients() {
   Session s = small_session();
   Problem& p = s.experiment.problem;
@@ -35,7 +35,7 @@ Session with_gradients() {
   return s;
 }
 
-/// The same, looking at a tensor.
+/// with_gradients() with the picture of `tensor`.
 Session looking_at(AnswerTensor tensor) {
   Session s = with_gradients();
   s.view.tensor = tensor;
@@ -44,7 +44,7 @@ Session looking_at(AnswerTensor tensor) {
 
 std::string item_of_tensor(AnswerTensor t) { return "###" + std::string(name(t)); }
 
-/// Golden, a and b of a tensor, straight from the answer.
+/// Golden, a and b of a tensor, directly from the answer.
 std::array<const Matrix*, 3> matrices_of(const Result& r, AnswerTensor t) {
   const BackwardResult& back = *r.backward;
   switch (t) {
@@ -97,7 +97,7 @@ CASE(gradients, every_tensor_is_drawn) {
   }
 }
 
-/// The cache keeps a tensor while its answer stays.
+/// The cache keeps a tensor's picture as long as its answer.
 CASE(gradients, seen_once) {
   hand.open(looking_at(AnswerTensor::dK), 2);
   const auto seen = hand.stage.state->seen.shown.result;
@@ -193,10 +193,10 @@ CASE(gradients, nan_and_infinities) {
   hand.stage.told->answer.result = other;
   hand.frames(3);
   const HeatState& heat = hand.stage.state->heat;
-  hand.check(heat.has_nan && heat.has_infinity, "the colour bar names them");
-  hand.check(has(picture_csv(hand.view(), *hand.stage.told, heat), "nan"), "so does the file");
+  hand.check(heat.has_nan && heat.has_infinity, "the colour bar names NaN and infinity");
+  hand.check(has(picture_csv(hand.view(), *hand.stage.told, heat), "nan"), "the file has them");
   hand.show(&View::tensor, AnswerTensor::dV, 3);
-  hand.check(!hand.stage.state->heat.has_nan, "dV has none");
+  hand.check(!hand.stage.state->heat.has_nan, "dV has no NaN");
 }
 
 CASE(gradients, comparisons_and_curves) {
@@ -212,7 +212,7 @@ CASE(gradients, comparisons_and_curves) {
   }
 }
 
-/// A session without a backward pass has no new control, and shows O whatever tensor it looked at before.
+/// A session without a backward pass has no control of gradients, and shows O whatever tensor it had chosen.
 CASE(gradients, unchanged_without_a_backward_pass) {
   hand.frames(2);
   const std::vector<float> before = hand.stage.state->heat.values;
@@ -262,7 +262,7 @@ Session looking_at_pairs(PairShow pair) {
   return s;
 }
 
-/// The window of rows 8 to 71 and keys 4 to 67, told by hand.
+/// Shows the window of rows 8 to 71 and keys 4 to 67 with the numbers of window_by_hand.
 void tell_window(Hand& hand) {
   hand.tell().side.gradient_window = window_by_hand(hand.experiment(), 8, 64, 4, 64);
   hand.frames(3);
@@ -289,13 +289,13 @@ CASE(gradients, pairs_of_a_window) {
   const Keys seen = visible_keys(hand.experiment().problem, 60);
   const float expected = static_cast<float>(2060 + (seen.end - 1) / 100.0 + 2);
   hand.check(heat.values[static_cast<std::size_t>((60 - 8) * 64 + seen.end - 1 - 4)] == expected, "b of the last seen key");
-  hand.check(heat.values[static_cast<std::size_t>((60 - 8) * 64 + seen.end - 4)] == 0, "beside it nothing");
+  hand.check(heat.values[static_cast<std::size_t>((60 - 8) * 64 + seen.end - 4)] == 0, "the key after it has 0");
   const std::string csv = picture_csv(hand.view(), *hand.stage.told, heat);
   const bool begins_masked = visible_keys(hand.experiment().problem, 8).end <= 4;
   hand.check(csv.starts_with("dS row,4,5,6,") && has(csv, "\n8,nan") == begins_masked, csv.substr(0, 60));
   hand.view().comparison = Comparison::side_by_side;
   hand.show(&View::profiles, true, 3);
-  hand.check(hand.stage.state->second.first_col == 4 && hand.stage.state->second.result == heat.result, "the second beside it");
+  hand.check(hand.stage.state->second.first_col == 4 && hand.stage.state->second.result == heat.result, "in both pictures");
 }
 
 CASE(gradients, click_in_a_window) {
@@ -305,7 +305,7 @@ CASE(gradients, click_in_a_window) {
   hand.press(cell_place(hand, 50, queries, 20, keys));
   hand.frames(2);
   hand.check(hand.experiment().problem.traced_row == 50 && hand.view().traced_key == 20, "row and key are traced");
-  hand.check(hand.view().cell_row == -1, "and no cell is pinned");
+  hand.check(hand.view().cell_row == -1, "no cell is pinned");
   const Session before = hand.session();
   hand.frames(40);
   hand.press(cell_place(hand, 2, queries, 2, keys));

@@ -27,20 +27,20 @@ CASE(gradients, switch_and_key) {
   const auto on = [](Session& s) { s.experiment = with_backward(s.experiment); };
   const auto off = [](Session& s) { s.experiment.backward.on = false; };
   hand.changes("the switch", [&] { hand.click(pass + "backward"); }, on);
-  hand.check(hand.result()->backward.has_value(), "gradients are answered");
+  hand.check(hand.result()->backward.has_value(), "the answer has gradients");
   hand.click(cells_of('a') + "dP", [](Session& s) { s.experiment.backward.a.precision[GradStep::dP] = to_main; });
   hand.changes("off, and the rest is kept", [&] { hand.key(ImGuiKey_D); }, off);
-  hand.check(!hand.result()->backward.has_value(), "O alone is answered");
+  hand.check(!hand.result()->backward.has_value(), "the answer has O alone");
   hand.changes("on again", [&] { hand.key(ImGuiKey_D); }, [](Session& s) { s.experiment.backward.on = true; });
   hand.leaves("on, again", [&] { hand.click(pass + "backward"); });
   hand.changes("undone", [&] { hand.key(undo_key); }, off);
 }
 
-/// Every change of a forward pass takes the usual backward pass along, also while it is off; a chosen one stays.
+/// Every change of a forward pass sets its usual backward pass, even if that is off; a chosen backward pass stays.
 CASE(gradients, usual_ones_follow) {
   hand.open(with_gradients());
   hand.check(hand.experiment().backward.a == named("grad_hw") && hand.experiment().backward.b == named("grad_base_eager"),
-             "they are the usual ones");
+             "a and b have their usual backward passes");
   hand.click(controls + "steps of/O");
   hand.choose(controls + "a/##preset", "eager", settled);
   hand.check(hand.experiment().backward.a == named("grad_eager"), "a policy of a");
@@ -57,11 +57,11 @@ CASE(gradients, usual_ones_follow) {
   hand.click(pass + "forward");
   hand.choose(controls + "a/##preset", "eager");
   hand.click(pass + "backward", settled);
-  hand.check(hand.experiment().backward.a == named("grad_eager"), "a policy that was chosen while it was off");
+  hand.check(hand.experiment().backward.a == named("grad_eager"), "a policy chosen while gradients were off");
   hand.experiment().backward.a = named("grad_fa2");
   hand.click(controls + "steps of/O");
   hand.choose(controls + "a/##preset", "hw", settled);
-  hand.check(hand.experiment().backward.a == named("grad_fa2"), "a chosen one stays");
+  hand.check(hand.experiment().backward.a == named("grad_fa2"), "a chosen backward pass stays");
 }
 
 CASE(gradients, kernels) {
@@ -140,7 +140,7 @@ CASE(gradients, storage) {
             in_popup(hand, cells_of('b') + "##scales"));
 }
 
-/// Methods without a backward pass: the switch is grey, and so are they while it is on.
+/// Methods without a backward pass: the switch is grey; with a backward pass on, these methods are grey.
 CASE(gradients, methods_without) {
   hand.experiment().a.scaling.smooth_Q = 8;
   hand.settle();
@@ -152,9 +152,9 @@ CASE(gradients, methods_without) {
   hand.experiment().loaded.file = "mine.npy";
   hand.frames(2);
   hand.click(controls + "a/##algorithm");
-  hand.check(hand.disabled(focused + "loaded") && hand.disabled(focused + "hardware"), "others' outputs have none");
+  hand.check(hand.disabled(focused + "loaded") && hand.disabled(focused + "hardware"), "loaded outputs have no backward pass");
   hand.key(ImGuiKey_Escape);
-  hand.check(hand.disabled(controls + "kernel as/a"), "nor has the loaded one");
+  hand.check(hand.disabled(controls + "kernel as/a"), "the loaded output has no backward pass");
 }
 
 /// n x d times a number as a .npy file.
@@ -178,8 +178,8 @@ CASE(gradients, incoming) {
   const Backward& b = hand.experiment().backward;
   hand.check(b.d_o == OutputGradient::file && b.d_o_file.file == d_o && b.d_lse_file.file == d_lse, "both are files");
   const auto incoming = [&] { return hand.result()->backward->incoming; };
-  hand.check(incoming()->d_o[5] == 0.5 && incoming()->d_lse[7] == 0.25, "they come into the answer");
-  hand.leaves("one of another size", [&] { type("dO", small); });
+  hand.check(incoming()->d_o[5] == 0.5 && incoming()->d_lse[7] == 0.25, "the answer uses their numbers");
+  hand.leaves("a dO of another size", [&] { type("dO", small); });
   hand.expect_error("do.npy");
   hand.choose(controls + "dL/##incoming", "0", [](Session& s) { s.experiment.backward.d_lse_file = {}; });
   hand.click(pass + "forward");
@@ -187,21 +187,21 @@ CASE(gradients, incoming) {
   hand.check(b.on && b.d_o_file.file == dropped && incoming()->d_o[0] == 2, "a dropped dO turns the backward pass on");
   std::vector<std::string> remarks;
   Session again = parse_session(session_text(hand.session()), remarks);
-  hand.check(again.experiment == hand.experiment() && remarks.empty(), "a session keeps it");
+  hand.check(again.experiment == hand.experiment() && remarks.empty(), "a saved session keeps dO");
   hand.open(again);
-  hand.check(incoming()->d_o[0] == 2, "and its file is read again");
+  hand.check(incoming()->d_o[0] == 2, "the file of dO is read again");
 }
 
-/// An output of somebody's kernel has no backward pass: the window shows the output or dO, whichever was dropped last.
+/// A loaded output has no backward pass: the window shows the output or the gradients of dO, whichever was dropped last.
 CASE(gradients, beside_an_output) {
   const std::string o = written(hand.folder, "o.npy", 96, 16, 0.5), d_o = written(hand.folder, "do.npy", 96, 16, 2);
   hand.open(with_gradients());
   hand.drop({o});
-  hand.check(hand.experiment().a.algorithm == Algorithm::loaded && !hand.experiment().backward.on, "an output turns it off");
+  hand.check(hand.experiment().a.algorithm == Algorithm::loaded && !hand.experiment().backward.on, "an output switches it off");
   hand.expect_notice("backward");
   hand.drop({d_o});
-  hand.check(hand.experiment().a.algorithm == Algorithm::flash2 && hand.experiment().backward.on, "a dO turns it on");
-  hand.check(hand.experiment().loaded.file == o, "the output stays at hand");
+  hand.check(hand.experiment().a.algorithm == Algorithm::flash2 && hand.experiment().backward.on, "a dO switches it on");
+  hand.check(hand.experiment().loaded.file == o, "the session keeps the output's file");
 }
 
 CASE(gradients, pins_keep_them) {
@@ -213,7 +213,7 @@ CASE(gradients, pins_keep_them) {
   hand.click(controls + "a/P", settled);
   hand.check(hand.session().pins.size() == 1 && hand.session().pins[0].experiment == kept, "the pin has its backward pass");
   hand.ask("pin: " + hand.session().pins[0].name, settled);
-  hand.check(hand.experiment() == kept, "it comes back with it");
+  hand.check(hand.experiment() == kept, "the pin restores its backward pass");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The backward pass in the strip, in why, bits and traffic: values made by hand against what is drawn, clicked and saved.
+// The backward pass in the strip, in why, bits and traffic: made-up values against drawings, effects of clicks and files.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +31,7 @@ Session backward_session() {
   return s;
 }
 
-/// Key tile `tile` of a query, each number its own.
+/// Key tile `tile` of a query, with a different value in each field.
 QueryTile query_tile(int tile, double x) {
   return {.tile = tile,
           .largest_P = 0.1 + x,
@@ -67,7 +67,7 @@ std::shared_ptr<GradientTrace> made_trace(const Session& s) {
   return t;
 }
 
-/// Opens the session on an answer with these values beside it.
+/// Opens the session with an answer and the values that `beside` sets.
 void tell(Hand& hand, const Session& s, const std::function<void(PanelInput&)>& beside) {
   hand.stage.open(s);
   PanelInput input;
@@ -80,20 +80,20 @@ void tell(Hand& hand, const Session& s, const std::function<void(PanelInput&)>& 
 
 CASE(gradients, switch_of_the_pass) {
   tell(hand, backward_session(), [](PanelInput&) {});
-  hand.check(hand.exists(strip + "Largest P") && !hand.exists(strip + "running max"), "the query's key tiles are on show");
+  hand.check(hand.exists(strip + "Largest P") && !hand.exists(strip + "running max"), "the query's key tiles are shown");
   hand.view().scrubbed_tile = 2, hand.view().tiles = {1.5, 3.5};
   hand.click(strip + "pass/forward");
   hand.frames(2);
   hand.check(hand.view().follows_forward && hand.view().scrubbed_tile == -1 && hand.view().tiles == TileRange{},
-             "forward starts anew");
-  hand.check(hand.exists(strip + "running max") && !hand.exists(strip + "Largest P"), "and shows the recurrence");
+             "forward resets tile and range");
+  hand.check(hand.exists(strip + "running max") && !hand.exists(strip + "Largest P"), "forward shows the recurrence");
   hand.click(strip + "pass/key 40");
   hand.frames(2);
   hand.check(!hand.view().follows_forward && hand.view().follows_key && hand.exists(strip + "Errors of dK, dV so far"),
              "the key's query tiles");
   hand.click(strip + "pass/query 40");
   hand.frames(2);
-  hand.check(!hand.view().follows_key && hand.exists(strip + "Error of dQ so far"), "and back to the query");
+  hand.check(!hand.view().follows_key && hand.exists(strip + "Error of dQ so far"), "the query's key tiles again");
   hand.experiment().backward.on = false;
   hand.frames(2);
   hand.check(!hand.exists(strip + "pass/forward") && hand.exists(strip + "running max"), "without a backward pass no switch");
@@ -104,14 +104,14 @@ CASE(gradients, key_of_the_query) {
   Problem p = backward_session().experiment.problem;
   hand.check(followed_key(view, p) == 40, "the traced query's own key");
   p.n_k = 200;
-  hand.check(followed_key(view, p) == 40 + 104, "which stands at the end where there are more keys");
+  hand.check(followed_key(view, p) == 40 + 104, "with more keys the query is at their end");
   p.n_k = 20;
-  hand.check(followed_key(view, p) == 0, "or key 0");
+  hand.check(followed_key(view, p) == 0, "with fewer keys key 0");
   view.traced_key = 500;
-  hand.check(followed_key(view, p) == 19, "never one that is not there");
+  hand.check(followed_key(view, p) == 19, "never a key beyond the last");
 }
 
-/// Every number of every tile is in the plots, in the order of a, b evenly beside it.
+/// The plots show every number of every tile, in a's order, with b's tiles spread evenly over the same width.
 CASE(gradients, values_of_the_plots) {
   const Session s = backward_session();
   const std::shared_ptr<const GradientTrace> t = made_trace(s);
@@ -129,14 +129,14 @@ CASE(gradients, values_of_the_plots) {
     hand.check(P.series[0].x[i] == static_cast<double>(i) && P.series[0].y[i] == q.largest_P, "P of a");
     hand.check(dS.series[0].y[i] == q.largest_dS && dS.series[2].y[i] == q.largest_dP && dS.series[2].dashed, "dS, dP - delta");
     hand.check(lost.series[0].y[i] == q.lost / 16.0, "the lost share");
-    hand.check(sums.series[0].y[i] == q.added && sums.series[2].y[i] == q.dq_norm, "what is added, and dQ");
+    hand.check(sums.series[0].y[i] == q.added && sums.series[2].y[i] == q.dq_norm, "norms of the added part and of dQ");
     hand.check(error.series[0].y[i] == q.dq_error, "the error so far");
   }
   hand.check(P.series[1].ink == Ink::b && P.series[1].x == std::vector{0.5, 2.5, 4.5}, "three tiles of b share six of a");
   hand.check(*P.x.min == -0.5 && *P.x.max == 5.5 && P.x.label.starts_with("key tile, by its place"), P.x.label);
   const FigurePanel norms = panel(GradientPlot::sums, true), errors = panel(GradientPlot::error, true);
   hand.check(norms.series.size() == 2 && errors.series.size() == 2 && norms.x.label == "query tile",
-             "a alone has tiles of the key");
+             "only a has tiles of the key");
   for (std::size_t i = 0; i < 6; ++i) {
     const KeyTile& k = t->a.of_key[i];
     hand.check(norms.series[0].y[i] == k.dk_norm && norms.series[1].y[i] == k.dv_norm, "dK and dV so far");
@@ -149,7 +149,7 @@ CASE(gradients, values_of_the_plots) {
   hand.check(has(note, "key tile 5, keys 80 .. 95") && has(note, "5 of 16 dS lost"), note);
 }
 
-/// Tiles after a mask's first ones stand at their index.
+/// Tiles are drawn at their index if a mask skips the first ones.
 CASE(gradients, tiles_by_their_index) {
   auto t = std::make_shared<GradientTrace>();
   t->question = gradient_question(backward_session());
@@ -166,19 +166,19 @@ CASE(gradients, scrubber_of_the_tiles) {
   hand.press(hand.on_plot(strip + "Error of dQ so far", 1, 0.5f));
   hand.check(hand.view().scrubbed_tile == 1, "a click scrubs");
   hand.key(ImGuiKey_Period);
-  hand.check(hand.view().scrubbed_tile == 2, "the period goes on");
+  hand.check(hand.view().scrubbed_tile == 2, "the period goes one tile on");
   hand.click(strip + "###first tile");
-  hand.check(hand.view().scrubbed_tile == 0, "to the first");
+  hand.check(hand.view().scrubbed_tile == 0, "the button goes to the first tile");
   hand.key(ImGuiKey_Comma);
-  hand.check(hand.view().scrubbed_tile == 0, "before which there is none");
+  hand.check(hand.view().scrubbed_tile == 0, "the comma stays at the first tile");
   hand.click(strip + "###last tile");
-  hand.check(hand.view().scrubbed_tile == -1, "and to the last, which follows the end");
+  hand.check(hand.view().scrubbed_tile == -1, "the last tile follows the end");
   hand.check(!hand.exists(strip + "###next rescale"), "no rescales in a backward pass");
   hand.key(ImGuiKey_J);
-  hand.check(hand.stage.state->playback.playing && hand.view().scrubbed_tile == 0, "J plays from the first");
+  hand.check(hand.stage.state->playback.playing && hand.view().scrubbed_tile == 0, "J plays from the first tile");
   hand.frames(15 * 8);
-  hand.check(!hand.stage.state->playback.playing && hand.view().scrubbed_tile == -1, "to the last");
-  hand.check(hand.explained_at(hand.on_plot(strip + "dS lost to 0", 2, 0.5f)), "the tile under the mouse is read out");
+  hand.check(!hand.stage.state->playback.playing && hand.view().scrubbed_tile == -1, "and stops at the last tile");
+  hand.check(hand.explained_at(hand.on_plot(strip + "dS lost to 0", 2, 0.5f)), "the tile under the mouse has a tooltip");
   hand.click(strip + "legend Largest P 1");
   hand.frames(2);
   hand.check(hand.stage.state->gradients->hidden[0] == 2, "a name hides its curve");
@@ -213,7 +213,7 @@ CASE(gradients, numbers_of_the_strip) {
   hand.check(std::ranges::count(key, '\n') == 1 + 6 && key.starts_with("method,query_tile,"), key);
 }
 
-/// Shares whose relief is another for each gradient.
+/// Shares with a different relief for each gradient.
 GradAttribution made_attribution(const Experiment& e) {
   GradAttribution all{.experiment = e};
   for (StepError& total : all.total) total.mean_abs = 1;
@@ -228,7 +228,7 @@ GradAttribution made_attribution(const Experiment& e) {
   return all;
 }
 
-/// *why* lists the steps of the tensor on show by what they cost it, and a click makes one exact in the backward pass alone.
+/// *why* lists the steps of the shown tensor by their share of its error; a click makes one exact in the backward pass alone.
 CASE(gradients, why_of_a_gradient) {
   Session s = backward_session();
   s.experiment.backward.a.precision[GradStep::dS] = to_main;
@@ -257,7 +257,7 @@ CASE(gradients, why_of_a_gradient) {
   for (const AnswerTensor t : {AnswerTensor::O, AnswerTensor::dO})
     hand.check(!attributed_gradient(t, s.experiment), "O and dO have no backward steps");
   s.experiment.backward.on = false;
-  hand.check(!attributed_gradient(AnswerTensor::dQ, s.experiment), "nor has anything without a backward pass");
+  hand.check(!attributed_gradient(AnswerTensor::dQ, s.experiment), "without a backward pass there are none");
 }
 
 OrderSpread made_spread(const Experiment& e) {
@@ -309,7 +309,7 @@ CASE(gradients, traffic_of_both_passes) {
   const std::vector<TrafficOf> back = backward_traffic_of_all(s.experiment);
   const BackwardTraffic t = backward_traffic(s.experiment);
   hand.check(back.size() == 3 && back[0].bytes == total_bytes(t.stored_P) && back[2].bytes == total_bytes(t.flash2),
-             "their bytes");
+             "bytes of the backward passes");
   for (const TrafficOf& of : back) {
     hand.check(has(of.counted, bytes_text(of.bytes)) && of.counted.starts_with(of.formula), of.counted);
     hand.check(of.flops == 2 * 4 * 96.0 * 96 * 16 && of.intensity == of.flops / of.bytes, "twice the forward's operations");

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kernel = controls + "##kernel", place = controls + "kernel as/";
 
-/// The exact output of a row whose keys count so often each.
+/// The exact output of a row in which key j counts count(j) times.
 template <class Count>
 std::vector<double> exact_row(const Tensors& t, const Problem& p, int row, const Count& count) {
   std::vector<double> o(static_cast<std::size_t>(t.d_v));
@@ -38,7 +38,7 @@ std::vector<double> exact_row(const Tensors& t, const Problem& p, int row, const
   return o;
 }
 
-/// A right output for the small session, or one that `edit` made of its problem.
+/// A file with the small session's correct output, or with the output of its problem changed by `edit`.
 template <class F>
 std::string output_file(Hand& hand, const char* name, F edit) {
   Experiment e = small_session().experiment;
@@ -85,9 +85,9 @@ CASE(kernel, an_output_dropped) {
   hand.changes(
       "a dropped .npy is the output of a", [&] { hand.drop({file}); }, [&](Session& s) { use(s, hand.experiment().loaded); });
   const KernelOutput& o = hand.experiment().loaded;
-  hand.check(o.file == file && o.type == "F64" && o.n == 96 && o.d == 16 && o.digest != 0, "it was read");
+  hand.check(o.file == file && o.type == "F64" && o.n == 96 && o.d == 16 && o.digest != 0, "the output was read");
   hand.check(verdict(hand).rounded(), "it is rounded: " + verdict(hand).sentence());
-  hand.check(!verdict(hand).slip(), "nothing is suspected");
+  hand.check(!verdict(hand).slip(), "no slip is named");
 }
 
 CASE(kernel, output_as_a_as_b_nowhere) {
@@ -96,7 +96,7 @@ CASE(kernel, output_as_a_as_b_nowhere) {
     return [a, b](Session& s) { s.experiment.a.algorithm = a, s.experiment.b.algorithm = b; };
   };
   hand.each({{place + "b", put(Algorithm::flash2, Algorithm::loaded)}});
-  hand.check(verdict(hand).rounded(), "b is looked at as well");
+  hand.check(verdict(hand).rounded(), "a loaded b is judged as well");
   hand.each({{place + "off", put(Algorithm::flash2, Algorithm::three_pass)},
              {place + "a", put(Algorithm::loaded, Algorithm::three_pass)},
              {place + "a", [](Session&) {}}});
@@ -119,7 +119,7 @@ CASE(kernel, output_by_typed_path) {
   hand.expect_error("o.txt");
 }
 
-/// The verdict follows the question: the kernel's real scale makes the output right.
+/// The verdict follows the problem: with the kernel's real scale the output is right.
 CASE(kernel, verdict_follows_the_question) {
   hand.drop({wrong_output(hand)});
   hand.check(verdict(hand).wrong(), "the scale is missing");
@@ -127,7 +127,7 @@ CASE(kernel, verdict_follows_the_question) {
   hand.check(verdict(hand).rounded(), "with that scale it is right: " + verdict(hand).sentence());
 }
 
-/// A file of Q, K, V and O: choosing it as the input offers the output; dropping it takes both.
+/// A file of Q, K, V and O: choosing it as input offers the output; dropping it loads both.
 CASE(kernel, output_of_the_file_of_q_k_v) {
   const Result r = compute(small_session().experiment);
   const std::string bytes = bf16_file({{"q", {96, 16}, r.inputs->q},
@@ -138,14 +138,14 @@ CASE(kernel, output_of_the_file_of_q_k_v) {
   hand.stage.explorer().open(hand.session(), file);
   hand.settle();
   hand.check(hand.experiment().problem.input.file == file && hand.experiment().a.algorithm == Algorithm::flash2,
-             "Q, K, V are taken");
+             "Q, K, V are the input");
   hand.choose(kernel, "###offered",
               [&](Session& s) { use(s, hand.experiment().loaded), s.view.heads_show = HeadsShow::verdict; });
   hand.check(verdict(hand).rounded(), "it is right: " + verdict(hand).sentence());
   hand.drop({again});
   hand.check(hand.experiment().problem.input.file == again && hand.experiment().loaded.file == again &&
                  hand.experiment().a.algorithm == Algorithm::loaded,
-             "all are taken");
+             "input and output are loaded");
 }
 
 CASE(kernel, refused_outputs) {
@@ -158,7 +158,7 @@ CASE(kernel, refused_outputs) {
     hand.leaves(std::string("dropping ") + file, [&, file = file] { hand.drop({hand.folder / file}); });
     hand.expect_error(words);
     hand.check(hand.error().find('\n') == std::string::npos, "one sentence");
-    hand.check(hand.result() == before, "the window keeps what it shows");
+    hand.check(hand.result() == before, "the window keeps its answer");
   }
   Session lost = small_session();
   lost.experiment.a.algorithm = Algorithm::loaded;
@@ -177,7 +177,7 @@ CASE(kernel, output_of_another_size) {
   hand.check(verdict(hand).rounded(), "its own N is fine again");
 }
 
-/// The log-sum-exp is shown query by query; a click traces the query. The verdict and the picture name the same wrong rows.
+/// A picture shows the log-sum-exp by query; a click traces the query. Verdict and picture name the same wrong rows.
 CASE(kernel, log_sum_exp_by_query) {
   const std::string o = right_output(hand), picture = "//Statistics/**/L by query";
   std::vector<double> lse = compute(small_session().experiment).golden_lse;
@@ -200,7 +200,7 @@ CASE(kernel, log_sum_exp_by_query) {
   hand.settle();
   hand.press(hand.place(picture, 36.5F / 96), settled);
   hand.check(hand.experiment().problem.traced_row == 36, "the query under the click is traced");
-  hand.check(hand.explained_at(hand.place(picture, 0.2F)), "it is explained");
+  hand.check(hand.explained_at(hand.place(picture, 0.2F)), "the plot has a tooltip");
   ImGui::FocusWindow(ImGui::FindWindowByName("Statistics"));
   int pressed = 0;
   do hand.key(ImGuiKey_Tab);
@@ -217,7 +217,7 @@ std::string stacked(const TemporaryDirectory& folder, const char* name, std::vec
   return folder.write(name, npy_of(first, 2, 96, 16));
 }
 
-/// The output has the same head as Q, K, V, until another one is chosen; the verdict names both.
+/// The output shows the same head as Q, K, V until another head is chosen; the verdict names both.
 CASE(kernel, heads_of_an_output) {
   Experiment e = small_session().experiment, other = e;
   other.problem.seed = 2;
@@ -235,24 +235,24 @@ CASE(kernel, heads_of_an_output) {
   hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
   hand.check(verdict(hand).rounded(), "head 1 is right: " + verdict(hand).sentence());
   hand.check(verdict(hand).all.call.heads == 2 && verdict(hand).all.call.worst_row().head == 1,
-             "it is told which head that is");
+             "the verdict names the worst head");
   hand.choose(controls + "##output head", "head 0##0", settled);
-  hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another one is chosen");
-  hand.check(verdict(hand).all.call.heads == 1, "it is judged by itself");
-  hand.check(verdict(hand).wrong(), "these do not belong together");
+  hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another head is chosen");
+  hand.check(verdict(hand).all.call.heads == 1, "the head is judged alone");
+  hand.check(verdict(hand).wrong(), "output and input are of other heads");
   hand.drop({o});
   hand.check(hand.experiment().loaded.index == 1, "an output that is opened has the input's head");
 }
 
-/// A rewritten file is read again; half a file waits.
+/// A rewritten file is read again; a half-written file is not.
 CASE(kernel, rewritten_output) {
   const std::string file = wrong_output(hand), good = read_file(right_output(hand), 1 << 20);
   hand.drop({file});
   hand.check(verdict(hand).wrong(), "wrong at first");
   const std::uint64_t before = hand.experiment().loaded.digest;
   write_file(file, good.substr(0, good.size() / 2));
-  hand.await("it is told", [&] { return hand.notice().starts_with("wrong.npy was rewritten, but cannot be read yet"); });
-  hand.check(hand.experiment().loaded.digest == before, "half a file is not taken");
+  hand.await("a notice comes", [&] { return hand.notice().starts_with("wrong.npy was rewritten, but cannot be read yet"); });
+  hand.check(hand.experiment().loaded.digest == before, "half a file is not loaded");
   write_file(file, good);
   hand.await("the new one is read", [&] { return hand.experiment().loaded.digest != before; });
   hand.check(verdict(hand).rounded(), "the new one is right: " + verdict(hand).sentence());
@@ -280,7 +280,7 @@ CASE(kernel, first_wrong_row_shown) {
   hand.check(view.field == Field::a_error, "its error is shown");
 }
 
-/// The other half of a swipe is the output of the named slip; one click puts it there, and one takes it back.
+/// One click shows the named slip's output as the other half of a swipe, and one click ends the swipe.
 CASE(kernel, slip_shown) {
   hand.drop({wrong_output(hand)});
   hand.check(verdict(hand).slip() && verdict(hand).slip()->output, "the slip has an output: " + verdict(hand).sentence());
@@ -291,9 +291,9 @@ CASE(kernel, slip_shown) {
     s.view.second_slip = true;
     s.view.field = s.view.second_field = Field::a_error;
   };
-  hand.changes("its errors beside those of the output", [&] { hand.click(button); }, swipes);
+  hand.changes("the slip's errors next to the output's", [&] { hand.click(button); }, swipes);
   const HeatState &loaded = hand.stage.state->heat, &slip = hand.stage.state->second;
-  hand.await("what the slip gives is shown",
+  hand.await("the slip's output is shown",
              [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output->answer; });
   hand.check(slip.values.size() == loaded.values.size() && !slip.values.empty(), "it has as many elements");
   float apart = 0;
@@ -325,17 +325,17 @@ CASE(kernel, b_followed) {
   hand.check(followed()->trace.tiles.size() == expected.trace.tiles.size() && expected.trace.tiles.size() > 2, "its tiles");
   for (std::size_t i = 0; i < expected.trace.tiles.size(); ++i)
     hand.check(followed()->trace.tiles[i].max_used == expected.trace.tiles[i].max_used, "m of b");
-  hand.check(hand.stage.state->strip.result == followed() && hand.stage.state->strip.of_b, "the strip shows it as b's");
+  hand.check(hand.stage.state->strip.result == followed() && hand.stage.state->strip.of_b, "the strip shows b's recurrence");
   hand.click(strip + "###first tile", [](Session& s) { s.view.scrubbed_tile = 0; });
   hand.changes("the next by key", [&] { hand.key(ImGuiKey_Period); }, [](Session& s) { s.view.scrubbed_tile = 1; });
   const KernelRows& rows = *hand.stage.state->kernel_rows;
   hand.check(rows.first_bad == std::vector<int>{37} && rows.tile == 16 && rows.bad == std::vector<double>{40},
              "row 37 is marked");
-  hand.check(rows.share.size() == 6 && rows.share[2] > 1 && rows.share[1] < 1, "by its error over its tolerance");
+  hand.check(rows.share.size() == 6 && rows.share[2] > 1 && rows.share[1] < 1, "tiles by error over tolerance");
   hand.press(hand.place(strip + "kernel rows", 0.45f), [](Session& s) { s.experiment.problem.traced_row = 37; });
 }
 
-/// Three passes have no recurrence, so the strip shows the recurrence of flash2, with the tile in which the traced row parts:
+/// Three passes have no recurrence: the strip shows flash2's, with the tile in which the traced row first differs:
 /// the tile of the first key that the named slip spoils, or the tile in which the row ends early, or none.
 CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
   Session s = small_session();
@@ -373,14 +373,14 @@ CASE(kernel, flash2_followed_with_the_tile_where_the_row_parts) {
   hand.check(early == 4, "row 40 ends after four tiles, not " + std::to_string(early));
   const int unknown =
       opened("spoilt.npy", [&](int row) { return row == 40 ? std::vector<double>(16, 3.0) : std::vector<double>(); });
-  hand.check(unknown == -1, "nothing tells it, not " + std::to_string(unknown));
+  hand.check(unknown == -1, "the tile is unknown, not " + std::to_string(unknown));
   hand.experiment().problem.traced_row = 3;
   hand.settle();
   hand.frames(3);
-  hand.check(hand.stage.state->strip.parts_at == -1, "a right row parts nowhere");
+  hand.check(hand.stage.state->strip.parts_at == -1, "a right row differs nowhere");
 }
 
-/// A plot of the strip is saved as its pixels alone, with the numbers that the strip shows, b's.
+/// Saves a plot of the strip as pixels, with the numbers that the strip shows: b's.
 CASE(kernel, recurrence_of_b_exported) {
   hand.stage.resize(1600, 1000);
   open_one_wrong(hand);
@@ -396,11 +396,11 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.expect_notice("-error-1.png and .csv");
   const std::string csv = read_file(hand.folder / "pictures/attoscope-error-1.csv", 1 << 20);
   hand.check(csv == recurrence_csv(compute(exchanged(hand.experiment()))), "b's numbers: " + csv);
-  hand.check(csv != recurrence_csv(*hand.result()), "not those of the output, which has none");
+  hand.check(csv != recurrence_csv(*hand.result()), "not the loaded output's");
   hand.stage.exporter = PlotExporter("");
 }
 
-/// With the output as b, the same rows fail, and the strip follows a.
+/// With the loaded output as b the same rows fail, and the strip follows a.
 CASE(kernel, failing_rows_of_b) {
   open_one_wrong(hand);
   hand.click(place + "b");
@@ -413,7 +413,7 @@ CASE(kernel, failing_rows_of_b) {
   hand.check(!hand.exists(strip + "kernel rows"), "nothing is marked without an output");
 }
 
-/// An unreadable file is reported beside its path, which stays for correction; the answer on screen is marked as the former
+/// An unreadable file is reported next to its path, which stays for correction; the answer on screen is marked as the former
 /// one.
 CASE(kernel, failed_load) {
   const std::string good = right_output(hand);
@@ -423,16 +423,16 @@ CASE(kernel, failed_load) {
   hand.choose(kernel, "open a file ...");
   hand.fill("//$FOCUSED/##path", hand.folder / "absent.npy");
   hand.frames(3);
-  hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "it failed");
+  hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "the load failed");
   hand.check(hand.has_popup(), "the path stays");
-  hand.enter(hand.folder / "gone.npy");  // the whole path is selected, so that this replaces it
+  hand.enter(hand.folder / "gone.npy");  // the whole path is selected: this text replaces it
   hand.frames(3);
   hand.check(prompt.typed == hand.folder / "gone.npy", "typing replaces the path: " + prompt.typed);
   hand.enter(good);
   hand.frames(3);
   hand.settle();
-  hand.check(!prompt.failed && !hand.stage.panel_input().messages.load_failed, "this one is there");
-  hand.check(hand.error().empty(), "nothing is wrong any more");
+  hand.check(!prompt.failed && !hand.stage.panel_input().messages.load_failed, "the existing file is loaded");
+  hand.check(hand.error().empty(), "no error is left");
   hand.check(!hand.has_popup(), "the popup closes");
 }
 
@@ -460,13 +460,13 @@ CASE(kernel, format_of_an_output) {
   const Format before = hand.experiment().format;
   hand.drop({hand.folder.write("o.npy", npy_bytes(96, 16, compute(e).a.values.data()))});
   hand.check(before == bf16 && hand.experiment().format == fp16, "D is fp16 now");
-  hand.check(hand.notice().starts_with("D is fp16 now"), "it is said: " + hand.notice());
+  hand.check(hand.notice().starts_with("D is fp16 now"), "the notice says it: " + hand.notice());
   hand.check(verdict(hand).rounded(), "and the output is right: " + verdict(hand).sentence());
   hand.key(undo_key, settled);
   hand.check(hand.experiment().format == bf16, "undone");
 }
 
-/// The first tokens of a file alone: the output is compared with attention on these.
+/// With only the first tokens of a file, the output is compared with attention on these tokens.
 CASE(kernel, first_tokens) {
   Session session = small_session();
   Experiment& e = session.experiment;
@@ -490,7 +490,7 @@ CASE(kernel, tensors_of_a_file_listed) {
   const FileContent content = hand.stage.panel_input().choices.content;
   hand.check(content.files == file && content.tensors == std::vector<std::string>{"right.npy: [96, 16] F64"}, "one tensor");
   hand.stage.explorer().look_into(hand.folder / "absent.npy");
-  hand.check(hand.stage.panel_input().choices.content.tensors.empty(), "nothing is in no file");
+  hand.check(hand.stage.panel_input().choices.content.tensors.empty(), "without a file no tensors are listed");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Controls that the mouse clicks, reached and pressed by keys alone.
+// Click targets, reached and pressed by keys alone.
 #include <string>
 
 #include "imgui_internal.h"
@@ -7,14 +7,14 @@
 namespace attoscope::testing::keyboard {
 namespace {
 
-/// Presses Tab until the item has the keyboard.
+/// Presses Tab until the item has the keyboard's focus.
 void tab_to(Hand& hand, const std::string& path) {
   const ImGuiID wanted = hand.id(path);
   for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != wanted; ++i) hand.key(ImGuiKey_Tab);
   hand.check(ImGui::GetCurrentContext()->NavId == wanted, "Tab comes to " + path);
 }
 
-/// Gives a window the keyboard, and presses Tab until an item of it has it.
+/// Focuses a window and presses Tab until `item` has the keyboard's focus.
 void go_to(Hand& hand, const std::string& window, const std::string& item) {
   ImGui::FocusWindow(ImGui::FindWindowByName(window.c_str()));
   ImGui::NavInitWindow(ImGui::FindWindowByName(window.c_str()), true);
@@ -22,7 +22,7 @@ void go_to(Hand& hand, const std::string& window, const std::string& item) {
   tab_to(hand, "//" + window + "/" + item);
 }
 
-/// Tab comes to the lock of the colours below their bar.
+/// Tab goes to the lock of the colours below the colour bar.
 CASE(keyboard, lock_of_the_colours) {
   hand.frames(3);
   go_to(hand, "Heat map", "pin");
@@ -32,7 +32,7 @@ CASE(keyboard, lock_of_the_colours) {
   });
 }
 
-/// Tab comes to the name of a curve.
+/// Tab goes to the name of a curve.
 CASE(keyboard, names_of_curves) {
   hand.frames(3);
   go_to(hand, "Recurrence", "legend l");
@@ -41,7 +41,7 @@ CASE(keyboard, names_of_curves) {
   hand.check(hand.view().hidden_curves != hidden, "Space hides a curve");
 }
 
-/// Tab comes to the pictures of heads, Enter opens one.
+/// Tab goes to the pictures of heads, Enter opens one.
 CASE(keyboard, heads) {
   Session session = all_heads(96);
   session.view.heads_show = HeadsShow::outputs;
@@ -53,7 +53,7 @@ CASE(keyboard, heads) {
   hand.check(hand.experiment().problem.input.index == 1 && hand.view().picture == PictureKind::output, "Enter opens the head");
 }
 
-/// A value of a sweep.
+/// Reaches a value of a sweep.
 CASE(keyboard, values_of_a_sweep) {
   Session session = small_session(Workspace::sweep);
   session.sweep.first = {"block_k", "8,16,24"};
@@ -62,7 +62,7 @@ CASE(keyboard, values_of_a_sweep) {
   hand.key(ImGuiKey_Space, [](Session& s) { s.sweep.first.values = "8,24"; });
 }
 
-/// The bits of a lesson's number, and a number in its text.
+/// Reaches the bits of a lesson's number.
 CASE(keyboard, bits_and_numbers_of_a_lesson) {
   Session session = small_session(Workspace::learn);
   session.lesson.name = "01-floats";
@@ -73,7 +73,7 @@ CASE(keyboard, bits_and_numbers_of_a_lesson) {
   hand.key(ImGuiKey_RightArrow);
   hand.key(ImGuiKey_Space);
   hand.frames(2);
-  hand.check(!(hand.session() == before), "Space turns a bit over");
+  hand.check(!(hand.session() == before), "Space flips a bit");
 }
 
 /// A number in a lesson's text: Enter opens its setting.

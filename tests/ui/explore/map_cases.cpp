@@ -35,7 +35,7 @@ void await_counts(Hand& hand) {
   });
 }
 
-/// The small session, causal, with a P of 8 bits; the picture `kind`.
+/// The small session, causal, with an 8-bit P and the picture `kind`.
 Session masked(PictureKind kind) {
   Session s = small_session();
   s.experiment.problem.mask.kind = Mask::Kind::causal;
@@ -83,7 +83,7 @@ CASE(maps, moves_of_m) {
         found += by != 0;
       }
     hand.check(found > 10, "m moved in some tiles");
-    if (show == RescaleShow::moved) hand.check(!m.marks.empty(), "they are marked");
+    if (show == RescaleShow::moved) hand.check(!m.marks.empty(), "moves are marked");
   }
 }
 
@@ -102,7 +102,7 @@ CASE(maps, counts_of_a_row) {
                "the traced row has its trace's counts");
     all += t.underflowed;
   }
-  hand.check(all > 0, "and there are some");
+  hand.check(all > 0, "some P underflow");
 }
 
 CASE(maps, click_in_the_map) {
@@ -111,7 +111,7 @@ CASE(maps, click_in_the_map) {
              [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
   hand.frames(40);
   hand.wheel(hand.place(picture, 0.5f, 0.5f), 2, [&](Session& s) { s.view.rescale_look.zoom = hand.view().rescale_look.zoom; });
-  hand.check(!(hand.view().rescale_look.zoom == CellRect{}), "it zooms");
+  hand.check(!(hand.view().rescale_look.zoom == CellRect{}), "the wheel zooms");
   hand.press(hand.place(picture, 0.3f, 0.3f), [](Session& s) { s.view.rescale_look.zoom = {}; }, 2);
 }
 
@@ -151,7 +151,7 @@ CASE(maps, own_ranges) {
   hand.check(colour_range(*hand.stage.state, hand.view()) == 3, "it stays while the numbers change");
 }
 
-/// The right value of a pixel: the heaviest visible one under it; `masked` if none is visible.
+/// The right value of a pixel: the heaviest visible cell under it; `masked` if no cell is visible.
 float heaviest(const CellPicture& m, const CellRect& rect, int x, int y, const std::function<bool(int, int)>& visible) {
   const auto span = [](double from, double to, int p, int pixels) {
     const double step = (to - from) / pixels;
@@ -180,7 +180,7 @@ void check_pixels(Hand& hand, const CellPicture& m, const std::function<bool(int
   hand.check(wrong == 0, what + ": " + std::to_string(wrong) + " pixels hide a cell or show a hidden one");
 }
 
-/// The window's size and the zooms are odd, so that pixels and cells never align; keys are reversed; keys that a
+/// Odd sizes of window and zooms keep pixels and cells from aligning; keys are reversed; keys that a
 /// row does not see are hidden.
 CASE(maps, no_pixel_hides_a_cell) {
   constexpr Mask mask{Mask::Kind::window, 17};
@@ -222,22 +222,22 @@ CASE(maps, parts_of_large_scores) {
   const ScoreQuestion near = score_question(e, {100, 200, 164, 300}, 5, nullptr);
   hand.check(
       near.first_row <= 100 && near.first_row + near.rows >= 164 && near.first_key <= 200 && near.first_key + near.keys >= 300,
-      "what is shown");
-  hand.check(near.rows > 64 && near.keys > 100, "with room to move");
-  hand.check(score_question(e, {110, 210, 170, 290}, 5, &near) == near, "in which nothing is asked anew");
+      "the window holds the shown cells");
+  hand.check(near.rows > 64 && near.keys > 100, "and further cells around them");
+  hand.check(score_question(e, {110, 210, 170, 290}, 5, &near) == near, "a move within the window asks nothing");
   Experiment other = e;
   other.problem.seed += 1;
-  hand.check(score_question(other, {110, 210, 170, 290}, 5, &near).experiment == scored(other), "but for another experiment");
+  hand.check(score_question(other, {110, 210, 170, 290}, 5, &near).experiment == scored(other), "not for another experiment");
   for (const int row : {0, 7000, 16383})
     for (const int n : {16384, 1 << 20}) {
       e.problem.n = n;
       const ScoreQuestion part = score_question(e, {0, 0, double(n), double(n)}, row, nullptr);
       hand.check(static_cast<std::int64_t>(part.rows) * part.keys <= max_window_cells, "never more cells than fit");
-      hand.check(part.first_row <= row && row < part.first_row + part.rows, "about the traced row");
+      hand.check(part.first_row <= row && row < part.first_row + part.rows, "the part holds the traced row");
       hand.check(
           part.first_row >= 0 && part.first_row + part.rows <= n && part.first_key >= 0 && part.first_key + part.keys <= n,
-          "within it");
-      hand.check(!holds(part, {0, 0, double(n), double(n)}), "and it is known to be a part");
+          "the part lies in the matrix");
+      hand.check(!holds(part, {0, 0, double(n), double(n)}), "the part does not hold all");
     }
 }
 
@@ -270,7 +270,7 @@ CASE(maps, not_emulated) {
       input.answer.result = result;
       input.side.scores = nullptr;
       hand.frames(4);
-      hand.check(!hand.exists(picture), "a sentence stands where the picture would be");
+      hand.check(!hand.exists(picture), "a sentence replaces the picture");
     }
 }
 
@@ -327,7 +327,7 @@ CASE(maps, every_head) {
 
 std::string table_row(int head) { return heatmap + "**/##head row " + std::to_string(head); }
 
-/// A file of 30 layers by 9 heads of the same kind, but for one head with large scores and one with one huge V.
+/// A file of layers x heads similar heads, except one head with large scores and one with one huge V.
 std::string file_with_two_bad_heads(const TemporaryDirectory& folder, int layers, int heads) {
   constexpr int n = 24, d = 8;
   std::vector<Stored> tensors;
@@ -376,7 +376,7 @@ CASE(maps, two_bad_heads_of_270) {
              outlier_words(of_huge, "layer 23, head 2"));
   hand.check(hand.exists(card(0)) && hand.exists(card(layers * heads - 1)), "every head is in the grid");
   hand.check(hand.place(table_row(shown[0]->head), 0.5f).y < hand.place(table_row(shown[1]->head), 0.5f).y,
-             "and in the table, as they are ordered");
+             "the table has the same order");
   hand.resize(1280, 800, 5);
   for (const char* key : {"unusual", "max_score", "a.rel_rms"}) {
     const ImVec2 heading = hand.place(heatmap + "**/###" + key, 1.0f);
@@ -393,7 +393,7 @@ CASE(maps, two_bad_heads_of_270) {
   }
 }
 
-/// No head stands apart, or two, or three; a head alone has no others.
+/// No outliers among heads, or two, or three; a single head has none.
 CASE(maps, no_head_stands_apart) {
   std::vector<HeadRow> rows(40);
   for (int i = 0; i < 40; ++i) {
@@ -401,11 +401,11 @@ CASE(maps, no_head_stands_apart) {
     row.head = i, row.a_max = row.b_max = 1 + 0.01 * i, row.largest_score = 20 - 0.1 * i, row.largest_V = 4;
   }
   mark_unusual(rows);
-  hand.check(head_outliers(rows).empty(), "none stands apart");
+  hand.check(head_outliers(rows).empty(), "no head is an outlier");
   hand.check(rows[39].unusual < 1.1 && rows[39].unusual > 1, "the largest is a little above the others");
   rows[7].largest_score = 59;
   mark_unusual(rows);
-  hand.check(head_outliers(rows).empty(), "2.98 times is not apart");
+  hand.check(head_outliers(rows).empty(), "2.98 times is no outlier");
   rows[7].largest_score = 61, rows[8].a_max = 100;
   mark_unusual(rows);
   const std::vector<HeadOutlier> apart = head_outliers(rows);
@@ -414,10 +414,10 @@ CASE(maps, no_head_stands_apart) {
   mark_unusual(rows);
   const std::vector<HeadOutlier> three = head_outliers(rows);
   hand.check(three.size() == 3 && three[0].head == 8 && three[1].head == 7 && three[2].head == 9,
-             "another cause stands before another head of the same one");
+             "a head with another cause comes before a second head with the same cause");
   rows.resize(1);
   mark_unusual(rows);
-  hand.check(std::isnan(rows[0].unusual) && head_outliers(rows).empty(), "one head has no others");
+  hand.check(std::isnan(rows[0].unusual) && head_outliers(rows).empty(), "a single head has no outliers");
 }
 
 /// A card has the same numbers as its head's own answer.
@@ -491,7 +491,7 @@ CASE(maps, kv_table_is_as_the_command) {
     hand.check(shown[i].head == expected[i].head && shown[i].errors == expected[i].errors, "the numbers of the command");
   hand.check(csv_text(shown_kv_table(hand.stage.state->heads, hand.stage.panel_input().choices.tensors)).size() ==
                  csv_text(kv_table(expected, files)).size(),
-             "and its lines");
+             "the table has the command's lines");
 }
 
 /// Some heads are found, others are pending; one has no number.

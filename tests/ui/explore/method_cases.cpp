@@ -40,7 +40,7 @@ CASE(precision, algorithms) {
     hand.choose(of_a, std::string(name(algorithm)), [=](Session& s) { s.experiment.a.algorithm = algorithm; });
   hand.choose(of_b, "three_pass", becomes('b', Algorithm::three_pass, "base_eager"));
   hand.leaves("b as it is", [&] { hand.choose(of_b, "three_pass"); });
-  hand.click(column('a') + "m");  // its steps are nobody's now, and stay with another algorithm
+  hand.click(column('a') + "m");  // its steps are no policy's now, and another algorithm keeps them
   hand.choose(of_a, "three_pass", [](Session& s) { s.experiment.a.algorithm = Algorithm::three_pass; });
 }
 
@@ -71,13 +71,13 @@ CASE(precision, flags) {
   hand.check(!hand.exists(controls + "a/accumulate_in_O"), "flash1 always adds a fresh P.V");
 }
 
-/// Algorithms that cannot be computed here are grey, with the reason; others are chosen like any other.
+/// Algorithms that cannot run here are grey, with the reason; others can be chosen.
 CASE(precision, kernels_of_others) {
   hand.tell().choices.no_hardware = "There is no GPU.";
   hand.click(column('a') + "##algorithm");
-  hand.check(hand.disabled("//$FOCUSED/hardware"), "hardware is grey where it cannot run");
-  hand.check(hand.disabled("//$FOCUSED/loaded"), "loaded is grey where nothing is");
-  hand.check(!hand.disabled("//$FOCUSED/flash2"), "what is emulated is not");
+  hand.check(hand.disabled("//$FOCUSED/hardware"), "hardware is grey without a GPU");
+  hand.check(hand.disabled("//$FOCUSED/loaded"), "loaded is grey without an output");
+  hand.check(!hand.disabled("//$FOCUSED/flash2"), "emulated methods are not grey");
   hand.key(ImGuiKey_Escape);
   hand.stage.told->choices.no_hardware.clear();
   hand.experiment().loaded.file = "mine.npy";
@@ -86,7 +86,7 @@ CASE(precision, kernels_of_others) {
   hand.check(hand.exists(column('a') + "input") && !hand.exists(column('a') + "S"),
              "a's inputs are still rounded, nothing else");
   hand.check(!hand.exists(column('b') + "input") && !hand.exists(column('b') + "accumulate_in_O"), "b has no step");
-  hand.check(hand.disabled(column('a') + "##preset") && hand.disabled(column('b') + "##preset"), "and neither has a policy");
+  hand.check(hand.disabled(column('a') + "##preset") && hand.disabled(column('b') + "##preset"), "neither method has a policy");
   hand.choose(column('b') + "##algorithm", "flash1", [](Session& s) {
     s.experiment.b.algorithm = Algorithm::flash1;
     s.experiment.b.precision = policy("eager").precision;
@@ -157,15 +157,15 @@ CASE(options, options_of_a_method) {
     s.experiment.a = {.algorithm = a.algorithm, .block_q = a.block_q, .block_k = a.block_k, .precision = a.precision};
   };
   hand.each({{focused + "###defaults", defaults}}, inside);
-  hand.check(options_changed(hand.experiment().a, hand.experiment().format) == 0, "none is left");
+  hand.check(options_changed(hand.experiment().a, hand.experiment().format) == 0, "no option differs any more");
 }
 
 CASE(options, options_of_algorithms) {
   for (const Algorithm algorithm : emulated_algorithms) {
     hand.open(of_algorithm(algorithm));
     in_popup(hand, controls + "a/###options")([&] {
-      hand.check(hand.exists(focused + "##splits") == (algorithm == Algorithm::split_kv), "splits are those of split_kv");
-      hand.check(hand.exists(focused + "##tau") == (algorithm == Algorithm::flash4), "tau is that of flash4");
+      hand.check(hand.exists(focused + "##splits") == (algorithm == Algorithm::split_kv), "only split_kv has splits");
+      hand.check(hand.exists(focused + "##tau") == (algorithm == Algorithm::flash4), "only flash4 has tau");
     });
   }
   hand.each({{focused + "##splits", [](Session& s) { s.experiment.a.splits = 3; }, "3"}},
@@ -186,7 +186,7 @@ CASE(options, options_of_scores) {
             in_popup(hand, controls + "mask/###more"));
 }
 
-/// Keys and columns of V apart from queries and columns of Q.
+/// Other numbers of keys than of queries, and of columns of V than of Q.
 CASE(options, rectangle) {
   hand.experiment().problem.n_k = 290, hand.experiment().problem.d_v = 40;
   hand.settle();

@@ -1,4 +1,4 @@
-// Sessions that travel, in the window: saved with their tensors, located again, tried again, and told of changes.
+// Moved sessions in the window: saved with their tensors, files located, points tried again, changed files reported.
 #include <filesystem>
 
 #include "app/files/zip.h"
@@ -72,20 +72,20 @@ CASE(moved_session, locate_and_try_again) {
   open_file(hand, file);
   hand.await("says which file is missing", [&] { return choices_of(hand).missing == hand.folder / "q.npy"; });
   hand.check(has(choices_of(hand).missing_text, hand.folder / "q.npy") && has(choices_of(hand).missing_text, "digest"),
-             "names it and its digest: " + choices_of(hand).missing_text);
+             "the text names the file and its digest: " + choices_of(hand).missing_text);
   hand.check(hand.session().sweep.first.values == "8,16", "the rest of the session is there");
   hand.show(&View::workspace, Workspace::sweep, 4);
   hand.click_at_rest("//Sweep picture/###run sweep");
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
   hand.await("no point can be computed", [&] { return progress().failed == 2; });
-  hand.check(!hand.disabled("//Sweep picture/###run sweep"), "but tried again");
+  hand.check(!hand.disabled("//Sweep picture/###run sweep"), "the sweep can be tried again");
   hand.key(ImGuiKey_R);
-  hand.await("and they fail again", [&] { return progress().failed == 2 && progress().done == 2; });
+  hand.await("the points fail again", [&] { return progress().failed == 2 && progress().done == 2; });
   hand.show(&View::workspace, Workspace::explore, 4);
   hand.click(controls + "###locate");
   hand.frames(3);
   hand.fill("//$FOCUSED/##path", there / "data/q.npy");
-  hand.await("is found, with those beside it", [&] { return hand.experiment().problem.input.tensors != nullptr; });
+  hand.await("the files in the folder are found", [&] { return hand.experiment().problem.input.tensors != nullptr; });
   hand.check(hand.experiment().problem.input.digest == s.experiment.problem.input.digest, "the same bits");
   hand.show(&View::workspace, Workspace::sweep, 4);
   hand.key(ImGuiKey_R);
@@ -104,7 +104,7 @@ CASE(moved_session, failed_points_are_tried_again_when_the_file_is_back) {
   const auto progress = [&] { return hand.stage.panel_input().sweep.progress; };
   hand.await("no point can be computed", [&] { return progress().failed == 2; });
   fs::rename(hand.folder / "away", hand.folder / "v.npy");
-  hand.await("it is read when it is back", [&] { return choices_of(hand).missing.empty(); });
+  hand.await("the returned file is read", [&] { return choices_of(hand).missing.empty(); });
   hand.click_at_rest("//Sweep picture/###run sweep");
   hand.await("the file is back", [&] { return progress().done == 2 && progress().failed == 0; });
 }
@@ -113,12 +113,12 @@ CASE(moved_session, a_changed_tensor_is_said) {
   const std::string file = hand.folder.write("s.json", session_text(session_on_files(hand.folder)));
   write_matrix(hand.folder, "v.npy", 4);
   open_file(hand, file);
-  hand.await("is said at the input", [&] { return !choices_of(hand).changed_text.empty(); });
+  hand.await("the input shows the change", [&] { return !choices_of(hand).changed_text.empty(); });
   const std::string text = choices_of(hand).changed_text;
   hand.check(has(text, hand.folder / "v.npy") && !has(text, "q.npy"), text);
-  hand.check(has(hand.notice(), "v.npy"), "and below: " + hand.notice());
+  hand.check(has(hand.notice(), "v.npy"), "the notice names the file: " + hand.notice());
   hand.settle();
-  hand.check(!choices_of(hand).changed_text.empty(), "and stays");
+  hand.check(!choices_of(hand).changed_text.empty(), "the text stays");
 }
 
 }  // namespace

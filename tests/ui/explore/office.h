@@ -1,4 +1,4 @@
-/// A window with files of its own, on a desktop that asks for files.
+/// A window with its own files, on a desktop with a file dialog.
 #pragma once
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ struct Office {
   Hand& hand;
 };
 
-/// A desktop with a program that asks for files: it answers with the text of a file.
+/// A desktop whose file dialog returns the text of a file.
 struct Desktop {
   explicit Desktop(const TemporaryDirectory& folder) : path_before(std::getenv("PATH")), answer(folder / "answer") {
     const std::string program =
@@ -45,11 +45,11 @@ struct Desktop {
   std::string path_before, answer;
 };
 
-/// Waits until the desktop's dialog is open, answers it with a line for each file, and waits until it is gone.
+/// Waits until the desktop's dialog is open, returns `answer` from it (a line for each file), and waits until it is closed.
 inline void answer_dialog(Hand& hand, const Desktop& desktop, const std::string& answer) {
   hand.frames(4);
   const auto asking = [&] { return hand.stage.panel_input().sessions.asking; };
-  hand.check(asking(), "it is asking, and the window goes on");
+  hand.check(asking(), "the dialog is open, and the window goes on");
   std::filesystem::rename(hand.folder.write("answer.part", answer), desktop.answer);
   for (int frames = 0; frames < 100000 && asking(); ++frames) hand.frames(1);
   hand.settle();

@@ -1,4 +1,4 @@
-// Files asked for by the desktop's dialog, by a completed path and among recent ones; what is dropped; errors over the panels.
+// Opening files by the desktop's dialog, a completed path, the list of recent files and drops; errors over the panels.
 #include <string>
 #include <vector>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int n = 96, d = 16;  // of a small session
 
-/// A file of one tensor, n x d, of this number.
+/// A file of one n x d tensor filled with `value`.
 std::string tensor(const TemporaryDirectory& folder, const std::string& name, double value) {
   const std::vector<double> values(n * d, value);
   return folder.write(name, npy_bytes(n, d, values.data()));
@@ -47,7 +47,7 @@ bool is_on_screen(const char* name) {
   return window != nullptr && window->Active && !window->Hidden;
 }
 
-/// Q, K, V, an output and a gradient are all asked for by the desktop's dialog, as sessions are.
+/// The desktop's dialog opens Q, K, V, an output and a gradient, as it opens sessions.
 CASE(opening, by_the_desktops_dialog) {
   Office office(hand);
   const Desktop desktop(hand.folder);
@@ -59,19 +59,19 @@ CASE(opening, by_the_desktops_dialog) {
   answer_dialog(hand, desktop, call.k + "\n" + call.q + "\n" + call.v + "\n");
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors && shown(hand).q[0] == 1 && shown(hand).k[0] == 2 &&
                  shown(hand).v[0] == 3,
-             "three files are Q, K and V, in whatever order they come: " + hand.error());
+             "three files are Q, K and V in any order: " + hand.error());
   const std::string asked = read_file(hand.folder / "asked", 1 << 16);
   hand.check(has(asked, "*.npy") && has(asked, "*.safetensors"), "the dialog shows files of tensors: " + asked);
   hand.choose(controls + "##kernel", "open a file ...");
   answer_dialog(hand, desktop, call.o + "\n");
-  hand.check(hand.experiment().loaded.file == call.o && hand.experiment().a.algorithm == Algorithm::loaded, "an output is a");
+  hand.check(hand.experiment().loaded.file == call.o && hand.experiment().a.algorithm == Algorithm::loaded, "it becomes a");
   hand.ask("your kernel: open its output");
   answer_dialog(hand, desktop, hand.folder / "absent.npy\n");
-  hand.check(has(hand.error(), "absent.npy") && is_on_screen("Error"), "a failure is told over the panels: " + hand.error());
+  hand.check(has(hand.error(), "absent.npy") && is_on_screen("Error"), "a failure is shown over the panels: " + hand.error());
   hand.choose(controls + "##kernel", "a recent file, or a typed path ...");
   hand.check(hand.has_popup(), "a path can be typed, too");
   hand.fill(path_field, call.o, settled);
-  hand.check(hand.error().empty() && !is_on_screen("Error"), "and what went wrong is forgotten: " + hand.error());
+  hand.check(hand.error().empty() && !is_on_screen("Error"), "the earlier error is gone: " + hand.error());
 }
 
 /// At 1280 x 800 the mouse alone opens a call and its output, reads the verdict and why, and saves a figure.
@@ -79,7 +79,7 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   Office office(hand);
   const Desktop desktop(hand.folder);
   const Call call(hand.folder);
-  std::vector<double> values, causal;  // of V, and of O under a mask that nobody asked for
+  std::vector<double> values, causal;  // V, and O under an unwanted mask
   for (int i = 0; i < n * d; ++i) values.push_back(i / d), causal.push_back(0.5 * (i / d));
   write_file(call.v, npy_bytes(n, d, values.data()));
   write_file(call.o, npy_bytes(n, d, causal.data()));
@@ -91,15 +91,15 @@ CASE(opening, from_a_file_to_a_figure_by_the_mouse) {
   answer_dialog(hand, desktop, call.q + "\n" + call.k + "\n" + call.v + "\n");
   hand.choose(controls + "##kernel", "open a file ...");
   answer_dialog(hand, desktop, call.o + "\n");
-  hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
+  hand.await("the output is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
   const CallJudgement* const found = shown_verdict(hand.stage.panel_input());
   hand.check(found != nullptr && found->sentences[0].starts_with("Wrong: a causal mask"), "the mistake is named");
   hand.click("//Statistics/detail/why");
   const std::string named = "//Statistics/**/suspect 0";
-  hand.await("why lists what it may be", [&] { return hand.exists(named); });
+  hand.await("why lists the suspects", [&] { return hand.exists(named); });
   hand.click(named);
   hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip.starts_with("a causal mask"),
-             "and swipes against it");
+             "a click swipes against the slip");
   hand.move(hand.place(heatmap + "picture", 0.25f));
   hand.frames(2);
   hand.click(heatmap + "###save heat map");
@@ -120,7 +120,7 @@ CASE(opening, a_path_is_completed) {
   hand.folder.write("q.txt", "no tensor");
   hand.choose(controls + "##kernel", "open a file ...");
   hand.frames(60);
-  hand.check(!hand.has_tooltip(), "nothing covers what is listed");
+  hand.check(!hand.has_tooltip(), "no tooltip covers the list");
   hand.click(path_field);
   hand.type_only(hand.folder / "quer");
   hand.frames(2);
@@ -132,7 +132,7 @@ CASE(opening, a_path_is_completed) {
   hand.type_only(hand.folder / "q");
   hand.frames(3);
   hand.check(hand.stage.panel_input().choices.content.completions == std::vector<std::string>{call.q, hand.folder / "queries/"},
-             "what begins so is listed, but no text");
+             "matching tensors and folders are listed, texts are not");
   hand.type_only(hand.folder / "o");
   hand.frames(3);
   hand.click("//$FOCUSED/##suggestion 0", settled);
@@ -152,11 +152,11 @@ CASE(opening, recent_files_of_tensors) {
   hand.frames(3);
   const std::vector<RecentSession> recent = hand.stage.panel_input().sessions.tensors;
   const std::string three = call.q + "," + call.k + "," + call.v;
-  hand.check(recent.size() == 2 && recent[0].file == call.o && recent[1].file == three, "two are remembered");
+  hand.check(recent.size() == 2 && recent[0].file == call.o && recent[1].file == three, "the list has two recent files");
   hand.click("//$FOCUSED/##suggestion 1", settled);
-  hand.check(hand.experiment().problem.input.file == three, "a click opens them: " + hand.error());
+  hand.check(hand.experiment().problem.input.file == three, "a click opens a recent file: " + hand.error());
   hand.check(shown_file(three) == "q.npy, k.npy, v.npy" && shown_file("/x/c.pt:a.x,/x/c.pt:a.y,/x/c.pt:b.z") == "c.pt",
-             "all of them are named: " + shown_file(three));
+             "the list names all files: " + shown_file(three));
 }
 
 /// A dropped file is shown from every workspace and every picture: tensors in Explore, an output with its error.
@@ -180,47 +180,47 @@ CASE(opening, a_drop_shows_its_picture) {
                    hand.view().field == Field::a_error,
                "an output is shown as its error");
   }
-  hand.check(!is_on_screen("Drop"), "nothing is held over the window");
+  hand.check(!is_on_screen("Drop"), "no file is held over the window");
   hand.tell().dragging = true;
   hand.frames(3);
-  hand.check(is_on_screen("Drop"), "files over the window are told what becomes of them");
-  hand.check(!held_over(), "no field is under them");
+  hand.check(is_on_screen("Drop"), "the window shows the effect of a drop");
+  hand.check(!held_over(), "no field is under the files");
   hand.move(hand.place(controls + "##kernel", 0.5f));
   hand.frames(3);
-  hand.check(held_over() == FileUse::output, "the output's field takes what is held over it");
+  hand.check(held_over() == FileUse::output, "the output's field accepts the files");
   hand.move(hand.place(controls + "##input", 0.5f));
   hand.frames(3);
-  hand.check(held_over() == FileUse::tensors, "the input's field takes Q, K and V");
+  hand.check(held_over() == FileUse::tensors, "the input's field accepts Q, K and V");
   hand.move(hand.place(controls + "##seed", 0.5f));
   hand.frames(3);
-  hand.check(!held_over(), "another field does not");
+  hand.check(!held_over(), "another field accepts none");
   hand.stage.told->dragging = false;
   hand.frames(3);
-  hand.check(!held_over() && !is_on_screen("Drop"), "and nothing is held any more");
+  hand.check(!held_over() && !is_on_screen("Drop"), "no file is held any more");
 }
 
-/// An error is shown over the panels until it could be read, and goes away with the mistake.
+/// An error is shown over the panels for some seconds, and is cleared when the mistake is corrected.
 CASE(opening, an_error_goes_with_its_mistake) {
   const Call call(hand.folder);
   const std::string broken = hand.folder.write("broken.npy", "garbage");
   open_files({broken}, hand.stage.context());
   hand.frames(3);
-  hand.check(has(hand.error(), "broken.npy") && is_on_screen("Error"), "it is shown: " + hand.error());
+  hand.check(has(hand.error(), "broken.npy") && is_on_screen("Error"), "the error is shown: " + hand.error());
   hand.open_files({call.o});
-  hand.check(hand.error().empty() && !is_on_screen("Error"), "a file that opens takes it away");
+  hand.check(hand.error().empty() && !is_on_screen("Error"), "a file that opens clears the error");
   hand.stage.explorer().show_error("The text of the sweep is wrong.");
   hand.frames(3);
-  hand.check(is_on_screen("Error"), "so is another error");
+  hand.check(is_on_screen("Error"), "another error is shown");
   hand.frames(60 * 8);
-  hand.check(!is_on_screen("Error") && !hand.error().empty(), "after a while the status bar alone has it");
+  hand.check(!is_on_screen("Error") && !hand.error().empty(), "after a while only the status bar has it");
   hand.show(&View::zoom, {0, 0, 4, 4}, 3);
-  hand.check(!hand.error().empty(), "a look at the picture mends nothing");
+  hand.check(!hand.error().empty(), "a zoom does not clear the error");
   hand.session().sweep.seeds = 5;
   hand.frames(3);
-  hand.check(hand.error().empty(), "another plan does");
+  hand.check(hand.error().empty(), "another plan clears the error");
 }
 
-/// A name in letters that no font of the program has is drawn in another font of this machine.
+/// Letters that no font of the program has are drawn in another font of this machine.
 CASE(opening, names_in_other_letters) {
   const auto missing = [&](unsigned letter) {
     ImFontBaked* const baked = ImGui::GetIO().Fonts->Fonts[0]->GetFontBaked(15);

@@ -17,7 +17,7 @@ struct Stored {
   std::vector<double> values;
 };
 
-/// A .safetensors file in bf16, which holds all of these numbers.
+/// A .safetensors file in bf16, which must hold all numbers exactly.
 inline std::string bf16_file(const std::vector<Stored>& tensors) {
   std::string header, data;
   for (const Stored& t : tensors) {
@@ -37,7 +37,7 @@ inline std::string bf16_file(const std::vector<Stored>& tensors) {
   return length + header + data;
 }
 
-/// heads x n x d as .npy.
+/// A .npy file of heads x n x d.
 inline std::string npy_of(const std::vector<double>& values, int heads, int n, int d) {
   std::string bytes = npy_bytes(heads * n, d, values.data());
   const std::string flat = "(" + std::to_string(heads * n) + ", " + std::to_string(d) + ")",

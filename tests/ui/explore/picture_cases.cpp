@@ -1,4 +1,4 @@
-// The heat map: its values, its toolbar, the mouse in it, two fields held against each other, curves through a cell; and stable
+// The heat map: its values, its toolbar, the mouse in it, comparison of two fields, curves through a cell; and stable
 // parts while numbers change.
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ CASE(picture, every_field) {
   }
 }
 
-/// Parts of an error are offered if a method stores with scales, and where one is shown.
+/// Parts of an error are offered if a method stores with scales, or if one is shown.
 CASE(picture, parts_of_an_error) {
   const std::string storage = "//$FOCUSED/" + item_of(hand, Field::a_storage);
   const auto is_offered = [&] {
@@ -48,7 +48,7 @@ CASE(picture, parts_of_an_error) {
   };
   hand.check(!is_offered(), "nothing is stored with scales");
   hand.show(&View::field, Field::a_storage);
-  hand.check(is_offered(), "a field on show is in the list");
+  hand.check(is_offered(), "a shown field is in the list");
   hand.view().field = Field::a_error;
   hand.experiment().a.scaling.K = parse_scaling("int8/token");
   hand.settle();
@@ -74,7 +74,7 @@ CASE(picture, range) {
              {field, unpinned, "inf"},
              {heatmap + "pin", [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; }}});
   const double largest = hand.result()->a_error.max_abs;
-  hand.check(hand.view().range >= largest && hand.view().range < 1.2 * largest, "the pinned range is that on show");
+  hand.check(hand.view().range >= largest && hand.view().range < 1.2 * largest, "the pinned range is the shown one");
 }
 
 CASE(picture, zoom) {
@@ -92,7 +92,7 @@ CASE(picture, zoom) {
   wheel(3);
   hand.check(seen.row1 - seen.row0 < 96 && seen.col1 - seen.col0 < 16, "the wheel zooms in");
   hand.check(std::abs((seen.row0 + seen.row1) / 2 - 48) < 1,
-             "about the mouse: " + std::to_string(seen.row0) + " " + std::to_string(seen.row1));
+             "the zoom centres on the mouse: " + std::to_string(seen.row0) + " " + std::to_string(seen.row1));
   const CellRect near = seen;
   hand.hold_key(ImGuiMod_Shift, true);
   wheel(1);
@@ -107,7 +107,7 @@ CASE(picture, zoom) {
   wheel(60);
   hand.check(std::abs(seen.row1 - seen.row0 - 4) < 1e-9 && std::abs(seen.col1 - seen.col0 - 2) < 1e-9, "to 4 x 2 cells");
   wheel(-60);
-  hand.check(seen == CellRect{}, "and out to all of it");
+  hand.check(seen == CellRect{}, "and out to the whole picture");
 }
 
 CASE(picture, pan_and_reset) {
@@ -123,8 +123,8 @@ CASE(picture, pan_and_reset) {
         after = hand.view().zoom;
       },
       [&](Session& s) { s.view.zoom = after; });
-  hand.check(after.col0 > before.col0 && after.row0 < before.row0, "the picture follows the hand");
-  hand.check(std::abs((after.row1 - after.row0) - (before.row1 - before.row0)) < 1e-9, "and keeps its scale");
+  hand.check(after.col0 > before.col0 && after.row0 < before.row0, "the picture follows the mouse");
+  hand.check(std::abs((after.row1 - after.row0) - (before.row1 - before.row0)) < 1e-9, "the zoom stays");
   hand.changes("double click", [&] { hand.press(at, 2); }, [](Session& s) { s.view.zoom = {}; });
   hand.wheel(at, 4);
   hand.changes("reset", [&] { hand.click(heatmap + "reset zoom"); }, [](Session& s) { s.view.zoom = {}; });
@@ -162,7 +162,7 @@ CASE(comparison, second_field) {
   for (const Field field : {Field::golden, Field::a_ulps, Field::a_error}) {
     const std::string item = item_of(hand, field);
     hand.choose(heatmap + "##second field", item, [&](Session& s) { s.view.second_field = field; });
-    hand.check(hand.stage.state->second.field == field, "and its values are there");
+    hand.check(hand.stage.state->second.field == field, "the second field has its values");
   }
   hand.changes("swap", [&] { hand.key(ImGuiKey_B); }, [](Session& s) { std::swap(s.view.field, s.view.second_field); });
 }
@@ -180,7 +180,7 @@ CASE(comparison, side_by_side) {
       [&](Session& s) { s.view.zoom = zoom; });
   hand.check(zoom.row1 > zoom.row0 && zoom.row1 - zoom.row0 < 96, "zooms both");
   const UiState& state = *hand.stage.state;
-  hand.check(state.heat.rect == zoom && state.second.rect == zoom, "to the same cells");
+  hand.check(state.heat.rect == zoom && state.second.rect == zoom, "both show the same cells");
   hand.show(&View::zoom, {});
   hand.press(hand.place(second, 3.5f / 16, 40.5f / 96), [](Session& s) {
     s.view.cell_row = s.experiment.problem.traced_row = 40;
@@ -196,9 +196,9 @@ CASE(comparison, swipe) {
     hand.drag(grip, {x, grip.y}, [&](Session& s) { s.view.swipe = hand.view().swipe; });
   };
   drag_to(left + 0.8f * (right - left));
-  hand.check(std::abs(hand.view().swipe - 0.8) < 0.02, "it follows the mouse");
+  hand.check(std::abs(hand.view().swipe - 0.8) < 0.02, "the swipe follows the mouse");
   drag_to(left - 30);
-  hand.check(hand.view().swipe == 0, "to the edge and no further");
+  hand.check(hand.view().swipe == 0, "the swipe stops at the edge");
 }
 
 CASE(comparison, flicker) {
@@ -225,7 +225,7 @@ CASE(comparison, range_of_two_fields) {
   hand.show(&View::second_field, Field::golden);
   const double alone = colour_range(state, hand.view());
   hand.check(alone >= static_cast<double>(state.heat.largest) && alone < 1.2 * static_cast<double>(state.heat.largest),
-             "unlike fields have their own");
+             "fields of different kinds have their own ranges");
 }
 
 CASE(comparison, curves_through_a_cell) {
@@ -234,7 +234,7 @@ CASE(comparison, curves_through_a_cell) {
   hand.frames(2);
   const UiState& state = *hand.stage.state;
   const Result& r = *state.heat.result;
-  hand.check(state.profiles.row == 40 && state.profiles.col == 3, "through the cell under the mouse");
+  hand.check(state.profiles.row == 40 && state.profiles.col == 3, "curves pass through the cell under the mouse");
   const ProfileCurve& a = state.profiles.along_row.back();
   const ProfileCurve& down = state.profiles.along_col.back();
   hand.check(a.values.size() == 16 && down.values.size() == 96, "over every cell of the row and of the column");
@@ -243,13 +243,13 @@ CASE(comparison, curves_through_a_cell) {
                "the error of a along the row");
   for (int row = 0; row < 96; ++row)
     hand.check(down.values[static_cast<std::size_t>(row)] == static_cast<float>(r.a(row, 3) - (*r.golden)(row, 3)),
-               "and down the column");
+               "the error of a down the column");
   hand.show(&View::field, Field::a);
-  hand.check(state.profiles.along_row.size() == 3, "an output stands beside golden and the other");
+  hand.check(state.profiles.along_row.size() == 3, "golden and the other output have curves, too");
   hand.changes("key X", [&] { hand.key(ImGuiKey_X); }, [](Session& s) { s.view.profiles = false; });
 }
 
-/// Side by side each picture has the curve of its own field.
+/// Side by side each picture has its own field's curve.
 CASE(comparison, own_curves_side_by_side) {
   hand.view().comparison = Comparison::side_by_side;
   hand.show(&View::profiles, true, 3);
@@ -288,10 +288,10 @@ CASE(comparison, curves_keep_extremes) {
 // --- stable parts -----------------------------------------------------------------------------------------------------
 
 double range_on_show(Hand& hand) { return colour_range(*hand.stage.state, hand.view()); }
-/// The range of the shown values.
+/// The automatic range for the shown values.
 double range_of_values(Hand& hand) { return automatic_range(largest_shown(*hand.stage.state, hand.view())); }
 
-/// Presses the mouse on the mantissa's slider and moves it there, without releasing it; the answer follows.
+/// Drags the mantissa's slider to `at` without releasing the mouse, and waits for the answer.
 void hold_slider(Hand& hand, float at) {
   const std::string mantissa = controls + "main format/##mantissa";
   hand.move(hand.place(mantissa, 0.1f));
@@ -312,18 +312,18 @@ CASE(steady, range_while_a_slider_moves) {
     hold_slider(hand, 0.02f);
     hand.check(hand.experiment().format.mantissa_bits < 3, "the slider moved");
     hand.check(range_of_values(hand) != before, "other values, other range");
-    hand.check(range_on_show(hand) == before, "which is held while the slider is");
+    hand.check(range_on_show(hand) == before, "the range stays while the slider is held");
     hand.hold_mouse(false);
     hand.settle();
-    hand.check(range_on_show(hand) == range_of_values(hand), "and followed when it is let go");
+    hand.check(range_on_show(hand) == range_of_values(hand), "after the release it follows the values");
   }
 }
 
-/// Shift+P fits the range to the values: a held one, and a fixed one.
+/// Shift+P fits a held or a fixed range to the values.
 CASE(steady, range_fitted_by_a_key) {
   constexpr int fit = ImGuiMod_Shift | ImGuiKey_P;
   hold_slider(hand, 0.02f);
-  hand.check(range_on_show(hand) != range_of_values(hand), "held");
+  hand.check(range_on_show(hand) != range_of_values(hand), "the range is held");
   hand.key(fit);
   hand.frames(2);
   hand.check(range_on_show(hand) == range_of_values(hand), "fitted while the slider is held");
@@ -350,7 +350,7 @@ CASE(steady, a_verdict_moves_nothing) {
   const auto before = places();
   const auto stands = [&](const std::string& what) {
     hand.frames(3);
-    hand.await(what + ", and the strip is drawn", [&] { return hand.exists(plot); });  // b's row is followed beside the window
+    hand.await(what + ", and the strip is drawn", [&] { return hand.exists(plot); });  // a worker computes b's row
     hand.check(places() == before, what + ": strip, picture and table stay");
   };
   Result r = compute(s.experiment);
@@ -376,14 +376,14 @@ CASE(steady, a_verdict_moves_nothing) {
   stands("it is put away");
 }
 
-/// The headline stands above the picture if the statistics are behind the controls; a click shows them.
+/// The headline is above the picture if the statistics are a tab behind the controls; a click on it shows them.
 CASE(steady, headline_in_a_narrow_window) {
   hand.frames(3);
-  hand.check(!hand.exists(heatmap + "headline"), "the panel at the right has it");
+  hand.check(!hand.exists(heatmap + "headline"), "the right panel has the headline");
   hand.resize(900, 800, 4);
   hand.leaves("a click", [&] { hand.click(heatmap + "headline"); });
   hand.frames(3);
-  hand.check(hand.exists("//Statistics/detail/why"), "shows the numbers");
+  hand.check(hand.exists("//Statistics/detail/why"), "a click shows the numbers");
 }
 
 }  // namespace

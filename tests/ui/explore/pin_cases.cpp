@@ -1,4 +1,4 @@
-// Pins: kept, restored, compared, renamed, moved, deleted, copied and pasted; none of it lost by undo.
+// Pins: kept, restored, compared, renamed, moved, deleted, copied and pasted; undo loses none of them.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ Pin expected_pin(Hand& hand, const std::string& name) {
   Pin pin = make_pin(r);
   hand.check(pin.a_mean == r.a_error.mean_abs && pin.b_mean == r.b_error.mean_abs && pin.a_max == r.a_error.max_abs &&
                  pin.b_max == r.b_error.max_abs && pin.digest == r.digests.a && pin.experiment == r.experiment,
-             "a pin holds what the answer says");
+             "a pin has the answer's numbers");
   hand.check(pin.name == name, "it is called " + name + ": " + pin.name);
   hand.check(!pin.experiment.problem.input.tensors, "it holds no tensors");
   return pin;
@@ -55,7 +55,7 @@ CASE(pins, keep) {
   hand.changes("redo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Y); }, [&](Session& s) { s.pins = {first, second}; });
   hand.changes("close", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
   std::vector<std::string> remarks;
-  hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
+  hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "saved with the pins");
 }
 
 /// In a narrow window the list is a tab over the controls.
@@ -85,7 +85,7 @@ CASE(pins, restore) {
   keep_three(hand);
   const Session before = hand.session();
   hand.click(entry(0, "##pin"), [&](Session& s) { s.experiment = before.pins[0].experiment; });
-  hand.check(hand.result()->digests.a == before.pins[0].digest, "with the same digest");
+  hand.check(hand.result()->digests.a == before.pins[0].digest, "the answer has the pin's digest");
   hand.key(undo_key, [&](Session& s) { s.experiment = before.experiment; });
   hand.choose(entry(1, "###menu"), "restore", [&](Session& s) { s.experiment = before.pins[1].experiment; });
 }
@@ -107,7 +107,7 @@ CASE(pins, rename_and_delete) {
   });
   hand.choose(entry(0, "###menu"), "delete", [](Session& s) { s.pins.erase(s.pins.begin()); });
   hand.key(undo_key, [&](Session& s) { s.pins.insert(s.pins.begin(), s.pins.front()), s.pins[0] = hand.session().pins[0]; });
-  hand.check(hand.session().pins.size() == 3 && hand.session().pins[0].experiment.a.block_k == 16, "it is back");
+  hand.check(hand.session().pins.size() == 3 && hand.session().pins[0].experiment.a.block_k == 16, "undo restores the pin");
 }
 
 CASE(pins, reorder) {
@@ -122,7 +122,7 @@ CASE(pins, compare) {
   keep_three(hand);
   const Session before = hand.session();
   hand.choose(entry(0, "###menu"), "use its a as b", [&](Session& s) { s.experiment.b = before.pins[0].experiment.a; });
-  hand.check(hand.result()->digests.b == before.pins[0].digest, "b has its bits");
+  hand.check(hand.result()->digests.b == before.pins[0].digest, "b has the bits of the pin's a");
   hand.experiment().problem.n = 64;
   hand.settle();
   hand.leaves("another problem", [&] { hand.choose(entry(1, "###menu"), "use its a as b"); });
@@ -134,7 +134,7 @@ CASE(pins, compare) {
   hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
 }
 
-/// A pin of a whole kernel has the kernel's name; pins of the same name also name the setting that differs.
+/// A pin of a named kernel has the kernel's name; pins with equal names also name the setting that differs.
 CASE(pins, names_say_what_pins_are) {
   keep_three(hand);
   const std::vector<Pin>& pins = hand.session().pins;
@@ -149,7 +149,7 @@ CASE(pins, names_say_what_pins_are) {
   }
 }
 
-/// All pins in one table, with a column for each setting that differs; a click restores one, and the file has the table.
+/// One table compares all pins, with a column for each setting that differs; a click restores a pin, a file saves the table.
 CASE(pins, compared_in_one_table) {
   hand.view().show_pins = true;
   hand.key(ImGuiKey_K);
@@ -171,7 +171,7 @@ CASE(pins, compared_in_one_table) {
   hand.click(pin_panel + "###compare");
   hand.frames(3);
   const std::string row = std::string("//") + ImGui::GetCurrentContext()->NavWindow->RootWindow->Name + "/**/##pin row ";
-  hand.check(hand.exists(row + "0") && hand.exists(row + "2"), "all pins are in it");
+  hand.check(hand.exists(row + "0") && hand.exists(row + "2"), "the table has all pins");
   hand.changes("a click restores", [&] { hand.click(row + "1"); }, [&](Session& s) { s.experiment = pins[1].experiment; });
 }
 
@@ -182,7 +182,7 @@ CASE(pins, copy_and_paste_pins) {
   std::vector<std::string> remarks;
   const Session copied = parse_session(ImGui::GetClipboardText(), remarks);
   hand.check(remarks.empty() && copied.pins == std::vector{before[1]} && copied.experiment == before[1].experiment,
-             "as a session");
+             "a pin is copied as a session");
   hand.changes("paste", [&] { hand.click(pin_panel + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
   ImGui::SetClipboardText(session_text(small_session()).c_str());
   hand.leaves("a session without pins", [&] { hand.click(pin_panel + "###paste pins"); });
@@ -195,7 +195,7 @@ CASE(pins, copy_and_paste_pins) {
   hand.check(hand.error().starts_with("The clipboard"), hand.error());
 }
 
-/// The largest number of pins, with every value of a thumbnail, is drawn; one more is refused.
+/// Draws the largest number of pins, with every value of a thumbnail; a further pin is refused.
 CASE(pins, as_many_as_there_may_be) {
   Session session = small_session();
   session.view.show_pins = true;
@@ -216,12 +216,12 @@ CASE(pins, not_finite_pins) {
   r.a.values[0] = std::nan("");
   r.a.values.back() = std::numeric_limits<double>::infinity();
   const Pin pin = make_pin(r);
-  hand.check(pin == pin && pin.a_mean == -1 && pin.a_max == -1, "NaN does not get into a session");
+  hand.check(pin == pin && pin.a_mean == -1 && pin.a_max == -1, "a session stores no NaN");
   hand.check(pin.thumbnail.size() == pin_width * pin_height && pin.thumbnail.front() == -128 && pin.thumbnail.back() == -128,
-             "but is seen in the picture");
-  hand.check(std::ranges::count(pin.thumbnail, -128) < 20, "where it is");
+             "the thumbnail marks NaN");
+  hand.check(std::ranges::count(pin.thumbnail, -128) < 20, "only NaN cells are marked as NaN");
   const auto [least, most] = std::minmax_element(pin.thumbnail.begin() + 1, pin.thumbnail.end() - 1);
-  hand.check(*least < -60 && *most > 60, "beside both signs");
+  hand.check(*least < -60 && *most > 60, "other cells have both signs");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The question: Q, K, V and their files, masks, the main format, sizes, tiles, rows, device.
+// Controls of the problem: Q, K, V and their files, masks, the main format, sizes, tiles, rows, device.
 #include <algorithm>
 #include <vector>
 
@@ -111,7 +111,7 @@ CASE(input, sizes_of_a_file) {
   hand.changes("N beyond the file", [&] { hand.type(tokens, "70000"); }, n(most));
   hand.changes("N to the left", [&] { hand.drag(hand.place(tokens, 0.9f), hand.place(tokens, 0.0f)); }, n(1));
   hand.changes("N to the right", [&] { hand.drag(hand.place(tokens, 0.1f), hand.place(tokens, 1.0f)); }, n(most));
-  hand.check(hand.disabled(controls + "##d"), "d is the file's");
+  hand.check(hand.disabled(controls + "##d"), "the file sets d");
   hand.leaves("its number", [&] { hand.press(hand.place(controls + "##d", 1.4f)), hand.enter("12"); });
 }
 
@@ -128,7 +128,7 @@ CASE(input, files_by_typed_path) {
   };
   hand.leaves("a file that is not there", [&] { open("/nowhere/none.safetensors"); });
   hand.expect_error("none.safetensors");
-  hand.check(hand.result() != nullptr, "the window keeps what it shows");
+  hand.check(hand.result() != nullptr, "the window keeps its answer");
   open(example_file() + ":1");
   const Problem& problem = hand.experiment().problem;
   hand.check(problem.input.kind == InputKind::tensors && problem.input.index == 1 && problem.n == problem.input.tensors->n,
@@ -137,7 +137,7 @@ CASE(input, files_by_typed_path) {
   hand.check(shown_file("/a/qkv.safetensors,k_scale=/b/s.npy") == "qkv.safetensors", "scales are no part of the name");
 }
 
-/// Each file that cannot be read gives one sentence that names it; the window keeps what it shows.
+/// Each unreadable file gives one sentence that names it; the window keeps its answer.
 CASE(input, broken_files_dropped) {
   for (const auto& [name, text] :
        {std::pair{"note.txt", "not a tensor"}, std::pair{"photo.png", "\x89PNG"}, std::pair{"empty.npy", ""},
@@ -176,12 +176,12 @@ CASE(input, good_files_dropped) {
   hand.check(hand.session() == saved, "a dropped session is shown:" + difference(saved, hand.session()));
   hand.open_files({example_file()});
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors, "dropped tensors are the input");
-  hand.check(hand.error().empty(), "nothing to complain about: " + hand.error());
+  hand.check(hand.error().empty(), "there is no error: " + hand.error());
 }
 
 // --- the main format --------------------------------------------------------------------------------------------------
 
-/// Sets the main format as every control does: tau may follow.
+/// Sets the main format as controls do, which may change tau.
 template <class Edit>
 void edit_format(Session& s, Edit edit) {
   Format format = s.experiment.format;
@@ -211,7 +211,7 @@ CASE(format, overflow_and_top_code) {
   hand.each({{overflow, becomes(Overflow::nan)}, {overflow, becomes(Overflow::saturate)}, {top_code, as_IEEE}});
 }
 
-/// A click into the middle of box `bit` of 16 changes the bits to these.
+/// A click into the middle of box `bit` of 16 sets the numbers of exponent and mantissa bits.
 CASE(format, bits_by_click) {
   const auto click = [&](int bit, int exponent, int mantissa) {
     const auto boxes =
@@ -220,12 +220,12 @@ CASE(format, bits_by_click) {
                [=](Session& s) { edit_format(s, [=](Format& f) { f.exponent_bits = exponent, f.mantissa_bits = mantissa; }); });
   };
   click(0, 8, 7);   // the sign does not change
-  click(11, 8, 3);  // the mantissa ends here
+  click(11, 8, 3);  // the mantissa now ends at the clicked bit
   click(11, 8, 2);  // its last bit goes
-  click(15, 8, 7);  // an empty place is filled
-  click(5, 5, 7);   // the exponent ends here
+  click(15, 8, 7);  // an unused bit is added
+  click(5, 5, 7);   // the exponent now ends at the clicked bit
   click(5, 4, 7);   // its last bit goes
-  click(1, 2, 7);   // never fewer than two
+  click(1, 2, 7);   // never fewer than two exponent bits
   click(3, 2, 1);
   click(3, 2, 0);
   hand.click(editor + "format/fp64");
@@ -265,17 +265,17 @@ CASE(shape, sliders) {
   }
 }
 
-/// The number beside a slider is typed into; its name is not.
+/// A click on the number next to a slider edits it; a click on its name does not.
 CASE(shape, number_typed_beside_a_slider) {
   const auto type = [&](const std::string& text) { hand.press(hand.place(tokens, 1.4f)), hand.enter(text); };
   hand.changes("N", [&] { type("77"); }, [](Session& s) { s.experiment.problem.n = 77; });
   hand.leaves("its name", [&] { hand.press(hand.place(tokens, -0.3f)), hand.frames(3); });
-  hand.tell();  // nobody computes the following answers
+  hand.tell();  // the following answers are not computed
   hand.changes("the largest N", [&] { type("1048576"); }, [](Session& s) { s.experiment.problem.n = max_n; });
   hand.changes("beyond the largest N", [&] { type("1048577"); }, [](Session& s) { s.experiment.problem.n = max_n; });
 }
 
-/// Square tiles: either side takes the other along.
+/// Square tiles: setting one side sets the other.
 CASE(shape, tiles) {
   hand.changes("block_k", [&] { hand.type(controls + "##block_k", "24"); }, [](Session& s) { set_k(s, 24), set_q(s, 24); });
   hand.changes("block_q", [&] { hand.type(controls + "##block_q", "8"); }, [](Session& s) { set_k(s, 8), set_q(s, 8); });
@@ -291,7 +291,7 @@ CASE(shape, rows_of_q) {
   for (const int count : {64, 256, 1024, 4096, 0}) {
     const std::string text = count == 0 ? "all rows" : std::to_string(count) + " rows";
     hand.changes(text, [&] { hand.choose(controls + "##rows", text); }, [&](Session& s) { s.experiment.problem.rows = count; });
-    hand.check(static_cast<int>(hand.result()->rows.size()) == (count == 0 ? 5000 : count), text + " are there");
+    hand.check(static_cast<int>(hand.result()->rows.size()) == (count == 0 ? 5000 : count), text + " rows are computed");
   }
   for (const auto& [text, count] : {std::pair{"7", 7}, {"-4", 0}, {"99999999", max_n}})
     hand.each({{focused + "##rows typed", [count = count](Session& s) { s.experiment.problem.rows = count; }, text}},
@@ -307,12 +307,12 @@ CASE(shape, device) {
     hand.choose(controls + "##device", std::string("###") + spec, [&](Session& s) { s.device = spec; });
   hand.click(controls + "##device");
   hand.check(hand.disabled("//$FOCUSED/###cuda:1"), "a GPU that is too old is grey");
-  hand.check(!hand.exists("//$FOCUSED/###unknown device"), "auto is known");
+  hand.check(!hand.exists("//$FOCUSED/###unknown device"), "auto is a known device");
   hand.key(ImGuiKey_Escape);
   for (const char* spec : {"cuda:7", "tpu", "", "cuda:0,cuda:9", "cuda:1", ",,"}) {
     hand.session().device = spec;
     hand.leaves(std::string("looking at '") + spec + "'", [&] { hand.click(controls + "##device"); });
-    hand.check(hand.disabled("//$FOCUSED/###unknown device"), std::string("'") + spec + "' is shown, and cannot be had");
+    hand.check(hand.disabled("//$FOCUSED/###unknown device"), std::string("'") + spec + "' is shown and grey");
     hand.key(ImGuiKey_Escape);
   }
   hand.session().device = "cuda";
@@ -321,7 +321,7 @@ CASE(shape, device) {
   hand.key(ImGuiKey_Escape);
 }
 
-/// The helper's popup: M in elements and in KB, and the tiles that follow from it.
+/// The popup for on-chip memory: M in elements and in KB, and the tiles that M gives.
 CASE(shape, tiles_for_on_chip_memory) {
   const auto inside = in_popup(hand, controls + "###tiles for M");
   const auto M = [](int elements) { return [elements](Session& s) { s.view.on_chip_elements = elements; }; };
@@ -329,7 +329,7 @@ CASE(shape, tiles_for_on_chip_memory) {
              {focused + "##M elements", M(1), "0"},
              {focused + "##M KB", M(1792), "3.5"},
              {focused + "##M KB", [](Session&) {}, "nan"},
-             {focused + "M of/163 KB", M(163 * 1024 / 2)}},  // an A100's
+             {focused + "M of/163 KB", M(163 * 1024 / 2)}},  // M of an A100
             inside);
   hand.click(editor + "format/fp32", settled);
   const auto tiles_of_a = [](Session& s) {

@@ -1,4 +1,4 @@
-// The list of questions, each of which leads to the part of the window that answers it; the title of the picture.
+// The list of questions, each of which opens the part of the window that answers it; the title of the picture.
 #include <string>
 
 #include "app/files/files.h"
@@ -21,7 +21,7 @@ void ask_window(Hand& hand, const std::string& name) {
   hand.frames(4);
 }
 
-/// Each question changes the view, and nothing else, so that its answer is on screen.
+/// Each question changes only the view, and shows its answer.
 CASE(questions, lead_to_their_answers) {
   hand.stage.resize(1280, 800);
   hand.open(all_heads(128));
@@ -47,18 +47,18 @@ CASE(questions, lead_to_their_answers) {
   hand.check(hand.view().workspace == Workspace::learn && hand.session().lesson.step == 0, "the first lesson");
 }
 
-/// From another workspace, and in a window so narrow that the numbers are a tab behind the controls.
+/// Asks from another workspace, and in a narrow window, where the numbers are a tab behind the controls.
 CASE(questions, bring_the_numbers_to_the_front) {
   hand.stage.resize(1024, 768);
   hand.open(small_session(Workspace::sweep));
   hand.ask("does order matter");
   hand.frames(4);
   hand.check(hand.view().workspace == Workspace::explore && hand.view().bits_show == BitsShow::schedules,
-             "the palette leads there");
+             "the palette opens the schedules");
   hand.check(hand.exists("//Statistics/**/bits"), "the tab of the numbers is in front");
 }
 
-/// The question about a kernel asks for its output first; with one it shows the mistakes.
+/// The question about a kernel first opens the prompt for its output; with an output it shows the mistakes.
 CASE(questions, is_my_kernel_right) {
   const Result r = compute(hand.experiment());
   write_file(hand.folder / "o.npy", npy_bytes(r.a.rows, r.a.cols, r.a.values.data()));

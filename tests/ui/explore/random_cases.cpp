@@ -1,6 +1,6 @@
-// A day's use: random clicks, drags, keys, texts and changes, while sweeps and trainings run, inputs hold NaN and N is huge.
-// The events follow from a seed (ATTOSCOPE_SEED). They last twenty seconds, in which nothing may crash, hang or be refused
-// wrongly; or ATTOSCOPE_SECONDS of them: 3600 is a day's use, and from 600 on memory may not grow.
+// Random use: clicks, drags, keys, texts and changes, while sweeps and trainings run, inputs hold NaN and N is huge.
+// A seed (ATTOSCOPE_SEED) gives the events. For twenty seconds nothing may crash, hang or be refused
+// wrongly, or for ATTOSCOPE_SECONDS: 3600 is like a day's use, and from 600 on memory may not grow.
 #include <malloc.h>
 
 #include <algorithm>
@@ -35,14 +35,14 @@ double number_from(const char* variable, double usual) {
 /// True under ASan.
 bool is_sanitized() { return __sanitizer_get_current_allocated_bytes != nullptr; }
 
-/// Heap that the program holds, in MB.
+/// The program's allocated heap, in MB.
 double held_mb() {
   if (is_sanitized()) return static_cast<double>(__sanitizer_get_current_allocated_bytes()) * 1e-6;
   const struct mallinfo2 info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd) * 1e-6;
 }
 
-/// The current directory, and all that the window writes, in the test's folder.
+/// Moves the current directory and all files that the window writes into the test's folder.
 class Elsewhere {
  public:
   explicit Elsewhere(Hand& hand) : hand_(hand), before_(std::filesystem::current_path()) {
@@ -67,7 +67,7 @@ class Elsewhere {
   std::filesystem::path before_;
 };
 
-/// A user who does anything at random.
+/// A user with random actions.
 class Anybody {
  public:
   Anybody(Hand& hand, std::uint64_t seed) : hand_(hand), dice_(seed) {
@@ -174,12 +174,12 @@ class Anybody {
 
 /// Heap in MB at rest, after all earlier work has ended.
 double held_at_rest(Hand& hand) {
-  hand.stage.exporter = PlotExporter(hand.folder / "pictures");  // gives up pictures that it was drawing
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");  // cancels unfinished pictures
   for (int i = 0; i < 4; ++i) hand.key(ImGuiKey_Escape);
   hand.stage.resize(1280, 800);
   hand.open(small_session());
   for (int i = 0; i < 10; ++i) {
-    hand.stage.take_picture();  // so that the driver draws its pending frames, and frees some memory
+    hand.stage.take_picture();  // makes the driver draw pending frames and free some memory
     hand.frames(3);
   }
   return held_mb();
@@ -209,8 +209,8 @@ CASE(random, nothing_grows_in_a_day) {
       "%d random events of seed %llu: at rest %.1f MB were held at first, %.1f MB at most until %d %% of the time, %.1f MB "
       "at least since\n",
       events, static_cast<unsigned long long>(seed), held.front(), before, warm * 100 / parts, after);
-  hand.check(events > 20, "something was done");
-  constexpr double long_enough = 600;  // in less, caches, pages and pictures look like growth
+  hand.check(events > 20, "events were sent");
+  constexpr double long_enough = 600;  // in less time, caches, pages and pictures look like growth
   hand.check(seconds < long_enough || after - before < 20,
              "memory grew from " + std::to_string(before) + " to " + std::to_string(after) + " MB");
 }

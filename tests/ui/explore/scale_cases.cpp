@@ -4,7 +4,7 @@
 namespace attoscope::testing::scale_cases {
 namespace {
 
-/// A session whose P is unnormalised, so that all of Q, K, V and P may be scaled.
+/// A session with unnormalised P, in which all of Q, K, V and P may have scales.
 Session small_flash() {
   Session session = small_session();
   session.experiment.a.precision = session.experiment.b.precision = policy("hw").precision;
@@ -24,7 +24,7 @@ Hand::Control stored(const std::string& tensor, const char* text, Scaling Scalin
   return {focused + "##" + tensor, change, {}, escaped(text)};
 }
 
-/// Acts in the popup of a's scales, with the parts of a tensor on show.
+/// Runs acts in the popup of a's scales, with the parts of a tensor shown.
 std::function<void(const std::function<void()>&)> in_parts_of(Hand& hand, const std::string& tensor) {
   return [&hand, tensor](const std::function<void()>& act) {
     in_popup(hand, controls + "a/##scales")([&] {
@@ -47,7 +47,7 @@ CASE(scales, usual_storage) {
   hand.each({{focused + "no scales", [](Session& s) { s.experiment.a.scaling = {}; }}}, inside);
 }
 
-/// Each list, field and button of the parts of K in turn.
+/// Changes each list, field and button of the parts of K in turn.
 CASE(scales, parts_of_k) {
   hand.open(storing("int8/token"));
   const auto K = [](const char* text) { return [text](Session& s) { s.experiment.a.scaling.K = parse_scaling(text); }; };
@@ -90,7 +90,7 @@ CASE(scales, parts_of_p) {
              {focused + "of/16", P("e4m3/block:16/x448")}},
             inside);
   inside([&] {
-    hand.check(!hand.exists(focused + "##plus") && !hand.exists(focused + "##in the operand"), "these are not of P");
+    hand.check(!hand.exists(focused + "##plus") && !hand.exists(focused + "##in the operand"), "P has no such parts");
   });
 }
 
@@ -120,11 +120,11 @@ CASE(scales, refused_storage) {
   session = storing("e4m3/head");
   session.experiment.problem.sink = 0.0;
   hand.open(session);
-  inside([&] { hand.check(hand.disabled(focused + "##K minus its mean"), "a sink sees K's mean"); });
+  inside([&] { hand.check(hand.disabled(focused + "##K minus its mean"), "a sink excludes subtracting K's mean"); });
   session.experiment.a.algorithm = Algorithm::loaded;
   hand.stage.open(session);
   hand.frames(3);
-  hand.check(hand.disabled(controls + "a/##scales"), "a loaded output is stored in its own way");
+  hand.check(hand.disabled(controls + "a/##scales"), "a loaded output has no storage settings");
 }
 
 /// A storage that the experiment no longer allows can be removed.

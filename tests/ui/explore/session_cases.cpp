@@ -44,7 +44,7 @@ CASE(session, undo_everything) {
   hand.leaves("nothing is left to redo", [&] { hand.key(redo_key); });
 }
 
-/// Theme, scale and zooms are no steps of undo: it goes past them, keeps the window's look, and comes back to where one looked.
+/// Theme, scale and zooms are no steps of undo: undo skips them, keeps theme and scale, and restores the zoom.
 CASE(session, undo_goes_past_theme_and_zoom) {
   const auto zoom = [&] { return hand.view().zoom; };
   hand.click(controls + "mask/causal", settled);
@@ -71,24 +71,24 @@ CASE(session, undo_goes_past_theme_and_zoom) {
   hand.check(hand.session() == last, "redo comes back to all of it");
 }
 
-/// The row that the program chooses for a new session is no step of undo either.
+/// The row that the program chooses for a new session is no step of undo.
 CASE(session, undo_goes_past_a_chosen_row) {
   const Experiment before = hand.experiment();
   hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
-  hand.check(hand.experiment().problem.traced_row != Problem{}.traced_row, "the most eventful row is traced");
+  hand.check(hand.experiment().problem.traced_row != Problem{}.traced_row, "the row with most moves of m is traced");
   hand.key(undo_key);
   hand.check(hand.experiment() == before, "one undo returns to the session before");
 }
 
 CASE(session, undo_buttons) {
   const auto mask = [](Mask::Kind kind) { return [kind](Session& s) { s.experiment.problem.mask.kind = kind; }; };
-  hand.check(hand.disabled(top_bar + "###undo") && hand.disabled(top_bar + "###redo"), "nothing to undo yet");
+  hand.check(hand.disabled(top_bar + "###undo") && hand.disabled(top_bar + "###redo"), "there is nothing to undo");
   hand.each({{controls + "mask/causal", mask(Mask::Kind::causal)},
              {top_bar + "###undo", mask(Mask::Kind::none)},
              {top_bar + "###redo", mask(Mask::Kind::causal)},
              {top_bar + "###undo", mask(Mask::Kind::none)}});
   hand.click(controls + "a/P");
-  hand.check(hand.disabled(top_bar + "###redo"), "a change forgets the undone ones");
+  hand.check(hand.disabled(top_bar + "###redo"), "a change discards undone steps");
 }
 
 /// Clicks a line of the menu of sessions.
@@ -111,7 +111,7 @@ CASE(session, copy_and_paste) {
   hand.key(ImGuiMod_Ctrl | ImGuiKey_V, [&](Session& s) { s = copied, s.view.theme = Theme::light; });
   hand.key(undo_key, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
   ImGui::SetClipboardText("a poem");
-  hand.leaves("what is no session", [&] { in_menu(hand, "###paste"); });
+  hand.leaves("text that is no session", [&] { in_menu(hand, "###paste"); });
   hand.check(hand.error().starts_with("The clipboard"), "is refused: " + hand.error());
 }
 
@@ -135,12 +135,12 @@ CASE(session, presets) {
     hand.settle();
     Experiment expected = p.experiment;
     expected.problem.input.digest = hand.experiment().problem.input.digest;
-    hand.check(hand.experiment() == expected, p.name + " is asked");
+    hand.check(hand.experiment() == expected, p.name + " is opened");
     hand.check(hand.exists(heatmap + "###dismiss"), p.name + " has its sentence");
   }
-  hand.leaves("its sentence put away", [&] { hand.click(heatmap + "###dismiss"); });
+  hand.leaves("closing the sentence", [&] { hand.click(heatmap + "###dismiss"); });
   hand.frames(2);
-  hand.check(!hand.exists(heatmap + "###dismiss"), "it is gone");
+  hand.check(!hand.exists(heatmap + "###dismiss"), "the sentence is gone");
 }
 
 /// The answer to `experiment` from some of its rows.
@@ -173,15 +173,15 @@ CASE(session, an_answer_in_two_parts) {
   hand.stage.open(session);
   hand.stage.told = first_of(session.experiment, 512);
   hand.frames(3);
-  hand.check(is_first_answer(*hand.stage.told->answer.result), "the first answer is told from the last");
+  hand.check(is_first_answer(*hand.stage.told->answer.result), "the first answer is known as such");
   for (const float y : {0.01f, 0.5f, 0.99f})
     hand.check(std::abs(pinned_row(hand, y) - y * 8192) <= 60, "the axis is that of all rows, at " + std::to_string(y));
   hand.view().zoom = {2000, 0, 6000, 8};
-  hand.check(std::abs(pinned_row(hand, 0.25f) - 3000) <= 60, "so is its zoom");
+  hand.check(std::abs(pinned_row(hand, 0.25f) - 3000) <= 60, "the zoom counts rows of Q");
   const CellRect seen = hand.view().zoom;
   hand.leaves("the whole answer", [&] { hand.stage.told = first_of(session.experiment, 8192); });
-  hand.check(!is_first_answer(*hand.stage.told->answer.result) && hand.view().zoom == seen, "keeps the zoom");
-  hand.check(std::abs(pinned_row(hand, 0.25f) - 3000) <= 12, "and has the row that was clicked");
+  hand.check(!is_first_answer(*hand.stage.told->answer.result) && hand.view().zoom == seen, "the second answer keeps the zoom");
+  hand.check(std::abs(pinned_row(hand, 0.25f) - 3000) <= 12, "a click finds the same row");
 }
 
 CASE(session, the_first_answer_comes) {
@@ -197,8 +197,8 @@ CASE(session, the_first_answer_comes) {
   hand.check(fewest < 8192, "some rows come first: " + std::to_string(fewest));
   hand.settle();
   hand.await("nothing is computed any more", [&] { return !hand.stage.panel_input().answer.computing; });
-  hand.check(hand.result()->rows.size() == 8192, "then all");
-  hand.check(hand.session() == session, "and nothing of the session moved");
+  hand.check(hand.result()->rows.size() == 8192, "then all rows");
+  hand.check(hand.session() == session, "the session does not change");
 }
 
 /// Number of moves of m in a row.
@@ -213,7 +213,7 @@ int moves_in(const Experiment& experiment, int row) {
 constexpr int save_key = ImGuiMod_Ctrl | ImGuiKey_S, save_as_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
               open_key = ImGuiMod_Ctrl | ImGuiKey_O, new_key = ImGuiMod_Ctrl | ImGuiKey_N;
 
-/// A chord that asks for a file, and its typed path.
+/// An act: a key chord that asks for a file, then the typed path.
 std::function<void()> by_path(Hand& hand, int chord, const std::string& path) {
   return [&hand, chord, path] {
     hand.key(chord);
@@ -234,16 +234,16 @@ CASE(session, saving_by_typed_path) {
   hand.frames(2);
   hand.expect_text(window_title(office.files()), "● mine — Attoscope");
   hand.leaves("Ctrl+S", [&] { hand.key(save_key), hand.frames(2); });
-  hand.check(!office.files().unsaved && office.on_disk("mine.attoscope.json") == hand.session(), "writes it there");
+  hand.check(!office.files().unsaved && office.on_disk("mine.attoscope.json") == hand.session(), "writes the same file");
   hand.leaves("save as", by_path(hand, save_as_key, hand.folder / "yours.json"));
-  hand.check(office.files().file == hand.folder / "yours.json", "goes by the other name from then on");
+  hand.check(office.files().file == hand.folder / "yours.json", "the session has the new file");
   hand.click(controls + "mask/none");
   hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
   hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.attoscope.json") == hand.session()),
-             "saves there alone");
+             "only the new file is saved");
   hand.leaves("where nothing can be written", by_path(hand, save_as_key, "/dev/null/x.json"));
   hand.expect_error("/dev/null");
-  hand.check(office.files().file == hand.folder / "yours.json", "and the file stays");
+  hand.check(office.files().file == hand.folder / "yours.json", "the session's file stays");
 }
 
 CASE(session, opening_and_undo) {
@@ -255,9 +255,9 @@ CASE(session, opening_and_undo) {
   const Session before = hand.session();
   hand.changes("a typed path", by_path(hand, open_key, hand.folder / "other.json"),
                [&](Session& s) { s = other, s.origin = 1; });
-  hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
+  hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "the file is open");
   hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before, s.view.theme = Theme::light; });
-  hand.check(office.files().file.empty(), "brings back the session and that it has no file");
+  hand.check(office.files().file.empty(), "undo restores the session without a file");
   hand.key(redo_key);
   hand.frames(2);
   hand.check(office.files().file == hand.folder / "other.json", "redo opens it again");
@@ -271,8 +271,8 @@ CASE(session, opening_and_undo) {
         s.experiment.problem.input.digest = hand.experiment().problem.input.digest;
         s.experiment.problem.traced_row = hand.experiment().problem.traced_row;
       });
-  hand.check(moves_in(hand.experiment(), hand.experiment().problem.traced_row) > 1, "traces a row whose max moves");
-  hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "has no file");
+  hand.check(moves_in(hand.experiment(), hand.experiment().problem.traced_row) > 1, "the traced row has moves of the max");
+  hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "a new session has no file");
   for (const auto& [name, text] :
        {std::pair{"cut.json", "{\"schema\": "}, {"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
     const std::string path = hand.folder.write(name, text);
@@ -292,17 +292,17 @@ CASE(session, recent_sessions) {
   std::filesystem::remove(hand.folder / "a.json");
   hand.click(top_bar + "###session");
   hand.frames(3);
-  hand.check(hand.disabled("//$FOCUSED/##recent 0"), "what is open is not opened again");
+  hand.check(hand.disabled("//$FOCUSED/##recent 0"), "the open session is grey");
   hand.check(hand.disabled("//$FOCUSED/##recent 2") && office.files().recent[2].reason == "It is no longer there.",
-             "what is gone is grey");
+             "a missing file is grey");
   for (const auto& [id, name] : hand.items("//$FOCUSED"))
     if (!name.empty() && !name.starts_with("#SCROLL") && !name.starts_with("#RESIZE"))
-      hand.check(hand.explained(id), name + " explains itself");
+      hand.check(hand.explained(id), name + " has a tooltip");
   hand.pick("##recent 1");
   hand.settle();
-  hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens it");
+  hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens the file");
   hand.ask("open session: c", settled);
-  hand.check(hand.experiment().problem.seed == 'c', "so does the palette");
+  hand.check(hand.experiment().problem.seed == 'c', "the palette opens a file");
 }
 
 CASE(session, remarks_are_listed) {
@@ -310,18 +310,18 @@ CASE(session, remarks_are_listed) {
   std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
   for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
   hand.open_files({hand.folder.write("newer.json", text + "}")});
-  hand.check(hand.experiment().problem.n == 40, "what is understood is shown");
-  hand.check(hand.stage.panel_input().messages.remarks.size() == 31, "every remark is told");
-  hand.check(hand.exists("//Remarks/###remarks read"), "in a list");
+  hand.check(hand.experiment().problem.n == 40, "known keys are shown");
+  hand.check(hand.stage.panel_input().messages.remarks.size() == 31, "every remark is listed");
+  hand.check(hand.exists("//Remarks/###remarks read"), "the list is open");
   hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape), hand.frames(2); });
-  hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.panel_input().messages.remarks.empty(), "puts it away");
+  hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.panel_input().messages.remarks.empty(), "closes the list");
   open_files({hand.folder / "newer.json"}, hand.stage.context());
   hand.frames(3);
   hand.leaves("its button", [&] { hand.click("//Remarks/###remarks read"), hand.frames(2); });
-  hand.check(hand.stage.panel_input().messages.remarks.empty(), "does so, too");
+  hand.check(hand.stage.panel_input().messages.remarks.empty(), "its button closes the list");
   open_files({hand.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.context());
   hand.frames(3);
-  hand.check(!hand.exists("//Remarks/###remarks read"), "one is told below");
+  hand.check(!hand.exists("//Remarks/###remarks read"), "one remark is in the status bar");
   hand.expect_error("x is not a known key");
 }
 
@@ -329,10 +329,10 @@ CASE(session, dialogs_of_the_desktop) {
   Office office(hand);
   const Desktop desktop(hand.folder);
   hand.open(small_session());
-  hand.check(office.files().has_dialogs, "the desktop can ask");
+  hand.check(office.files().has_dialogs, "the desktop has a dialog");
   setenv("ATTOSCOPE_DIALOGS", "none", 1);
   hand.open(small_session());
-  hand.check(!office.files().has_dialogs, "nobody asks where dialogs are not wanted");
+  hand.check(!office.files().has_dialogs, "unwanted dialogs are off");
   setenv("ATTOSCOPE_DIALOGS", "desktop", 1);
   hand.open(small_session());
   const auto asks = [&](int chord, const std::string& answer) {
@@ -341,7 +341,7 @@ CASE(session, dialogs_of_the_desktop) {
   };
   hand.leaves("saving", [&] { asks(save_key, (hand.folder / "chosen") + "\n"); });
   hand.check(office.on_disk("chosen.attoscope.json") == hand.session() && session_name(office.files()) == "chosen",
-             "under the chosen name");
+             "the session is saved under the chosen name");
   Session other = small_session();
   other.experiment.format = fp16;
   write_file(hand.folder / "other.json", session_text(other));
@@ -355,10 +355,10 @@ CASE(session, dialogs_of_the_desktop) {
   hand.check(has(asked, "/untitled.attoscope.json"), "a name is proposed: " + asked);
   hand.key(open_key);
   hand.frames(2);
-  hand.open(small_session());  // closing the window closes the dialog, which would wait for ever otherwise
+  hand.open(small_session());  // closing the window closes the dialog, which would wait forever otherwise
 }
 
-/// The first window traces a row in which m moves most, and says above the picture what to do; later windows do neither.
+/// The first window traces a row in which m moves most, and shows a hint above the picture; later windows do neither.
 CASE(session, first_start) {
   Session first = small_session();
   first.view.welcome = true;
@@ -374,18 +374,18 @@ CASE(session, first_start) {
   hand.settle();
   hand.check(hand.experiment().problem.traced_row == -1, "only once");
   const std::string lesson = heatmap + "###first lesson", dismiss = heatmap + "###dismiss welcome";
-  hand.check(hand.exists(lesson) && hand.exists(dismiss), "the line is there");
+  hand.check(hand.exists(lesson) && hand.exists(dismiss), "the hint is shown");
   hand.click(lesson);
   hand.frames(2);
   hand.check(hand.view().workspace == Workspace::learn && hand.session().lesson.name.empty(), "lesson 1 is open");
   hand.show(&View::workspace, Workspace::explore, 3);
   hand.changes("dismissed", [&] { hand.click(dismiss); }, [](Session& s) { s.view.welcome = false; });
   hand.frames(2);
-  hand.check(!hand.exists(dismiss), "the line is gone");
+  hand.check(!hand.exists(dismiss), "the hint is gone");
   hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
-  hand.check(!hand.view().welcome, "in new sessions, too");
+  hand.check(!hand.view().welcome, "new sessions have no hint");
   hand.open(small_session());
-  hand.check(hand.experiment().problem.traced_row == -1 && !hand.exists(dismiss), "a later window is as it was");
+  hand.check(hand.experiment().problem.traced_row == -1 && !hand.exists(dismiss), "a later window has neither");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The right panel: the parts below the table, the bits, the steps, the scatter, the schedules, the traffic, and the words.
+// The right panel: the parts below the table, the bits, the steps, the scatter, the schedules, the traffic, and its texts.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,7 +48,7 @@ CASE(statistics, check_of_the_bits) {
   const PanelInput input = hand.stage.panel_input();
   hand.check(input.side.same_bits->experiment == hand.experiment() && input.side.same_bits->agree() &&
                  input.side.same_bits->compared() >= 6,
-             "they are the same");
+             "all ways give the same bits");
   const std::vector<std::string> lines = apart_lines(input.side.same_bits->methods, hand.experiment());
   hand.check(lines.size() > 1 && lines[0].starts_with("flash2 and three-pass differ in "), "a against b: " + lines[0]);
 }
@@ -60,7 +60,7 @@ CASE(statistics, other_bits) {
   })->digests.a ^= 1;
   hand.tell().side.same_bits = std::make_shared<const SameBits>(found);
   hand.show(&View::detail, Detail::same_bits);
-  hand.check(!found.agree(), "one other bit is seen");
+  hand.check(!found.agree(), "the check finds one other bit");
   hand.stage.told->answering.same_bits = true;
   hand.frames(2);
   hand.check(hand.disabled(statistics + "###check bits"), "one check at a time");
@@ -73,7 +73,7 @@ CASE(statistics, check_of_a_gpu) {
   PanelInput& input = hand.tell();
   input.choices.devices = {{"cpu", "CPU", ""}, {"cuda", "an NVIDIA GPU", "There is no driver."}};
   hand.frames(2);
-  hand.check(hand.disabled(button) && hand.explained(hand.id(button)), "without a GPU the button says why");
+  hand.check(hand.disabled(button) && hand.explained(hand.id(button)), "without a GPU the button has the reason");
   input.choices.devices[1] = {"cuda:0", "NVIDIA H200", ""};
   input.answering.gpu_check = true;
   hand.frames(2);
@@ -85,7 +85,7 @@ CASE(statistics, check_of_a_gpu) {
     input.side.gpu_check = std::make_shared<const GpuCheck>(check);
     hand.frames(2);
   }
-  hand.check(!hand.disabled(button), "it can be checked again");
+  hand.check(!hand.disabled(button), "the GPU can be checked again");
 }
 
 CASE(statistics, changes_that_keep_an_answer) {
@@ -94,15 +94,15 @@ CASE(statistics, changes_that_keep_an_answer) {
   asked.problem.traced_row = 3;
   hand.check(answers(known, asked), "the traced row changes nothing");
   asked.a.precision[Step::S] = to_main;
-  hand.check(!answers(known, asked), "a step does");
+  hand.check(!answers(known, asked), "a rounding step changes the answer");
   asked = known;
   asked.problem.rows = 10;
   Experiment other_rows = asked;
   other_rows.problem.traced_row = 3;
-  hand.check(!answers(asked, other_rows), "of some rows the traced one is always one");
+  hand.check(!answers(asked, other_rows), "computed rows depend on the traced row");
 }
 
-/// Turns the wheel over the panel until the item is in sight.
+/// Turns the wheel over the panel until the item is visible; returns its path.
 std::string scrolled_to(Hand& hand, const std::string& item) {
   const ImVec2 chooser_at = hand.place(chooser + "why", 0, 1), over{chooser_at.x, chooser_at.y + 60};
   hand.wheel(over, 40);
@@ -144,7 +144,7 @@ CASE(statistics, storage_as_a_source) {
   hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }
 
-/// A choice in *why* explains the other method, whose error the picture then shows; a click makes that method's step exact.
+/// A choice in *why* shows the other method's sources, and its error as the picture; a click makes that method's step exact.
 CASE(statistics, sources_of_either_method) {
   Session session = small_session();
   session.experiment.a.precision = policy("hw").precision;
@@ -166,7 +166,7 @@ CASE(statistics, sources_of_either_method) {
   choose(method_names(hand.experiment()).a, Field::a_ulps);
   hand.check(
       field_of_method(Field::a_minus_b, true) == Field::b_error && field_of_method(Field::golden, false) == Field::a_error,
-      "a field of both methods becomes the error of one");
+      "a field of both methods becomes one method's error");
 }
 
 /// Methods that store with scales have lines for storage and arithmetic below their errors.
@@ -184,7 +184,7 @@ const Series& dots_of(const ScatterState& state, Ink ink) {
   return *std::ranges::find_if(state.panel.series, [&](const Series& s) { return s.shape == Shape::dots && s.ink == ink; });
 }
 
-/// Points found part by part are the same as points found at once; the earlier points stay until all are found.
+/// Points computed in parts equal points computed at once; the earlier points stay until all are computed.
 CASE(statistics, scatter_in_parts) {
   const auto of_seed = [](std::uint64_t seed) {
     Experiment e = small_session().experiment;
@@ -213,8 +213,8 @@ CASE(statistics, scatter_in_parts) {
   hand.check(parts.a_exact == whole.a_exact && parts.b_exact == whole.b_exact, "the same counts");
 }
 
-/// Each cell's largest error stays: no element errs more than the worst kept one of about its magnitude. Values that are not
-/// finite are no points, elements without an error are counted.
+/// The scatter keeps each cell's largest error: no element has a larger error than kept ones of about its magnitude. Values not
+/// finite are no points; elements without an error are counted.
 CASE(statistics, scatter_keeps_the_worst) {
   Experiment e = small_session().experiment;
   e.problem.n = 300;
@@ -237,7 +237,7 @@ CASE(statistics, scatter_keeps_the_worst) {
     bool covered = false;
     for (std::size_t k = 0; k < a.x.size(); ++k)
       covered |= std::abs(std::log10(a.x[k] / x)) < 0.15 && a.y[k] >= error * (1 - 1e-5);
-    if (!hand.check(covered, "an element errs more than every point near it")) return;
+    if (!hand.check(covered, "an element's error exceeds every point near it")) return;
   }
 }
 
@@ -283,7 +283,7 @@ CASE(statistics, verdicts) {
   };
   using Tone = Verdict::Tone;
   for (const Algorithm a : {Algorithm::flash2, Algorithm::hardware, Algorithm::loaded}) {
-    hand.check(found(a, 2).tone == Tone::good && found(a, 2.001).tone != Tone::good, "the line stands at 2 b");
+    hand.check(found(a, 2).tone == Tone::good && found(a, 2.001).tone != Tone::good, "the line is at 2 b");
     hand.check((found(a, 3).tone == Tone::bad) == !is_emulated(a), "an emulated method has no fault");
   }
   for (const auto& [error, words] : {std::pair{3.0, "3.0×"}, {0.5, "0.50×"}, {27.3, "27×"}})
@@ -293,13 +293,13 @@ CASE(statistics, verdicts) {
                  found(Algorithm::flash2, 3).sentence == "outside the 2× line: its largest error is 3.0×",
              "two emulated methods have nothing to explain");
   hand.check(found(Algorithm::loaded, 3).sentence != found(Algorithm::flash2, 3).sentence,
-             "a loaded output may be another question's");
+             "a loaded output may belong to another problem");
 }
 
-/// The words about a real kernel: whether it repeats its bits, and how far it is from the emulation.
+/// Texts about a real kernel: repeated bits, and distance from the emulation.
 CASE(statistics, words_about_a_real_kernel) {
   Result r = *hand.result();
-  hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such words");
+  hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such text");
   r.experiment.b.algorithm = Algorithm::hardware;
   r.hardware = HardwareCheck{"mma.sync.m16n8k16", 0, 0, 1.5, 0.25};
   hand.check(hardware_lines(r) ==
@@ -313,7 +313,7 @@ CASE(statistics, words_about_a_real_kernel) {
   hand.show(&View::detail, Detail::same_bits);
 }
 
-/// Errors of fp64 are whole ulps: the histogram has a bin for each, none of them empty between two that are not.
+/// Errors of fp64 are whole ulps: the histogram has a bin for each, and no empty bin between two that are not empty.
 CASE(statistics, whole_ulps) {
   Experiment e = small_session().experiment;
   e.problem.n = 256, e.problem.d = 64;
@@ -341,7 +341,7 @@ CASE(statistics, whole_ulps) {
   }
 }
 
-/// 1 - cos is never below 0; other numbers are as they are.
+/// 1 - cos is shown as 0 if below 0; other numbers are unchanged.
 CASE(statistics, shown_numbers) {
   const DeviationMeasure& cosine = *deviation_measure("cosine");
   hand.check(shown_number(cosine, 1 + 4.4e-16) == 0 && shown_number(cosine, 0.75) == 0.25, "1 - cos");
@@ -352,7 +352,7 @@ CASE(statistics, shown_numbers) {
 
 std::string row_of(std::size_t i) { return statistics + "**/##schedule " + std::to_string(i); }
 
-/// One query over 200 keys, the schedules on show.
+/// Opens a session of one query over 200 keys that shows the schedules.
 Session schedules_of_a_query(Hand& hand) {
   hand.stage.resize(1600, 1000);
   Session s = small_session();
@@ -372,7 +372,7 @@ bool await_answer(Hand& hand) {
   return hand.await("the schedules are compared", [&] { return is_known(hand); });
 }
 
-/// The window and the command find the same numbers, and write the same table.
+/// The window and the command compute the same numbers and write the same table.
 CASE(schedules, schedules_as_asked_alone) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
@@ -398,7 +398,7 @@ CASE(schedules, schedule_by_click) {
   hand.check(hand.experiment().b == before, "Ctrl+Z comes back");
 }
 
-/// Another a is another question; the former answer is not shown for it.
+/// Another method a has no answer yet; the former answer is not shown.
 CASE(schedules, schedules_of_another_question) {
   hand.open(schedules_of_a_query(hand));
   if (!await_answer(hand)) return;
@@ -406,7 +406,7 @@ CASE(schedules, schedules_of_another_question) {
   hand.settle();
   if (!await_answer(hand)) return;
   hand.check(hand.stage.panel_input().side.invariance->runs[0].digest == hand.result()->digests.a,
-             "the first schedule is a itself");
+             "the first schedule is a's own");
 }
 
 CASE(schedules, schedules_of_three_passes) {
@@ -433,7 +433,7 @@ CASE(traffic, every_machine) {
                 [&](Session& s) { s.view.machine = static_cast<Machine>(i); });
 }
 
-/// Each row is there; the loop stands in place of bars and roofline.
+/// Every row is shown; the loop replaces bars and roofline.
 CASE(traffic, rows_of_traffic) {
   hand.stage.resize(1600, 1000);
   hand.open(with_traffic());
@@ -441,7 +441,7 @@ CASE(traffic, rows_of_traffic) {
     hand.leaves(std::string("a click on ") + name, [&] { hand.click(statistics + name); });
   hand.leaves("a click on loop", [&] { hand.click(statistics + "##loop"); });
   hand.frames(2);
-  hand.check(hand.exists(statistics + "loop picture") && !hand.exists(statistics + "roofline"), "the loop is there");
+  hand.check(hand.exists(statistics + "loop picture") && !hand.exists(statistics + "roofline"), "the loop is shown");
   hand.leaves("and back", [&] { hand.click(statistics + "##loop"); });
   hand.frames(2);
   hand.check(hand.exists(statistics + "roofline"), "the roofline is back");
@@ -465,7 +465,7 @@ CASE(traffic, extreme_traffic) {
     }
 }
 
-/// The numbers that are drawn, against the kernels' own.
+/// Compares the drawn numbers with formulas of the kernels.
 CASE(traffic, numbers_of_traffic) {
   Session session = with_traffic();
   session.experiment.a.algorithm = Algorithm::flash1;
@@ -481,7 +481,7 @@ CASE(traffic, numbers_of_traffic) {
     hand.check(t.intensity == 4 * n * n * d / t.bytes, std::string(t.name) + " does 4 N^2 d");
   }
   hand.check(all[1].ink == Ink::a && all[0].ink == Ink::b, "a is FA-1 and b is Algorithm 0");
-  hand.check(all[2].ink == Ink::golden, "nobody is FA-2");
+  hand.check(all[2].ink == Ink::golden, "neither method is FA-2");
   const DataSheet& h200 = data_sheets[static_cast<std::size_t>(Machine::h200)];
   hand.check(least_seconds({.bytes = 4.8e12, .flops = 1}, h200) == 1, "4.8 TB take a second");
   hand.check(least_seconds({.bytes = 1, .flops = 989e12}, h200) == 1, "989 Tflop take a second");

@@ -26,7 +26,7 @@ CASE(strip, buttons) {  // six tiles, 0 .. 5
   hand.each({{strip + "###first tile", scrubbed(0)}, {strip + "###last tile", scrubbed(-1)}});
 }
 
-/// Frames of a sixtieth of a second each, for so many tiles.
+/// Draws 60 Hz frames for the time in which `tiles` tiles play.
 void let_play(Hand& hand, int tiles) { hand.frames(15 * tiles); }
 
 CASE(strip, play) {
@@ -41,7 +41,7 @@ CASE(strip, play) {
   const int paused = hand.view().scrubbed_tile;
   hand.check(!playback.playing, "pressed again, it stops");
   hand.leaves("nothing moves while it is paused", [&] { let_play(hand, 3); });
-  hand.check(hand.view().scrubbed_tile == paused, "it stays where it is");
+  hand.check(hand.view().scrubbed_tile == paused, "the strip stays at its tile");
   hand.key(ImGuiKey_J);
   hand.check(playback.playing && hand.view().scrubbed_tile == paused, "J goes on from there");
   let_play(hand, 7);
@@ -58,16 +58,16 @@ CASE(strip, playback_by_the_clock) {
   Playback playback;
   hand.check(!advance(playback, view, &r, 0) && view.scrubbed_tile == -1, "without play nothing moves");
   play_or_pause(playback, view, &r, 10);
-  hand.check(playback.playing && view.scrubbed_tile == 0, "play");
-  hand.check(advance(playback, view, &r, 10.2) && view.scrubbed_tile == 0, "not yet due");
-  hand.check(advance(playback, view, &r, 10.26) && view.scrubbed_tile == 1, "due");
-  hand.check(advance(playback, view, &r, 10.8) && view.scrubbed_tile == 3, "two at once where frames are slow");
-  hand.check(advance(playback, view, &r, 99) && view.scrubbed_tile == 4, "one where nothing was drawn for long");
-  hand.check(!advance(playback, view, &r, 100) && view.scrubbed_tile == -1, "the end");
+  hand.check(playback.playing && view.scrubbed_tile == 0, "playing starts at the first tile");
+  hand.check(advance(playback, view, &r, 10.2) && view.scrubbed_tile == 0, "the next tile is not yet due");
+  hand.check(advance(playback, view, &r, 10.26) && view.scrubbed_tile == 1, "the next tile is due");
+  hand.check(advance(playback, view, &r, 10.8) && view.scrubbed_tile == 3, "slow frames advance two tiles");
+  hand.check(advance(playback, view, &r, 99) && view.scrubbed_tile == 4, "a long pause advances one tile");
+  hand.check(!advance(playback, view, &r, 100) && view.scrubbed_tile == -1, "playing ends");
   play_or_pause(playback, view, nullptr, 0);
   hand.check(!playback.playing, "nothing to play without an answer");
   playback.playing = true;
-  hand.check(!advance(playback, view, nullptr, 1), "an answer that went away stops it");
+  hand.check(!advance(playback, view, nullptr, 1), "without an answer playing stops");
 }
 
 CASE(strip, legends) {
@@ -82,11 +82,11 @@ CASE(strip, legends) {
   hand.check(!hand.exists(strip + "largest P"), "the plot of P is hidden");
   hand.click(strip + "legend P");
   hand.frames(2);
-  hand.check(hand.exists(strip + "largest P"), "and comes with its name");
-  hand.changes("it scrubs, too", [&] { hand.press(hand.on_plot(strip + "largest P", 0)); }, scrubbed(0));
+  hand.check(hand.exists(strip + "largest P"), "its name shows the plot");
+  hand.changes("a click on the plot scrubs", [&] { hand.press(hand.on_plot(strip + "largest P", 0)); }, scrubbed(0));
 }
 
-/// A hidden curve gives its room to the shown ones.
+/// The axes fit the shown curves alone.
 CASE(strip, axes_of_what_is_shown) {
   Result r = compute(small_session().experiment);
   for (TraceTile& t : r.trace.tiles) t.error *= 1e4, t.max_used = t.max_true = 1.5 + 0.01 * t.tile;
@@ -101,16 +101,16 @@ CASE(strip, axes_of_what_is_shown) {
   click("error");
   hand.check(strip_state.b_error > 0 && strip_state.axes.error_high < all.error_high &&
                  strip_state.axes.error_high >= strip_state.b_error,
-             "without a the axis is that of b");
+             "without a the axis is b's");
   click("error of b");
   click("error");
   const double most = *std::ranges::max_element(strip_state.row.error);
-  hand.check(strip_state.axes.error_high == all.error_high && strip_state.axes.error_high >= most, "without b that of a");
+  hand.check(strip_state.axes.error_high == all.error_high && strip_state.axes.error_high >= most, "without b the axis is a's");
   click("error of b");
-  hand.check(strip_state.axes.error_low == all.error_low && strip_state.axes.error_high == all.error_high, "and of both again");
+  hand.check(strip_state.axes.error_low == all.error_low && strip_state.axes.error_high == all.error_high, "again for both");
 }
 
-/// split_kv's runs begin at a tile each.
+/// Each run of split_kv begins at a tile.
 CASE(strip, runs_of_split_kv) {
   Session session = small_session();
   session.experiment.a.algorithm = Algorithm::split_kv;
@@ -121,7 +121,7 @@ CASE(strip, runs_of_split_kv) {
   }
   session.experiment.a.algorithm = Algorithm::flash2;
   hand.open(session);
-  hand.check(hand.stage.state->strip.run_begins.empty(), "one run has none");
+  hand.check(hand.stage.state->strip.run_begins.empty(), "a single run has no marks");
 }
 
 std::string text_of(const std::vector<FormulaPiece>& pieces) {
@@ -132,7 +132,7 @@ std::string text_of(const std::vector<FormulaPiece>& pieces) {
 
 bool near(double x, double y) { return std::abs(x - y) <= 2e-4 * std::max(std::abs(x), std::abs(y)) + 1e-12; }
 
-/// A worked step has the numbers of the trace, and they fit together.
+/// Checks that a worked step has the trace's numbers, and that these are consistent.
 void check_step(Hand& hand, const Result& r, int index) {
   const TraceTile& t = r.trace.tiles[static_cast<std::size_t>(index)];
   const WorkedStep step = worked_step(r, index);
@@ -193,7 +193,7 @@ CASE(strip, powers_of_two) {
   }
 }
 
-/// Moves counted per tile and per row are the same in total.
+/// Moves counted per tile and per row have the same total.
 CASE(strip, moves_per_row) {
   for (const Algorithm algorithm : emulated_algorithms)
     for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, 20}, Mask{Mask::Kind::padding, 9}})
@@ -293,13 +293,13 @@ CASE(bars, numbers_of_workspaces) {
 
 CASE(bars, help) {
   hand.leaves("help", [&] { hand.click(top_bar + "###view"), hand.click("//$FOCUSED/###help"); });
-  hand.check(hand.stage.state->popups.help, "the menu shows it");
+  hand.check(hand.stage.state->popups.help, "the menu shows the keys");
   hand.leaves("close", [&] { hand.click("//Help/close"); });
-  hand.check(!hand.stage.state->popups.help, "its button closes it");
+  hand.check(!hand.stage.state->popups.help, "the button closes the keys");
   hand.key(ImGuiKey_H);
-  hand.check(hand.stage.state->popups.help, "H shows it");
+  hand.check(hand.stage.state->popups.help, "H shows the keys");
   hand.key(ImGuiKey_H);
-  hand.check(!hand.stage.state->popups.help, "and closes it");
+  hand.check(!hand.stage.state->popups.help, "H closes the keys");
 }
 
 CASE(keys, all_keys) {
@@ -334,13 +334,13 @@ CASE(keys, tiles) {
 
 CASE(keys, quit) {
   hand.leaves("Ctrl+Q", [&] {
-    hand.check(!hand.stage.asked_to_quit, "not yet");
+    hand.check(!hand.stage.asked_to_quit, "the first attempt does not close");
     hand.key(ImGuiMod_Ctrl | ImGuiKey_Q);
     hand.check(hand.stage.asked_to_quit, "the window is asked to close");
   });
 }
 
-/// Numbers at the ends of double's range, and beyond them, in everything that is drawn.
+/// Draws numbers at the ends of double's range, NaN and infinity.
 CASE(strip, extreme_numbers) {
   const Result calm = compute(small_session().experiment);
   constexpr double inf = std::numeric_limits<double>::infinity();

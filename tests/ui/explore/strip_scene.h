@@ -10,7 +10,7 @@
 
 namespace attoscope::testing {
 
-/// The change of a session by choosing a tile.
+/// The change that chooses a tile.
 inline std::function<void(Session&)> scrubbed(int tile) {
   return [tile](Session& s) { s.view.scrubbed_tile = tile; };
 }

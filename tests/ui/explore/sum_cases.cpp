@@ -14,7 +14,7 @@ namespace {
 
 Accumulators both(Accumulator a) { return {a, a}; }
 
-/// A small question whose a rounds P as V, so that tensor cores can add it up.
+/// A small session whose a rounds P to V's format, which tensor cores need.
 Session of_hardware() {
   Session session = small_session();
   session.experiment.a.precision = session.experiment.b.precision = policy("hw").precision;
@@ -36,7 +36,7 @@ CASE(sums, accumulators) {
   };
   hand.changes("q.k alone", of_product("q·k", "fma"), [](Session& s) { s.experiment.a.accumulator.qk = Accumulator::fma; });
   hand.changes("P.V alone", of_product("P·V", "a100"), [](Session& s) { s.experiment.a.accumulator.pv = Accumulator::a100; });
-  hand.leaves("what it is already", of_product("P·V", "a100"));
+  hand.leaves("the current value", of_product("P·V", "a100"));
 }
 
 CASE(sums, impossible_accumulators) {
@@ -46,25 +46,25 @@ CASE(sums, impossible_accumulators) {
   inside([&] {
     hand.check(hand.disabled(focused + "v100"), "a V100 does not multiply bf16");
     hand.check(!hand.disabled(focused + "a100"), "an A100 does");
-    hand.check(hand.disabled(focused + "###h100:f16"), "sums in fp16 are not those of bf16");
+    hand.check(hand.disabled(focused + "###h100:f16"), "bf16 has no sums in fp16");
   });
   session.experiment.format = fp16;
   hand.open(session);
   inside([&] {
     hand.check(!hand.disabled(focused + "v100"), "a V100 multiplies fp16");
-    hand.check(!hand.disabled(focused + "###h100:f16"), "sums in fp16 are those of fp16");
+    hand.check(!hand.disabled(focused + "###h100:f16"), "fp16 has sums in fp16");
   });
   session.experiment.a.precision[Step::P] = exact;
   hand.open(session);
   inside([&] {
-    hand.check(hand.disabled(focused + "h100"), "P in fp32 is not multiplied");
+    hand.check(hand.disabled(focused + "h100"), "P.V in fp32 is not multiplied");
     hand.click(focused + "sums of/q·k");
-    hand.check(!hand.disabled(focused + "h100"), "q.k is");
+    hand.check(!hand.disabled(focused + "h100"), "q.k can be added by an H100");
   });
   session.experiment.a.algorithm = Algorithm::loaded;
   hand.stage.open(session);
   hand.frames(3);
-  hand.check(hand.disabled(controls + "a/##sums"), "an output that was loaded adds up in its own way");
+  hand.check(hand.disabled(controls + "a/##sums"), "a loaded output has no setting of sums");
 }
 
 CASE(sums, flushes) {
@@ -79,7 +79,7 @@ CASE(sums, flushes) {
   Session session = of_hardware();
   session.experiment.a.algorithm = Algorithm::flash1;
   hand.open(session);
-  inside([&] { hand.check(!hand.exists(focused + "flush/never"), "flash1 has none"); });
+  inside([&] { hand.check(!hand.exists(focused + "flush/never"), "flash1 has no flush"); });
 }
 
 CASE(sums, whole_kernels) {
@@ -101,7 +101,7 @@ CASE(sums, whole_kernels) {
 
 // --- the sum behind a cell --------------------------------------------------------------------------------------------
 
-/// Waits until the sum of the session's pinned cell is known.
+/// Waits for the sum of the session's pinned cell.
 const ProductSum& known_sum(Hand& hand, AttentionProduct product, bool of_b) {
   const auto answered = [&] {
     const auto sum = hand.stage.panel_input().side.sum;
@@ -112,7 +112,7 @@ const ProductSum& known_sum(Hand& hand, AttentionProduct product, bool of_b) {
   return *hand.stage.panel_input().side.sum;
 }
 
-/// A click pins a cell; beside it stands the offer of the sum behind it.
+/// A click pins a cell; a button next to it opens the cell's sum.
 CASE(sums, sum_of_a_cell) {
   const std::string window = "//###The sum/";
   Session session = of_hardware();
@@ -124,11 +124,11 @@ CASE(sums, sum_of_a_cell) {
   hand.press(hand.place(heatmap + "picture", 0.5f), settled);
   hand.check(hand.exists(heatmap + "###sum"), "a pinned cell has a sum");
   hand.click(heatmap + "###sum");
-  hand.check(hand.view().show_sum, "it is shown");
+  hand.check(hand.view().show_sum, "the sum is shown");
   const ProductSum& pv = known_sum(hand, AttentionProduct::pv, false);
   hand.check(pv.why_none.empty() && pv.result == pv.O_after && pv.continues_O, "the sum is O after the tile");
   hand.check(!hand.disabled(window + "###block before") && hand.disabled(window + "###next block"),
-             "it ends in the last block");
+             "the last block is shown at first");
   hand.click(window + "product/q·k");
   const ProductSum& qk = known_sum(hand, AttentionProduct::qk, false);
   hand.check(qk.blocks.size() == 1 && qk.key == hand.experiment().problem.n - 1, "q.k of 16 columns is one block");
@@ -157,7 +157,7 @@ CASE(sums, sum_by_fma) {
   hand.check(!hand.disabled(window + "###block before") && hand.disabled(window + "###next block"), "its last page is shown");
   hand.click(window + "###block before");
   hand.frames(2);
-  hand.check(!hand.disabled(window + "###next block"), "there are others");
+  hand.check(!hand.disabled(window + "###next block"), "there are later pages");
   const SumTable table = chain_table(b.chain.parts, b.chain.format, {}, 60);
   double lost = 0;
   int runs = 0;
@@ -167,7 +167,7 @@ CASE(sums, sum_by_fma) {
   hand.check(runs == std::ranges::count(table.rows, "", &SumRow::label), "each run of exact steps is one line");
 }
 
-/// V may have more columns than Q and K: each has its sum.
+/// V may have more columns than Q and K; each column has a sum.
 CASE(sums, sum_of_a_column_beyond_d) {
   Session session = of_hardware();
   session.experiment.a.accumulator = both(Accumulator::h100);
@@ -176,7 +176,7 @@ CASE(sums, sum_of_a_column_beyond_d) {
   session.view.cell_col = session.experiment.problem.d_v - 1;
   session.view.show_sum = true;
   hand.open(session);
-  hand.check(known_sum(hand, AttentionProduct::pv, false).why_none.empty(), "the last column has one");
+  hand.check(known_sum(hand, AttentionProduct::pv, false).why_none.empty(), "the last column has a sum");
 }
 
 /// The sum is b's if a is a loaded output.
@@ -194,7 +194,7 @@ CASE(sums, sum_beside_a_loaded_output) {
   session.view.cell_row = session.view.cell_col = 3;
   session.view.show_sum = true;
   hand.open(session);
-  hand.check(known_sum(hand, AttentionProduct::pv, true).why_none.empty(), "it is b's");
+  hand.check(known_sum(hand, AttentionProduct::pv, true).why_none.empty(), "the sum is b's");
 }
 
 }  // namespace

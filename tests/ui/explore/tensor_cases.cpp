@@ -1,4 +1,4 @@
-// The list of a file's tensors: what is taken, a click that takes another, numbers, the choice that is kept; a kernel's
+// The list of a file's tensors: tensors used, choosing another by a click, numbers, the kept choice; a kernel's
 // gradients.
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 const std::string list = "//Tensors/", row = "//Tensors/**/";
 constexpr int n = 32, d = 16;
 
-/// A file of n x d tensors of these names, each with its own number everywhere, the first 1.
+/// A file of n x d tensors with these names, filled with 1, 2, 3, ...
 std::string file_of(const TemporaryDirectory& folder, const std::vector<std::string>& names) {
   std::vector<Stored> tensors;
   for (const std::string& name : names)
@@ -27,7 +27,7 @@ std::string file_of(const TemporaryDirectory& folder, const std::vector<std::str
 
 const Tensors& shown(Hand& hand) { return *hand.experiment().problem.input.tensors; }
 
-/// Sequences of a packed call have a field beside the field of heads: a choice in one keeps the choice in the other.
+/// Sequences of a packed call have a field next to the field of heads: a choice in one keeps the choice in the other.
 CASE(tensors, sequences_have_a_field) {
   hand.open_files({"tests/data/packed/packed.pt"});
   const auto index = [&] { return hand.experiment().problem.input.index; };
@@ -47,7 +47,7 @@ CASE(tensors, letters_take_tensors) {
   const std::string file = file_of(hand.folder, {"a.x", "a.y", "b.z", "b.w"});
   hand.open_files({file});
   hand.await("a file without names shows its tensors", [&] { return hand.exists(row + "###Q a.x"); });
-  hand.check(hand.view().show_tensors && hand.view().listed_file == file, "they are this file's");
+  hand.check(hand.view().show_tensors && hand.view().listed_file == file, "the list is of this file");
   hand.expect_error("has no three tensors");
   hand.check(hand.experiment().problem.input.kind == InputKind::normal, "the question stays");
   hand.leaves("Q alone", [&] { hand.click(row + "###Q a.x"); });
@@ -71,7 +71,7 @@ CASE(tensors, letters_take_tensors) {
   hand.await("by its names there is no call", [&] { return hand.view().listed_file == file; });
 }
 
-/// A row tells its numbers when it is opened; with names Q, K, V are taken, and O and dO by their letters.
+/// An opened row shows its numbers; names select Q, K, V, and letters select O and dO.
 CASE(tensors, rows_and_parts) {
   hand.stage.places.recent = "";
   hand.open(small_session());
@@ -81,7 +81,7 @@ CASE(tensors, rows_and_parts) {
   hand.check(hand.view().show_tensors && shown(hand).v[0] == 3, "a file with many tensors shows them");
   hand.click(row + "###mine");
   const auto numbers = [&] { return hand.stage.panel_input().side.tensor_statistics; };
-  hand.await("its numbers are read", [&] { return numbers() != nullptr && numbers()->mean == 4 && numbers()->count == n * d; });
+  hand.await("the numbers are read", [&] { return numbers() != nullptr && numbers()->mean == 4 && numbers()->count == n * d; });
   hand.check(hand.stage.state->tensors.opened == file + ":mine", "the row is open");
   hand.click(row + "###O mine");
   const auto values = [&] { return hand.experiment().loaded.values; };
@@ -97,7 +97,7 @@ CASE(tensors, rows_and_parts) {
   hand.choose(controls + "##input", "its tensors ...", [](Session& s) { s.view.show_tensors = true; });
 }
 
-/// A kernel's gradient is typed, shown in the place of a's, judged, and taken back.
+/// Types the path of a kernel's gradient, which replaces a's, is judged, and is undone.
 CASE(gradients, of_a_kernel) {
   Session session = small_session();
   session.experiment = with_backward(session.experiment);
@@ -115,7 +115,7 @@ CASE(gradients, of_a_kernel) {
     hand.settle();
     const bool is_right = values == &golden.values;
     const auto found = [&] { return hand.stage.panel_input().side.kernel_gradients; };
-    hand.await("it is judged", [&] { return found() && found()->rounded[0] == is_right; });
+    hand.await("the gradient is judged", [&] { return found() && found()->rounded[0] == is_right; });
     hand.check(hand.session().kernel_gradients.dq == hand.folder / name, "the file is in the session");
     const PanelInput input = hand.stage.panel_input();
     hand.check(input.answer.result->backward->a.dq.values == *values, "dQ is the file's");
@@ -134,7 +134,7 @@ CASE(strip, long_legends_take_more_lines) {
   hand.check(height_of_legend(300, names, 3) == 2 * line || height_of_legend(300, names, 3) == 3 * line,
              "more lines in less room");
   hand.check(height_of_legend(10, names, 3) == 3 * line && height_of_legend(10, names, 1) == line,
-             "at most as many as are asked for");
+             "at most the requested number of lines");
 }
 
 }  // namespace

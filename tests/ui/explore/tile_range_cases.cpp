@@ -27,7 +27,7 @@ bool tile_is_at_limit(const Experiment& e, double m) {
   return meets_limit(e, t);
 }
 
-/// The wheel zooms, a drag moves, a double click and a button show all.
+/// The wheel zooms the tiles, a drag moves them, a double click and a button show all.
 CASE(tile_range, zoomed) {
   const Session before = hand.session();
   const auto at = [&](double x) { return hand.on_plot(strip + "row sum", x, 0.4f); };
@@ -44,17 +44,17 @@ CASE(tile_range, zoomed) {
   const TileRange moved = hand.view().tiles;
   hand.check(moved.from > range.from && std::abs(moved.to - moved.from - (range.to - range.from)) < 1e-6, "moves them");
   std::vector<std::string> remarks;
-  hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
+  hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "a session saves it");
   hand.press(at(3), 2);
   hand.frames(2);
   hand.check(hand.view().tiles == TileRange{}, "a double click shows all");
   hand.show(&View::tiles, moved);
-  hand.changes("so does the button", [&] { hand.click(strip + "###all tiles"); }, [](Session& s) { s.view.tiles = {}; });
+  hand.changes("the button shows all", [&] { hand.click(strip + "###all tiles"); }, [](Session& s) { s.view.tiles = {}; });
   hand.frames(2);
-  hand.check(hand.disabled(strip + "###all tiles"), "which then has nothing to do");
+  hand.check(hand.disabled(strip + "###all tiles"), "then the button is grey");
 }
 
-/// The scrubber takes the range with it.
+/// Scrubbing beyond the range moves the range.
 CASE(tile_range, scrubbed_beyond) {
   hand.view().tiles = {0.5, 2.5};  // tiles 1 and 2
   hand.show(&View::scrubbed_tile, 2);
@@ -77,19 +77,19 @@ CASE(tile_range, ranges) {
   show_tiles(view, r, {-9, 9});
   hand.check(view.tiles == TileRange{}, "no more than all");
   show_tiles(view, r, {4, 9});
-  hand.check(view.tiles == TileRange{0.5, 5.5}, "no further than there are");
+  hand.check(view.tiles == TileRange{0.5, 5.5}, "no further than the last tile");
   view.tiles = {40, 50};
   hand.check(shows_all_tiles(r, view), "a range that the answer does not have shows all");
   StripState state;
   refresh_strip(state, std::make_shared<const Result>(r), 0);
   show_axes(state, {3.5, 5.5});
-  hand.check(state.axes.first == 3.5 && state.axes.last == 5.5, "the axes are those of what is shown");
+  hand.check(state.axes.first == 3.5 && state.axes.last == 5.5, "the axes fit the shown tiles");
   const FigurePanel part = strip_panel(StripPlot::running_max, state, View{});
   const Series* const m = find_series(part, "m");
-  hand.check(m != nullptr && m->x == std::vector<double>{4, 5} && part.x.min == 3.5, "only what is shown is drawn");
+  hand.check(m != nullptr && m->x == std::vector<double>{4, 5} && part.x.min == 3.5, "only shown tiles are drawn");
 }
 
-/// Jumps to the tiles in which m moved, or a number met its limit.
+/// Jumps to tiles in which m moved or a number reached its limit.
 CASE(tile_range, events) {
   Result r = compute(small_session().experiment);
   for (TraceTile& t : r.trace.tiles) t.moved = t.tile == 1 || t.tile == 4;
@@ -104,7 +104,7 @@ CASE(tile_range, events) {
   hand.click(strip + "###previous rescale", to(4, {3.5, 5.5}));  // in the range
   hand.key(rescale | ImGuiKey_Comma, to(1, {0, 2}));             // outside
   hand.check(hand.disabled(strip + "###previous rescale") && hand.disabled(strip + "###previous limit"),
-             "before it there is none");
+             "no earlier tile has an event");
   hand.leaves("none", [&] { hand.key(rescale | ImGuiKey_Comma); });
   hand.click(strip + "###next limit", to(2, {0, 2}));  // a P that saturated
   hand.key(limit | ImGuiKey_Period, to(3, {2, 4}));    // a sum that is infinite
@@ -112,7 +112,7 @@ CASE(tile_range, events) {
   hand.click(strip + "###previous limit", to(2, {2, 4}));
   hand.key(rescale | ImGuiKey_Period, to(4, {2, 4}));
   hand.check(!tile_is_at_limit(small_session().experiment, 60000) && tile_is_at_limit(with_m_in_fp16(), 65504),
-             "m meets the limit of its format");
+             "m reaches the limit of its format");
 }
 
 }  // namespace

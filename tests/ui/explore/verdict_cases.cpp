@@ -1,4 +1,4 @@
-// The room of the verdict: all heads of a loaded output judged, from opening it to the first wrong element.
+// The verdict's picture: all heads of a loaded output are judged, from opening the files to the first wrong element.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -24,7 +24,7 @@ namespace {
 constexpr int layers = 30, heads = 9, tokens = 24, width = 8;
 constexpr int scaled = 17 * heads + 4, emptied = 23 * heads + 2;  ///< the heads with a fault
 
-/// Writes a file for each layer, and returns the folder. In one head the kernel took another scale, in another a tile of rows
+/// Writes a file for each layer, and returns the folder. One head has another scale, in another head a tile of rows
 /// is missing.
 std::string write_dump(Hand& hand) {
   Experiment e = small_session().experiment;
@@ -53,7 +53,7 @@ std::string write_dump(Hand& hand) {
 
 HeadVerdicts verdicts(Hand& hand) { return shown_verdicts(hand.experiment(), hand.stage.panel_input()); }
 
-/// Waits until all heads and the one on screen are judged.
+/// Waits until all heads and the head on screen are judged.
 void await_verdicts(Hand& hand, const std::string& name) {
   hand.settle();
   hand.await(name + ": all heads are judged", [&] { return verdicts(hand).complete(); });
@@ -61,7 +61,7 @@ void await_verdicts(Hand& hand, const std::string& name) {
   hand.await("the head on screen is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
 }
 
-/// Expects the window and `attoscope judge` to give the same verdict on each head, and the same words about the one on screen.
+/// Expects the window and `attoscope judge` to give the same verdict on each head, and the same text about the shown head.
 void expect_judge(Hand& hand, const JudgedCall& call, const std::string& name) {
   const CallJudgement all = judge_call(call, {.problem = hand.experiment().problem}, {});
   const PanelInput input = hand.stage.panel_input();
@@ -100,7 +100,7 @@ CASE(verdict, a_dump_of_270_heads) {
   hand.click(statistics + "###verdicts");
   hand.frames(3);
   hand.check(hand.view().picture == PictureKind::heads && hand.view().heads_show == HeadsShow::verdict, "the grid is shown");
-  hand.check(hand.exists(cell(0)) && hand.exists(cell(layers * heads - 1)), "all heads are in it");
+  hand.check(hand.exists(cell(0)) && hand.exists(cell(layers * heads - 1)), "the grid has all heads");
   hand.stage.resize(1024, 768);
   hand.show(&View::ui_scale, 2.25, 4);
   const float right = hand.rect(hand.id(heatmap + "heads show/verdict")).Max.x;
@@ -139,7 +139,7 @@ CASE(verdict, judging_stopped) {
   hand.click(cell(28), settled);
   hand.click(statistics + "###judging");
   await_verdicts(hand, "the dump");
-  hand.check(hand.experiment().problem.input.index == 28, "the head that was chosen stays");
+  hand.check(hand.experiment().problem.input.index == 28, "the chosen head stays");
   hand.check(heads_tone(verdicts(hand)) == colours().bad, "two are wrong");
   hand.check(shown_verdict(hand.stage.panel_input())->rounded(), "this one is rounded");
   PanelInput& some = hand.tell();
@@ -152,7 +152,7 @@ CASE(verdict, judging_stopped) {
   hand.check(judging_stopped(hand.stage.state->heads, hand.experiment()), "stopped by its button");
 }
 
-/// The errors over their tolerances are a field like every other, of loaded outputs alone.
+/// Loaded outputs have a field of errors over tolerances.
 CASE(verdict, field_of_tolerances) {
   const std::string combo = heatmap + "##field";
   Result r = compute(small_session().experiment);
@@ -168,10 +168,10 @@ CASE(verdict, field_of_tolerances) {
     for (int column = 0; column < 16; ++column)
       hand.check(heat.values[static_cast<std::size_t>(row * 16 + column)] == static_cast<float>(call.share(row, column)) &&
                      field_value(*heat.result, Field::tolerance, row, column) == call.share(row, column),
-                 "its values");
+                 "each value is error over tolerance");
   hand.check(std::ranges::max_element(heat.values) - heat.values.begin() == 37 * 16 + 5, "the furthest is the planted one");
   const HeadVerdict& verdict = *hand.stage.panel_input().side.verdict;
-  hand.check(verdict.furthest_row == 37 && verdict.furthest_column == 5, "and is known as such");
+  hand.check(verdict.furthest_row == 37 && verdict.furthest_column == 5, "the verdict names that element");
   hand.experiment().problem.traced_row = 3;
   hand.settle();
   hand.frames(2);
@@ -179,17 +179,17 @@ CASE(verdict, field_of_tolerances) {
              "another row, the same verdict");
   hand.click(controls + "kernel as/off", settled);
   hand.frames(3);
-  hand.check(!has_field(*hand.result(), Field::tolerance), "a computed method has none");
+  hand.check(!has_field(*hand.result(), Field::tolerance), "a computed method has no tolerances");
 }
 
-/// The suspects, each with the error that it leaves; a click swipes against one, another ends it.
+/// Suspects are listed with the error that each leaves; a click swipes against one, a second click ends the swipe.
 CASE(verdict, suspects) {
   Experiment e = small_session().experiment;
   e.problem.scale = 1;
   hand.stage.resize(1600, 1000);
   hand.drop({hand.folder.write("wrong.npy", npy_bytes(96, 16, compute(e).a.values.data()))});
   hand.await("it is judged", [&] { return shown_verdict(hand.stage.panel_input()) != nullptr; });
-  hand.await("its recurrence is shown", [&] {
+  hand.await("b's recurrence is shown", [&] {
     const PanelInput input = hand.stage.panel_input();
     return recurrence_answer(input) != input.answer.result && why_no_recurrence(input).empty();
   });
@@ -197,16 +197,16 @@ CASE(verdict, suspects) {
   hand.frames(3);
   const CallJudgement& call = *shown_verdict(hand.stage.panel_input());
   const std::vector<SlipShare> all = suspects_of(call);
-  if (!hand.check(all.size() > 2 && all.front().named && all.front().slip->kind == Slip::Kind::scale, "the named one is first"))
+  if (!hand.check(all.size() > 2 && all.front().named && all.front().slip->kind == Slip::Kind::scale, "the named one first"))
     return;
   for (std::size_t i = 1; i < all.size(); ++i) hand.check(!all[i].named && !(all[i].left < all[i - 1].left && i > 1), "ranked");
-  hand.check(all.front().left < 0.1 && all.back().left > all.front().left, "it leaves least");
+  hand.check(all.front().left < 0.1 && all.back().left > all.front().left, "the named slip leaves least");
   const auto line = [](std::size_t i) { return statistics + "**/suspect " + std::to_string(i); };
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     hand.click(line(i));
     hand.frames(2);
     hand.check(hand.view().comparison == Comparison::swipe && hand.view().slip == all[i].slip->text, "swiped against it");
-    hand.await("its output is shown", [&] {
+    hand.await("the suspect's output is shown", [&] {
       const PanelInput input = hand.stage.panel_input();
       return input.side.slip_output && input.side.slip_output->text == all[i].slip->text;
     });

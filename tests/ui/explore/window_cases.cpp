@@ -1,4 +1,4 @@
-// The window: its layout, progress and cancelling, tooltips; every panel with nothing, something running, NaN and infinities,
+// The window: layout, progress and cancelling, tooltips; every panel without an answer, during work, with NaN and infinities,
 // in extreme sizes and small windows.
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace attoscope::testing {
 namespace {
 
-/// The lines between panels are dragged; the palette brings back the first layout.
+/// Drags the lines between panels; the palette restores the first layout.
 CASE(layout, panel_sizes) {
   hand.frames(3);
   const auto place_of = [](const char* window) { return ImGui::FindWindowByName(window)->Pos; };
@@ -41,7 +41,7 @@ CASE(layout, panel_sizes) {
   }
 }
 
-/// Each row of the table of panels has a window of its own, docked while it is shown.
+/// Each row of the table of panels has its own window, docked while shown.
 CASE(layout, panels_of_the_table) {
   for (const bool with_pins : {false, true}) {
     hand.show(&View::show_pins, with_pins, 4);
@@ -55,7 +55,7 @@ CASE(layout, panels_of_the_table) {
   }
 }
 
-/// The window has the colours of its theme, or the colours that a scope puts in their place.
+/// The window has its theme's colours, or the colours that a scope sets.
 CASE(layout, colours_of_the_window) {
   for (const Theme theme : {Theme::light, Theme::high_contrast, Theme::dark}) {
     hand.show(&View::theme, theme);
@@ -70,7 +70,7 @@ CASE(layout, colours_of_the_window) {
   }
 }
 
-/// A button to cancel appears where an answer takes half a second.
+/// A button to cancel appears if an answer takes half a second.
 CASE(progress, button_to_cancel) {
   AnswerInput& answer = hand.tell().answer;
   const auto offered = [&](bool computing, double seconds) {
@@ -78,17 +78,17 @@ CASE(progress, button_to_cancel) {
     hand.frames(3);
     return hand.exists("//Status bar/###cancel");
   };
-  hand.check(!offered(true, 0.3), "not at once");
+  hand.check(!offered(true, 0.3), "no button at once");
   for (const auto& [share, left] : {std::pair{0.0, -1.0}, {0.99, 5000.0}, {1.0, 1e9}, {std::nan(""), std::nan("")}}) {
     answer.progress = share, answer.seconds_left = left;
-    hand.check(offered(true, 0.6), "then it is there");
+    hand.check(offered(true, 0.6), "later there is a button");
   }
   offered(false, 0);
   hand.frames(60);
-  hand.check(!offered(false, 0), "and goes away");
+  hand.check(!offered(false, 0), "the button goes away");
 }
 
-/// Something that takes seconds.
+/// A session whose answer takes seconds.
 Session slow_session() {
   Session session = small_session();
   session.experiment.problem.n = 32768;
@@ -107,36 +107,36 @@ CASE(progress, cancelling) {
       hand.frames(1);
       largest = std::max(largest, hand.stage.panel_input().answer.progress);
     }
-    hand.check(largest > 0 && largest < 1, "it says how far it is");
+    hand.check(largest > 0 && largest < 1, "progress is shown");
     const Session before = hand.session();
     by_key ? hand.key(ImGuiKey_Escape) : hand.click("//Status bar/###cancel");
-    hand.await("it stops", [&] { return !hand.stage.panel_input().answer.computing; });
-    hand.check(hand.error().starts_with("Stopped: "), "it says so: " + hand.error());
+    hand.await("the work stops", [&] { return !hand.stage.panel_input().answer.computing; });
+    hand.check(hand.error().starts_with("Stopped: "), "the stop is shown: " + hand.error());
     const PanelInput input = hand.stage.panel_input();
     hand.check(input.answer.result && (input.answer.result == old || input.answer.result->experiment == before.experiment),
                "the picture stays");
     hand.check(hand.session() == before, "nothing else changes");
     hand.experiment() = small_session().experiment;
     hand.settle();
-    hand.check(hand.error().empty() && hand.result()->experiment == hand.experiment(), "and it goes on");
+    hand.check(hand.error().empty() && hand.result()->experiment == hand.experiment(), "the window computes again");
   }
 }
 
 // --- tooltips ---------------------------------------------------------------------------------------------------------
 
-/// Every item of a window opens a tooltip; an item without a name, as the canvas of a plot, lies below one with a tooltip, and
-/// pictures are read, not explained.
+/// Expects a tooltip for every item of a window, except items without a name below others, as the canvas of a plot, and
+/// pictures, which show their values.
 void all_explained(Hand& hand, const std::string& window, int least) {
   int count = 0;
   for (const auto& [id, label] : hand.items(window)) {
     if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE") || has(label, "picture")) continue;
     ++count;
-    hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
+    hand.check(hand.explained(id), "'" + label + "' in " + window + " has no tooltip");
   }
   hand.check(count >= least, window + " has " + std::to_string(count) + " items, expected " + std::to_string(least));
 }
 
-/// Every control of a panel, and of the toolbar of each kind of picture.
+/// Checks tooltips of every control of a panel, and of the toolbar of each kind of picture.
 CASE(tooltips, panels_are_explained) {
   hand.resize(1600, 1200);
   all_explained(hand, "//Controls", 80);
@@ -158,7 +158,7 @@ CASE(tooltips, panels_are_explained) {
   all_explained(hand, "//Sweep picture", 3);
 }
 
-/// A click on a control opens a popup of at least so many items, all explained.
+/// Expects that a click on a control opens a popup of at least `least` items, all with tooltips.
 void popup_explained(Hand& hand, const std::string& control, int least, int button = 0) {
   hand.click(controls + control, button);
   hand.frames(2);
@@ -184,10 +184,10 @@ CASE(tooltips, popups_are_explained) {
   }
 }
 
-/// Controls that stand there in some states only.
+/// Checks tooltips of controls that exist in some states only.
 CASE(tooltips, seldom_controls_are_explained) {
   const auto explained = [&](std::initializer_list<std::string> items) {
-    for (const std::string& item : items) hand.check(hand.explained(hand.id(item)), item + " says nothing");
+    for (const std::string& item : items) hand.check(hand.explained(hand.id(item)), item + " has no tooltip");
   };
   explained({controls + "about FORMAT D", controls + "about WHERE ROUNDING HAPPENS", heatmap + "pin"});
   Session session = small_session();
@@ -220,7 +220,7 @@ CASE(tooltips, no_tooltip_while_held) {
 
 // --- states -----------------------------------------------------------------------------------------------------------
 
-/// Draws the told input with the mouse everywhere and every field.
+/// Draws the test's input with every field and the mouse everywhere.
 void look(Hand& hand, const std::string& what) {
   for (int i = 0; i < field_count; ++i) {
     hand.show(&View::field, static_cast<Field>(i), 1);
@@ -323,7 +323,7 @@ CASE(states, too_large) {
   hand.experiment().problem.n = 32;
   hand.experiment().problem.d = 8;
   hand.settle();
-  hand.check(hand.error().empty() && hand.result()->experiment == hand.experiment(), "and goes on");
+  hand.check(hand.error().empty() && hand.result()->experiment == hand.experiment(), "the window computes again");
 }
 
 CASE(states, remarks_of_a_session_file) {
@@ -337,10 +337,10 @@ CASE(states, remarks_of_a_session_file) {
   };
   answer();
   hand.check(explorer.panel_input().answer.result && has(explorer.panel_input().messages.error, "view.range"),
-             "what was wrong with the session file is told beside the first answer");
+             "the error of the session file is shown with the first answer");
   session.experiment.problem.seed = 2;
   explorer.update(session);
-  hand.check(explorer.panel_input().messages.error.empty(), "until something else is asked");
+  hand.check(explorer.panel_input().messages.error.empty(), "the next session clears the error");
 }
 
 CASE(states, small_windows) {

@@ -1,4 +1,4 @@
-// The Learn workspace: the list, pages and their turning, presenting, quizzes, broken texts, every shipped lesson.
+// The Learn workspace: the list, turning pages, presenting, quizzes, broken texts, every shipped lesson.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -24,7 +24,7 @@ void seen(Hand& hand, Session& session) {
   see_step(session.lesson, place_of(session.lesson, input.learn.lessons.get()));
 }
 
-/// Moves the session to this step, and changes nothing else.
+/// The change that moves the session to this step.
 std::function<void(Session&)> at(Hand& hand, const Lessons& lessons, int lesson, int step) {
   return [&hand, &lessons, lesson, step](Session& s) {
     open_lesson(s.lesson, lessons[static_cast<std::size_t>(lesson)], step);
@@ -38,7 +38,7 @@ void open_learn(Hand& hand, bool presenting = false) {
   hand.open(session, 3);
 }
 
-/// Opens lessons that are this text alone, with their questions answered.
+/// Opens lessons with only this text, and waits for the answers to its questions.
 void open_text(Hand& hand, const std::string& text) {
   open_learn(hand);
   PanelInput& input = hand.tell();
@@ -74,7 +74,7 @@ bool says(Hand& hand, const std::string& part) {
   return std::ranges::any_of(problems(hand), [&](const std::string& p) { return has(p, part); });
 }
 
-/// The reader's answers to a view, in place of the ones before.
+/// The change that replaces the reader's answers to a view.
 std::function<void(Session&)> answered(int view, std::vector<LessonParameter> changes) {
   return [view, changes = std::move(changes)](Session& s) {
     std::erase_if(s.lesson.views, [&](const LessonViewEdits& v) { return v.view == view; });
@@ -107,7 +107,7 @@ CASE(learn, presenting) {
   hand.changes("present", [&] { hand.click(learn + "###present"); }, [](Session& s) { s.lesson.presenting = true; });
   hand.frames(2);
   hand.check(ImGui::GetStyle().FontScaleMain > 1.25f * small, "the type is larger");
-  hand.check(!hand.exists(anywhere + "##" + lessons[1].title), "the list is away");
+  hand.check(!hand.exists(anywhere + "##" + lessons[1].title), "the list is hidden");
   const PresentedStep& presented = hand.stage.state->learn->presented;
   for (const ImGuiKey key : {ImGuiKey_RightArrow, ImGuiKey_PageDown}) {
     const int step = hand.session().lesson.step;
@@ -118,7 +118,7 @@ CASE(learn, presenting) {
     const int step = hand.session().lesson.step;
     while (presented.screen > 0) hand.leaves("a screen back", [&] { hand.key(key); });
     hand.changes("one step back", [&] { hand.key(key); }, at(hand, lessons, 0, step - 1));
-    hand.check(presented.screen + 1 == presented.screens, "which begins with its last screen");
+    hand.check(presented.screen + 1 == presented.screens, "going back shows the step's last screen first");
   }
   hand.changes("the last step", [&] { hand.key(ImGuiKey_End); }, at(hand, lessons, 0, last));
   hand.changes("the first step", [&] { hand.key(ImGuiKey_Home); }, at(hand, lessons, 0, 0));
@@ -204,10 +204,10 @@ formats: e4m3, fp16, bf16, fp32
 ```
 )";
 
-/// Answers are kept in the session, and judged; they are given by typing, by clicks, by the mouse and by keys.
+/// The session keeps answers, and the page judges them; the reader answers by typing, clicks, the mouse and keys.
 CASE(learn, making) {
   open_text(hand, exercises);
-  hand.resize(1280, 1200, 2);  // all three in sight
+  hand.resize(1280, 1200, 2);  // shows all three
   hand.leaves("typing alone", [&] {
     hand.press(hand.place(anywhere + "##blank 2", 0.5f));
     hand.type_only("l + P");
@@ -290,9 +290,9 @@ CASE(learn, what_is_broken) {
   open_text(hand, broken);
   for (const char* part :
        {"'\\frac{1}{'", "nosuchthing", "a.joy", "'nonsense'", "'minus'", "tolerance is 'much'", "\\begin{matrix}"})
-    hand.check(says(hand, part), std::string(part) + " is told");
+    hand.check(says(hand, part), std::string(part) + " is shown");
   hand.check(!says(hand, "max(m"), "a sound formula is drawn");
-  hand.check(!says(hand, "code: "), "and so is the view below");
+  hand.check(!says(hand, "code: "), "the view below it is drawn");
 }
 
 CASE(learn, no_lessons) {
@@ -330,7 +330,7 @@ CASE(learn, figure) {
   hand.frames(3);
   const LearnState& told = *hand.stage.state->learn;
   hand.check(has(told.told, "attoscope-lesson-1-step-1-2.png") && told.told_until > ImGui::GetTime(),
-             "it says where: " + told.told);
+             "the notice names the file: " + told.told);
   hand.key(ImGuiKey_F5);
 
   hand.stage.resize(1000, 500);
@@ -346,13 +346,13 @@ CASE(learn, figure) {
   hand.frames(4);
   const int height = height_of(hand.folder / "attoscope-lesson-3-step-2-1.png");
   hand.check(std::abs(static_cast<float>(height) - whole) <= 1,
-             "all of it: " + std::to_string(height) + " of " + std::to_string(whole));
-  hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "and the window is as it was");
+             "the picture has the whole step: " + std::to_string(height) + " of " + std::to_string(whole));
+  hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "the window does not change");
   hand.stage.resize(1280, 800);
   hand.stage.exporter = PlotExporter("");
 }
 
-/// Every page of every shipped lesson is drawn without a fault.
+/// Draws every page of every shipped lesson without a fault.
 CASE(learn, every_page) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
@@ -368,7 +368,7 @@ CASE(learn, every_page) {
     hand.check(steps_seen(hand.session().lesson, lesson) == static_cast<int>(lesson.steps.size()), lesson.name + " was read");
 }
 
-/// Numbers of the text are asked for and arrive; a click opens the setting.
+/// Numbers in the text are computed and shown; a click opens their setting.
 CASE(learn, live_numbers) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
@@ -389,7 +389,7 @@ CASE(learn, live_numbers) {
         hand.check(hand.view().workspace == Workspace::explore && e.format == question.experiment.format &&
                        e.problem.n == question.experiment.problem.n && e.a.precision == question.experiment.a.precision,
                    "a click on a number opens its setting");
-        hand.check(hand.session().lesson.step == step, "and Learn stays at its step");
+        hand.check(hand.session().lesson.step == step, "Learn stays at its step");
         return;
       }
 }
@@ -399,14 +399,14 @@ CASE(learn, tooltips) {
   open_text(hand, exercises);
   hand.resize(1280, 1200, 2);
   for (const char* const control : {"##blank 1", "###run", "###key 1", "###earlier", "###later", "###choice fp16"})
-    hand.check(hand.explained(hand.id(anywhere + control)), std::string(control) + " says nothing");
+    hand.check(hand.explained(hand.id(anywhere + control)), std::string(control) + " has no tooltip");
   hand.stage.resize(1280, 800);
   open_text(hand, quiz);
   int count = 0;
   for (const auto& [id, label] : hand.items("//Learn")) {
     if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE")) continue;
     ++count;
-    hand.check(hand.explained(id), "'" + label + "' says nothing");
+    hand.check(hand.explained(id), "'" + label + "' has no tooltip");
   }
   hand.check(count >= 11, "a lesson, a dot, five buttons, three choices, a field; found " + std::to_string(count));
 }

@@ -40,7 +40,7 @@ std::string place(Hand& hand) {
          std::to_string(learn_of(hand).presented.screen + 1);
 }
 
-/// The layout is the same under sanitizers, which take minutes for an answer: there the walks begin late and wait for none.
+/// Under sanitizers an answer takes minutes and the layout is the same: there the walks begin late and wait for no answers.
 #ifdef ATTOSCOPE_SANITIZED
 constexpr bool walks_all = false;
 #else
@@ -56,7 +56,7 @@ bool is_computing(Hand& hand) {
          });
 }
 
-/// Waits until the page's answers are there and it has its final shape.
+/// Waits until the page has its answers and its final layout.
 void come_to_rest(Hand& hand) {
   using Clock = std::chrono::steady_clock;
   const auto known = [&] {
@@ -90,7 +90,7 @@ bool shows_scales(Hand& hand) {
   });
 }
 
-/// The sizes of type on screen that are below `least` pixels, without the type of formulas.
+/// The type sizes on screen below `least` pixels, without formulas.
 std::string small_type(float least) {
   const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   const Fonts text = fonts();
@@ -104,7 +104,7 @@ std::string small_type(float least) {
   return all;
 }
 
-/// A line for each thing on screen that lies outside its column, and for type that is smaller than it should be.
+/// A line for each item on screen that lies outside its column, and for each type size that is too small.
 std::string complaints(Hand& hand) {
   std::string all;
   const auto expect = [&](bool truth, const std::string& what) {
@@ -141,14 +141,14 @@ std::vector<std::string> steppers(const Lessons& lessons) {
   return all;
 }
 
-/// Page Down alone, or the down arrow, from the first step of lesson 1 to the last of the last: everything lies in the window,
-/// in type that a hall can read. Page Down runs every stepper to its end.
+/// Goes by Page Down or the down arrow from the first step of lesson 1 to the last step of the last lesson: all is on screen,
+/// in type readable in a hall. Page Down runs every stepper to its end.
 void walk(Hand& hand, int width, int height, ImGuiKey key) {
   open_lecture(hand, walks_all ? "01-floats" : "15-backward", width, height);
   hand.check(16 * ImGui::GetStyle().FontScaleMain >= 22, "text of 22 pixels");
   hand.check(14.5f * ImGui::GetStyle().FontScaleMain >= 20, "code of 20 pixels");
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
-  std::map<std::string, bool> at_its_end;  // by stepper: it was there when it was left
+  std::map<std::string, bool> at_its_end;  // by stepper: it was at its end when the walk left it
   std::string screen, wrong;
   for (int presses = 0; presses < 6000 && hand.well(); ++presses) {
     if (screen == place(hand) && key == ImGuiKey_DownArrow) break;
@@ -180,16 +180,16 @@ CASE(lecture, all_lessons_by_a_remote_control) {
   hand.check(lesson_of(hand).name.starts_with("06") && learn_of(hand).presented.screen + 1 == learn_of(hand).presented.screens,
              "Page Up shows the screen before: " + place(hand));
   hand.key(ImGuiKey_Escape);
-  hand.check(!lesson_of(hand).presenting, "Esc leaves");
+  hand.check(!lesson_of(hand).presenting, "Esc ends the presentation");
 }
 
-/// The down arrow passes the steps, in the windows with least and most room.
+/// Walks through the steps by the down arrow, in the smallest and the largest window.
 CASE(lecture, every_screen_lies_in_the_window) {
   for (const auto& [width, height] : {std::pair{1024, 768}, {1920, 1080}}) walk(hand, width, height, ImGuiKey_DownArrow);
 }
 
-/// The space bar changes between text and view where each has a screen of its own; the stepper stays at its step. Beside each
-/// other, and where a step has no view, it goes on.
+/// The space bar changes between text and view if each has its own screen; the stepper stays at its step. If both share a
+/// screen, or a step has no view, it goes one step on.
 CASE(lecture, space_changes_between_text_and_view) {
   for (const auto& [width, height] : {std::pair{1280, 800}, {1024, 768}}) {
     open_lecture(hand, "04-online-normaliser", width, height);
@@ -225,10 +225,10 @@ CASE(lecture, black_screen_and_light) {
   hand.key(ImGuiKey_B);
   hand.check(is_all_black(hand.picture()), "B makes the screen black");
   hand.key(ImGuiKey_PageDown);
-  hand.check(hand.picture().rgb == page.rgb && hand.session() == before, "the next key brings the page back, and does no more");
+  hand.check(hand.picture().rgb == page.rgb && hand.session() == before, "the next key only brings the page back");
   hand.key(ImGuiKey_B);
   hand.key(ImGuiKey_B);
-  hand.check(hand.picture().rgb == page.rgb, "and so does B");
+  hand.check(hand.picture().rgb == page.rgb, "B brings the page back, too");
   hand.move({640, 300});
   const Picture plain = hand.picture();
   hand.hold_key(ImGuiKey_L, true);
@@ -242,15 +242,15 @@ CASE(lecture, black_screen_and_light) {
   hand.check(hand.picture().rgb == plain.rgb, "released, the light is gone");
 }
 
-/// No tooltip opens while presenting; a page that is turned by key leaves the keyboard's focus and tooltips where they were.
+/// No tooltip opens while presenting; turning a page by key does not move the keyboard's focus or a tooltip.
 CASE(lecture, tooltips_and_focus) {
   open_lecture(hand, "04-online-normaliser", 1280, 800);
   while (learn_of(hand).stepping.view < 0) hand.key(ImGuiKey_PageDown);
   const std::string next = "//Learn/###next", step = "//Learn/**/###step";
-  hand.check(!hand.explained(hand.id(next)) && !hand.explained(hand.id(step)), "no tooltip while presenting");
+  hand.check(!hand.explained(hand.id(next)) && !hand.explained(hand.id(step)), "presenting, there is no tooltip");
   hand.key(ImGuiKey_Escape);
   hand.frames(3);
-  hand.check(hand.explained(hand.id(next)), "and one while reading");
+  hand.check(hand.explained(hand.id(next)), "reading, there is a tooltip");
   hand.move({2, 300});
   hand.key(ImGuiKey_PageDown);
   hand.frames(3);
@@ -258,7 +258,7 @@ CASE(lecture, tooltips_and_focus) {
              "Page Down moves no focus");
 }
 
-/// A stepper that was gone through before the lecture begins anew when the lecture comes to it, and stays at its end when the
+/// A stepper that was run before the lecture restarts when the lecture comes to it, and stays at its end when the
 /// lecture comes back to it.
 CASE(lecture, steppers_begin_anew) {
   open_lecture(hand, "04-online-normaliser", 1280, 800);
@@ -269,16 +269,16 @@ CASE(lecture, steppers_begin_anew) {
   to_stepper(ImGuiKey_DownArrow);
   hand.key(ImGuiMod_Shift | ImGuiKey_Period);
   const int last = learn_of(hand).stepping.last;
-  hand.check(learn_of(hand).stepping.at == last && last > 20, "gone through");
+  hand.check(learn_of(hand).stepping.at == last && last > 20, "the stepper is at its end");
   hand.key(ImGuiKey_PageDown);
   to_stepper(ImGuiKey_UpArrow);
-  hand.check(learn_of(hand).stepping.at == last, "back at its end");
+  hand.check(learn_of(hand).stepping.at == last, "going back, the stepper is at its end");
   hand.key(ImGuiKey_UpArrow);
   to_stepper(ImGuiKey_DownArrow);
-  hand.check(learn_of(hand).stepping.at == 0, "forward it begins anew");
+  hand.check(learn_of(hand).stepping.at == 0, "going forward, the stepper restarts");
 }
 
-/// Items fill a screen as long as they fit; a view has a screen of its own; what leads on stays with what follows.
+/// Items share a screen as long as they fit; a view has its own screen; a leading item stays with the next one.
 CASE(lecture, screens_of_items) {
   const LessonBlock text, view{.markdown = {}, .numbers = {}, .view = {LessonView{}}, .line = 0};
   const auto paragraph = [&](const char* words, float height) {
@@ -296,7 +296,7 @@ CASE(lecture, screens_of_items) {
   const std::vector<ScreenItem> sources{
       {.height = 40}, paragraph("one\n", 50), paragraph("**Sources**\n", 10), paragraph("- x\n", 20)};
   hand.check(screen_starts(sources, 110) == Starts{0, 2}, "a title in bold stays with its list");
-  hand.check(screen_starts(items, 30) == Starts{0, 1, 2, 3, 4, 5}, "what fits nowhere has a screen of its own");
+  hand.check(screen_starts(items, 30) == Starts{0, 1, 2, 3, 4, 5}, "an item too high for a screen has its own screen");
 }
 
 }  // namespace

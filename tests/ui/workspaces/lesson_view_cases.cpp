@@ -1,4 +1,4 @@
-// The views of lessons with numbers, pictures and plots: their words, and the effects of their controls.
+// The views of lessons with numbers, pictures and plots: their texts, and the effects of their controls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const std::string page = "//Learn/**/";
 
 using Changes = std::vector<LessonParameter>;
 
-/// Shows a lesson that is one view, with these answers.
+/// Shows a lesson with a single view and these answers.
 void show(Hand& hand, const std::string& block, const std::vector<LessonAnswerPtr>& answers = {}) {
   Session session = small_session(Workspace::learn);
   session.lesson.name = "test";
@@ -49,7 +49,7 @@ const LessonView& view_of(Hand& hand) {
 /// The view's sentence about itself.
 std::string summary(Hand& hand) { return hand.stage.state->learn->views.at(0).summary; }
 
-/// The view with the answer to its experiment, or to `question`.
+/// Shows the view with the answer to its experiment, or to `question`; returns the answer.
 LessonAnswerPtr show_answered(Hand& hand, const std::string& block, LessonQuestion question = {}) {
   show(hand, block);
   question.experiment = view_of(hand).experiment;
@@ -60,7 +60,7 @@ LessonAnswerPtr show_answered(Hand& hand, const std::string& block, LessonQuesti
   return known;
 }
 
-/// The reader changed these keys of the view and nothing else.
+/// The change of exactly these keys of the view by the reader.
 std::function<void(Session&)> changed(Changes changes) {
   return [changes = std::move(changes)](Session& s) {
     s.lesson.views.clear();
@@ -124,9 +124,9 @@ CASE(lesson_views, reals) {
   hand.check(real_of("0.1") == 0.1 && real_of("-1/4") == -0.25 && real_of("2^-14") == std::ldexp(1.0, -14), "numbers");
   hand.check(real_of("exp(11)") == std::exp(11.0) && real_of("-exp(0)") == -1.0 && real_of("+2") == 2.0,
              "exponentials and signs");
-  hand.check(real_of("inf") == INFINITY && std::isnan(real_of("nan").value_or(0)), "what is no number");
+  hand.check(real_of("inf") == INFINITY && std::isnan(real_of("nan").value_or(0)), "infinity and NaN as text");
   for (const char* text : {"", "x", "1/0", "0/0", "-1/0", "exp()", "exp(1", "exp(1000)", "2^", "2^inf", "1e999", "0x10", "in"})
-    hand.check(!real_of(text), std::string("'") + text + "' is none");
+    hand.check(!real_of(text), std::string("'") + text + "' is no number");
   hand.check(in_full(0.1) == "0.1" && in_full(round(fp16, 0.1)) == "0.0999755859375" && in_full(INFINITY) == "inf", "in full");
 }
 
@@ -172,7 +172,7 @@ CASE(lesson_views, bits_words) {
 
 constexpr const char* sum_block = "sum\ngpu: h100\nformat: fp16\na: 1.5, 0.25\nb: 1, 2\nc: 4";
 
-/// Digits of elements and scales against codes that are known: OCP MX 1.0, tables of e2m1 and e8m0.
+/// Digits of elements and scales against known codes: OCP MX 1.0, tables of e2m1 and e8m0.
 CASE(lesson_views, digits_of_blocks) {
   const auto is = [&](const Element& e, double x, const char* digits) {
     hand.check(element_digits(e, x) == digits, name(e) + " " + std::to_string(x) + " is " + element_digits(e, x));
@@ -237,7 +237,7 @@ CASE(lesson_views, sum_rows) {
   hand.expect_text(digits_of(table.rows[1], table), "  10|   ");
   hand.expect_text(digits_of(table.rows[2], table), "1000|   ");
   hand.check(table.rows[3].value == 7 && table.rows[4].value == 7, "8 + 1 - 2");
-  hand.check(table.lost == 0.125 && !table.more, "what was cut off");
+  hand.check(table.lost == 0.125 && !table.more, "the part that was cut off");
   const SumTable narrow = sum_table(rule, block, {}, 5);
   hand.check(narrow.bottom == -1 && narrow.more, "fewer columns");
   const TensorCoreRule eight = tensor_core_rule(TensorCore::b200, e4m3, SumType::f32);
@@ -338,12 +338,12 @@ CASE(lesson_views, controls) {
     expect(hand, all, c.key, [&] { hand.choose(page + c.label, c.value); }, {{c.key, c.value}});
 }
 
-/// The last change counts: a policy takes back the steps, a format its bits.
+/// The last change wins: a policy resets the steps, a format resets its bits.
 CASE(lesson_views, last_counts) {
   show(hand, "plot\nkind: staircase\ncontrols: format, mantissa_bits, policy, a.O, a.m");
   hand.changes("bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
   hand.changes("a format", [&] { hand.click(page + "format/fp16"); }, changed({{"format", "fp16"}}));
-  hand.check(hand.stage.state->learn->views.at(0).experiment->format == fp16, "is that format");
+  hand.check(hand.stage.state->learn->views.at(0).experiment->format == fp16, "the format is fp16");
   hand.each({{page + "##a.O rounded", changed({{"format", "fp16"}, {"a.O", "main"}})},
              {page + "policy/##preset", changed({{"format", "fp16"}, {"policy", "all_tile"}}), {}, "all_tile"},
              {page + "##a.m rounded", changed({{"format", "fp16"}, {"policy", "all_tile"}, {"a.m", "exact"}})}});
@@ -367,7 +367,7 @@ CASE(lesson_views, policies_by_step) {
   hand.frames(2);
   const Experiment& e = *hand.stage.state->learn->views.at(0).experiment;
   hand.check(e.a.precision.sum_rounded_P && e.b.precision[Step::l] == to_main && e.a.precision[Step::O] == to_main,
-             "the experiment has them");
+             "the experiment has the steps");
   show(hand, block);
   hand.choose(page + "a/##preset", "hw");
   hand.frames(3);
@@ -417,14 +417,14 @@ CASE(lesson_views, sweeps) {
   const auto i = static_cast<std::size_t>(least - known->table.cells.begin());
   hand.check(
       has(summary(hand), "at block_k " + known->table.axes[0].names[i / 2] + ", policy " + known->table.axes[1].names[i % 2]),
-      "and where");
+      "the sentence names the least point and its place");
   show_answered(hand, std::string("plot\nkind: sweep\nvary: policy=hw,tile,eager\nmeasure: ratio.mean_abs") + small,
                 sweep_of("ratio.mean_abs", {"policy=hw,tile,eager"}, 1));
   expect_problem(hand, "plot\nkind: sweep", "vary is '', expected KEY=VALUES");
   expect_problem(hand, "plot\nkind: sweep\nvary: n=16,32\nseeds: 0", "seeds is '0', expected a whole number from 1 to 100");
 }
 
-/// Points that cannot be computed, one point, all the same, none finite.
+/// Sweeps with points that cannot be computed, one point, equal points, no finite point.
 CASE(lesson_views, odd_sweeps) {
   show(hand, std::string("plot\nkind: sweep\nvary: n=16,32\nmeasure: b.rms") + small);
   LessonAnswer odd{.question = {view_of(hand).experiment, "b.rms", {"n=16,32"}, 1}};
@@ -523,7 +523,7 @@ CASE(lesson_views, states) {
                                           "plot\nkind: exp"};
   for (const std::string& block : blocks) {
     show(hand, block + small);
-    hand.check(hand.stage.state->learn->problems.empty(), block + ": nothing known yet");
+    hand.check(hand.stage.state->learn->problems.empty(), block + ": drawn without an answer");
   }
   const std::string nan = "\ninput: constant:200\nscale: 1\nformat: fp16\npolicy: eager";
   for (const std::string& block : {blocks[1], blocks[2], blocks[3], blocks[4]}) {

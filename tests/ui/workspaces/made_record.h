@@ -1,4 +1,4 @@
-/// Training records made by hand, as plausible as trained ones, in no time.
+/// Training records with plausible made-up numbers, without training.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace attoscope::testing {
 
-/// A record of `plan` after so many steps: losses that fall, deviations that grow like the root of the steps.
+/// A record of `plan` after `steps` steps: losses fall, deviations grow like the square root of the steps.
 std::shared_ptr<TrainRecord> made_record(const TrainPlan& plan, int steps);
 
-/// Input of the panels for it: paused, with the states that the plan keeps.
+/// Input of the panels for `record`: paused, with the states that the plan keeps.
 TrainView made_view(std::shared_ptr<const TrainRecord> record);
-/// Input of the panels with nothing trained yet and the text read.
+/// Input of the panels before any training, with the text read.
 TrainView ready_view(const TrainPlan& plan);
 
 }  // namespace attoscope::testing

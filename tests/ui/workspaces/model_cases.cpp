@@ -1,4 +1,4 @@
-// The Model workspace: a random model is run, attributed, cancelled, and its heads are opened in Explore.
+// The Model workspace: running, attributing and cancelling a random model, and opening its heads in Explore.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -23,7 +23,7 @@ namespace {
 const std::string model_plan = "//Model plan/", model_middle = "//Model/", model_tokens = "//Model tokens/";
 constexpr int tiny_layers = 2, tiny_heads = 4, tiny_kv_heads = 2, tiny_width = 24, tiny_inner = 40, tiny_head_dim = 6;
 
-/// A random model of the layout of Llama, whose tokens are the printable characters.
+/// A random model in Llama's layout; its tokens are the printable characters.
 class TinyCheckpoint {
  public:
   TinyCheckpoint() {
@@ -68,7 +68,7 @@ class TinyCheckpoint {
     add(name + "input_layernorm.weight", 0, tiny_width, 0);
     add(name + "post_attention_layernorm.weight", 0, tiny_width, 0);
   }
-  /// Numbers within +-2 size; without rows ones.
+  /// Adds a tensor of numbers within +-2 size; rows 0: a vector of ones.
   void add(const std::string& name, std::uint64_t rows, std::uint64_t cols, double size) {
     ExactTensor t{name, {cols}, {}};
     if (rows > 0) t.shape = {rows, cols};
@@ -117,7 +117,7 @@ CASE(model, run) {
   wait_for(hand, [](const ModelView& v) { return v.progress.expected[0] > 0; }, "its time is known before");
   const auto expected = hand.stage.model().view().progress.expected;
   hand.check(expected[3] > expected[0] && expected[2] > expected[1] && expected[1] > expected[0],
-             "attributions take longer, that by head longer than that by layer");
+             "attributions take longer, by head longer than by layer");
   run_model(hand);
   ModelView v = hand.stage.model().view();
   const ModelAnswer& x = *v.found->answer;
@@ -133,23 +133,23 @@ CASE(model, run) {
   for (std::size_t i = 0; i < x.dlogp_a.size(); ++i)
     largest = std::max(largest, std::fabs(x.tokens[1].logp[i] - x.tokens[0].logp[i]));
   hand.check(largest == x.a.dlogp_max_abs && largest > 0, "the tokens' numbers are the measures'");
-  hand.check(std::fabs(std::get<double>(v.found->targets.rows[0][2])) == largest, "and the first one moves most");
+  hand.check(std::fabs(std::get<double>(v.found->targets.rows[0][2])) == largest, "the first target moves most");
   for (std::size_t i = 0; i < x.tokens[0].likeliest.size(); ++i) {
     const auto best = x.tokens[0].likeliest[i];
     hand.check(best[0] >= 0 && best[0] != best[1] && best[1] != best[2] && best[2] >= 0, "three likeliest tokens");
   }
   hand.changes("yardsticks", [&] { hand.click(model_plan + "##yardsticks"); }, [](Session& s) { s.model.yardsticks = false; });
   hand.frames(2);
-  hand.check(hand.stage.model().view().progress.stale, "the answer is to other settings");
+  hand.check(hand.stage.model().view().progress.stale, "the answer belongs to other settings");
   wait_for(hand, is_read, "they are read");
   const double kl_mean = x.a.kl_mean;
   run_model(hand);
-  v = hand.stage.model().view();  // x belonged to the answer before
+  v = hand.stage.model().view();  // x belongs to the earlier answer
   hand.check(v.found->runs.rows.size() == 4 && v.found->answer->a.kl_mean == kl_mean, "the same without yardsticks");
-  hand.check(!has(v.found->conclusion, "bf16"), "of which the sentence says nothing");
+  hand.check(!has(v.found->conclusion, "bf16"), "the sentence does not mention bf16");
 }
 
-/// Tab comes to the text, an arrow to its next token, and Enter chooses it.
+/// Tab goes to the text, an arrow to the next token, and Enter chooses the token.
 CASE(model, tokens_by_keys) {
   const TinyCheckpoint checkpoint;
   open_model_window(hand, model_session(checkpoint));
@@ -157,12 +157,12 @@ CASE(model, tokens_by_keys) {
   const auto token = [&](int i) { return hand.id("//Model tokens/**/##token " + std::to_string(i)); };
   ImGui::FocusWindow(ImGui::FindWindowByName("Model tokens"));
   for (int i = 0; i < 60 && ImGui::GetCurrentContext()->NavId != token(0); ++i) hand.key(ImGuiKey_Tab);
-  hand.check(ImGui::GetCurrentContext()->NavId == token(0), "Tab comes to the first token");
+  hand.check(ImGui::GetCurrentContext()->NavId == token(0), "Tab goes to the first token");
   hand.key(ImGuiKey_RightArrow);
-  hand.check(ImGui::GetCurrentContext()->NavId == token(1), "an arrow to the second");
+  hand.check(ImGui::GetCurrentContext()->NavId == token(1), "an arrow goes to the second token");
   hand.key(ImGuiKey_Enter);
   hand.frames(2);
-  hand.check(hand.stage.state->model->chosen == 1, "which Enter chooses");
+  hand.check(hand.stage.state->model->chosen == 1, "Enter chooses the token");
 }
 
 /// In large text the answer's parts keep their heights, and the panel scrolls.
@@ -174,8 +174,8 @@ CASE(model, large_text) {
   hand.show(&View::ui_scale, 2.25, 4);
   const ImRect plot = hand.rect(hand.id(model_middle + "growth")), button = hand.rect(hand.id(model_middle + "###by layer"));
   hand.check(plot.GetHeight() > 250, "the plot has " + std::to_string(plot.GetHeight()) + " pixels");
-  hand.check(plot.Max.y < button.Min.y, "and ends above the buttons");
-  hand.check(ImGui::FindWindowByName("Model")->ScrollMax.y > 0, "to which the panel scrolls");
+  hand.check(plot.Max.y < button.Min.y, "the plot ends above the buttons");
+  hand.check(ImGui::FindWindowByName("Model")->ScrollMax.y > 0, "the panel scrolls");
   ImGuiContext& g = *ImGui::GetCurrentContext();
   for (int i = 0; i < g.Tables.GetMapSize(); ++i)
     if (const ImGuiTable* t = g.Tables.TryGetMapData(i); t != nullptr && t->LastFrameActive >= g.FrameCount - 1)
@@ -208,7 +208,7 @@ CASE(model, against) {
     if (!numbers.empty())
       write_file(hand.folder / name, safetensors_bytes({ExactTensor{"logprobs", {numbers.size()}, numbers}}, {}));
     hand.fill(model_plan + "##against", hand.folder / name);
-    hand.check(hand.session().model.against == hand.folder / name, "the file is the session's");
+    hand.check(hand.session().model.against == hand.folder / name, "the session has the file");
     wait_for(hand, is_read, "it is read");
     run_model(hand);
     return hand.stage.model().view().found;
@@ -226,12 +226,12 @@ CASE(model, against) {
   hand.move(hand.place(model_plan + "##against", 0.5f));
   hand.tell().dragging = true;
   hand.frames(3);
-  hand.check(held_over() == FileUse::captured_run, "the field takes a file that is held over it");
+  hand.check(held_over() == FileUse::captured_run, "the field accepts a file held over it");
   hand.stage.told.reset();
   Requests dropped;
   dropped.files.open(FileUse::captured_run, hand.folder / "same.safetensors", false);
   handle(dropped, hand.stage.panel_input(), hand.session(), hand.stage.explorer(), hand.stage.exporter);
-  hand.check(hand.session().model.against == hand.folder / "same.safetensors", "and that file is the session's");
+  hand.check(hand.session().model.against == hand.folder / "same.safetensors", "the session has the dropped file");
 }
 
 CASE(model, bad_checkpoints) {
@@ -242,7 +242,7 @@ CASE(model, bad_checkpoints) {
   wait_for(hand, is_read, "it is read");
   const std::string wrong = hand.stage.model().view().reading->wrong;
   hand.check(has(wrong, "/nowhere/at/all") && wrong.ends_with(".") && wrong.find('\n') == std::string::npos, wrong);
-  hand.check(hand.disabled(model_middle + "###run model"), "it cannot be run");
+  hand.check(hand.disabled(model_middle + "###run model"), "a missing model cannot be run");
   hand.session().model.checkpoint = broken.path();
   hand.frames(2);
   wait_for(hand, is_read, "config.json is read");
@@ -254,7 +254,7 @@ CASE(model, bad_checkpoints) {
   hand.frames(2);
   wait_for(hand, is_read, "a good one is read");
   run_model(hand);
-  hand.check(hand.stage.model().view().progress.remark.empty(), "and runs");
+  hand.check(hand.stage.model().view().progress.remark.empty(), "the good model runs");
 }
 
 CASE(model, attribution_and_cancel) {
@@ -264,9 +264,9 @@ CASE(model, attribution_and_cancel) {
   hand.click(model_middle + "###by layer");
   wait_for(hand, [](const ModelView& v) { return v.shares != nullptr; }, "layers are made exact");
   const auto shares = hand.stage.model().view().shares;
-  hand.check(shares->part == ModelPart::layer && shares->shares.rows.size() == tiny_layers, "each of them");
+  hand.check(shares->part == ModelPart::layer && shares->shares.rows.size() == tiny_layers, "every layer has a share");
   hand.check(has(shares->conclusion, "layer"), shares->conclusion);
-  hand.session().model.limit = 3000;  // long enough that no machine is done before the click
+  hand.session().model.limit = 3000;  // too long to finish before the click
   hand.frames(2);
   wait_for(hand, is_read, "3000 tokens are read");
   run_model(hand);
@@ -277,7 +277,7 @@ CASE(model, attribution_and_cancel) {
   hand.click(model_middle + "###cancel model");
   wait_for(hand, is_idle, "until it is cancelled");
   const ModelView after = hand.stage.model().view();
-  hand.check(!after.shares && after.found == found && after.progress.remark.empty(), "the answer stays");
+  hand.check(!after.shares && after.found == found && after.progress.remark.empty(), "the answer stays after cancelling");
 }
 
 CASE(model, newest_question) {
@@ -289,7 +289,7 @@ CASE(model, newest_question) {
   wait_for(hand, is_read, "24 tokens are read");
   hand.click_at_rest(model_middle + "###run model");
   wait_for(hand, [](const ModelView& v) { return is_idle(v) && v.found; }, "a model is run");
-  hand.check(hand.stage.model().view().found->reading->tokens.size() == 24, "over the newest question's tokens");
+  hand.check(hand.stage.model().view().found->reading->tokens.size() == 24, "the answer has the newest settings' tokens");
 }
 
 CASE(model, head_in_explore) {
@@ -336,7 +336,7 @@ CASE(model, drops) {
   write_file(checkpoint.path("own.txt"), "a text");
   open_files({checkpoint.path("own.txt")}, hand.stage.context());
   hand.check(hand.session().model.text == ModelText::file && hand.session().model.file == checkpoint.path("own.txt"),
-             "so does a text there");
+             "a text beside it belongs to Model");
 }
 
 }  // namespace

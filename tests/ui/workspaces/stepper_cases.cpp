@@ -1,4 +1,4 @@
-// The stepper of the lessons: its controls, its clock, its words.
+// The stepper of the lessons: its controls, its clock, its texts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string stepper = "//Learn/**/";
 
-/// Opens a lesson that is one live view.
+/// Opens a lesson with a single live view.
 void open_view(Hand& hand, const std::string& block, Session session = small_session()) {
   session.view.workspace = Workspace::learn;
   session.lesson.name = "test";
@@ -30,7 +30,7 @@ void open_view(Hand& hand, const std::string& block, Session session = small_ses
 }
 void open_stepper(Hand& hand, const std::string& parameters) { open_view(hand, "recurrence\n" + parameters); }
 
-/// The reader changed these keys of the view and nothing else.
+/// The change of exactly these keys of the view by the reader.
 std::function<void(Session&)> changed(std::vector<LessonParameter> changes) {
   return [changes = std::move(changes)](Session& s) { s.lesson.views = {{"test", 0, changes}}; };
 }
@@ -100,15 +100,15 @@ CASE(stepper, scores) {
   open_stepper(hand, eight);
   hand.check(hand.disabled(stepper + "others") && hand.disabled(stepper + "##N"), "typed scores have no seed");
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
-  hand.leaves("what is no list of numbers", [&] { hand.fill(stepper + "##scores", "1 two 3"); });
+  hand.leaves("text that is no list of numbers", [&] { hand.fill(stepper + "##scores", "1 two 3"); });
   hand.check(state->typed_scores == "1 two 3" && state->refusal.find("scores is '1 two 3'") == 0,
-             "a refused text stays beside its sentence: " + state->typed_scores + ", " + state->refusal);
-  hand.check(!hand.explained(hand.id(stepper + "##scores")), "which no tooltip covers");
+             "a refused text stays next to its sentence: " + state->typed_scores + ", " + state->refusal);
+  hand.check(!hand.explained(hand.id(stepper + "##scores")), "no tooltip covers the field");
   hand.changes("mended", [&] { hand.fill(stepper + "##scores", "1 2 3"); }, changed({{"scores", "1 2 3"}}));
-  hand.check(state->refusal.empty(), "and the sentence is gone");
+  hand.check(state->refusal.empty(), "the sentence is gone");
 }
 
-/// Numbers with commas, semicolons and tabs, and a column, as a table of numbers is pasted.
+/// Pastes numbers with commas, semicolons and tabs, and a column of a table.
 CASE(stepper, scores_of_other_programs) {
   const auto paste = [&](const std::string& text) {
     return [&hand, text] {
@@ -168,12 +168,12 @@ CASE(stepper, bars_of_the_scores) {
         hand.enter("4.5");
       },
       changed({{"scores", "1 3 4.5 5 4 1 0 2"}}));
-  hand.leaves("what is no number", [&] {
+  hand.leaves("text that is no number", [&] {
     hand.press(bar(0.5f));
     hand.enter("x");
   });
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);
-  hand.check(state->typed_score == "x" && state->score_refusal.find("score is 'x'") == 0, "it stays beside its sentence");
+  hand.check(state->typed_score == "x" && state->score_refusal.find("score is 'x'") == 0, "the text stays next to its error");
   hand.changes("mended", [&] { hand.enter("4"); }, changed({{"scores", "1 3 4 5 4 1 0 2"}}));
   open_stepper(hand, eight);
   hand.drag(bar(0.6f), bar(0.3f));
@@ -181,8 +181,8 @@ CASE(stepper, bars_of_the_scores) {
   const auto& views = hand.session().lesson.views;
   const std::vector<double> now =
       views.empty() ? std::vector<double>{} : scores_of(views[0].changes[0].value, nullptr, problem);
-  hand.check(now.size() == 8 && now[2] > 2.5 && now[2] < 6 && std::fmod(now[2], 0.25) == 0, "a drag up raises it by quarters");
-  hand.check(now.size() == 8 && now[1] == 3 && now[3] == 5, "and no other");
+  hand.check(now.size() == 8 && now[2] > 2.5 && now[2] < 6 && std::fmod(now[2], 0.25) == 0, "a drag raises it by quarters");
+  hand.check(now.size() == 8 && now[1] == 3 && now[3] == 5, "other scores do not change");
 }
 
 CASE(stepper, scores_of_the_traced_row) {
@@ -229,7 +229,7 @@ std::vector<Steps> rows_of(const std::vector<double>& scores, std::initializer_l
   return rows;
 }
 
-/// Every line of every algorithm is reached in order, each algorithm takes every step, and none runs ahead of the scores.
+/// Every algorithm reaches all its lines in order, takes every step, and reads no score before its turn.
 CASE(stepper, every_line_and_step_in_order) {
   const auto rows =
       rows_of({1, 3, 2, 5, 4}, {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2}, 2);
@@ -247,7 +247,7 @@ CASE(stepper, every_line_and_step_in_order) {
         reads = std::max(reads, rows[k].steps[static_cast<std::size_t>(tick[k])].reads);
       const auto next = static_cast<std::size_t>(tick[a]) + 1;
       hand.check(next >= rows[a].steps.size() || rows[a].steps[next].reads >= reads,
-                 "whoever could go on with so few scores has gone on");
+                 "an algorithm that needs no further scores is not behind");
     }
     for (const RowStep& step : rows[a].steps)
       hand.check(std::ranges::count(pseudo_code(rows[a].question.algorithm), step.kind,
@@ -319,7 +319,7 @@ CASE(stepper, a_tile_with_scales_walked_by_hand) {
       "P_j = e4m3(448·e_j)|= e4m3(163.517,  37.211,  448,  16.407)|= 160,  36,  448,  16|"
       "P 1: 0.365 > 160 * 0.002232 = 0.3571|P 2: 0.08306 > 36 * 0.002232 = 0.08036|P 3: 1 > 448 * 0.002232 = 1|"
       "P 4: 0.03662 > 16 * 0.002232 = 0.03571|");
-  hand.check(hand.explained(hand.id(stepper + "###stored")), "what is stored explains itself");
+  hand.check(hand.explained(hand.id(stepper + "###stored")), "the stored numbers have a tooltip");
   step();
   expect_told(
       "O = α·O + P·V|= 1·(0, 0) + (295680, 88256)|= (295680, 88256)|v 1: 1 > 448 * 0.002232 = 1|v 2: 1 > 448 * 0.002232 = 1|"
@@ -332,7 +332,7 @@ CASE(stepper, a_tile_with_scales_walked_by_hand) {
   hand.check(!hand.disabled(stepper + "flash1") && !hand.exists(stepper + "flash4"), "flash1 does");
 }
 
-/// Every line of the code of a method with scales is one step, and every step a line.
+/// In code of a method with scales every line is one step, and every step one line.
 CASE(stepper, code_of_methods_with_scales) {
   for (const Algorithm algorithm : {Algorithm::flash1, Algorithm::flash2, Algorithm::flash4})
     for (const ExponentialKind exponential : {ExponentialKind::natural, ExponentialKind::exp2})

@@ -71,8 +71,8 @@ CASE(sweep, values) {
              {plan_panel + "first/##8", [](Session& s) { s.sweep.first.values = "16"; }}});
   hand.leaves("the last one stays", [&] { hand.click(plan_panel + "first/##16"); });
   hand.fill(plan_panel + "first/##values", "0:x", [](Session& s) { s.sweep.first.values = "0:x"; });
-  hand.check(has(hand.stage.panel_input().sweep.progress.wrong_values[0], "0:x"), "what is wrong is said in a sentence");
-  hand.check(hand.disabled(picture + "###run sweep") && hand.disabled(plan_panel + "first/form/list"), "and cannot be run");
+  hand.check(has(hand.stage.panel_input().sweep.progress.wrong_values[0], "0:x"), "a wrong value gives a sentence");
+  hand.check(hand.disabled(picture + "###run sweep") && hand.disabled(plan_panel + "first/form/list"), "and it cannot be run");
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.sweep.first.values = "16"; });
   hand.choose(plan_panel + "first/##parameter", "##policy",
               [](Session& s) { s.sweep.first = {"policy", "hw,tile,eager,all_tile,all_direct"}; });
@@ -82,7 +82,7 @@ CASE(sweep, values) {
 CASE(sweep, value_forms) {
   hand.check(
       form_of("1:8:x2") == ValueForm::doubling && form_of("1:8") == ValueForm::linear && form_of("1,8") == ValueForm::list,
-      "forms are told apart");
+      "each text has its form");
   hand.check(in_form(ValueForm::linear, {"16", "32", "64"}) == "16:64:24", "a range of as many steps");
   hand.check(in_form(ValueForm::linear, {"0", "0.5"}) == "0:0.5:0.5", "of fractions too");
   hand.check(in_form(ValueForm::doubling, {"0", "8"}) == "1:8:x2", "0 cannot be doubled");
@@ -112,7 +112,7 @@ CASE(sweep, measures) {
   hand.check(hand.disabled(plan_panel + "##log x"), "names have no logarithmic axis");
   hand.session().sweep.first = numbers;
   hand.frames(3);
-  hand.check(!hand.disabled(plan_panel + "##log x"), "numbers have one");
+  hand.check(!hand.disabled(plan_panel + "##log x"), "numbers have a logarithmic axis");
   hand.choose(plan_panel + "second/##parameter", "##d");
   hand.changes("heat map", [&] { hand.click(plan_panel + "shape/heat map"); }, [](Session& s) { s.sweep.heat_map = true; });
 }
@@ -187,7 +187,7 @@ CASE(sweep, keys) {
   hand.leaves("R runs", [&] { hand.key(ImGuiKey_R); });
   wait(
       hand, [](const SweepView& v) { return v.progress.done > 3 && v.progress.seconds_left > 0; },
-      "points come, and the time left");
+      "points and the remaining time are shown");
   hand.key(ImGuiKey_R);
   wait(hand, state_is(SweepProgress::State::paused), "R pauses");
   hand.click_at_rest(picture + "###run sweep");
@@ -207,7 +207,7 @@ CASE(sweep, keys_of_explore) {
     hand.leaves(std::string("key ") + ImGui::GetKeyName(key), [&] { hand.key(key); });
 }
 
-/// Numbers of a handy size are written as such, with as many decimals in all lines; others with exponents.
+/// Means of moderate size are written without exponent, with equal decimals in all lines; others with exponents.
 CASE(sweep, means_in_digits) {
   const auto texts = [](std::initializer_list<double> means, std::initializer_list<double> shown, int more = 0) {
     SweepTable t;
@@ -290,7 +290,7 @@ CASE(sweep, strange_states) {
   hand.stage.told = failed;
   hand.frames(2);
   hand.check(sweep_words(failed.sweep, hand.session().sweep, extremes(*table)).headline == "No point could be computed",
-             "said in words");
+             "a sweep without points has a headline");
   hand.leaves("a failed row is not opened", [&] { hand.click(rows_panel + "##row 1"); });
 }
 
@@ -314,17 +314,17 @@ CASE(sweep, drawings) {
   hand.expect_text(sweep_words(f.sweep, plan, d.extremes).headline, "a's mean |error| grows 5.00× from n 1 to 5");
   hand.check(axis_ticks(0.43, 10.3, true, 11) == std::vector<double>{0.5, 1, 2, 5, 10},
              "more than two powers of ten on less than two decades");
-  hand.check(tick_text(1.25e-4) == "1.25e-4" && tick_text(5e-4) == "5e-4" && tick_text(10) == "10", "a tick tells its number");
+  hand.check(tick_text(1.25e-4) == "1.25e-4" && tick_text(5e-4) == "5e-4" && tick_text(10) == "10", "a tick shows its number");
   const auto headline = [&](double (*mean)(std::size_t)) {
     const PanelInput named = told_input(hand.stage.panel_input(), 3, 0, mean, true);
     return sweep_words(named.sweep, plan, extremes(*named.sweep.table)).headline;
   };
   hand.expect_text(headline([](std::size_t i) { return 1.5 + double(i); }), "a's mean |error|: 1.500 … 3.500");
-  hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are said once");
+  hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are written once");
   const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
   refresh(d, many.sweep.table, plan);
   hand.check(d.places.size() == most_lines && d.left_out == 500 - most_lines && d.places.back()[0][1] == 499,
-             "of very many lines, some");
+             "very many lines are thinned");
   hand.check(sweep_csv(*f.sweep.table).starts_with("n,mean,std,min,max,seeds,error\n1,0.001,0.00025"),
              sweep_csv(*f.sweep.table));
 }
@@ -337,7 +337,7 @@ CASE(sweep, fixed_words) {
   hand.check(has(text, "flash2 hw") && has(text, "tiles 16×16") && !has(text, "N 96"), text);
 }
 
-/// Q, K, V of a file have no seeds to vary: the plan says so, and each combination is computed once.
+/// Q, K, V of a file have no seeds: the plan says so, and each combination is computed once.
 CASE(sweep, captured_input) {
   Session s = all_heads(64);
   s.view.workspace = Workspace::sweep;
@@ -345,7 +345,7 @@ CASE(sweep, captured_input) {
   s.sweep.seeds = 5;
   hand.open(s, 3);
   hand.check(hand.disabled(plan_panel + "##seeds"), "the number of seeds cannot be changed");
-  hand.check(has(hand.stage.panel_input().sweep.progress.no_seeds, "seeds change nothing"), "it is said why");
+  hand.check(has(hand.stage.panel_input().sweep.progress.no_seeds, "seeds change nothing"), "the plan says why");
   run_all(hand);
   const SweepView view = hand.stage.panel_input().sweep;
   hand.check(view.progress.points == 3 && view.table->seeds == 1, "three points");
@@ -360,7 +360,7 @@ CASE(sweep, captured_input) {
   s.experiment.problem.input.kind = InputKind::normal;
   hand.open(s, 3);
   hand.check(!hand.disabled(plan_panel + "##seeds") && hand.stage.panel_input().sweep.progress.points == 15,
-             "inputs that are drawn have seeds");
+             "drawn inputs have seeds");
 }
 
 }  // namespace

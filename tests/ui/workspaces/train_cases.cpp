@@ -1,4 +1,4 @@
-// The Train workspace: every control of the look, the request of each button, and every state.
+// The Train workspace: every control of the view, the request of each button, and every state.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ CASE(train, looks) {
   hand.check(hand.disabled(middle + "##relative") && hand.disabled(middle + "##log"), "a cosine has no unit, and no logarithm");
 }
 
-/// A plot leaves as a figure; a new session and an opened one keep the choice, unless theirs was made.
+/// Saves a plot as a figure; new and opened sessions keep the choices for figures, unless they have their own.
 CASE(train, figures) {
   if (!has_gnuplot()) return;
   hand.stage.exporter = PlotExporter(hand.folder / "pictures");
@@ -78,7 +78,7 @@ CASE(train, figures) {
   hand.leaves("a figure", [&] {
     hand.click(middle + "###save deviation");
     hand.pick("###keep");
-    hand.await("it is done", [&] { return !hand.stage.exporter.busy(); });
+    hand.await("the work is done", [&] { return !hand.stage.exporter.busy(); });
   });
   const std::string drawn = hand.folder / "pictures/attoscope-deviation-1/attoscope-deviation-1.svg";
   hand.check(std::filesystem::exists(drawn),
@@ -87,13 +87,13 @@ CASE(train, figures) {
   hand.stage.told.reset();
   const FigureChoice chosen = hand.view().figure;
   hand.key(ImGuiMod_Ctrl | ImGuiKey_N, settled);
-  hand.check(hand.view().figure == chosen, "a new session keeps it");
+  hand.check(hand.view().figure == chosen, "a new session keeps the choices");
   Session another = small_session();
   hand.stage.explorer().adopt(hand.session(), another, {});
-  hand.check(hand.view().figure == chosen, "an opened one keeps it");
+  hand.check(hand.view().figure == chosen, "an opened session keeps the choices");
   another.view.figure.font = "Arial";
   hand.stage.explorer().adopt(hand.session(), another, {});
-  hand.check(hand.view().figure == another.view.figure, "one with its own has its own");
+  hand.check(hand.view().figure == another.view.figure, "a session with its own choices keeps these");
 }
 
 CASE(train, steps) {
@@ -105,8 +105,8 @@ CASE(train, steps) {
   hand.changes("a measured step of the curves", press("deviation", 201), picked(200));
   hand.changes("let go", press("deviation", 201), picked(-1));
   hand.changes("any step of the runs", press("runs", 101.4), picked(101));
-  hand.changes("of the picture", press("weights", 121), picked(120));
-  hand.changes("of the kept states", [&] { hand.press(hand.place(middle + "kept steps", 0.49f)); }, picked(200));
+  hand.changes("a step of the picture", press("weights", 121), picked(120));
+  hand.changes("a kept state", [&] { hand.press(hand.place(middle + "kept steps", 0.49f)); }, picked(200));
 }
 
 CASE(train, requested) {
@@ -130,13 +130,13 @@ CASE(train, requested) {
            {.act = Act::go_back, .step = 100});
   hand.stage.told->train.progress.stale = true;
   requests(hand, "fork", [&] { hand.click(middle + "###fork"); }, {.act = Act::fork, .step = 100});
-  hand.check(hand.disabled(middle + "###restart"), "one button begins anew under a plan that changed");
+  hand.check(hand.disabled(middle + "###restart"), "after a change of the plan one button restarts");
   hand.stage.told->train.progress.forkable = "The model is another one.";
   hand.frames(2);
-  hand.check(hand.disabled(middle + "###fork"), "what does not fit cannot be forked");
+  hand.check(hand.disabled(middle + "###fork"), "a plan that does not fit cannot be forked");
   hand.stage.told->train.progress.state = TrainProgress::State::running;
   requests(hand, "pause", [&] { hand.click(middle + "###run training"); }, {.act = Act::pause});
-  hand.check(hand.disabled(middle + "###one step"), "what runs takes no single steps");
+  hand.check(hand.disabled(middle + "###one step"), "a running training takes no single steps");
   hand.stage.told->train.progress.state = TrainProgress::State::paused;
   hand.stage.told->train.progress.wrong = "model.width is 130, expected a multiple of model.heads, which is 4";
   hand.frames(2);
@@ -147,14 +147,14 @@ CASE(train, requested) {
 CASE(train, ends) {
   Session s = train_session();
   show_training(hand, s, 400);
-  hand.check(hand.disabled(middle + "###run training") && hand.disabled(middle + "###one step"), "what is done does not go on");
+  hand.check(hand.disabled(middle + "###run training") && hand.disabled(middle + "###one step"), "a finished one cannot run");
   hand.stage.told->train.progress.stale = true;
-  requests(hand, "but begins anew under another plan", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
+  requests(hand, "a changed plan restarts", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
   show_training(hand, s, 240);
   hand.stage.told->train.progress.state = TrainProgress::State::stopped;
   hand.frames(2);
   hand.check(hand.disabled(middle + "###run training") && !hand.disabled(middle + "###go back"),
-             "what diverged can be taken back");
+             "a diverged training can go back");
 }
 
 /// The wheel zooms all plots; a double click, a button and another training show all steps.
@@ -168,21 +168,21 @@ CASE(train, train_zoom) {
   hand.check(hand.disabled(middle + "###all steps"), "all steps are shown");
   zoom_in();
   hand.leaves("the button", [&] { hand.click(middle + "###all steps"); });
-  hand.check(m.zoom1 == 0, "shows all");
+  hand.check(m.zoom1 == 0, "the button shows all steps");
   zoom_in();
   hand.press(hand.on_plot(middle + "runs", 100), 2);
-  hand.check(m.zoom1 == 0, "so does a double click");
+  hand.check(m.zoom1 == 0, "a double click shows all steps");
   zoom_in();
   hand.stage.told->train = made_view(made_record(hand.session().train, 260));
   hand.frames(2);
-  hand.check(m.zoom1 > 0, "further steps leave it");
+  hand.check(m.zoom1 > 0, "further steps keep the zoom");
   requests(hand, "restart", [&] { hand.click(middle + "###restart"); }, {.act = Act::restart});
   hand.stage.told->train = made_view(made_record(hand.session().train, 20));
   hand.frames(2);
   hand.check(m.zoom1 == 0 && m.branches.left.empty(), "a new run shows all its steps, and nothing of the old one");
 }
 
-/// Steps abandoned by going back or by a fork stay as a pale curve from there on.
+/// Steps abandoned by going back or by a fork stay as a pale curve.
 CASE(train, branches) {
   show_training(hand, train_session(), 240);
   const TrainBranches& b = hand.stage.state->train->branches;
@@ -194,7 +194,7 @@ CASE(train, branches) {
   tell(made_record(plan, 100));
   hand.check(b.left.size() == 1 && b.left[0].from == 100 && !b.left[0].fork && b.left[0].record->step == 240,
              "going back leaves a branch");
-  hand.check(hand.stage.state->train->drawing.last >= 240, "which the axis shows");
+  hand.check(hand.stage.state->train->drawing.last >= 240, "the axis shows the whole branch");
   auto forked = made_record(plan, 180);
   forked->forks = {{140, "a: policy eager -> hw"}};
   for (RunRecord& run : forked->runs)
@@ -202,16 +202,16 @@ CASE(train, branches) {
       if (step.step > 140) step.loss += 0.5;
   tell(made_record(plan, 170));
   tell(forked);
-  hand.check(b.left.size() == 2 && b.left[1].from == 140 && b.left[1].fork, "so does a fork");
+  hand.check(b.left.size() == 2 && b.left[1].from == 140 && b.left[1].fork, "a fork leaves a branch");
   auto on = std::make_shared<TrainRecord>(*forked);
   on->step = 181;
   tell(on);
-  hand.check(b.left.size() == 2, "which goes on");
+  hand.check(b.left.size() == 2, "further steps of the fork keep the branches");
   auto other = made_record(plan, 60);
   for (RunRecord& run : other->runs)
     for (StepReport& step : run.steps) step.loss += 1;
   tell(other);
-  hand.check(b.left.empty(), "another training has none");
+  hand.check(b.left.empty(), "another training has no branches");
 }
 
 CASE(train, checkpoints) {
@@ -264,7 +264,7 @@ CASE(train, suspects) {
   const TrainRecord& r = *hand.stage.told->train.record;
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
   hand.check(ranked.size() + 1 == r.pairs.size() && std::ranges::is_sorted(ranked, {}, &RankedSuspect::share),
-             "the most telling suspect is the first");
+             "the suspect with the most effect is the first");
   const double left =
       r.pairs[ranked[0].pair].points.back().deviations[0].max_abs / r.pairs[0].points.back().deviations[0].max_abs;
   hand.check(ranked[0].share == left, "what is left is a share of a - b's");
@@ -282,7 +282,7 @@ CASE(train, suspects) {
   hand.key(ImGuiKey_Escape);
 }
 
-/// Draws the told input in all looks, with the mouse over everything.
+/// Draws the test's input in all views, with the mouse over everything.
 void look(Hand& hand, const std::string& what) {
   TrainLook& look = hand.session().train_look;
   for (int i = 0; i < 12; ++i) {
@@ -366,15 +366,15 @@ CASE(train, explained) {
   for (const std::string window : {"//Train plan", "//Train", "//Train numbers"})
     for (const auto& [id, label] : hand.items(window))
       if (!label.empty() && !label.starts_with("#SCROLL") && !label.starts_with("#RESIZE") && !label.starts_with("save"))
-        hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
+        hand.check(hand.explained(id), "'" + label + "' in " + window + " has no tooltip");
 }
 
-/// Draws frames until the view is as it should be.
+/// Draws frames until the view is `ready`.
 void wait_for(Hand& hand, const std::string& what, const std::function<bool(const TrainView&)>& ready) {
   hand.await(what, [&] { return ready(hand.stage.panel_input().train); });
 }
 
-/// Goes back, forks, and captures a head of a run that the controller has trained.
+/// Goes back, forks, and captures a head of a trained run.
 void revisited(Hand& hand) {
   hand.session().train_look.step = 4;
   hand.click(middle + "###go back");
@@ -383,7 +383,7 @@ void revisited(Hand& hand) {
   hand.session().train.a.method.block_k = 4;
   wait_for(hand, "the plan is another one", [](const TrainView& v) { return v.progress.stale && v.progress.forkable.empty(); });
   hand.click(middle + "###fork");
-  wait_for(hand, "it goes on under it",
+  wait_for(hand, "the training continues under the new plan",
            [](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; });
   const TrainRecord& r = *hand.stage.panel_input().train.record;
   hand.check(r.forks.size() == 1 && r.forks[0].step == 3 && r.forks[0].sentence == "a: block_k 32 -> 4", "the fork is noted");
@@ -394,12 +394,12 @@ void revisited(Hand& hand) {
            [&](const TrainView&) { return hand.view().workspace == Workspace::explore; });
   const Experiment& e = hand.session().experiment;
   hand.expect_text(e.problem.input.file, hand.folder / "captures/b-layer-0-head-1-sequence-0-step-4.safetensors");
-  hand.check(e.problem.n == 16 && e.problem.d == 8 && e.problem.mask.kind == Mask::Kind::causal, "as attention got them");
+  hand.check(e.problem.n == 16 && e.problem.d == 8 && e.problem.mask.kind == Mask::Kind::causal, "the head as captured");
   hand.check(e.a == hand.session().train.a.method && e.b == hand.session().train.b.method && e.format == bf16,
              "with the methods of the training");
 }
 
-/// A plan that is really trained in no time, its text in a folder.
+/// A session whose plan trains in milliseconds, with its text in the test's folder.
 Session tiny_session(Hand& hand) {
   const std::filesystem::path file = hand.folder / "text.txt";
   std::ofstream out(file);
@@ -411,7 +411,7 @@ Session tiny_session(Hand& hand) {
   return s;
 }
 
-/// A tiny model, really trained by the buttons.
+/// Trains a tiny model by the buttons.
 CASE(train, trained) {
   hand.stage.data_directory = hand.folder / "";
   const Session s = tiny_session(hand);
@@ -427,7 +427,7 @@ CASE(train, trained) {
     return v.record && v.record->finished() && v.progress.state == TrainProgress::State::done;
   });
   const TrainRecord& r = *hand.stage.panel_input().train.record;
-  hand.check(r.pairs[0].points.back().step == 6 && r.pairs[0].points.back().deviations[0].max_abs > 0, "and the models differ");
+  hand.check(r.pairs[0].points.back().step == 6 && r.pairs[0].points.back().deviations[0].max_abs > 0, "the models differ");
   hand.check(train_words(hand.stage.panel_input().train).headline.starts_with("After 6 steps flash2 and three-pass differ by "),
              train_words(hand.stage.panel_input().train).headline);
   revisited(hand);
@@ -435,7 +435,7 @@ CASE(train, trained) {
   hand.open(s);
 }
 
-/// The rows of the table are the seeds of the command's JSON.
+/// Checks that the table has a row for each seed of the command's JSON.
 void check_seed_rows(Hand& hand, const std::vector<std::shared_ptr<const TrainRecord>>& shown, const Json& json) {
   int skipped_steps = 0;
   for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -449,7 +449,7 @@ void check_seed_rows(Hand& hand, const std::vector<std::shared_ptr<const TrainRe
   hand.check(skipped_steps > 0, "a step is skipped");
 }
 
-/// A curve's band has the numbers of the command's JSON at these steps.
+/// Checks that a curve's band has the numbers of the command's JSON at these steps.
 void check_band(Hand& hand, const Series& curve, const Json& band, const std::vector<double>& steps) {
   if (!hand.check(curve.x == steps && curve.low.back() < curve.high.back(), "there is a band")) return;
   for (std::size_t k = 0; k < steps.size(); ++k)

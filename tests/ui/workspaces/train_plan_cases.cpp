@@ -21,7 +21,7 @@ CASE(train_plan, kinds) {
                                   std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
     hand.click(plan_panel + "bisect/" + label, [by = by](Session& s) { s.train.bisect = by; });
   hand.changes("pair", [&] { hand.click(plan_panel + "kind/pair"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
-  hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
+  hand.check(!hand.exists(plan_panel + "bisect/layer"), "a plan without bisecting has no pieces");
   hand.click(plan_panel + "##exact attention too", [](Session& s) { s.train.with_exact = false; });
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.train.with_exact = true; });
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
@@ -53,7 +53,7 @@ CASE(train_plan, methods) {
   hand.key(ImGuiKey_Escape);
   hand.click(plan_panel + "a/##algorithm");
   hand.check(hand.disabled("//$FOCUSED/hardware") && hand.disabled("//$FOCUSED/loaded"),
-             "what is not emulated cannot be trained");
+             "methods that are not emulated cannot be trained");
   hand.key(ImGuiKey_Escape);
 }
 
@@ -146,7 +146,7 @@ CASE(train_plan, text) {
   hand.check(part_of("model.width is 10, expected a multiple of model.heads") == PlanPart::model &&
                  part_of("a.format is fp64") == PlanPart::methods && part_of("recipe.rate is 2") == PlanPart::recipe &&
                  part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
-             "what is wrong is said where it is");
+             "each error is shown at its part of the plan");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline Session train_session(TrainKind kind = TrainKind::methods) {
   return s;
 }
 
-/// Opens a window after the session's plan was trained for so many steps; 0: not at all.
+/// Opens a window with a record of the session's plan after `steps` steps; 0: no training yet.
 inline void show_training(Hand& hand, const Session& session, int steps = 240) {
   hand.stage.resize(1600, 1000);
   hand.open(session);

@@ -32,10 +32,10 @@ CASE(train, growing) {
     curve.low.push_back(i == 20'000 ? -7 : 0), curve.high.push_back(i == 20'001 ? 8 : 1);
   }
   const Series few = decimated(curve, 0, count, 400);
-  hand.check(few.x.size() <= 800 && std::ranges::is_sorted(few.x), "of very many points some");
-  hand.check(std::ranges::max(few.y) == 9 && std::ranges::min(few.y) == -9, "the peaks among them");
-  hand.check(few.x[static_cast<std::size_t>(std::ranges::max_element(few.y) - few.y.begin())] == 70'001, "at their places");
-  hand.check(std::ranges::min(few.low) == -7 && std::ranges::max(few.high) == 8, "and those of the band");
+  hand.check(few.x.size() <= 800 && std::ranges::is_sorted(few.x), "very many points are thinned");
+  hand.check(std::ranges::max(few.y) == 9 && std::ranges::min(few.y) == -9, "the peaks stay");
+  hand.check(few.x[static_cast<std::size_t>(std::ranges::max_element(few.y) - few.y.begin())] == 70'001, "at their steps");
+  hand.check(std::ranges::min(few.low) == -7 && std::ranges::max(few.high) == 8, "the band's peaks stay");
   const Series part = decimated(curve, 10.5, 20.5, 400);
   hand.check(part.x.front() == 10 && part.x.back() == 21 && part.x.size() == 12, "a part with its neighbours");
 }
@@ -51,17 +51,17 @@ CASE(train, drawings) {
              "a curve ends with the newest number");
   hand.check(d.last == 100, "the axis is a quarter of all steps");
   hand.check(refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs.series[0].x.size() == 21 && d.last == 200,
-             "it grows");
+             "further steps extend the curve");
   look.relative = true;
   look.tensor = 2;
   refresh(d, longer, look);
   const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].rel_l2; };
   hand.check(d.reference == 1 && newest(0) == number(0) / number(1) && newest(1) == 1, "relative to another initialisation");
-  hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "where there is one");
+  hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "without such a pair none");
   longer->forks.push_back({100, "a: policy eager -> hw"});
   hand.check(refresh(d, std::make_shared<TrainRecord>(*longer), look), "a fork is drawn anew");
   hand.check(refresh(d, record, look) && d.pairs.series[0].x.size() == 11, "going back shortens");
-  hand.check(refresh(d, nullptr, look) && !d.record, "nothing is nothing");
+  hand.check(refresh(d, nullptr, look) && !d.record, "without a record there is no drawing");
   const auto direct = made_record(plan_of(TrainKind::replay), 100);
   look = {};
   refresh(d, direct, look);
@@ -91,9 +91,9 @@ CASE(train, exact_attention) {
   refresh(d, r, {});
   const std::vector<Series>& curves = d.pairs.series;
   hand.check(curves.size() == 3 && curves[1].y.back() == 3e-3 && curves[2].y.back() == 2e-3,
-             "a curve each from exact attention");
+             "a and b each have a curve from exact attention");
   hand.check(curves[1].label == "a - exact" && curves[2].label == "b - exact", "named");
-  hand.check(curves[1].ink != curves[2].ink && curves[0].ink == Ink::a && curves[1].ink != Ink::a, "and told apart");
+  hand.check(curves[1].ink != curves[2].ink && curves[0].ink == Ink::a && curves[1].ink != Ink::a, "with different colours");
   hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
 }
 
@@ -112,7 +112,7 @@ CASE(train, words) {
   plant(0, 0, 0, 0);
   is(say(*r).headline, "After 400 steps flash2 and three-pass are the same, bit for bit");
   plant(0, nan, nan, nan);
-  hand.check(say(*r).bad, "what is not finite is bad");
+  hand.check(say(*r).bad, "a number that is not finite is bad");
   r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
   is(say(*r).headline, "Training stopped after 400 steps");
   is(say(*r).sentence,
