@@ -69,27 +69,29 @@ void undo_buttons(Session& session, History& history) {
     history.redo(session);
 }
 
-/// A button with a menu: the look of the window, its picture, and its keys.
-void view_button(const Frame& frame) {
+/// The look of the window, its picture, and its keys.
+void view_menu(const Frame& frame) {
   constexpr EnumArray<Theme, Choice> themes{Choice{"dark", "Key T: the next theme."}, Choice{"light", "Key T: the next theme."},
                                             Choice{"contrast", "High contrast. Key T: the next theme."}};
-  View& view = frame.session.view;
-  if (bar_button("view###view", 46, "Theme and size of the window, its picture as a PNG, and the list of all keys."))
-    ImGui::OpenPopup("view menu");
-  set_menu_place();
-  if (!begin_panel_popup("view menu")) return;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  segmented("theme", themes, view.theme, {.width = px(240)});
+  const WithSpacing spacing({px(8), px(8)});
+  segmented("theme", themes, frame.session.view.theme, {.width = px(240)});
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours().secondary, "size");
+  draw_in_line(at, px(control_height), Face::label, colours().secondary, "size");
   ImGui::SetCursorScreenPos({at.x + px(240 - 26 - 52 - 26), at.y});
-  scale_buttons(view);
+  scale_buttons(frame.session.view);
   ImGui::Separator();
   if (ImGui::MenuItem("save the window###save", "F12")) frame.requests.exports.plot = ExportRequest{.name = "window"};
   explain("Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the mouse.");
   if (ImGui::MenuItem("all keys###help", "H")) frame.state.popups.help = !frame.state.popups.help;
   explain("Shows or hides the list of keys.");
-  ImGui::PopStyleVar();
+}
+
+void view_button(const Frame& frame) {
+  if (bar_button("view###view", 46, "Theme and size of the window, its picture as a PNG, and the list of all keys."))
+    ImGui::OpenPopup("view menu");
+  set_menu_place();
+  if (!begin_panel_popup("view menu")) return;
+  view_menu(frame);
   ImGui::EndPopup();
 }
 
@@ -279,7 +281,7 @@ void draw_status_bar(const Session& session, const PanelInput& input, Requests& 
       const float width = std::max(least, text_width(face, text));  // nothing moves when a text changes
       take_room({left, at.y}, {width, height});
       explain(what);
-      draw_text({left, at.y + (height - line_height(face)) / 2}, face, colour, text);
+      draw_in_line({left, at.y}, height, face, colour, text);
       left += width + px(22);
     };
     add(Face::small, colours().secondary, shown_device(session, input), 0, "The device that computes.");
@@ -298,7 +300,7 @@ void draw_status_bar(const Session& session, const PanelInput& input, Requests& 
       add(Face::small, input.messages.error.empty() ? colours().good : colours().bad,
           fitted(Face::small, sentence, std::max(px(40), right - left)), 0, sentence);
     else if (hint_left > left && !slow)
-      draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours().faint, hint);
+      draw_in_line({hint_left, at.y}, height, Face::small, colours().faint, hint);
     if (slow) {
       ImGui::SetCursorScreenPos({end - px(progress_width), at.y});
       draw_progress(input, height, requests);

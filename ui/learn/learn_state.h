@@ -40,7 +40,7 @@ class MarkdownText {
 
 /// Draws a number in the line of Markdown at the cursor, on its baseline, and explains it. Call it from `number`. True if it
 /// was pressed.
-bool draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula);
+bool inline_button(const std::string& text, Colour colour, std::string_view what, std::string_view formula);
 
 /// A part of a step that stays whole while it is presented: the title, a paragraph, a question or a view.
 struct ScreenItem {

@@ -278,7 +278,7 @@ void MarkdownText::draw(const std::string& markdown, const std::function<void(in
   renderer_->number = nullptr;
 }
 
-bool draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
+bool inline_button(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
   const float ascent = ImGui::GetFontBaked()->Ascent;
   ImGui::PushFont(fonts().mono, std::max(size::mono * reading_size / size::body, line_height(Face::mono) / px(1)));
   const ImVec2 size = ImGui::CalcTextSize(text.c_str());

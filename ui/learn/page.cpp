@@ -52,7 +52,7 @@ Colour colour_of(const std::string& measure) {
 /// Draws a live number; a click opens its setting.
 void draw_number(Page& page, const LessonNumber& number) {
   if (!number.problem.empty()) {
-    draw_in_line(number.written, colours().bad, number.problem, number.target);
+    inline_button(number.written, colours().bad, number.problem, number.target);
     return;
   }
   page.requests.lesson.push_back(number.question);
@@ -65,7 +65,7 @@ void draw_number(Page& page, const LessonNumber& number) {
     what = "Computed just now: " + answer->table.measure + ". The lesson was written with " + number.written + ".";
   }
   if (answer != nullptr && !answer->problem.empty()) colour = colours().bad, what = answer->problem;
-  if (draw_in_line(text, colour, what + " A click opens its setting; Learn then stays at this step.", number.target))
+  if (inline_button(text, colour, what + " A click opens its setting; Learn then stays at this step.", number.target))
     page.requests.open_number = number.question;
 }
 
