@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -48,24 +47,25 @@ template <class T, std::size_t... i>
 constexpr bool takes(std::index_sequence<i...>) {
   return requires { T{Anything<T, i>{}...}; };
 }
-/// The number of fields of a struct without constructors.
-template <class T, std::size_t n = 32>
+/// The number of fields of a struct without constructors, which has at least `n`.
+template <class T, std::size_t n = 0>
 consteval std::size_t count() {
-  if constexpr (takes<T>(std::make_index_sequence<n>()))
-    return n;
+  if constexpr (takes<T>(std::make_index_sequence<n + 1>()))
+    return count<T, n + 1>();
   else
-    return count<T, n - 1>();
+    return n;
 }
 
 /// Binds the fields to these names if the struct has `n_fields`.
 #define ATTOSCOPE_FIELDS(n_fields, ...) \
   if constexpr (number == n_fields) {   \
     auto& [__VA_ARGS__] = whole;        \
-    return std::tie(__VA_ARGS__);       \
+    return use(__VA_ARGS__);            \
   }
-/// Tuple of references to all fields.
-template <class T, std::size_t number = count<std::remove_const_t<T>>()>
-auto of(T& whole) {
+/// Calls `use` with references to all fields.
+template <class T, class Use, std::size_t number = count<std::remove_const_t<T>>()>
+void each(T& whole, Use use) {
+  static_assert(number <= 32, "a struct of at most 32 fields was expected");
   ATTOSCOPE_FIELDS(32, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af)
   ATTOSCOPE_FIELDS(31, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae)
   ATTOSCOPE_FIELDS(30, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac, ad)
@@ -142,7 +142,7 @@ class ByteWriter {
   template <class T>
     requires std::is_aggregate_v<T>
   void write(const T& x) {
-    std::apply([&](const auto&... field) { (write(field), ...); }, fields::of(x));
+    fields::each(x, [this](const auto&... field) { (write(field), ...); });
   }
   void write(const std::string_view& x) { write_list(x); }
   void write(const std::string& x) { write_list(x); }
@@ -240,7 +240,7 @@ class ByteReader {
   template <class T>
     requires std::is_aggregate_v<T>
   void read(T& x) {
-    std::apply([&](auto&... field) { (read(field), ...); }, fields::of(x));
+    fields::each(x, [this](auto&... field) { (read(field), ...); });
   }
   /// Stores each text once, until the program ends.
   void read(std::string_view& x) {
@@ -288,7 +288,7 @@ class ByteReader {
   void read(std::shared_ptr<const DeviceMatrices>&) {}
   void read(Input& x) {
     input_ = &x;
-    std::apply([this](auto&... field) { (read(field), ...); }, fields::of(x));
+    fields::each(x, [this](auto&... field) { (read(field), ...); });
   }
   void read(std::shared_ptr<const AllHeads>& x) {
     x.reset();

@@ -16,11 +16,18 @@ consteval bool is_enumerator() {
   const std::size_t begin = text.find_first_not_of(" ", text.rfind('=') + 1);
   return text[begin] != '(' && text[begin] != '-' && (text[begin] < '0' || text[begin] > '9');
 }
-/// Number of enumerators of E, which count from 0 without gaps.
-template <class E, std::size_t first = 0>
+/// Number of enumerators of E, which count from 0 without gaps; at least `least`, at most `most`. Halving asks about few
+/// numbers.
+template <class E, std::size_t least = 0, std::size_t most = 64>
 consteval std::size_t enum_count() {
-  if constexpr (is_enumerator<static_cast<E>(first)>()) return enum_count<E, first + 1>();
-  return first;
+  constexpr std::size_t middle = (least + most) / 2;
+  static_assert(middle < 64, "an enumeration of at most 63 enumerators was expected");
+  if constexpr (least == most)
+    return least;
+  else if constexpr (is_enumerator<static_cast<E>(middle)>())
+    return enum_count<E, middle + 1, most>();
+  else
+    return enum_count<E, least, middle>();
 }
 
 /// True if a table has a row for each enumerator, and row i describes enumerator i.
