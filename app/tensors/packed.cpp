@@ -86,12 +86,22 @@ NamedTensor open_table(PackedPart part, const std::string& text) {
   return ref.tensor.empty() && found != set.tensors.end() ? *found : tensor_in(set, ref, usual);
 }
 
-/// The table of a call among the tensors of its files.
-std::optional<NamedTensor> table_in(const TensorSet& set, PackedPart part, const std::string& shared) {
+/// The tensors of packed and paged calls in a set, by their parts.
+using TablesOfSet = std::multimap<PackedPart, const NamedTensor*>;
+
+TablesOfSet tables_of(const TensorSet& set) {
+  TablesOfSet tables;
+  for (const NamedTensor& t : set.tensors)
+    if (const std::optional<PackedPart> part = packed_part_of(t.name)) tables.emplace(*part, &t);
+  return tables;
+}
+
+/// The table of a call among those of its files.
+std::optional<NamedTensor> table_in(const TablesOfSet& tables, PackedPart part, const std::string& shared) {
   std::vector<const NamedTensor*> all, own;
   const NamedTensor* no_integers = nullptr;
-  for (const NamedTensor& t : set.tensors) {
-    if (packed_part_of(t.name) != part) continue;
+  for (auto [at, end] = tables.equal_range(part); at != end; ++at) {
+    const NamedTensor& t = *at->second;
     if (!holds_integers(t)) {
       no_integers = &t;
       continue;
@@ -369,10 +379,11 @@ PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const
       tables.page_layout = v.texts[0];
   if (!tables.page_layout.empty() && tables.page_layout != "NHD" && tables.page_layout != "HND")
     throw std::invalid_argument("page_layout is " + in_quotes(tables.page_layout) + ", expected NHD or HND");
+  const TablesOfSet of_set = tables_of(set);
   for (const PackedPart part : packed_tensors)
     if (part != kv)
       tables.tensors[static_cast<std::size_t>(part)] =
-          specs[part].empty() ? table_in(set, part, shared) : open_table(part, specs[part]);
+          specs[part].empty() ? table_in(of_set, part, shared) : open_table(part, specs[part]);
   take_one_kind_of_pages(tables, specs);
   return tables;
 }
