@@ -17,7 +17,7 @@ using namespace testing;  // attoscope::testing
 /// Calls visit(lesson, exercise) for every exercise of the lessons; failures name lesson and line.
 template <class Visit>
 void each_exercise(Visit visit) {
-  for (const Lesson& lesson : read_lessons(lessons_directory()))
+  for (const Lesson& lesson : shipped_lessons())
     for (const LessonView& view : views_of(lesson)) {
       if (view.kind != LessonViewKind::exercise) continue;
       SCOPED_TRACE(lesson.name + ", line " + std::to_string(view.line));

@@ -1,4 +1,4 @@
-/// Splits a lesson's text into prose, formulas and numbers; collects the views and live numbers of its steps.
+/// Reads the shipped lessons; splits a text into prose, formulas and numbers; collects the views and live numbers of steps.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "app/explore/lessons.h"
 #include "ui/frame/lesson.h"
 
 namespace attoscope::testing {
+
+/// The shipped lessons, read once by a program.
+inline const ui::Lessons& shipped_lessons() {
+  static const ui::Lessons lessons = app::read_lessons(app::lessons_directory());
+  return lessons;
+}
 
 /// Text of a lesson, without its views, live numbers, code spans and sources.
 struct Prose {

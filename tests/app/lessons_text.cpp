@@ -60,7 +60,7 @@ std::string rewritten(std::string text, const LessonNumber& number, const std::s
 
 /// A step explains one idea: more ideas give more steps, not longer steps.
 TEST(LessonsText, EighteenLessonsOfFiveToThirteenSteps) {
-  const Lessons lessons = read_lessons(lessons_directory());
+  const Lessons& lessons = shipped_lessons();
   ASSERT_EQ(lessons.size(), 18u);
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     SCOPED_TRACE(lessons[i].name);
@@ -95,7 +95,7 @@ double reading_minutes(const Lesson& lesson) {
 }
 
 TEST(LessonsText, SayWhichLessonsAndHowManyMinutesTheyNeed) {
-  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+  for (const Lesson& lesson : shipped_lessons()) {
     std::vector<std::string> numbers = needed(lesson.needs);
     ASSERT_FALSE(numbers.empty()) << lesson.name << ": " << lesson.needs;
     EXPECT_NEAR(std::stod(numbers.back()), reading_minutes(lesson), 6) << lesson.name;
@@ -110,7 +110,7 @@ TEST(LessonsText, SayWhichLessonsAndHowManyMinutesTheyNeed) {
 bool asks(const std::string& step) { return step.find("## Check yourself") != std::string::npos; }
 
 TEST(LessonsText, AStepFitsAScreen) {
-  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+  for (const Lesson& lesson : shipped_lessons()) {
     for (const std::string& step : prose_of(text_of(lesson)).steps) {
       if (asks(step)) continue;
       std::istringstream text(step);
@@ -132,7 +132,7 @@ TEST(LessonsText, LiveNumbersAreComputed) {
   const char* const mode = std::getenv("ATTOSCOPE_LESSONS");
   const bool writes = mode != nullptr && std::string_view(mode) == "write";
   ComputeCache cache;
-  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+  for (const Lesson& lesson : shipped_lessons()) {
     std::string text = text_of(lesson);
     for (const LessonNumber& n : numbers_of(lesson)) {
       ASSERT_THAT(n.problem, IsEmpty()) << lesson.name;
@@ -170,7 +170,7 @@ LessonQuestion question_of(const LessonView& view) {
 }
 
 TEST(LessonsText, EveryViewIsKnownAndCanBeAnswered) {
-  for (const Lesson& lesson : read_lessons(lessons_directory()))
+  for (const Lesson& lesson : shipped_lessons())
     for (const LessonView& view : views_of(lesson)) {
       SCOPED_TRACE(lesson.name + ", line " + std::to_string(view.line));
       ASSERT_THAT(view.problem, IsEmpty());
@@ -190,7 +190,7 @@ TEST(LessonsText, EveryViewIsKnownAndCanBeAnswered) {
 }
 
 TEST(LessonsText, QuizzesHaveOneClearAnswer) {
-  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+  for (const Lesson& lesson : shipped_lessons()) {
     int quizzes = 0;
     for (const LessonView& view : views_of(lesson)) {
       if (view.kind != LessonViewKind::quiz) continue;
@@ -426,7 +426,7 @@ std::vector<Fact> facts() {
 
 TEST(LessonsText, AnswersFoundByHandAreFacts) {
   const std::vector<Fact> known = facts();
-  for (const Lesson& lesson : read_lessons(lessons_directory()))
+  for (const Lesson& lesson : shipped_lessons())
     for (const LessonView& view : views_of(lesson)) {
       const std::string_view equals = written(view, "equals");
       if (equals.empty()) continue;
@@ -466,7 +466,7 @@ constexpr Fact quoted[] = {{"06", "80", 0},   {"06", "108", 0},  {"06", "192", 0
 
 TEST(LessonsText, EveryNumberIsLiveChosenOrAFact) {
   const std::vector<Fact> known = facts();
-  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+  for (const Lesson& lesson : shipped_lessons()) {
     const std::set<std::string> chosen = chosen_numbers(lesson);
     const Prose prose = prose_of(text_of(lesson));
     const auto accounted = [&](const std::string& number) {
@@ -513,7 +513,7 @@ std::string fault_of(std::string_view formula) {
 }
 
 TEST(LessonsText, FormulasAreDrawnEverywhere) {
-  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+  for (const Lesson& lesson : shipped_lessons()) {
     const Prose prose = prose_of(text_of(lesson));
     EXPECT_EQ(prose.words.find('$'), std::string::npos) << lesson.name << ": a dollar without its partner";
     for (const std::string& formula : prose.formulas) {
@@ -549,8 +549,7 @@ std::string misspelt(const std::string& text) {
 TEST(LessonsText, IsSpeltWell) {
   if (std::system("command -v aspell >/dev/null") != 0) GTEST_SKIP() << "aspell is missing: NO LESSON'S SPELLING WAS CHECKED";
   EXPECT_EQ(misspelt("We recieve a number in bf16.\n"), "recieve\n");
-  for (const Lesson& lesson : read_lessons(lessons_directory()))
-    EXPECT_EQ(misspelt(prose_of(text_of(lesson)).words), "") << lesson.name;
+  for (const Lesson& lesson : shipped_lessons()) EXPECT_EQ(misspelt(prose_of(text_of(lesson)).words), "") << lesson.name;
 }
 
 }  // namespace
