@@ -133,7 +133,12 @@ void Hand::expect_text(const std::string& found, const std::string& expected, Wh
   check(found == expected, "'" + found + "' instead of '" + expected + "'", where);
 }
 
-void Hand::click(const std::string& path, int button) { context_.ItemClick(path.c_str(), button); }
+const char* Hand::awaited_item(const std::string& path) {
+  eventually([&] { return !well() || exists(path); }, [&] { frames(1); });
+  return path.c_str();
+}
+
+void Hand::click(const std::string& path, int button) { context_.ItemClick(awaited_item(path), button); }
 
 void Hand::click_at_rest(const std::string& path) {
   float last = 0;
@@ -153,7 +158,8 @@ void Hand::choose(const std::string& list, const std::string& item, int button) 
 }
 
 void Hand::pick(const std::string& item) {
-  context_.ItemClick(("//$FOCUSED/" + item).c_str());
+  const std::string path = "//$FOCUSED/" + item;
+  context_.ItemClick(awaited_item(path));
   context_.Yield();
 }
 
@@ -168,7 +174,7 @@ bool Hand::has_tooltip() const {
 }
 
 bool Hand::disabled(const std::string& path) {
-  return (context_.ItemInfo(path.c_str()).ItemFlags & ImGuiItemFlags_Disabled) != 0;
+  return (context_.ItemInfo(awaited_item(path)).ItemFlags & ImGuiItemFlags_Disabled) != 0;
 }
 
 bool Hand::disabled(ImGuiID item) { return (context_.ItemInfo(item).ItemFlags & ImGuiItemFlags_Disabled) != 0; }
@@ -179,13 +185,13 @@ void Hand::key(int chord) {
 }
 
 void Hand::type(const std::string& path, const std::string& text) {
-  context_.ItemInput(path.c_str());
+  context_.ItemInput(awaited_item(path));
   context_.KeyCharsReplaceEnter(text.c_str());
   context_.Yield();
 }
 
 void Hand::fill(const std::string& path, const std::string& text) {
-  context_.ItemClick(path.c_str());
+  context_.ItemClick(awaited_item(path));
   context_.KeyCharsReplaceEnter(text.c_str());
   context_.Yield();
 }
@@ -222,7 +228,7 @@ std::vector<std::pair<ImGuiID, std::string>> Hand::items(const std::string& wind
   return found;
 }
 
-ImGuiID Hand::id(const std::string& path) { return context_.ItemInfo(path.c_str()).ID; }
+ImGuiID Hand::id(const std::string& path) { return context_.ItemInfo(awaited_item(path)).ID; }
 
 ImRect Hand::rect(ImGuiID item) { return context_.ItemInfo(item).RectFull; }
 
@@ -255,7 +261,7 @@ bool Hand::tooltip_after(const std::function<void()>& rest) {
 }
 
 ImVec2 Hand::place(const std::string& path, float x, float y) {
-  const ImRect rect = context_.ItemInfo(path.c_str()).RectFull;
+  const ImRect rect = context_.ItemInfo(awaited_item(path)).RectFull;
   return {rect.Min.x + x * rect.GetWidth(), rect.Min.y + y * rect.GetHeight()};
 }
 

@@ -98,6 +98,7 @@ class Hand {
 
   /// Replaces the explorer's input of the panels from now on; starts as a copy of the current input.
   PanelInput& tell() { return stage.told.emplace(stage.panel_input()); }
+  /// Clicks an item. This and all acts below wait for their item: workers may still read the file that shows it.
   void click(const std::string& path, int button = 0);
   /// Clicks an item once it keeps its place: text above it may still grow.
   void click_at_rest(const std::string& path);
@@ -163,6 +164,8 @@ class Hand {
   Picture picture();
 
  private:
+  /// `path`, once an item has it, or after the timeout.
+  const char* awaited_item(const std::string& path);
   /// True if a tooltip is open after the mouse came to rest.
   bool tooltip_after(const std::function<void()>& rest);
 

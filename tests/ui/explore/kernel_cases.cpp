@@ -293,8 +293,10 @@ CASE(kernel, slip_shown) {
   };
   hand.changes("the slip's errors next to the output's", [&] { hand.click(button); }, swipes);
   const HeatState &loaded = hand.stage.state->heat, &slip = hand.stage.state->second;
-  hand.await("the slip's output is shown",
-             [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output->answer; });
+  hand.await("the slip's output is shown", [&] {
+    const PanelInput input = hand.stage.panel_input();
+    return input.side.slip_output && slip.result && slip.result == input.side.slip_output->answer;
+  });
   hand.check(slip.values.size() == loaded.values.size() && !slip.values.empty(), "it has as many elements");
   float apart = 0;
   for (std::size_t i = 0; i < slip.values.size(); ++i) apart = std::max(apart, std::abs(slip.values[i] - loaded.values[i]));

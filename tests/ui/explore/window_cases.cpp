@@ -11,6 +11,7 @@
 #include "app/session/session.h"
 #include "imgui_internal.h"
 #include "kernels/compute.h"
+#include "tests/support/eventually.h"
 #include "tests/ui/explore/strip_scene.h"
 #include "ui/explore.h"
 #include "ui/widgets/theme.h"
@@ -329,14 +330,9 @@ CASE(states, too_large) {
 CASE(states, remarks_of_a_session_file) {
   Session session = small_session();
   Explorer explorer({.session = session, .remarks = {"session.json: view.range is -1.", "session.json: d is 0."}}, [] {});
-  const auto answer = [&] {
-    for (int i = 0; i < 500 && (!explorer.panel_input().answer.result || explorer.computing()); ++i) {
-      explorer.update(session);
-      hand.frames(1);
-    }
-  };
-  answer();
-  hand.check(explorer.panel_input().answer.result && has(explorer.panel_input().messages.error, "view.range"),
+  const bool answered = eventually([&] { return explorer.panel_input().answer.result && !explorer.computing(); },
+                                   [&] { explorer.update(session), hand.frames(1); });
+  hand.check(answered && has(explorer.panel_input().messages.error, "view.range"),
              "the error of the session file is shown with the first answer");
   session.experiment.problem.seed = 2;
   explorer.update(session);
