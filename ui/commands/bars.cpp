@@ -54,19 +54,10 @@ void scale_buttons(View& view) {
 }
 
 /// A quiet button with a tooltip.
-bool bar_button(const char* text, float width, const char* what, bool possible = true) {
-  const bool pressed = if_possible(possible, [&] { return quiet_button(text, px(width)); });
+bool bar_button(const char* label, const char* what, bool possible = true) {
+  const bool pressed = if_possible(possible, [&] { return quiet_button(label); });
   explain(what);
   return pressed;
-}
-
-void undo_buttons(Session& session, History& history) {
-  if (bar_button("undo###undo", 42, "Undoes the last change of anything. A drag is one change. Ctrl+Z.",
-                 history.can_undo(session)))
-    history.undo(session);
-  ImGui::SameLine(0, 0);
-  if (bar_button("redo###redo", 42, "Repeats the change that was undone. Ctrl+Shift+Z or Ctrl+Y.", history.can_redo(session)))
-    history.redo(session);
 }
 
 /// The look of the window, its picture, and its keys.
@@ -87,7 +78,7 @@ void view_menu(const Frame& frame) {
 }
 
 void view_button(const Frame& frame) {
-  if (bar_button("view###view", 46, "Theme and size of the window, its picture as a PNG, and the list of all keys."))
+  if (bar_button("view###view", "Theme and size of the window, its picture as a PNG, and the list of all keys."))
     ImGui::OpenPopup("view menu");
   set_menu_place();
   if (!begin_panel_popup("view menu")) return;
@@ -95,37 +86,69 @@ void view_button(const Frame& frame) {
   ImGui::EndPopup();
 }
 
-void pins_button(Session& session) {
-  const std::string text = fmt::format("pins {}###pins", static_cast<int>(session.pins.size()));
-  if (bar_button(text.c_str(), 62,
-                 "Pinned experiments with their numbers, beside the controls. Shift+K shows them; K pins one."))
-    session.view.show_pins = !session.view.show_pins;
-}
-
-/// A group of buttons. A bar that is too short for all leaves out the groups of the lowest ranks.
-struct Group {
-  float width;
+/// A button of the bar; `draw` draws it with its label. A bar that is too short for all leaves out those of the lowest ranks.
+struct BarEntry {
+  std::string label;
   int rank;
-  std::function<void()> draw;
+  std::function<void(const char* label)> draw;
+  float width = quiet_width(label.c_str());
 };
 
-/// True if the window is narrow: gaps between tabs and buttons are smaller then.
+/// The buttons at the right end of the bar.
+std::vector<BarEntry> bar_entries(const Frame& frame) {
+  Session& session = frame.session;
+  Popups& popups = frame.state.popups;
+  History& history = frame.state.history;
+  return {
+      {"", 11, [&](const char*) { session_button(frame.input, frame.state, frame.requests); }, px(session_button_width)},
+      {"find …  Ctrl+P###find", 7,
+       [&](const char* label) {
+         if (bar_button(label, "Finds any control or action by name. Ctrl+P or /.")) popups.palette.asked = true;
+       }},
+      {"questions###questions", 9,
+       [&](const char* label) {
+         if (bar_button(label, "Questions that the window answers, each with the way there.")) popups.questions_asked = true;
+       }},
+      {"presets", 6, [&](const char*) { presets_button(session, frame.input, frame.state); }},
+      {figures_label(frame.input), 5, [&](const char*) { figures_button(session.view, frame.input, frame.requests); }},
+      {fmt::format("pins {}###pins", session.pins.size()), 4,
+       [&](const char* label) {
+         if (bar_button(label, "Pinned experiments with their numbers, beside the controls. Shift+K shows them; K pins one."))
+           session.view.show_pins = !session.view.show_pins;
+       }},
+      {"undo###undo", 8,
+       [&](const char* label) {
+         if (bar_button(label, "Undoes the last change of anything. A drag is one change. Ctrl+Z.", history.can_undo(session)))
+           history.undo(session);
+       }},
+      {"redo###redo", 8,
+       [&](const char* label) {
+         if (bar_button(label, "Repeats the change that was undone. Ctrl+Shift+Z or Ctrl+Y.", history.can_redo(session)))
+           history.redo(session);
+       }},
+      {"view", 10, [&](const char*) { view_button(frame); }},
+  };
+}
+
+/// True if the window is narrow: gaps between tabs are smaller then.
 bool is_narrow_bar() { return ImGui::GetWindowWidth() < px(1440); }
 
-/// Draws the groups that fit, at the right end of the bar.
-void draw_groups(std::vector<Group> groups, float right, float room, float y) {
-  const float gap = is_narrow_bar() ? 6 : 8;
+/// Draws the entries that fit, at the right end of the bar.
+void draw_entries(std::vector<BarEntry> entries, float right, float room, float y) {
   const auto total = [&] {
     float sum = 0;
-    for (const Group& g : groups) sum += px(g.width + gap);
+    for (const BarEntry& e : entries) sum += e.width;
     return sum;
   };
-  while (!groups.empty() && total() > room) groups.erase(std::ranges::min_element(groups, {}, &Group::rank));
+  while (!entries.empty() && total() > room)
+    std::erase_if(entries, [lowest = std::ranges::min(entries, {}, &BarEntry::rank).rank](const BarEntry& e) {
+      return e.rank == lowest;
+    });
   float x = right - total();
-  for (const Group& g : groups) {
+  for (const BarEntry& e : entries) {
     ImGui::SetCursorScreenPos({x, y});
-    g.draw();
-    x += px(g.width + gap);
+    e.draw(e.label.c_str());
+    x += e.width;
   }
 }
 
@@ -230,26 +253,8 @@ void draw_top_bar(const Frame& frame) {
     ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
                                         colours().line);
     const float left = draw_tabs(frame.session.view, draw_title());
-    const std::vector<Group> groups{
-        {session_button_width, 10, [&] { session_button(frame.input, frame.state, frame.requests); }},
-        {98, 7,
-         [&] {
-           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /."))
-             frame.state.popups.palette.asked = true;
-         }},
-        {68, 9,
-         [&] {
-           if (bar_button("questions###questions", 68, "Questions that the window answers, each with the way there."))
-             frame.state.popups.questions_asked = true;
-         }},
-        {64, 6, [&] { presets_button(frame.session, frame.input, frame.state); }},
-        {78, 5, [&] { figures_button(frame.session.view, frame.input, frame.requests); }},
-        {62, 4, [&] { pins_button(frame.session); }},
-        {84, 8, [&] { undo_buttons(frame.session, frame.state.history); }},
-        {46, 9, [&] { view_button(frame); }},
-    };
     const float right = at.x + view->Size.x - px(4);
-    draw_groups(groups, right, right - left - px(16), at.y + px(4));
+    draw_entries(bar_entries(frame), right, right - left - px(16), at.y + px(4));
   }
   ImGui::End();
 }

@@ -33,6 +33,8 @@ std::vector<StatusNumber> status_numbers(const Session& session, const PanelInpu
 /// The command palette while it is open: commands are found by typing.
 void draw_palette(const Frame& frame);
 
+/// Label of the button of figures: "figures", or the progress of the current figure in text of fixed width.
+std::string figures_label(const PanelInput& input);
 /// A button with a menu: figures to draw, their settings, and the progress of the current one.
 void figures_button(View& view, const PanelInput& input, Requests& requests);
 

@@ -100,17 +100,16 @@ void draw_figure_progress(const PanelInput& input, Requests& requests) {
   explain("Stops this figure and the queued ones. Its finished points are kept.");
 }
 
-/// "figures", or the progress of the current figure in text of fixed width.
-std::string button_text(const PanelInput& input) {
+}  // namespace
+
+std::string figures_label(const PanelInput& input) {
   return (input.figures.progress ? fmt::format("fig. {:3.0f} %", 100 * share_of(*input.figures.progress))
                                  : std::string("figures")) +
          "###figures";
 }
 
-}  // namespace
-
 void figures_button(View& view, const PanelInput& input, Requests& requests) {
-  if (quiet_button(button_text(input).c_str(), px(78))) ImGui::OpenPopup("figures");
+  if (quiet_button(figures_label(input).c_str())) ImGui::OpenPopup("figures");
   explain("The papers' experiments as figures for print, under the rounding policy of your choice or under all of them.");
   set_menu_place();
   if (!begin_panel_popup("figures")) return;

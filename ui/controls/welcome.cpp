@@ -104,7 +104,7 @@ void ask_probe(Session& session, UiState& state, const ProbeEntry& probe) {
 
 void presets_button(Session& session, const PanelInput& input, UiState& state) {
   const bool any = input.choices.probes && !input.choices.probes->empty();
-  if (if_possible(any, [] { return quiet_button("presets###presets", px(64)); })) ImGui::OpenPopup("presets");
+  if (if_possible(any, [] { return quiet_button("presets###presets"); })) ImGui::OpenPopup("presets");
   explain(any ? "Experiments that each show one effect, with what to look for." : "The shipped experiments are missing.");
   set_menu_place();
   if (!ImGui::BeginPopup("presets")) return;

@@ -345,12 +345,19 @@ bool push_button(const char* text, bool on, ImVec2 size, bool possible) {
   return pressed;
 }
 
+constexpr float quiet_padding = 10;
+
+float quiet_width(const char* text) {
+  const WithFace f(Face::label);
+  return ImGui::CalcTextSize(text, nullptr, true).x + 2 * px(quiet_padding);
+}
+
 bool quiet_button(const char* text, float width) {
   ++drawn_controls;
   const WithFace f(Face::label);
   ImGui::PushStyleColor(ImGuiCol_Button, 0);
   ImGui::PushStyleColor(ImGuiCol_Text, colours().secondary);
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, ImGui::GetStyle().FramePadding.y});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {width == 0 ? px(quiet_padding) : 0, ImGui::GetStyle().FramePadding.y});
   const bool pressed = ImGui::Button(text, {width, px(26)});
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(2);

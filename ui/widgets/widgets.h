@@ -192,8 +192,10 @@ bool segmented(const char* id, std::span<const Choice> choices, Value& value, fl
 }
 /// A push button, lit while `on`; disabled unless `possible`.
 bool push_button(const char* label, bool on = false, ImVec2 size = {0, 0}, bool possible = true);
-/// A button without a box, for the top bar.
-bool quiet_button(const char* label, float width);
+/// A button without a box, for the top bar; `width` 0: as wide as its text with the same room at both sides.
+bool quiet_button(const char* label, float width = 0);
+/// Width of such a button in pixels.
+float quiet_width(const char* label);
 /// A square check box drawn inside a button.
 bool toggle(const char* label, bool& on, float width = 0);
 
