@@ -131,6 +131,7 @@ class Parts : public PartialBackward {
     return pass().stores_tiles() ? whole_tiles(rows, grad().block_q, problem_.n) : rows;
   }
   std::vector<int> whole_keys(const std::vector<int>& keys) {
+    if (pass().rule().finds_state) return numbers(key_count(problem_));  // m and l need all
     return pass().stores_tiles() ? whole_tiles(keys, pass().rule().block_k, key_count(problem_)) : keys;
   }
 

@@ -67,6 +67,12 @@ void expect_window(const ScoreQuestion& q, const std::vector<double>& found, con
     }
 }
 
+/// Expects that golden's window equals the whole one there.
+void expect_golden(const GradientWindow& w, const GradientWindow& whole) {
+  for (const PairTensor t : {PairTensor::P, PairTensor::dP, PairTensor::dS})
+    expect_window(w.question, w[t].golden, whole[t].golden);
+}
+
 TEST(GradientWindow, HasThePlainPairsInRandomExperiments) {
   with_seeds(1, experiments(150), [&](Dice& dice) {
     const Experiment e = random_question(dice);
@@ -84,6 +90,7 @@ TEST(GradientWindow, HasThePlainPairsInRandomExperiments) {
       expect_window(q, w[PairTensor::dP].*method, pairs.dp);
       expect_window(q, w[PairTensor::dS].*method, pairs.ds);
     }
+    expect_golden(w, gradient_window(whole_window(e)));
   });
 }
 
@@ -141,6 +148,18 @@ TEST(GradientWindow, OfGoldenGivesItsGradients) {
             dv += p * r.backward->incoming->d_o[index_of(row, 8, c)];
         EXPECT_NEAR(dv, r.backward->golden->dv(key, c), 1e-13);
       }
+  }
+}
+
+TEST(GradientWindow, OfGoldenHasTheBitsOfItsWholeWindow) {
+  for (const Format& format : {bf16, fp32, fp64}) {
+    Experiment e = named_question("grad_math", 70, 150, 8, Mask::Kind::causal, 3);
+    e.format = format;
+    for (const int rows : {0, 20}) {
+      e.problem.rows = rows;
+      SCOPED_TRACE(name(format) + ", rows " + std::to_string(rows));
+      expect_golden(gradient_window({e, 30, 25, 80, 55}), gradient_window(whole_window(e)));
+    }
   }
 }
 
