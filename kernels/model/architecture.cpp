@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/experiment/text.h"
+
 namespace attoscope {
 namespace {
 
@@ -95,9 +97,9 @@ void validate(const Architecture& a) {
            " of K and V, expected a multiple");
   if (a.head_dim % 2 != 0)
     refuse("has a head of " + std::to_string(a.head_dim) + " columns, expected an even number, for the rotary embedding");
-  if (!(a.epsilon >= 0 && a.epsilon < 1)) refuse("has an epsilon of " + std::to_string(a.epsilon) + ", expected 0 to 1");
+  if (!(a.epsilon >= 0 && a.epsilon < 1)) refuse("has an epsilon of " + shortest(a.epsilon) + ", expected 0 to 1");
   if (!(a.rope.theta > 1 && a.rope.theta < 1e30))
-    refuse("has a rope_theta of " + std::to_string(a.rope.theta) + ", expected more than 1");
+    refuse("has a rope_theta of " + shortest(a.rope.theta) + ", expected more than 1");
 }
 
 LanguageModel random_model(std::uint64_t seed) {

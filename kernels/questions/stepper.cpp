@@ -7,6 +7,7 @@
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/all_heads.h"
+#include "kernels/experiment/text.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/questions/recorded_steps.h"
 #include "kernels/questions/row_parting.h"
@@ -20,7 +21,7 @@ namespace {
 void check(const char* what, const std::vector<double>& numbers) {
   for (const double x : numbers)
     if (!(std::fabs(x) <= max_step_score))
-      refuse(std::string(what) + " is " + std::to_string(x) + ", expected a number of at most " +
+      refuse(std::string(what) + " is " + shortest(x) + ", expected a number of at most " +
              std::to_string(static_cast<int>(max_step_score)) + " in magnitude");
 }
 

@@ -1,4 +1,4 @@
-/// Progress of computing a whole model.
+/// Progress of computing a whole model, and sentences on its architecture.
 #include "kernels/model/model_answer.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/experiment/presets.h"
+#include "tests/support/matchers.h"
 
 namespace attoscope {
 namespace {
@@ -28,6 +29,17 @@ TEST(ModelAnswer, ReportsEveryLayerAndAllLogits) {
     EXPECT_EQ(shares.size(), (runs * layers + of_parts) + (runs + parts)) << "attributed: " << static_cast<int>(part);
     EXPECT_NEAR(*shares.rbegin(), 1, 1e-9) << "attributed: " << static_cast<int>(part);
   }
+}
+
+TEST(ModelArchitecture, RefusesASmallNumberWithAllItsDigits) {
+  const auto told = [](auto change) {
+    Architecture a = random_model(1).architecture;
+    change(a);
+    return testing::message_of<std::invalid_argument>([&] { validate(a); });
+  };
+  EXPECT_EQ(told([](Architecture&) {}), "");
+  EXPECT_EQ(told([](Architecture& a) { a.epsilon = -1e-8; }), "has an epsilon of -1e-08, expected 0 to 1");
+  EXPECT_EQ(told([](Architecture& a) { a.rope.theta = 2e-9; }), "has a rope_theta of 2e-09, expected more than 1");
 }
 
 }  // namespace

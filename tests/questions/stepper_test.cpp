@@ -475,6 +475,7 @@ TEST(Stepper, RefusesInOneSentence) {
   EXPECT_EQ(said([](Q&) {}), "");
   EXPECT_EQ(said([](Q& q) { q.scores.clear(), q.values.clear(); }), "stepper: there are 0 scores, expected 1 .. 64");
   EXPECT_THAT(said([](Q& q) { q.scores[1] = infinity; }), HasSubstr("a score is inf, expected a number of at most 1000000"));
+  EXPECT_THAT(said([](Q& q) { q.scores[1] = -1e300; }), HasSubstr("a score is -1e+300, expected"));
   EXPECT_THAT(said([](Q& q) { q.values[0] = std::nan(""); }), HasSubstr("a value is"));
   EXPECT_THAT(said([](Q& q) { q.values.pop_back(); }), HasSubstr("there are 5 values"));
   EXPECT_THAT(said([](Q& q) { q.algorithm = Algorithm::split_kv; }),

@@ -20,10 +20,9 @@ void check_sizes(const ModelShape& shape, const Recipe& recipe) {
   if (shape.width % shape.heads != 0)
     refuse("model.width", std::to_string(shape.width), "a multiple of model.heads, which is " + std::to_string(shape.heads));
   if (std::exp2(std::round(std::log2(recipe.loss_scale))) != recipe.loss_scale)
-    refuse("recipe.loss_scale", std::to_string(recipe.loss_scale), "a power of two");
+    refuse("recipe.loss_scale", shortest(recipe.loss_scale), "a power of two");
   if (recipe.final_rate > recipe.rate)
-    refuse("recipe.final_rate", std::to_string(recipe.final_rate),
-           "at most recipe.rate, which is " + std::to_string(recipe.rate));
+    refuse("recipe.final_rate", shortest(recipe.final_rate), "at most recipe.rate, which is " + shortest(recipe.rate));
 }
 
 /// Checks the method as in an experiment with the shape of a head.
