@@ -305,7 +305,7 @@ std::vector<HeadStatistics> Model<T>::statistics(int layer) const {
   heads.forward.m = m.data();
   heads.forward.l = l.data();
   if constexpr (std::is_same_v<T, float>)
-    return attoscope::head_statistics(heads, 0);
+    return attoscope::head_statistics(heads);
   else
     return {};
 }

@@ -335,33 +335,36 @@ TrainDevice primitives_on(const std::string& device, int threads) {
   const std::vector<int> gpus = devices_of(device);
   if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
   const MakePrimitives cpu = [threads] { return cpu_primitives(threads); };
-  if (gpus.empty()) return {cpu, {}, device == "auto" ? why_no_cuda() : ""};
+  if (gpus.empty()) return {cpu, {}, device == "auto" ? why_no_cuda() : "", "", threads};
   const MakePrimitives on_gpu = [gpus] {
     gpu_code().load(gpus, training_code);
     return gpu_primitives(gpus.front());
   };
-  return {on_gpu, cpu, "", gpu_code().sentence(gpus, training_code)};
+  return {on_gpu, cpu, "", gpu_code().sentence(gpus, training_code), threads};
 }
 
 /// Sets the parts to begin(make), which are at their first step, with the device or its substitute.
 template <class Begin>
 void PairedTraining::begin(const TrainDevice& device, Begin begin) {
   spare_ = std::make_unique<Spare>();
-  try {
-    parts_ = begin(device.make);
-    if (!device.instead) return;
-    spare_->state = parts_->state();
-    spare_->make = device.instead;
-  } catch (const DeviceFailure& failure) {
-    if (!device.instead) throw;
-    parts_.reset();
+  threads_ = device.threads;
+  on_threads(threads_, [&] {
     try {
-      parts_ = begin(device.instead);
-    } catch (const std::runtime_error& error) {
-      throw DeviceFailure(no_takeover(failure, error));
+      parts_ = begin(device.make);
+      if (!device.instead) return;
+      spare_->state = parts_->state();
+      spare_->make = device.instead;
+    } catch (const DeviceFailure& failure) {
+      if (!device.instead) throw;
+      parts_.reset();
+      try {
+        parts_ = begin(device.instead);
+      } catch (const std::runtime_error& error) {
+        throw DeviceFailure(no_takeover(failure, error));
+      }
+      parts_->record.remark = cpu_took_over(failure);
     }
-    parts_->record.remark = cpu_took_over(failure);
-  }
+  });
 }
 
 PairedTraining::PairedTraining(const TrainPlan& plan, const TrainDevice& device) {
@@ -386,19 +389,21 @@ PairedTraining& PairedTraining::operator=(PairedTraining&&) noexcept = default;
 /// one; cancelled calls continue in the next call.
 template <class Work>
 auto PairedTraining::surviving(const Cancelled& cancelled, Work work) const {
-  Spare& spare = *spare_;
-  if (!spare.parts) {
-    try {
-      return work();
-    } catch (const DeviceFailure& failure) {
-      if (!spare.make) throw;
-      spare.begin(parts_->record, failure);
+  return on_threads(threads_, [&] {
+    Spare& spare = *spare_;
+    if (!spare.parts) {
+      try {
+        return work();
+      } catch (const DeviceFailure& failure) {
+        if (!spare.make) throw;
+        spare.begin(parts_->record, failure);
+      }
     }
-  }
-  spare.repeat(parts_->record.step, cancelled);
-  parts_ = std::move(spare.parts);
-  spare = Spare{};
-  return work();
+    spare.repeat(parts_->record.step, cancelled);
+    parts_ = std::move(spare.parts);
+    spare = Spare{};
+    return work();
+  });
 }
 
 bool PairedTraining::step(const Cancelled& cancelled) {

@@ -30,6 +30,7 @@ struct TrainDevice {
   MakePrimitives instead{};  ///< empty: no substitute
   std::string why{};         ///< for "auto" without a GPU: one sentence that says why there is none; else empty
   std::string compiles{};  ///< a sentence if making the device takes long, since the driver compiles its code first; else empty
+  int threads = 0;         ///< of this machine, for the statistics and comparisons; 0: all
 };
 
 /// The device for "cpu", "cuda", "cuda:K" or "auto" (a GPU if there is one); the CPU is the substitute of a GPU. Throws
@@ -92,6 +93,7 @@ class PairedTraining {
 
   mutable std::unique_ptr<Parts> parts_;  ///< mutable: const calls may switch to the substitute, which has the same numbers
   std::unique_ptr<Spare> spare_;
+  int threads_ = 0;
 };
 
 }  // namespace attoscope

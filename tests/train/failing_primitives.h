@@ -1,11 +1,13 @@
 /// A device that trains as the CPU does and is lost for good at a given call, as a GPU may be.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "kernels/parallel/parallel.h"
 #include "kernels/train/paired_training.h"
 
 namespace attoscope::testing {
@@ -14,8 +16,10 @@ namespace attoscope::testing {
 struct FailingGpu {
   int fails_at = std::numeric_limits<int>::max();  ///< the first call that fails, from 0 on
   int calls = 0, made = 0;
+  int threads = 0;  ///< the most that a caller might use
 
   void call() {
+    threads = std::max(threads, max_concurrency());
     if (calls++ >= fails_at) throw DeviceFailure("The GPU was lost");
   }
 };

@@ -11,6 +11,7 @@
 #include "kernels/train/record.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
+#include "tests/train/failing_primitives.h"
 #include "tests/train/made_up_training.h"
 #include "tests/train/small_runs.h"
 
@@ -150,6 +151,19 @@ TEST(PairedTraining, SameBitsFromOneThreadAndTwo) {
   PairedTraining two(plan, primitives_on("cpu", 2));
   run_until(two, plan.recipe.steps);
   expect_same(trained_pair(plan), two);
+}
+
+TEST(PairedTraining, WorksOnTheThreadsOfItsDevice) {
+  EXPECT_EQ(primitives_on("cpu", 3).threads, 3);
+  for (const int threads : {1, 3}) {
+    FailingGpu gpu;
+    TrainDevice device = lost(gpu);
+    device.threads = threads;
+    PairedTraining training(tiny_plan(), device);
+    run_until(training, 8);
+    training.captured(0, 0, 0, 0);
+    EXPECT_EQ(gpu.threads, threads);
+  }
 }
 
 /// Stops after every step and continues from the kept state.

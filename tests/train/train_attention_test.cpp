@@ -357,7 +357,9 @@ TEST(TrainBackward, LeavesOtherColumnsAlone) {
 
 // --- statistics --------------------------------------------------------------------------------------------------------
 
-std::vector<HeadStatistics> counted(Heads<float>& heads, int threads = 0) { return head_statistics(heads.gradient(), threads); }
+std::vector<HeadStatistics> counted(Heads<float>& heads, int threads = 0) {
+  return on_threads(threads, [&] { return head_statistics(heads.gradient()); });
+}
 
 /// Two heads of two sequences after a forward pass.
 Heads<float> after_forward(const TrainMethod& method, int context, int d, const std::function<void(Heads<float>&)>& plant) {

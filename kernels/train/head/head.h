@@ -117,9 +117,9 @@ inline constexpr std::array<NamedNumber<HeadStatistics, std::int64_t>, 7> head_c
      {"lost_dS", &HeadStatistics::lost_dS},
      {"overflowed_dS", &HeadStatistics::overflowed_dS}}};
 
-/// The statistics of every head of a layer, computed on the CPU. `backward` is the input of the backward pass, in host memory;
-/// its outputs are not read.
-std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward, int threads);
+/// The statistics of every head of a layer, computed on the CPU, on the threads of the caller's arena. `backward` is the input
+/// of the backward pass, in host memory; its outputs are not read.
+std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward);
 
 /// The lane code of an instruction set that training's heads use.
 struct HeadCode {

@@ -316,9 +316,8 @@ void run_head_gradients(const HeadGradient<T>& heads, std::string_view isa) {
   CpuHeads<T>(heads.forward, isa).backward(heads);
 }
 
-std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward, int threads) {
-  const std::vector<HeadStatistics> places =
-      on_threads(threads, [&] { return CpuHeads<float>(backward.forward, {}).statistics(backward); });
+std::vector<HeadStatistics> head_statistics(const HeadGradient<float>& backward) {
+  const std::vector<HeadStatistics> places = CpuHeads<float>(backward.forward, {}).statistics(backward);
   std::vector<HeadStatistics> sums(at(backward.forward.heads));
   for (std::size_t i = 0; i < places.size(); ++i) add(sums[i % sums.size()], places[i]);
   return sums;
