@@ -8,7 +8,6 @@
 #include "kernels/gpu/launch_pace.h"
 #include "kernels/tensor_core/hardware.h"
 #include "kernels/tensor_core/hardware_block.h"
-#include "kernels/tensor_core/products.h"
 
 namespace attoscope {
 namespace {
@@ -47,10 +46,8 @@ HardwareKernel kernel_of(const HardwareLaunch& x) {
 class Kernel {
  public:
   explicit Kernel(const HardwareLaunch& x) : kernel_(kernel_of(x)), heads_(x.heads) {
-    int device = 0, limit = 0;
-    check(cudaGetDevice(&device));
-    check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    if (x.format == e4m3) device_products(product_questions({e4m3}, 1, 1, 0), device);  // throws if the code lacks it
+    const int limit = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    check_code(x.format);
     if (kernel_.shared_bytes > limit)
       throw std::invalid_argument("A tile of " + std::to_string(x.tile.block_q) + " x " + std::to_string(x.tile.block_k) +
                                   " with d = " + std::to_string(x.d) + " takes " + std::to_string(kernel_.shared_bytes) +
@@ -74,6 +71,15 @@ class Kernel {
   }
 
  private:
+  /// Throws if the kernel was compiled for GPUs without its instructions, and so computes nothing.
+  void check_code(const Format& format) const {
+    cudaFuncAttributes code{};
+    check(cudaFuncGetAttributes(&code, kernel_.function));
+    const DeviceInfo built{
+        .name = "this program's code for this GPU", .major = code.ptxVersion / 10, .minor = code.ptxVersion % 10};
+    if (const std::string reason = why_no_hardware(built, format); !reason.empty()) throw std::runtime_error(reason);
+  }
+
   HardwareKernel kernel_;
   int heads_;
 };
