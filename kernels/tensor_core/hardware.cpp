@@ -185,11 +185,14 @@ HardwareRun run_hardware(const Problem& problem, const Format& format, const Met
   return run;
 }
 
-LoadCode* hardware_code(const Format& format) { return format == bf16 ? hardware_code_bf16 : hardware_code_fp16; }
+LoadCode* hardware_code(const Format& format) {
+  return format == bf16 ? hardware_code_bf16 : format == e4m3 ? hardware_code_e4m3 : hardware_code_fp16;
+}
 
 #ifndef ATTOSCOPE_CUDA
 void hardware_code_bf16(int) {}
 void hardware_code_fp16(int) {}
+void hardware_code_e4m3(int) {}
 
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch&, int, int, const StopSign&, const HardwareCuts&) {
   throw std::runtime_error(why_no_cuda());

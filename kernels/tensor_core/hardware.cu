@@ -150,6 +150,11 @@ void hardware_code_fp16(int gpu) {
   load_file_of(fp16_kernel(64, {64, 64}).function);
 }
 
+void hardware_code_e4m3(int gpu) {
+  use_device(gpu);
+  load_file_of(e4m3_kernel(64, {64, 64}).function);
+}
+
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
                                                  const HardwareCuts& cuts) {
   use_device(device);

@@ -49,7 +49,7 @@ struct HardwareRun {
   double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
 };
 
-/// Loader of the kernels for inputs of this format; bf16 has its own, all others use fp16's.
+/// Loader of the kernels for inputs of this format; fp16's if the method does not take the format.
 LoadCode* hardware_code(const Format& format);
 
 /// Runs `method` for the rows `rows` (ascending) of `inputs`, which are rounded to `format` first, on GPU `device`. Throws
@@ -100,7 +100,7 @@ struct HardwareCuts {
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
                                                  const HardwareCuts& cuts = {});
 
-LoadCode hardware_code_bf16, hardware_code_fp16;
+LoadCode hardware_code_bf16, hardware_code_fp16, hardware_code_e4m3;
 
 /// Arguments of cudaLaunchKernel.
 struct HardwareKernel {

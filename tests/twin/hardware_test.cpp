@@ -411,6 +411,12 @@ TEST(Reason, NamesTheGpuWhatItHasAndWhatIsNeeded) {
   EXPECT_EQ(reason(8, 6, e4m3), "The hardware method needs compute capability 8.9 for e4m3, and NVIDIA X has 8.6.");
 }
 
+TEST(Code, IsLoadedForEachFormatByItself) {
+  EXPECT_NE(hardware_code(bf16), hardware_code(fp16));
+  EXPECT_NE(hardware_code(e4m3), hardware_code(fp16));
+  EXPECT_NE(hardware_code(e4m3), hardware_code(bf16));
+}
+
 TEST(Check, CountsUlpsOfBothKinds) {
   HardwareRun run{.output = {1, 3, {1.0, 2.0, -4.0}}, .changed = 2, .run_to_run_ulp = 3};
   const Matrix emulated{1, 3, {1.0, 2.0 + 2 * epsilon(bf16), -4.0}};
