@@ -19,7 +19,7 @@ struct DeviceError : DeviceFailure {
   using DeviceFailure::DeviceFailure;
 };
 
-/// "kernels/gpu/simulate_cuda.cu": the last two folders and the file name, to leave out build folders.
+/// "gpu/simulate_cuda.cu": the last folder and the file name, to leave out build folders.
 inline std::string short_path(const char* path) {
   const std::string whole(path);
   const std::size_t last = whole.rfind('/');
@@ -37,7 +37,7 @@ struct CallSite {
 #else
   static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 #endif
-  /// " at kernels/gpu/simulate_cuda.cu:12", or nothing if the place is unknown.
+  /// " at gpu/simulate_cuda.cu:12", or nothing if the place is unknown.
   std::string words() const { return *file == '\0' ? "" : " at " + short_path(file) + ":" + std::to_string(line); }
 };
 
