@@ -1,7 +1,7 @@
 /// The matrix product in a CPU's registers. B is packed by panels, [k][columns of a panel]; A is broadcast.
 #pragma once
 
-#include "kernels/lanes/lanes.h"
+#include "kernels/lanes/micro_kernel.h"
 #include "kernels/train/primitives/row_math.h"
 #include "kernels/train/primitives/train_lanes.h"
 
@@ -15,27 +15,6 @@ struct ProductShape {
   static constexpr int block_rows = 6;
   static constexpr int stretch = 256;
 };
-
-/// `width` vectors of `width` lanes, transposed: interleaved in halves, log2(width) times.
-template <class T>
-inline void transpose(typename Lanes<T>::V (&x)[Lanes<T>::width]) {
-  using V = typename Lanes<T>::V;
-  using Int = typename Lane<V>::Int;
-  constexpr int width = Lanes<T>::width;
-  Int low, high;
-  for (int i = 0; i < width; ++i) {
-    low[i] = i / 2 + i % 2 * width;
-    high[i] = low[i] + width / 2;
-  }
-  for (int round = 1; round < width; round *= 2) {
-    V y[width];
-    for (int i = 0; i < width / 2; ++i) {
-      y[2 * i] = shuffled(x[i], x[i + width / 2], low);
-      y[2 * i + 1] = shuffled(x[i], x[i + width / 2], high);
-    }
-    for (int i = 0; i < width; ++i) x[i] = y[i];
-  }
-}
 
 /// Packs rows first_k .. first_k + depth - 1 of a part's columns of B; columns beyond the part are 0.
 template <class T>
@@ -68,7 +47,7 @@ class Panel {
     for (int j = 0; j < stride; j += width) {
       V x[width];
       for (int i = 0; i < width; ++i) x[i] = j + i < columns_ ? loaded<V>(b_ + k + (j + i) * p_.b_col) : V{};
-      transpose<T>(x);
+      transpose<width / 2>(x);
       for (int i = 0; i < width; ++i) *as_vectors(rows + i * stride + j) = x[i];
     }
   }
