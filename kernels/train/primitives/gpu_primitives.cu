@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "kernels/gpu/device_memory.h"
 #include "kernels/train/primitives/device_primitives.h"
 #include "kernels/train/primitives/gpu_primitives.h"
 
@@ -57,27 +58,6 @@ __global__ void __launch_bounds__(threads_per_block) row_kernel(const __grid_con
 
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads - 1) / threads_per_block + 1); }
 
-int attribute(cudaDeviceAttr which, int device) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device));
-  return value;
-}
-
-/// Page-locked host memory, which the GPU reads and writes directly.
-class PinnedMemory {
- public:
-  explicit PinnedMemory(std::size_t bytes) : bytes_(bytes) { check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes)); }
-  PinnedMemory(PinnedMemory&&) = delete;
-  ~PinnedMemory() { ignore(cudaFreeHost(data_)); }
-
-  char* get() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  char* data_ = nullptr;
-  std::size_t bytes_;
-};
-
 /// Makes a GPU current before the members after it are made there.
 struct OnDevice {
   explicit OnDevice(int index) : device(index) { use_device(index); }
@@ -89,7 +69,7 @@ class Gpu {
  public:
   explicit Gpu(int device)
       : on_(device),
-        multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, device)),
+        multiprocessors_(device_attribute(cudaDevAttrMultiProcessorCount)),
         going_(pinned_bytes),
         coming_(pinned_bytes),
         rows_(max_context) {
@@ -214,7 +194,7 @@ class Gpu {
   OnDevice on_;
   int multiprocessors_;
   Stream stream_;
-  PinnedMemory going_, coming_;
+  PinnedBuffer going_, coming_;
   std::size_t used_ = 0;  ///< bytes of `going_` used by copies that may not be done
   std::size_t workspace_floats_ = 0;
   Buffer<char> workspace_;
