@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "kernels/backward/gradient_rule.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/gradients.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/stop_sign.h"
 
 namespace attoscope {
@@ -20,8 +20,7 @@ namespace attoscope {
 class RowBlocks {
  public:
   RowBlocks(const std::vector<int>& rows, int height, int block_q, bool cuts, bool last_first)
-      : rows_(rows), places_(rows.size()), block_q_(block_q) {
-    std::iota(places_.begin(), places_.end(), 0);
+      : rows_(rows), places_(numbers(static_cast<int>(rows.size()))), block_q_(block_q) {
     const int count = static_cast<int>(rows.size());
     for (int first = 0; first < count;) {
       const int tile = row(first) / block_q;

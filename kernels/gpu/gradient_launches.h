@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "kernels/backward/gradient_device.h"
 #include "kernels/backward/gradient_warps.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/gpu/launch_pace.h"
 
 namespace attoscope {
@@ -77,8 +77,7 @@ class ForwardLaunches : private DeviceWork<T, Device> {
   using Base::Base;
   void run(Job<T> job, int queries, Matrix& output, RowStates<T>& states) {
     const std::size_t count = static_cast<std::size_t>(queries);
-    std::vector<int> rows(count);
-    std::iota(rows.begin(), rows.end(), 0);
+    const std::vector<int> rows = numbers(queries);
     this->copy_scores(job, queries);
     this->copy(job.v, size(job.n, job.d_v));
     this->copy(job.scales.o, static_cast<std::size_t>(job.d_v));

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 
 #include "kernels/arithmetic/quoted.h"
@@ -153,8 +152,7 @@ double number_of(const Format& format, std::uint16_t code) {
 HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                                const std::vector<int>& rows, const StopSign& stop) {
   if (const std::string reason = hardware_reason(problem, format, method); !reason.empty()) throw std::invalid_argument(reason);
-  std::vector<int> all(static_cast<std::size_t>(problem.n));
-  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int> all = numbers(problem.n);
   return {.q = codes(inputs.q, rows, problem.d, format, stop),
           .k = codes(inputs.k, all, problem.d, format, stop),
           .v = codes(inputs.v, all, problem.d, format, stop),

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 
 #include "kernels/cpu/inputs.h"
@@ -125,11 +124,9 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
 /// A launch with N(0,1) inputs, the same in every head.
 HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile) {
   const Problem problem{.n = n, .d = d, .mask = {.kind = causal ? Mask::Kind::causal : Mask::Kind::none}};
-  std::vector<int> rows(static_cast<std::size_t>(n));
-  std::iota(rows.begin(), rows.end(), 0);
   HardwareLaunch x = hardware_launch(problem, format,
                                      Method{.algorithm = Algorithm::hardware, .block_q = tile.block_q, .block_k = tile.block_k},
-                                     *raw_inputs(problem), rows, StopSign{});
+                                     *raw_inputs(problem), numbers(n), StopSign{});
   x.heads = heads;
   for (std::vector<std::uint8_t>* part : {&x.q, &x.k, &x.v}) {
     const std::vector<std::uint8_t> head = *part;

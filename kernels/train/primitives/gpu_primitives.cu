@@ -2,7 +2,6 @@
 // after the first step.
 #include <cstring>
 #include <map>
-#include <numeric>
 
 #include "kernels/gpu/device_memory.h"
 #include "kernels/train/primitives/device_primitives.h"
@@ -73,9 +72,7 @@ class Gpu {
         going_(pinned_bytes),
         coming_(pinned_bytes),
         rows_(max_context) {
-    std::vector<int> rows(max_context);
-    std::iota(rows.begin(), rows.end(), 0);
-    upload(rows.data(), rows_.bytes(), rows_.get());
+    upload(numbers(max_context).data(), rows_.bytes(), rows_.get());
     std::size_t free = 0, all = 0;
     check(cudaMemGetInfo(&free, &all));
     workspace_floats_ = std::min(most_workspace, all / 8) / sizeof(float);
