@@ -1,12 +1,11 @@
 // The engine of GPUs: divides rows among them, launches in slices, keeps inputs and outputs on the GPU.
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <functional>
+#include <future>
 #include <limits>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "kernels/experiment/matrix.h"
 #include "kernels/gpu/deviation_cuda.h"
@@ -30,20 +29,9 @@ float limit_ms(int device) {
 /// Calls work(i) for 0 .. count - 1, each in its own thread; rethrows the first exception.
 void side_by_side(std::size_t count, const std::function<void(std::size_t)>& work) {
   if (count == 1) return work(0);
-  std::vector<std::exception_ptr> errors(count);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < count; ++i)
-      threads.emplace_back([&, i] {
-        try {
-          work(i);
-        } catch (...) {
-          errors[i] = std::current_exception();
-        }
-      });
-  }
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  std::vector<std::future<void>> parts;
+  for (std::size_t i = 0; i < count; ++i) parts.push_back(std::async(std::launch::async, std::cref(work), i));
+  for (std::future<void>& part : parts) part.get();  // if one throws, the destructors wait for the others
 }
 
 /// Backward passes on one GPU. Loads kernels and allocates memory at first use.
