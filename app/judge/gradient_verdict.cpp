@@ -141,9 +141,7 @@ class Worst {
   explicit Worst(CallGradients& all) : all_(all) {}
 
   void take(int group, int first_head, GroupJudgement judged) {
-    if (all_.family.empty()) all_.family = judged.family;
-    for (std::size_t i = 0; i < std::min(all_.family.size(), judged.family.size()); ++i)
-      all_.family[i].max_abs = std::max(all_.family[i].max_abs, judged.family[i].max_abs);
+    add_family(all_.family, judged.family);
     if (!judged.incomparable.empty() && all_.incomparable.empty())
       all_.incomparable =
           fmt::format("{}: {}, so that nothing can be judged by it", head_text(all_, first_head), judged.incomparable);

@@ -59,16 +59,6 @@ FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
 
-/// Keeps for each rival its largest errors over the heads.
-void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of_head) {
-  if (all.empty()) all = of_head;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].max_abs = std::max(all[i].max_abs, of_head[i].max_abs);
-    all[i].rms = std::max(all[i].rms, of_head[i].rms);
-    all[i].whole = std::max(all[i].whole, of_head[i].whole);
-  }
-}
-
 /// Replaces a mask tensor that equals a rule by that rule, whose slips have names of their own.
 void take_rule_of_mask(Problem& p) {
   const std::shared_ptr<const MaskTensor>& mask = p.input.tensors->mask;
@@ -202,12 +192,13 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
   std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
   const std::vector<std::string> names = files.head_names();
   for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], files.sequence_of(head), {}});
+  std::vector<std::vector<RivalError>> families(heads.size());
   std::mutex mutex;
   bool any = false;
   const auto take = [&](int head, Judged judged) {
     const std::lock_guard lock(mutex);
-    take_family(call.family, judged.tolerance.family);
     const auto i = static_cast<std::size_t>(head - heads.front());
+    families[i] = judged.tolerance.family;
     call.table[i].found = judged.head;
     const double most = call.worst_row().found.ratio;
     if (!any || judged.head.ratio > most || (judged.head.ratio == most && i < call.worst)) {
@@ -218,6 +209,7 @@ void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuesti
   };
   each_head(heads, options,
             [&](int head, const Options& own) { take(head, judge_head(files, question, call.claim, head, own)); });
+  for (const std::vector<RivalError>& family : families) add_family(call.family, family);
   call.output = *files.output(call.worst_row().head);
   call.shape = files.shape_at(call.worst_row().head);
 }

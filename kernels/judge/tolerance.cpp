@@ -232,6 +232,18 @@ double unit_of(const KernelClaim& claim, const Matrix& like, int i, int c) {
 
 }  // namespace
 
+void add_family(std::vector<RivalError>& all, const std::vector<RivalError>& more) {
+  for (const RivalError& r : more) {
+    const auto known = std::ranges::find(all, r.name, &RivalError::name);
+    if (known == all.end()) {
+      all.push_back(r);
+      continue;
+    }
+    known->max_abs = std::max(known->max_abs, r.max_abs), known->rms = std::max(known->rms, r.rms);
+    known->whole = std::max(known->whole, r.whole);
+  }
+}
+
 double usual_of(std::vector<double> x) {
   if (x.empty()) return 1;
   const auto usual = x.begin() + static_cast<std::ptrdiff_t>(x.size() * 9 / 10);

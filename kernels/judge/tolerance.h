@@ -46,6 +46,8 @@ struct RivalError {
   double max_abs = 0, rms = 0;
   double whole = 0;  ///< root mean square of error over expected error
 };
+/// Keeps for each rival, known by its name, its largest errors.
+void add_family(std::vector<RivalError>& all, const std::vector<RivalError>& more);
 
 /// Tolerance of each element of the output, n x d_v.
 struct Tolerance {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,14 +15,15 @@
 namespace attoscope::testing {
 namespace {
 
-/// A random call; the kernel of head h multiplies the scores by scales[h] times the right scale.
+/// A random call; the kernel of head h rounds as `policy_name` says and multiplies the scores by scales[h] times the right
+/// scale.
 class DrawnCall final : public JudgedCall {
  public:
-  DrawnCall(const std::vector<double>& scales, int n) : n_(n) {
+  DrawnCall(const std::vector<double>& scales, int n, const char* policy_name = "hw") : n_(n) {
     for (const double scale : scales) {
       Experiment e = with_format(default_experiment(), bf16);
       e.problem.n = n, e.problem.d = d, e.problem.seed = inputs_.size() + 1;
-      e.a = with_policy(e.a, policy("hw"));
+      e.a = with_policy(e.a, policy(policy_name));
       inputs_.push_back(compute(e).inputs);
       e.problem.scale = scale * scale_of(e.problem);
       outputs_.push_back(compute(e).a.values);
@@ -85,6 +87,27 @@ TEST(JudgeCall, SaysHowFarOffTheFurthestElementIs) {
     EXPECT_THAT(s, Not(HasSubstr("infinitely")));
     EXPECT_THAT(s, Not(HasSubstr("nan")));
     EXPECT_THAT(s, Not(HasSubstr("times;"))) << "NaN has no ratio";
+  }
+}
+
+/// A head that does not fit the declared policy has other rivals than one that does. Each rival keeps its own errors.
+TEST(JudgeCall, TellsTheRivalsOfHeadsApart) {
+  JudgeQuestion question;
+  question.problem.scale = 1;  // scores of deviation 4
+  question.declared = with_policy(Method{}, policy("hw")), question.declared_name = "hw";
+  for (const int other : {0, 1}) {
+    DrawnCall call({4, 4}, 96), eager({4, 4}, 96, "base_eager");
+    call.output_of(other) = eager.output_of(other);
+    const CallJudgement found = judge_call(call, question, {.threads = 1});
+    EXPECT_TRUE(found.rounded()) << found.sentences[0];
+    std::map<std::string, double> most;
+    for (const int head : {0, 1})
+      for (const RivalError& r : judge_head(call, question, found.claim, head, {}).tolerance.family)
+        most[r.name] = std::max(most[r.name], r.max_abs);
+    ASSERT_EQ(most.size(), 5U + 9U);
+    ASSERT_EQ(found.family.size(), most.size());
+    for (const RivalError& r : found.family) EXPECT_EQ(r.max_abs, most.at(r.name)) << r.name;
+    EXPECT_THAT(found.derivation[2], StartsWith("14 kernels that round as hw does, or keep scores, max and sums in fp32"));
   }
 }
 
