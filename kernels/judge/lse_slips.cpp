@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/judge/lse_judge.h"
 #include "kernels/judge/margins.h"
 #include "kernels/slips/slips.h"
@@ -20,9 +21,7 @@ constexpr std::size_t most_tile_states = std::size_t{1} << 22;
 class PrefixSums final : public Recorder<double> {
  public:
   PrefixSums(const Problem& p, const Tensors& t, const Format& format, int tile, const StopSign& stop)
-      : tiles_(static_cast<std::size_t>((key_count(p) - 1) / tile + 1)),
-        lse_(tiles_ * static_cast<std::size_t>(p.n), -infinity),
-        max_(lse_) {
+      : tiles_(at(tile_count(key_count(p), tile))), lse_(tiles_ * at(p.n), -infinity), max_(lse_) {
     const Method method{.algorithm = Algorithm::flash2, .block_k = tile};
     Job<double> j = job(p, method, format, Operands<double>{});
     j.q = t.q.data(), j.k = t.k.data(), j.v = t.v.data();
@@ -178,9 +177,9 @@ class LseSlips {
   }
 
   void try_tiles(int tile) {
-    if (tile >= key_count(given_.problem)) return;
+    const int n_k = key_count(given_.problem);
+    if (tile >= n_k || at(tile_count(n_k, tile)) * right_.lse.size() > most_tile_states) return;
     const PrefixSums sums(given_.problem, *inputs_, given_.claim.format, tile, stop_);
-    if (sums.tiles() * right_.lse.size() > most_tile_states) return;
     const std::string size = std::to_string(tile);
     const auto seen = [&](std::size_t i) { return visible_keys(given_.problem, static_cast<int>(i)); };
     const auto first = [&](std::size_t i) { return static_cast<std::size_t>(seen(i).first / tile); };
@@ -200,8 +199,7 @@ class LseSlips {
     });
     for (std::size_t t = 0; t < sums.tiles() && sums.tiles() <= 256; ++t) {
       const auto key = static_cast<int>(t) * tile;
-      const std::string keys =
-          "keys " + std::to_string(key) + " to " + std::to_string(std::min(key + tile, key_count(given_.problem)) - 1);
+      const std::string keys = "keys " + std::to_string(key) + " to " + std::to_string(std::min(key + tile, n_k) - 1);
       try_formula("tile", keys + " are left out", [&](std::size_t i) { return lost(i, share(i, t)); });
       try_formula("tile", keys + " count twice", [&](std::size_t i) { return lost(i, -share(i, t)); });
     }
