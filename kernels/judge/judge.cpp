@@ -23,29 +23,48 @@ struct RowFinding {
   bool is_bad() const { return suspects > 0 || row_ratio > 1; }
 };
 
-RowFinding finding(const Tolerance& tolerance, int row, const double* output, const double* centre, const double* slack) {
-  const int columns = tolerance.golden.cols;
+RoundedRow golden_rows(const Matrix& golden) {
+  return [&golden](int row, double* out, double*) { std::copy_n(&golden.values[at(row) * at(golden.cols)], golden.cols, out); };
+}
+
+/// Compares a row with what a kernel is expected to give, or with golden if the row sees no key.
+RowFinding finding(const Tolerance& tolerance, const std::vector<double>& values, int row, const RoundedRow& expected) {
+  const std::size_t columns = at(tolerance.golden.cols);
+  const double* const output = &values[at(row) * columns];
+  std::vector<double> centres(columns, std::nan("")), slacks(columns);
+  expected(row, centres.data(), slacks.data());
+  if (std::isnan(centres[0]) && std::isfinite(*output)) golden_rows(tolerance.golden)(row, centres.data(), nullptr);
   RowFinding f;
-  f.bad.resize(at(columns));
+  f.bad.resize(columns);
   double worst = -1;
-  for (int c = 0; c < columns; ++c) {
-    const double o = output[c], error = std::abs(o - centre[c]);
-    if (tolerance.is_due(row, c, o, centre[c])) {
+  for (int c = 0; c < tolerance.golden.cols; ++c) {
+    const double o = output[c], centre = centres[at(c)], slack = slacks[at(c)], error = std::abs(o - centre);
+    if (tolerance.is_due(row, c, o, centre)) {
       ++f.due;
       continue;
     }
-    const bool are_numbers = std::isfinite(o) && std::isfinite(centre[c]);
-    const double ratio = are_numbers ? error / (tolerance.of(row, c, o) + slack[c]) : infinity;
+    const bool are_numbers = std::isfinite(o) && std::isfinite(centre);
+    const double ratio = are_numbers ? error / (tolerance.of(row, c, o) + slack) : infinity;
     if (ratio > worst) worst = ratio, f.worst_col = c;
     f.ratio = std::max(f.ratio, ratio);
     if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
     f.nonfinite += !std::isfinite(o);
     if (!are_numbers) continue;
-    const double z = error / std::hypot(tolerance.expected(row, c), slack[c]);
+    const double z = error / std::hypot(tolerance.expected(row, c), slack);
     f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
   }
-  f.row_ratio = std::sqrt(f.relative / columns) / std::max(tolerance.row[at(row)], 1e-300);
+  f.row_ratio = std::sqrt(f.relative / tolerance.golden.cols) / std::max(tolerance.row[at(row)], 1e-300);
   return f;
+}
+
+std::vector<RowFinding> findings(const Tolerance& tolerance, const std::vector<double>& values, const RoundedRow& expected,
+                                 const StopSign& stop) {
+  std::vector<RowFinding> all(at(tolerance.golden.rows));
+  parallel_for(0, tolerance.golden.rows, [&](int row) {
+    stop.check();
+    all[at(row)] = finding(tolerance, values, row, expected);
+  });
+  return all;
 }
 
 double whole_of(const std::vector<RowFinding>& all, int columns) {
@@ -102,7 +121,7 @@ class Judge {
 
   double ratio_to(const RoundedRow& expected) const {
     if (!may_fit(expected)) return infinity;
-    const std::vector<RowFinding> all = findings(expected);
+    const std::vector<RowFinding> all = findings(tolerance_, o_, expected, stop_);
     return all_fit(all, tolerance_) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
   }
 
@@ -123,29 +142,12 @@ class Judge {
     return true;
   }
 
-  /// Compares a row with what a kernel is expected to give, or with golden if the row sees no key.
-  RowFinding row_finding(int row, const RoundedRow& expected) const {
-    const Matrix& golden = tolerance_.golden;
-    const std::size_t columns = at(golden.cols), first = at(row) * columns;
-    std::vector<double> centre(columns, std::nan("")), slack(columns);
-    expected(row, centre.data(), slack.data());
-    if (std::isnan(centre[0]) && std::isfinite(o_[first])) std::copy_n(&golden.values[first], columns, centre.begin());
-    return finding(tolerance_, row, &o_[first], centre.data(), slack.data());
-  }
-
-  std::vector<RowFinding> findings(const RoundedRow& expected) const {
-    std::vector<RowFinding> all(at(p_.n));
-    parallel_for(0, p_.n, [&](int row) {
-      stop_.check();
-      all[at(row)] = row_finding(row, expected);
-    });
-    return all;
-  }
-
   /// Checks a few rows only.
   bool may_fit(const RoundedRow& expected) const {
-    for (int k = 0; k < 8; ++k)
-      if (row_finding(static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16), expected).is_bad()) return false;
+    for (int k = 0; k < 8; ++k) {
+      const auto row = static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16);
+      if (finding(tolerance_, o_, row, expected).is_bad()) return false;
+    }
     return true;
   }
 
@@ -156,7 +158,7 @@ class Judge {
       stop_.check();
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
-      const std::vector<RowFinding> all = findings(expected);
+      const std::vector<RowFinding> all = findings(tolerance_, o_, expected, stop_);
       if (!all_fit(all, tolerance_)) continue;
       HeadJudgement fitted;
       fitted.elements = h.elements;
@@ -272,17 +274,9 @@ struct HeadWithZeros {
 }  // namespace
 
 HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
-  const Matrix& golden = tolerance.golden;
-  const std::vector<double> none(at(golden.cols));
-  std::vector<RowFinding> all(at(golden.rows));
-  parallel_for(0, golden.rows, [&](int row) {
-    stop.check();
-    const std::size_t first = at(row) * at(golden.cols);
-    all[at(row)] = finding(tolerance, row, &values[first], &golden.values[first], none.data());
-  });
   HeadJudgement found;
   found.elements = static_cast<std::int64_t>(values.size());
-  sum_up(found, all, tolerance);
+  sum_up(found, findings(tolerance, values, golden_rows(tolerance.golden), stop), tolerance);
   return found;
 }
 
@@ -294,8 +288,8 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
   return on_threads(options.threads, [&] { return Judge(output, judged.tolerance, options).ratio_to(expected); });
 }
 
-double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {
-  const RowFinding f = finding(tolerance, row, output, expected, slack);
+double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, int row, const RoundedRow& expected) {
+  const RowFinding f = finding(tolerance, values, row, expected);
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 

@@ -56,9 +56,9 @@ Judged judge(const JudgedOutput& output, const Options& options = {});
 /// row or the whole is further off than a correct kernel would be. Throws Stopped.
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options = {});
 
-/// Distance of one row of an output (d_v values) from `expected`: largest distance over tolerance plus `slack`, or the ratio of
-/// the row as a whole, if larger; infinite if only one of the values is finite.
-double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack);
+/// Same of one row of an output: largest distance over tolerance plus slack, or the ratio of the row as a whole, if larger;
+/// infinite if only one of the values is finite.
+double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, int row, const RoundedRow& expected);
 
 /// The slip that explains a wrong output best, if any, and others ordered by what they leave of its error: from `find_slips`,
 /// else from `fitted_slip`.

@@ -76,9 +76,8 @@ Parting parting_of(const CallJudgement& call, const Result& followed, const RowP
     return {.by = Parting::By::keys, .tile = key / tile, .key = key};
   }
   if (prefix.row != row || prefix.output.empty()) return {};
-  const std::vector<double> slack(prefix.output.size());
-  const double* const output = call.output.data() + at(row) * at(call.shape.d_v);
-  if (row_ratio(call.detail.tolerance, row, output, prefix.output.data(), slack.data()) > 1) return {};
+  const RoundedRow exact = [&](int, double* out, double*) { std::ranges::copy(prefix.output, out); };
+  if (row_ratio(call.detail.tolerance, call.output, row, exact) > 1) return {};
   return {.by = Parting::By::prefix, .tile = prefix.tiles, .key = -1};
 }
 
