@@ -64,14 +64,6 @@ std::int64_t CallJudgement::suspect_elements() const {
   return sum;
 }
 
-double CallJudgement::share(int row, int column) const {
-  const Tolerance& t = detail.tolerance;
-  const double o = output[at(row) * at(shape.d_v) + at(column)];
-  if (t.is_due(row, column, o, t.golden(row, column))) return 0;
-  const double share = std::abs(o - t.golden(row, column)) / t.of(row, column, o);
-  return std::isfinite(share) ? share : infinity;
-}
-
 const Slip* slip_called(const CallJudgement& call, std::string_view text) {
   const auto chosen = std::ranges::find(call.suspects, text, [](const RankedSlip& r) { return std::string_view(r.slip.text); });
   if (chosen != call.suspects.end()) return &chosen->slip;
@@ -80,11 +72,7 @@ const Slip* slip_called(const CallJudgement& call, std::string_view text) {
 }
 
 std::shared_ptr<const Matrix> shares_of(const CallJudgement& call) {
-  if (!call.incomparable().empty()) return nullptr;
-  const auto shares = std::make_shared<Matrix>(Matrix{call.shape.n, call.shape.d_v, {}});
-  for (int row = 0; row < shares->rows; ++row)
-    for (int column = 0; column < shares->cols; ++column) shares->values.push_back(call.share(row, column));
-  return shares;
+  return call.incomparable().empty() ? call.detail.shares : nullptr;
 }
 
 std::shared_ptr<const Result> with_shares(const Result& result, const Matrix& shares) {

@@ -68,7 +68,7 @@ struct CallJudgement {
   std::int64_t elements() const, suspect_elements() const;
   const JudgedRow& worst_row() const { return table[worst]; }
   /// Error over tolerance of an element of the worst head; infinite for NaN.
-  double share(int row, int column) const;
+  double share(int row, int column) const { return (*detail.shares)(row, column); }
 };
 
 /// The suspect of this text in the worst head, else the slip named there; null if the slip's output is not known.

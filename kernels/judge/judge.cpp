@@ -15,11 +15,11 @@ namespace {
 
 /// Comparison of one row with the expected row.
 struct RowFinding {
-  double ratio = 0;      ///< largest |error| / tolerance
+  double ratio = 0;      ///< largest share
   double row_ratio = 0;  ///< root mean square of error over expected error, divided by the row's bound
   double square = 0, relative = 0, max_abs = 0;
   int suspects = 0, nonfinite = 0, due = 0, worst_col = 0;
-  std::vector<bool> bad;  ///< columns
+  std::vector<double> shares;  ///< [column]: |error| / tolerance
   bool is_bad() const { return suspects > 0 || row_ratio > 1; }
 };
 
@@ -35,7 +35,7 @@ RowFinding finding(const Tolerance& tolerance, const std::vector<double>& values
   expected(row, centres.data(), slacks.data());
   if (std::isnan(centres[0]) && std::isfinite(*output)) golden_rows(tolerance.golden)(row, centres.data(), nullptr);
   RowFinding f;
-  f.bad.resize(columns);
+  f.shares.resize(columns);
   double worst = -1;
   for (int c = 0; c < tolerance.golden.cols; ++c) {
     const double o = output[c], centre = centres[at(c)], slack = slacks[at(c)], error = std::abs(o - centre);
@@ -47,7 +47,7 @@ RowFinding finding(const Tolerance& tolerance, const std::vector<double>& values
     const double ratio = are_numbers ? error / (tolerance.of(row, c, o) + slack) : infinity;
     if (ratio > worst) worst = ratio, f.worst_col = c;
     f.ratio = std::max(f.ratio, ratio);
-    if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
+    f.shares[at(c)] = ratio, f.suspects += !(ratio <= 1);
     f.nonfinite += !std::isfinite(o);
     if (!are_numbers) continue;
     const double z = error / std::hypot(tolerance.expected(row, c), slack);
@@ -86,7 +86,7 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
     h.wrong_rows.push_back(static_cast<int>(i));
     if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
     rows[i] = true;
-    for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || !(f.shares[c] <= 1) || f.suspects == 0;
   }
   h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite - h.due)));
   h.whole = whole_of(all, tolerance.golden.cols);
@@ -108,15 +108,18 @@ class Judge {
   Judge(const JudgedOutput& output, const Tolerance& tolerance, const Options& options)
       : output_(output), p_(output.problem), tolerance_(tolerance), o_(*output.values), stop_(options.cancelled) {}
 
-  /// `inputs` are Q, K and V rounded to D, as the kernel sees them.
-  HeadJudgement judgement(const std::shared_ptr<const Tensors>& inputs) const {
-    HeadJudgement found;
-    found.elements = static_cast<std::int64_t>(o_.size());
-    found.incomparable = why_incomparable();
-    if (!found.incomparable.empty()) return found;
-    found = held_to(tolerance_, o_, stop_);
-    if (!found.rounded) explain_by_rounding(found, inputs);
-    return found;
+  /// Sets all but the tolerance. `inputs` are Q, K and V rounded to D, as the kernel sees them.
+  void judge(const std::shared_ptr<const Tensors>& inputs, Judged& found) const {
+    HeadJudgement& h = found.head;
+    h.elements = static_cast<std::int64_t>(o_.size());
+    h.incomparable = why_incomparable();
+    if (!h.incomparable.empty()) return;
+    std::vector<RowFinding> all = findings(tolerance_, o_, golden_rows(tolerance_.golden), stop_);
+    sum_up(h, all, tolerance_);
+    if (!h.rounded) explain_by_rounding(h, all, inputs);
+    auto shares = std::make_shared<Matrix>(Matrix{tolerance_.golden.rows, tolerance_.golden.cols, {}});
+    for (const RowFinding& f : all) shares->values.insert(shares->values.end(), f.shares.begin(), f.shares.end());
+    found.shares = std::move(shares);
   }
 
   double ratio_to(const RoundedRow& expected) const {
@@ -151,21 +154,22 @@ class Judge {
     return true;
   }
 
-  void explain_by_rounding(HeadJudgement& h, const std::shared_ptr<const Tensors>& inputs) const {
+  void explain_by_rounding(HeadJudgement& h, std::vector<RowFinding>& rows,
+                           const std::shared_ptr<const Tensors>& inputs) const {
     if (h.nonfinite > 0 || output_.claim.declared) return;
     const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : p_.input.tensors;
     for (const OtherRounding& other : other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored)) {
       stop_.check();
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
-      const std::vector<RowFinding> all = findings(tolerance_, o_, expected, stop_);
+      std::vector<RowFinding> all = findings(tolerance_, o_, expected, stop_);
       if (!all_fit(all, tolerance_)) continue;
       HeadJudgement fitted;
       fitted.elements = h.elements;
       sum_up(fitted, all, tolerance_);
       fitted.as = other.text;
       fitted.max_abs = h.max_abs, fitted.rms = h.rms;
-      h = std::move(fitted);
+      h = std::move(fitted), rows = std::move(all);
       return;
     }
   }
@@ -213,7 +217,7 @@ std::shared_ptr<const Tensors> seen_inputs(const JudgedOutput& output) {
 Judged judged_as_claimed(const JudgedOutput& output, const Options& options) {
   const std::shared_ptr<const Tensors> inputs = seen_inputs(output);
   Judged judged{.head = {}, .tolerance = tolerance_of(output.problem, *inputs, output.claim, options)};
-  judged.head = Judge(output, judged.tolerance, options).judgement(inputs);
+  Judge(output, judged.tolerance, options).judge(inputs, judged);
   return judged;
 }
 

@@ -47,6 +47,9 @@ struct HeadJudgement {
 struct Judged {
   HeadJudgement head;
   Tolerance tolerance;
+  /// Error over tolerance of each element, from the unusual rounding if one explains the output, n x d_v; infinite for NaN.
+  /// Null if the output cannot be judged.
+  std::shared_ptr<const Matrix> shares{};
 };
 
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.

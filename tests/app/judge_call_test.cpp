@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/judge/judge_report.h"
 #include "app/judge/judgement.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -109,6 +110,18 @@ TEST(JudgeCall, TellsTheRivalsOfHeadsApart) {
     for (const RivalError& r : found.family) EXPECT_EQ(r.max_abs, most.at(r.name)) << r.name;
     EXPECT_THAT(found.derivation[2], StartsWith("14 kernels that round as hw does, or keep scores, max and sums in fp32"));
   }
+}
+
+/// The report and the window measure errors from the rounding that explains the output.
+TEST(JudgeCall, MeasuresErrorsFromTheAcceptedRounding) {
+  JudgeQuestion question;
+  question.problem.scale = 1;  // scores of deviation 4
+  const CallJudgement found = judge_call(DrawnCall({4}, 96, "base_eager"), question, {.threads = 1});
+  const HeadJudgement& h = found.worst_row().found;
+  EXPECT_TRUE(h.rounded) << found.sentences[0];
+  EXPECT_THAT(h.as, StartsWith("its scores are rounded to bf16"));
+  EXPECT_EQ(std::ranges::max(shares_of(found)->values), std::ranges::max(h.row_ratio));
+  EXPECT_THAT(judgement_html(found, {}, {}, {}), Not(HasSubstr("Furthest off")));
 }
 
 /// Progress advances within a head: a large head would otherwise show none until it is done.
