@@ -93,7 +93,7 @@ std::string moved_rows_text(const std::map<int, Source>& from, int own) {
   for (auto row = from.begin(); row != from.end();) {
     auto end = std::next(row);
     int last = row->first;
-    while (end != from.end() && end->second.head == row->second.head &&
+    while (end != from.end() && end->first == last + 1 && end->second.head == row->second.head &&
            end->first - row->first == end->second.row - row->second.row)
       last = end->first, ++end;
     runs.push_back(rows_of_head(row->first, last, own, own) + (row->first == last ? " holds " : " hold ") +

@@ -87,6 +87,19 @@ TEST_P(JudgeFits, KeysThatCountOtherwise) {
   expect(p, {.count = [](int, int j, bool) { return j % 8 == 7 ? 0.0 : 1.0; }}, Slip::Kind::key_counts, "every 8th key", every);
 }
 
+/// Rows of another head between right rows are no run.
+TEST_P(JudgeFits, EveryOtherRowOfAnotherHead) {
+  const Problem p = problem(64, 16), other = problem(64, 16, {}, 2);
+  Values o = kernel(p, GetParam(), {});
+  const Values from = kernel(other, GetParam(), {});
+  for (std::size_t i = 0; i < o.size(); ++i)
+    if (i / 16 % 2 == 0) o[i] = from[i];
+  const OtherHeads heads{.count = 2, .read = [&](int head) { return (head == 0 ? p : other).input.tensors; }};
+  const JudgedOutput output = judged_output(p, std::move(o), GetParam());
+  const std::optional<Slip> slip = slips_of(output, judge(output), heads).found;
+  EXPECT_THAT(slip ? slip->text : "", Not(HasSubstr("rows 0 to 62")));
+}
+
 /// Noise gets no name.
 TEST_P(JudgeFits, NothingIsFittedToNoise) {
   const Problem p = problem(200, 64, causal);
