@@ -158,10 +158,10 @@ std::string classes_text(const std::vector<double>& of_class) {
   if (other.empty() || other.size() == of_class.size()) return "";
   for (const std::size_t r : other)
     if (std::abs(of_class[r] - of_class[other[0]]) > 0.05) return "";
-  const std::string period = std::to_string(of_class.size());
-  std::string text = "every " + period + "th key from key " + std::to_string(other[0]) + " on";
+  std::string text = series_text("key", static_cast<int>(of_class.size()), static_cast<int>(other[0]));
   if (other.size() > 1)
-    text = "keys " + listed(other, " and ", [](std::size_t r) { return std::to_string(r); }) + " of every " + period;
+    text = "keys " + listed(other, " and ", [](std::size_t r) { return std::to_string(r); }) + " of every " +
+           std::to_string(of_class.size());
   return text + times_text(other.size(), of_class[other[0]]);
 }
 

@@ -20,13 +20,7 @@ std::string period_text(const char* what, const Indices& bad, int count) {
   for (std::size_t i = 1; i < bad.size(); ++i)
     if (bad[i] - bad[i - 1] != period) return "";
   if (bad.front() >= period || bad.back() + period < count) return "";
-  const char* ending = period % 100 / 10 == 1 ? "th"
-                       : period % 10 == 1     ? "st"
-                       : period % 10 == 2     ? "nd"
-                       : period % 10 == 3     ? "rd"
-                                              : "th";
-  return "in every " + std::to_string(period) + ending + " " + what + " from " + what + " " + std::to_string(bad.front()) +
-         " on";
+  return "in " + series_text(what, period, bad.front());
 }
 
 /// "in whole tiles of 64 rows: 3 of 16", for the largest tile size at which each tile is wrong in (nearly) all rows or in none.
@@ -58,6 +52,15 @@ Indices indices(const std::vector<bool>& bad) {
 bool is_most(const Indices& bad, std::size_t count) { return bad.size() * 2 > count; }
 
 }  // namespace
+
+std::string series_text(const std::string& noun, int period, int first) {
+  const char* ending = period % 100 / 10 == 1 ? "th"
+                       : period % 10 == 1     ? "st"
+                       : period % 10 == 2     ? "nd"
+                       : period % 10 == 3     ? "rd"
+                                              : "th";
+  return "every " + std::to_string(period) + ending + " " + noun + " from " + noun + " " + std::to_string(first) + " on";
+}
 
 std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bool>& bad_columns) {
   const Indices bad = indices(bad_rows), columns = indices(bad_columns);

@@ -144,6 +144,9 @@ inline std::string run_text(const std::string& noun, int first, int last) {
                        : noun + "s " + std::to_string(first) + " to " + std::to_string(last);
 }
 
+/// "every 64th row from row 3 on"
+std::string series_text(const std::string& noun, int period, int first);
+
 /// "everywhere", "in rows 960 to 999", "in every 64th row from row 3 on", "in columns 32 to 63", "in whole tiles of 64 rows: 3
 /// of 16", "in 5 rows, the first 17"; "" if no row is bad. `bad_rows` and `bad_columns` mark rows and columns with a bad
 /// element.

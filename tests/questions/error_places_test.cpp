@@ -26,6 +26,7 @@ TEST(ErrorPlaces, AreNamed) {
   EXPECT_EQ(places(1000, [](int i) { return i >= 960; }), "in rows 960 to 999");
   EXPECT_EQ(places(1000, [](int i) { return i == 7; }), "in row 7");
   EXPECT_EQ(places(1000, [](int i) { return i % 64 == 3; }), "in every 64th row from row 3 on");
+  EXPECT_EQ(places(1000, [](int i) { return i % 32 == 1; }), "in every 32nd row from row 1 on");
   EXPECT_EQ(places(1024, [](int i) { return i / 64 == 3 || i / 64 == 9; }), "in whole tiles of 64 rows: 2 of 16");
   EXPECT_EQ(places(1000, [](int i) { return i == 7 || i == 9 || i == 500; }), "in 3 rows, the first 7");
   EXPECT_EQ(places(1000, [](int) { return true; }, [](int c) { return c >= 32; }), "in columns 32 to 63");

@@ -82,9 +82,12 @@ TEST_P(JudgeFits, KeysThatCountOtherwise) {
   const Problem narrow = problem(250, 64, window(40));
   expect(narrow, {.count = [](int, int j, bool sees) { return sees || j < 32 ? 1.0 : 0.0; }}, Slip::Kind::key_counts,
          "hidden keys 0 to 31 count 1 time", {{0, 32}});
-  std::vector<std::pair<int, int>> every;
-  for (int j = 7; j < 250; j += 8) every.emplace_back(j, j + 1);
-  expect(p, {.count = [](int, int j, bool) { return j % 8 == 7 ? 0.0 : 1.0; }}, Slip::Kind::key_counts, "every 8th key", every);
+  for (const auto& [period, words] : {std::pair{8, "every 8th key from key 7 on"}, {32, "every 32nd key from key 31 on"}}) {
+    std::vector<std::pair<int, int>> every;
+    for (int j = period - 1; j < 250; j += period) every.emplace_back(j, j + 1);
+    expect(p, {.count = [period = period](int, int j, bool) { return j % period == period - 1 ? 0.0 : 1.0; }},
+           Slip::Kind::key_counts, words, every);
+  }
 }
 
 /// Rows of another head between right rows are no run.
