@@ -33,7 +33,7 @@ NamedSlip unwritten(const WrongOutput& wrong) {
       stray = stray || !std::isfinite(o);
     }
   const std::string where = wrong.found().where == "everywhere" ? "" : " " + wrong.found().where;
-  if (wrong.found().suspects == 1 && !stray) {
+  if (wrong.found().suspects == 1 && wrong.found().wrong_rows.size() == 1 && !stray) {
     const int row = wrong.wrong()[0], c = wrong.found().worst_col;
     return found_at(wrong, "a single element, row " + std::to_string(row) + ", column " + std::to_string(c) + ", is off");
   }

@@ -103,6 +103,24 @@ TEST_P(JudgeFits, EveryOtherRowOfAnotherHead) {
   EXPECT_THAT(slip ? slip->text : "", Not(HasSubstr("rows 0 to 62")));
 }
 
+/// A single element explains no output with another row that is off as a whole.
+TEST_P(JudgeFits, ASingleElement) {
+  const Problem p = problem(64, 16);
+  Values o = kernel(p, GetParam(), {});
+  o[7 * 16 + 5] += 1;
+  const JudgedOutput output = judged_output(p, std::move(o), GetParam());
+  Judged judged = judge(output);
+  const auto text = [&] {
+    const std::optional<Slip> slip = slips_of(output, judged).found;
+    return slip ? slip->text : "";
+  };
+  EXPECT_EQ(text(), "a single element, row 7, column 5, is off");
+  judged.tolerance.row[3] = 0;
+  judged.head = held_to(judged.tolerance, *output.values, {});
+  ASSERT_THAT(judged.head.wrong_rows, ::testing::ElementsAre(3, 7));
+  EXPECT_THAT(text(), Not(HasSubstr("a single element")));
+}
+
 /// Noise gets no name.
 TEST_P(JudgeFits, NothingIsFittedToNoise) {
   const Problem p = problem(200, 64, causal);
