@@ -93,14 +93,9 @@ GroupJudgement judge_gradients(const JudgedGradients& given, const Options& opti
 
 std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Options& options) {
   const StopToken stop(options.cancelled, options.isa);
+  const GradientGroup group(given, {.as = "", .rounding = {given.format, given.stored_o}}, stop);
   std::vector<SinkGradient> all;
-  each_form(
-      given, stop,
-      [&](const GradientGroup& group, const std::string&, const std::vector<RivalError>&) {
-        for (int h = 0; h < group.heads(); ++h) all.push_back(sink_gradient(group.problem(h), group.rows(h)));
-        return true;
-      },
-      "");
+  for (int h = 0; h < group.heads(); ++h) all.push_back(sink_gradient(group.problem(h), group.rows(h)));
   return all;
 }
 
