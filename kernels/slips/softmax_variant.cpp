@@ -207,25 +207,30 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
       add_times(row_of(from), &weights[at(j - keys.first)], 1, columns, out);
 }
 
-/// Merges the outputs of the runs, each divided by its own sum; `sink` is the sink's weight in the units of `e`.
-void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, double sink, Keys keys,
-                double* out, double* slack) {
+/// Merges the outputs of the runs with keys, each from its own max and divided by its own sum; `s` are the scores.
+void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, std::vector<double> s, Keys keys, double* out,
+                double* slack) {
+  struct Run {
+    Keys keys;
+    double l, lse;
+  };
   const int count = variant.runs.count, length = (head.shape.n_k + count - 1) / count;
-  std::vector<std::pair<Keys, double>> runs;  // keys and sum of each run
-  double largest = 0, all = 0;
+  std::vector<Run> runs;
+  double largest = -infinity, all = 0;
   for (int run = keys.first / length; run <= (keys.end - 1) / length; ++run) {
     const Keys part{std::max(keys.first, run * length), std::min(keys.end, (run + 1) * length)};
-    runs.emplace_back(part, sum_of(e, part));
-    largest = std::max(largest, runs.back().second);
+    const double m = to_weights(variant, part, false, s), l = sum_of(s, part);
+    if (l != 0) runs.push_back({part, l, m + std::log(l)}), largest = std::max(largest, runs.back().lse);
   }
-  const auto weight = [&](double l) { return std::pow(l / largest, variant.runs.power); };
-  for (const auto& [part, l] : runs) all += weight(l);
-  if (variant.runs.power == 1) all += sink / largest;
+  if (runs.empty()) std::fill_n(out, head.shape.d_v, std::numeric_limits<double>::quiet_NaN());
+  const auto weight = [&](double lse) { return std::exp(variant.runs.power * (lse - largest)); };
+  for (const Run& run : runs) all += weight(run.lse);
+  if (variant.runs.power == 1 && variant.sink) all += std::exp(*variant.sink - largest);
   std::vector<double> partial(at(head.shape.d_v));
-  for (const auto& [part, l] : runs) {
+  for (const Run& run : runs) {
     std::ranges::fill(partial, 0.0);
-    add_values(head, variant, e, part, 1 / l, partial.data());
-    const double share = weight(l) / all;
+    add_values(head, variant, s, run.keys, 1 / run.l, partial.data());
+    const double share = weight(run.lse) / all;
     for (int c = 0; c < head.shape.d_v; ++c) {
       const double o = partial[at(c)];
       out[c] += share * o;
@@ -388,17 +393,16 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
     TileWeights(variant, keys, e).apply(e);
     return add_values(head, variant, e, keys, 1 / sum_of(e, keys), out);
   }
+  if (variant.runs.count > 0) return merge_runs(head, variant, std::move(e), keys, out, slack);
   if (slack && variant.differences) follow_the_max(variant, keys, e, uncertain.steps);
   std::vector<double> of_l = variant.stale_O != variant.stale_l ? e : std::vector<double>{};
   const double m =
       variant.differences ? to_weights_of_differences(variant, keys, e) : to_weights(variant, keys, variant.stale_O, e);
   if (!of_l.empty()) to_weights(variant, keys, variant.stale_l, of_l);
   if (variant.truncated_P) cut(variant, keys, e, of_l);
-  const double sink = sink_weight(variant, m);
-  if (variant.runs.count > 0) return merge_runs(head, variant, e, sink, keys, out, slack);
   if (variant.repeated_from >= 0)
     for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[at(j)] *= 2;
-  double l = sum_of(of_l.empty() ? e : of_l, keys) + sink;
+  double l = sum_of(of_l.empty() ? e : of_l, keys) + sink_weight(variant, m);
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);
   l = store_weights(variant, keys, l, e, uncertain);
   add_values(head, variant, e, keys, variant.divides ? 1 / l : 1, out);

@@ -79,14 +79,17 @@ Values merged(const Seen& x, int length, double power, const std::optional<Forma
     Values row(static_cast<std::size_t>(x.t.d_v));
     double all = 0;
     for (int first = 0; first < x.t.n_k; first += length) {
-      double l = 0;
+      const int end = std::min(x.t.n_k, first + length);
+      double m = -infinity, l = 0;
       Values part(row.size());
-      for (int j = first; j < std::min(x.t.n_k, first + length); ++j) {
-        const double e = std::exp(x.score(i, j)), P = of_P ? round(*of_P, e) : e;
+      for (int j = first; j < end; ++j) m = std::max(m, x.score(i, j));
+      if (m == -infinity) continue;
+      for (int j = first; j < end; ++j) {
+        const double e = std::exp(x.score(i, j) - m), P = of_P ? round(*of_P, e) : e;
         l += e;
         for (int c = 0; c < x.t.d_v; ++c) part[static_cast<std::size_t>(c)] += P * x.v(j, c);
       }
-      const double weight = std::pow(l, power);
+      const double weight = std::exp(power * (m + std::log(l)));
       all += weight;
       for (std::size_t c = 0; c < row.size(); ++c) row[c] += weight * part[c] / l;
     }

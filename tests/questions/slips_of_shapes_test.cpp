@@ -55,6 +55,13 @@ TEST(SlipsOfShapes, SplitsMergedInTheWrongBase) {
   EXPECT_EQ(right_one.head.verdict(), "rounded") << right_one.text();
 }
 
+/// ALiBi puts the first splits of late rows so far below the row's max that their weights are 0 in double.
+TEST(SlipsOfShapes, SplitsFarBelowTheMaxAveraged) {
+  Problem p = problem(200, 32, causal);
+  p.alibi = 8;
+  expect_found(p, merged(seen(p), 200 / 4, 0), Kind::rescale, "4 splits averaged");
+}
+
 TEST(SlipsOfShapes, KeysOfTheLastTileCountedTwice) {
   for (const AttentionShape& shape : {decode, chunk, AttentionShape::square(200, 32)}) {
     const Problem p = problem(shape);
