@@ -353,6 +353,7 @@ class NumberFits {
     for (int i = 0; i <= grid; ++i)
       if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < least) least = x, best = i;
     double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
+    if (b.from > 0) low = std::max(low, 0.0);  // -x to x is no interval below 0
     for (int i = 0; i < 24; ++i) {
       const double x = high - (high - low) / std::numbers::phi, y = low + (high - low) / std::numbers::phi;
       if (rest(x) < rest(y))

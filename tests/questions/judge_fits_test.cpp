@@ -1,5 +1,6 @@
 // Mistakes with a fitted number: a scale, a wrong l, keys that count a wrong number of times.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -20,7 +21,7 @@ using namespace testing;  // attoscope::testing
 struct Mistake {
   std::function<double(int i, int j, bool sees)> count = [](int, int, bool sees) { return sees ? 1.0 : 0.0; };
   std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
-  double scale = 1;
+  double scale = 1, bound = infinity;  ///< of the scores
 };
 
 /// A kernel that rounds P to f before P.V, but not before the row sum.
@@ -28,7 +29,7 @@ Values kernel(const Problem& p, const Format& f, const Mistake& mistake) {
   Loop x({.p = p, .heads = {*p.input.tensors}, .head = 0, .f = f});
   const auto count = [&](int i, int j) { return mistake.count(i, j, x.right_sees(i, j)); };
   x.tile = x.t.n_k;
-  x.S = [&](int i, int j) { return mistake.scale * x.right_S(i, j); };
+  x.S = [&](int i, int j) { return std::clamp(mistake.scale * x.right_S(i, j), -mistake.bound, mistake.bound); };
   x.sees = [&](int i, int j) { return count(i, j) > 0; };
   x.in_O = x.in_l = [&](int i, int j, double e) { return count(i, j) * e; };
   x.sum = mistake.sum;
@@ -60,6 +61,10 @@ TEST_P(JudgeFits, AScale) {
   const Problem p = problem(200, 80, causal);
   expect(p, {.scale = std::sqrt(80.0 / 96)}, Slip::Kind::number, "0.1021 = 1/sqrt(96) instead of 0.1118");
   expect(p, {.scale = 1.07}, Slip::Kind::number, "scores were multiplied by 0.11");
+}
+
+TEST_P(JudgeFits, ASmallBoundOfTheScores) {
+  expect(problem(200, 64), {.bound = 0.05}, Slip::Kind::number, "scores are clamped to both sides, at 0.05");
 }
 
 TEST_P(JudgeFits, ASumThatIsOff) {
