@@ -151,9 +151,10 @@ NamedSlip foreign_key_fit(const WrongOutput& wrong) {
   if (3 * 16 > columns || n_k > 512) return {};
   for (int first = 0; first < n_k; first += 16) {
     const Keys run{first, std::min(n_k, first + 16)};
-    if (NamedSlip slip = ForeignKeys(wrong, 16, run)
-                             .named("keys " + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
-                                    " are not the call's: their K and V were read elsewhere"))
+    if (NamedSlip slip =
+            ForeignKeys(wrong, 16, run)
+                .named(run_text("key", run.first, run.end - 1, " is not the call's: its K and V were read elsewhere",
+                                " are not the call's: their K and V were read elsewhere")))
       return with_keys(std::move(slip), {run});
   }
   return {};

@@ -224,8 +224,8 @@ class SlipCandidates {
       for (const int end : {(n_k + 15) / 16 * 16, (n_k + 63) / 64 * 64, (n_k + 127) / 128 * 128})
         if (end > n_k)
           add_lse("padding",
-                  "L counts padded keys " + std::to_string(n_k) + " to " + std::to_string(end - 1) +
-                      ", whose scores are 0: P is too small",
+                  "L counts padded " + run_text("key", n_k, end - 1, ", whose score is 0", ", whose scores are 0") +
+                      ": P is too small",
                   [more = std::log(end - n_k)](double l, double) {
                     return std::max(l, more) + std::log1p(std::exp(-std::abs(l - more)));
                   });
@@ -369,9 +369,11 @@ class SlipCandidates {
   }
 
   void add_run(const CountedRun& run, Affected where, bool of_keys) {
-    const std::string text = (of_keys ? "keys " : "queries ") + std::to_string(run.first) + " to " +
-                             std::to_string(run.end - 1) + (run.times == 0 ? " are missing in " : " count twice in ") +
-                             texts_of(where);
+    const bool lost = run.times == 0;
+    const std::string text =
+        run_text(of_keys ? "key" : "query", run.first, run.end - 1, lost ? " is missing in " : " counts twice in ",
+                 lost ? " are missing in " : " count twice in ") +
+        texts_of(where);
     add("tile", text, where, [run, where, of_keys](const GradientGroup&, GradientVariant& v, int) {
       count_in(v, where, [run, of_keys](int i, int j) {
         const int x = of_keys ? j : i;

@@ -82,9 +82,7 @@ struct Rule {
 
 std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
 
-std::string left_out(int first, int last) {
-  return run_text("key", first, last) + (first == last ? " counts 0 times" : " count 0 times");
-}
+std::string left_out(int first, int last) { return run_text("key", first, last, " counts 0 times", " count 0 times"); }
 
 /// Rules that turn `right` into `found`; the identity if both are equal.
 std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
@@ -182,7 +180,7 @@ struct KeyChange {
   double times = 1;  ///< factor of the scores
 };
 
-std::string run_of_keys(Keys keys) { return "keys " + std::to_string(keys.first) + " to " + std::to_string(keys.end - 1); }
+std::string run_of_keys(Keys keys) { return run_text("key", keys.first, keys.end - 1); }
 
 class KeyChanges {
  public:

@@ -199,9 +199,11 @@ class LseSlips {
     });
     for (std::size_t t = 0; t < sums.tiles() && sums.tiles() <= 256; ++t) {
       const auto key = static_cast<int>(t) * tile;
-      const std::string keys = "keys " + std::to_string(key) + " to " + std::to_string(std::min(key + tile, n_k) - 1);
-      try_formula("tile", keys + " are left out", [&](std::size_t i) { return lost(i, share(i, t)); });
-      try_formula("tile", keys + " count twice", [&](std::size_t i) { return lost(i, -share(i, t)); });
+      const int last_key = std::min(key + tile, n_k) - 1;
+      try_formula("tile", run_text("key", key, last_key, " is left out", " are left out"),
+                  [&](std::size_t i) { return lost(i, share(i, t)); });
+      try_formula("tile", run_text("key", key, last_key, " counts twice", " count twice"),
+                  [&](std::size_t i) { return lost(i, -share(i, t)); });
     }
   }
 

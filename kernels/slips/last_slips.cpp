@@ -117,7 +117,7 @@ std::optional<Slip> tail_slip(const Experiment& e, const OutputErrors& errors) {
   return Slip{
       Slip::Kind::tail,
       std::string(bad.zero ? "the last, partial tile of rows never written" : "garbage in the last, partial tile of rows") +
-          " (rows " + std::to_string(start) + " to " + std::to_string(n - 1) + " of tiles of " + tiles + ")",
+          " (" + run_text("row", start, n - 1) + " of tiles of " + tiles + ")",
       bad.good / errors.limit()};
 }
 

@@ -138,10 +138,10 @@ struct OtherRounding {
 std::vector<OtherRounding> other_roundings(const Problem& problem, std::shared_ptr<const Tensors> inputs,
                                            std::shared_ptr<const Tensors> given, const Format& format, const Format& stored);
 
-/// "row 7", "rows 960 to 999"
-inline std::string run_text(const std::string& noun, int first, int last) {
-  return first == last ? noun + " " + std::to_string(first)
-                       : noun + "s " + std::to_string(first) + " to " + std::to_string(last);
+/// "row 7", "rows 960 to 999", "queries 0 to 15", and the words that follow one, or several
+inline std::string run_text(const std::string& noun, int first, int last, const char* of_one = "", const char* of_more = "") {
+  if (first == last) return noun + " " + std::to_string(first) + of_one;
+  return (noun == "query" ? "queries" : noun + "s") + " " + std::to_string(first) + " to " + std::to_string(last) + of_more;
 }
 
 /// "every 64th row from row 3 on"

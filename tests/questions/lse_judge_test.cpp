@@ -231,5 +231,21 @@ TEST(LseJudge, LostTilesAreNamed) {
       }
 }
 
+/// The last tile has a single key.
+TEST(LseJudge, AKeyCountedTwiceIsNamed) {
+  const Problem p = problem_in(bf16, AttentionShape::square(257, 32), {}, 3);
+  const Seen x = seen(p);
+  Values values;
+  for (int i = 0; i < x.t.n; ++i) {
+    double l = std::exp(x.S(i, 256));
+    for (int j = 0; j < x.t.n_k; ++j) l += std::exp(x.S(i, j));
+    values.push_back(static_cast<float>(std::log(l)));
+  }
+  const JudgedLse given = given_lse(p, bf16, values);
+  const auto slip = lse_slip(given, LseBase::e, judge_lse(given)[0]);
+  ASSERT_TRUE(slip);
+  EXPECT_EQ(slip->text, "key 256 counts twice");
+}
+
 }  // namespace
 }  // namespace attoscope::lse_judge_test
