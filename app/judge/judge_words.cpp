@@ -34,7 +34,8 @@ std::string heads_text(const CallJudgement& call, const std::vector<const Judged
   if (heads.size() == 1) return heads[0]->name;
   if (heads.size() == call.table.size()) return fmt::format("all {} heads", heads.size());
   if (heads.size() > 4)
-    return fmt::format("{} of {} heads, the worst {}", heads.size(), call.table.size(), call.worst_row().name);
+    return fmt::format("{} of {} heads", heads.size(), call.table.size()) +
+           (call.rounded() ? "" : ", the worst " + call.worst_row().name);
   const bool numbered = std::ranges::all_of(heads, [](const JudgedRow* r) { return is_numbered(*r); });
   std::string text = numbered ? "heads " : "";
   for (std::size_t i = 0; i < heads.size(); ++i)
@@ -180,7 +181,11 @@ std::string rounded_sentence(const CallJudgement& call) {
     if (!r.found.as.empty()) ways.insert(r.found.as);
   std::string text =
       fmt::format("Rounded: every element is what a correct {} kernel can give on these tensors", name(call.claim.format));
-  if (!ways.empty()) text += ", if " + *ways.begin();
+  for (const std::string& way : ways) {
+    text += (way == *ways.begin() ? ", if " : ", and if ") + way;
+    if (ways.size() > 1)
+      text += " (" + heads_text(call, heads_that(call, [&](const JudgedRow& r) { return r.found.as == way; })) + ")";
+  }
   return text + ".";
 }
 

@@ -124,6 +124,17 @@ TEST(JudgeCall, MeasuresErrorsFromTheAcceptedRounding) {
   EXPECT_THAT(judgement_html(found, {}, {}, {}), Not(HasSubstr("Furthest off")));
 }
 
+TEST(JudgeCall, SaysWhichHeadsRoundHow) {
+  CallJudgement call;
+  for (const char* as : {"its P is cut off", "its scores are rounded", "its P is cut off", ""}) {
+    JudgedRow row{call.heads, "head " + std::to_string(call.heads), -1, {}};
+    row.found.rounded = true, row.found.as = as, row.found.elements = 1, row.found.row_ratio = {0.5};
+    call.table.push_back(row), ++call.heads;
+  }
+  EXPECT_THAT(judgement_sentences(call, "")[0],
+              EndsWith(", if its P is cut off (heads 0 and 2), and if its scores are rounded (head 1)."));
+}
+
 /// Progress advances within a head: a large head would otherwise show none until it is done.
 TEST(JudgeCall, ProgressMovesWithinAHead) {
   std::vector<double> shares;
