@@ -39,7 +39,7 @@ MachineLimits cpu_limits(int threads);
 /// at the rate of a copy. 0 if the stage counts neither.
 double limit_ms(const Stage& stage, const MachineLimits& limits);
 
-/// The stages of DESIGN's speed table for N(0,1) inputs of N tokens and head dimension 64, in bf16.
+/// The stages of an update, each alone, for N(0,1) inputs of n tokens and head dimension 64, in bf16.
 std::vector<Stage> stages(int n);
 
 /// A full update: a, b, golden value, deviations and trace, with a new seed every time; for N = n.
