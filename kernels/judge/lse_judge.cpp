@@ -14,13 +14,6 @@
 namespace attoscope {
 namespace {
 
-/// Euclidean norms of rows of d numbers.
-std::vector<double> row_lengths(const std::vector<double>& x, int d) {
-  std::vector<double> lengths;
-  for (std::size_t i = 0; i < x.size(); i += at(d)) lengths.push_back(length_of(x.data() + i, d));
-  return lengths;
-}
-
 /// A form of correct kernels: its operands, golden with the expected error of each row, and rivals.
 struct LseForm {
   std::string as{};

@@ -31,25 +31,9 @@ void add_rows(const double* x, const double* factor, int rows, int columns, std:
     for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
 }
 
-std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns) {
-  std::vector<double> y(x.size());
-  for (int i = 0; i < rows; ++i)
-    for (int c = 0; c < columns; ++c) y[at(c) * at(rows) + at(i)] = x[at(i) * at(columns) + at(c)];
-  return y;
-}
-
 std::vector<double> squares_of(const std::vector<double>& x) {
   std::vector<double> y(x.size());
   std::ranges::transform(x, y.begin(), square);
-  return y;
-}
-
-/// Euclidean norms of rows, from the elements' squares.
-std::vector<double> lengths_of(const std::vector<double>& squares, int rows, int columns) {
-  std::vector<double> y(at(rows));
-  for (int i = 0; i < rows; ++i)
-    for (int c = 0; c < columns; ++c) y[at(i)] += squares[at(i) * at(columns) + at(c)];
-  for (double& z : y) z = std::sqrt(z);
   return y;
 }
 
@@ -275,8 +259,8 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
   GradientOperands x{.tensors = tensors, .d_o = d_o, .d_lse = std::move(d_lse)};
   x.k_columns = by_columns(t.k, t.n_k, t.d), x.v_columns = by_columns(t.v, t.n_k, t.d_v);
   x.q_squares = squares_of(t.q), x.k_squares = squares_of(t.k), x.d_o_squares = squares_of(*d_o);
-  x.q_length = lengths_of(x.q_squares, t.n, t.d), x.k_length = lengths_of(x.k_squares, t.n_k, t.d);
-  x.v_length = lengths_of(squares_of(t.v), t.n_k, t.d_v), x.d_o_length = lengths_of(x.d_o_squares, t.n, t.d_v);
+  x.q_length = row_lengths(t.q, t.d), x.k_length = row_lengths(t.k, t.d);
+  x.v_length = row_lengths(t.v, t.d_v), x.d_o_length = row_lengths(*d_o, t.d_v);
   return x;
 }
 

@@ -10,15 +10,6 @@ namespace {
 
 using Kind = Slip::Kind;
 
-/// A rows x columns matrix, read as if it were stored as columns x rows.
-std::vector<double> read_across(const std::vector<double>& x, int rows, int columns) {
-  std::vector<double> y;
-  y.reserve(x.size());
-  for (std::size_t j = 0; j < at(rows); ++j)
-    for (std::size_t c = 0; c < at(columns); ++c) y.push_back(x[c * at(rows) + j]);
-  return y;
-}
-
 /// Adds a head with the inputs in other roles.
 void add_roles(SuspectList& list, const char* text, TensorsPart q, TensorsPart k, TensorsPart v) {
   list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), q, k, v] {
@@ -41,7 +32,7 @@ void add_changed(SuspectList& list, std::string text, TensorsPart part, const Ch
 
 /// Adds one of the inputs read as its transpose.
 void add_across(SuspectList& list, const char* text, TensorsPart part) {
-  add_changed(list, text, part, [](auto& x, int rows, int columns) { x = read_across(x, rows, columns); });
+  add_changed(list, text, part, [](auto& x, int rows, int columns) { x = by_columns(x, columns, rows); });
 }
 
 void add_roles(SuspectList& list) {

@@ -313,17 +313,23 @@ double length_of(const double* x, int count) {
   return std::sqrt(square);
 }
 
+std::vector<double> row_lengths(const std::vector<double>& x, int columns) {
+  std::vector<double> lengths;
+  for (std::size_t i = 0; i < x.size(); i += at(columns)) lengths.push_back(length_of(x.data() + i, columns));
+  return lengths;
+}
+
+std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns) {
+  constexpr int block = 8;  // rows per block, whose columns are written together
+  std::vector<double> y(x.size());
+  for (int first = 0; first < rows; first += block)
+    for (int c = 0; c < columns; ++c)
+      for (int i = first; i < std::min(rows, first + block); ++i) y[at(c) * at(rows) + at(i)] = x[at(i) * at(columns) + at(c)];
+  return y;
+}
+
 void VariantHead::set_k(const std::vector<double>& k) {
-  constexpr std::size_t block = 8;  // keys per block, whose columns are written together
-  const auto rows = at(shape.n_k), columns = at(shape.d);
-  std::vector<double> by_columns(k.size()), length;
-  for (std::size_t first = 0; first < rows; first += block) {
-    const std::size_t end = std::min(rows, first + block);
-    for (std::size_t c = 0; c < columns; ++c)
-      for (std::size_t j = first; j < end; ++j) by_columns[c * rows + j] = k[j * columns + c];
-    for (std::size_t j = first; j < end; ++j) length.push_back(length_of(k.data() + j * columns, shape.d));
-  }
-  k_columns = std::move(by_columns), k_length = std::move(length);
+  k_columns = by_columns(k, shape.n_k, shape.d), k_length = row_lengths(k, shape.d);
 }
 
 VariantHead variant_head(Tensors t) { return variant_head(std::make_shared<const Tensors>(std::move(t))); }

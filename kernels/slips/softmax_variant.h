@@ -22,6 +22,10 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline double square(double x) { return x * x; }
 /// Euclidean norm.
 double length_of(const double* x, int count);
+/// The same of each row of `columns` numbers.
+std::vector<double> row_lengths(const std::vector<double>& x, int columns);
+/// A rows x columns matrix, column by column.
+std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns);
 
 /// Numbers that several heads share.
 class SharedNumbers {
