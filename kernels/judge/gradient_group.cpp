@@ -355,7 +355,7 @@ std::optional<CountedRun> counted_run(const GradientGroup& group, const TensorJu
     for (int h = of_keys ? wrong.head : 0; h < (of_keys ? wrong.head + 1 : group.heads()); ++h) {
       const GradientOperands& x = group.operands(h);
       const GradientVariant v = group.right(h);
-      PairNumbers pairs = of_keys ? pairs_of_row(x, v, rows[k]) : pairs_of_key(x, v, rows[k]);
+      PairNumbers pairs = pairs_of(x, v, rows[k], of_keys);
       for (double& y : pairs.ds) y *= v.scale;
       add_terms(sums, k * at(columns), columns, block, of_dv ? pairs.p : pairs.ds,
                 of_keys ? x.tensors->k

@@ -334,32 +334,20 @@ bool exact_gradients(const GradientOperands& x, const GradientVariant& variant, 
   return Pass(x, variant, rows, rounding, out, stop).run(seen);
 }
 
-PairNumbers pairs_of_row(const GradientOperands& x, const GradientVariant& v, int row) {
+PairNumbers pairs_of(const GradientOperands& x, const GradientVariant& v, int fixed, bool is_query) {
   const AttentionShape shape = x.shape();
-  const Keys keys = v.keys(row);
-  PairNumbers numbers{std::vector<double>(at(shape.n_k)), std::vector<double>(at(shape.n_k))};
-  if (keys.empty()) return numbers;
-  std::vector<double> s(at(shape.n_k)), dp(at(shape.n_k));
-  row_products(x.tensors->q, x.k_columns, row, shape.d, shape.n_k, shape.d, keys, s.data());
-  row_products(*x.d_o, x.v_columns, row, shape.d_v, shape.n_k, shape.d_v, keys, dp.data());
-  for (int j = keys.first; j < keys.end; ++j) {
-    const Pair pair = pair_of(v, Scores(v), row, j, s[at(j)], dp[at(j)], v.delta[at(row)]);
-    numbers.p[at(j)] = pair.p, numbers.ds[at(j)] = pair.ds;
-  }
-  return numbers;
-}
-
-PairNumbers pairs_of_key(const GradientOperands& x, const GradientVariant& v, int key) {
-  const AttentionShape shape = x.shape();
-  PairNumbers numbers{std::vector<double>(at(shape.n)), std::vector<double>(at(shape.n))};
-  for (int i = 0; i < shape.n; ++i) {
-    const Keys keys = v.keys(i);
+  const int count = is_query ? shape.n_k : shape.n;
+  PairNumbers numbers{std::vector<double>(at(count)), std::vector<double>(at(count))};
+  const Scores scores(v);
+  for (int other = 0; other < count; ++other) {
+    const int row = is_query ? fixed : other, key = is_query ? other : fixed;
+    const Keys keys = v.keys(row);
     if (key < keys.first || key >= keys.end) continue;
     double s = 0, dp = 0;
-    for (int c = 0; c < shape.d; ++c) s += row_of(x.tensors->q, i, shape.d)[c] * row_of(x.tensors->k, key, shape.d)[c];
-    for (int c = 0; c < shape.d_v; ++c) dp += row_of(*x.d_o, i, shape.d_v)[c] * row_of(x.tensors->v, key, shape.d_v)[c];
-    const Pair pair = pair_of(v, Scores(v), i, key, s, dp, v.delta[at(i)]);
-    numbers.p[at(i)] = pair.p, numbers.ds[at(i)] = pair.ds;
+    for (int c = 0; c < shape.d; ++c) s += row_of(x.tensors->q, row, shape.d)[c] * row_of(x.tensors->k, key, shape.d)[c];
+    for (int c = 0; c < shape.d_v; ++c) dp += row_of(*x.d_o, row, shape.d_v)[c] * row_of(x.tensors->v, key, shape.d_v)[c];
+    const Pair pair = pair_of(v, scores, row, key, s, dp, v.delta[at(row)]);
+    numbers.p[at(other)] = pair.p, numbers.ds[at(other)] = pair.ds;
   }
   return numbers;
 }

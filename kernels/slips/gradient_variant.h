@@ -95,12 +95,12 @@ using RowsSeen = std::function<bool(int first, int end, const ExactGradients& so
 bool exact_gradients(const GradientOperands& x, const GradientVariant& variant, const GradientRows& rows,
                      const GradientRounding& rounding, ExactGradients& out, const StopSign& stop, const RowsSeen& seen = {});
 
-/// P and dS of one query and all keys (n_k values each), or of one key and all queries (n values each).
+/// P and dS of one query and all keys (n_k values each), or of one key and all queries (n values each). `fixed` is the query,
+/// if `is_query`, or the key.
 struct PairNumbers {
   std::vector<double> p, ds;
 };
-PairNumbers pairs_of_row(const GradientOperands& x, const GradientVariant& variant, int row);
-PairNumbers pairs_of_key(const GradientOperands& x, const GradientVariant& variant, int key);
+PairNumbers pairs_of(const GradientOperands& x, const GradientVariant& variant, int fixed, bool is_query);
 
 /// Gradient of the sink, and its expected error; 0 without a sink.
 struct SinkGradient {
