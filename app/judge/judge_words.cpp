@@ -85,22 +85,14 @@ std::string slip_sentence(const CallJudgement& call) {
                      call.table.size());
 }
 
-/// Number of elements that are NaN or infinite where exact attention is, too.
-std::int64_t due_elements(const CallJudgement& call) {
-  std::int64_t count = 0;
-  for (const JudgedRow& r : call.table) count += r.found.due;
-  return count;
-}
-
 /// Counts the elements that are NaN or infinite, with their heads, and the other wrong ones.
 std::string nonfinite_sentence(const CallJudgement& call) {
-  std::int64_t count = 0;
-  for (const JudgedRow& r : call.table) count += r.found.nonfinite;
+  const std::int64_t count = call.sum_of(&HeadJudgement::nonfinite);
   const std::vector<const JudgedRow*> heads = heads_that(call, [](const JudgedRow& r) { return r.found.nonfinite > 0; });
   std::string text = fmt::format("Wrong: {} {} NaN or infinite{}{}", grouped(count), count == 1 ? "element is" : "elements are",
-                                 due_elements(call) > 0 ? " where attention is not" : "",
+                                 call.sum_of(&HeadJudgement::due) > 0 ? " where attention is not" : "",
                                  call.heads > 1 ? " (" + heads_text(call, heads) + ")" : "");
-  if (const std::int64_t others = call.suspect_elements() - count; others > 0)
+  if (const std::int64_t others = call.sum_of(&HeadJudgement::suspects) - count; others > 0)
     text +=
         fmt::format(", and {} more {} further off than in any correct {} kernel{}", grouped(others), others == 1 ? "is" : "are",
                     name(call.claim.format), call.heads > 1 ? " (" + wrong_heads(call) + " in all)" : "");
@@ -117,10 +109,11 @@ std::string wrong_sentence(const CallJudgement& call) {
   if (worst.slip) return slip_sentence(call);
   if (std::ranges::any_of(call.table, [](const JudgedRow& r) { return r.found.nonfinite > 0; }))
     return nonfinite_sentence(call);
-  if (call.suspect_elements() == 0)
+  const std::int64_t suspects = call.sum_of(&HeadJudgement::suspects);
+  if (suspects == 0)
     return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
-  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.",
-                     grouped(call.suspect_elements()), grouped(call.elements()), name(call.claim.format), in);
+  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(suspects),
+                     grouped(call.sum_of(&HeadJudgement::elements)), name(call.claim.format), in);
 }
 
 /// The element that is named as evidence.
@@ -195,12 +188,13 @@ std::string rounded_evidence(const CallJudgement& call) {
   return fmt::format(
       "None of {} elements is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest error is "
       "{:.2g}.",
-      grouped(call.elements()), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(), h.max_abs);
+      grouped(call.sum_of(&HeadJudgement::elements)), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(),
+      h.max_abs);
 }
 
 /// The elements that are NaN or infinite and not wrong; "": there are none.
 std::string due_text(const CallJudgement& call) {
-  const std::int64_t count = due_elements(call);
+  const std::int64_t count = call.sum_of(&HeadJudgement::due);
   if (count == 0) return "";
   return fmt::format(" {} {} NaN or infinite, as attention of these Q, K and V is there.", grouped(count),
                      count == 1 ? "element is" : "elements are");

@@ -52,15 +52,9 @@ std::string_view CallJudgement::verdict() const {
   return !incomparable().empty() ? "incomparable" : rounded() ? "rounded" : "wrong";
 }
 
-std::int64_t CallJudgement::elements() const {
+std::int64_t CallJudgement::sum_of(std::int64_t HeadJudgement::* part) const {
   std::int64_t sum = 0;
-  for (const JudgedRow& r : table) sum += r.found.elements;
-  return sum;
-}
-
-std::int64_t CallJudgement::suspect_elements() const {
-  std::int64_t sum = 0;
-  for (const JudgedRow& r : table) sum += r.found.suspects;
+  for (const JudgedRow& r : table) sum += r.found.*part;
   return sum;
 }
 

@@ -65,7 +65,8 @@ struct CallJudgement {
   std::string incomparable() const;
   /// "rounded", "wrong" or "incomparable"
   std::string_view verdict() const;
-  std::int64_t elements() const, suspect_elements() const;
+  /// A number of elements, summed over the heads: sum_of(&HeadJudgement::suspects).
+  std::int64_t sum_of(std::int64_t HeadJudgement::* part) const;
   const JudgedRow& worst_row() const { return table[worst]; }
   /// Error over tolerance of an element of the worst head; infinite for NaN.
   double share(int row, int column) const { return (*detail.shares)(row, column); }
