@@ -94,10 +94,6 @@ class SlipCandidates {
  private:
   /// Problem of the first head; all heads have the same mask rule.
   const Problem& problem() const { return group_.problem(0); }
-  template <class Chosen>
-  bool any_head(const Chosen& chosen) const {
-    return group_.given().any_head(chosen);
-  }
 
   /// Adds a slip, and, if kernels may sum delta from P and dP, the same slip of such a kernel.
   void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
@@ -110,11 +106,12 @@ class SlipCandidates {
                         }});
   }
   /// Adds a slip that changes golden's gradients themselves.
-  void add_edit(std::string kind, std::string text, Affected affects, std::function<void(GroupGradients&)> edit) {
+  void add_edit(std::string kind, std::string text, Affected affects,
+                std::function<void(const GradientGroup&, GroupGradients&)> edit) {
     all_.push_back(
         {{std::move(kind), std::move(text)}, affects, [edit = std::move(edit)](const GradientGroup& g, GroupGradients& out) {
            out = g.golden();
-           edit(out);
+           edit(g, out);
            return true;
          }});
   }
@@ -137,22 +134,17 @@ class SlipCandidates {
                            {"the sign is wrong in ", -1}};
     for (const Factor& f : factors)
       for (const Affected where : {in_dq, in_dk, in_dq_dk})
-        if (f.factor != 1 || any_head([](const Problem& p) { return scale_of(p) != 1; }))
-          all_.push_back({{f.factor < 0 ? "number" : "scale", f.text + texts_of(where)},
-                          where,
-                          [where, f](const GradientGroup& g, GroupGradients& out) { return multiplied(g, where, f, out); }});
-  }
-  template <class Factor>
-  static bool multiplied(const GradientGroup& g, Affected where, const Factor& f, GroupGradients& out) {
-    out = g.golden();
-    for (int h = 0; h < g.heads(); ++h) {
-      ExactGradients& x = out.heads[at(h)];
-      const double by = f.factor * std::pow(scale_of(g.problem(h)), f.scale);
-      if (where & in_dq) multiply(x.dq, x.dq_error, by);
-      if (where & in_dk) multiply(x.dk, x.dk_error, by);
-    }
-    g.sum_heads(out);
-    return true;
+        if (f.factor != 1 || group_.given().any_head([](const Problem& p) { return scale_of(p) != 1; }))
+          add_edit(f.factor < 0 ? "number" : "scale", f.text + texts_of(where), where,
+                   [where, f](const GradientGroup& g, GroupGradients& out) {
+                     for (int h = 0; h < g.heads(); ++h) {
+                       ExactGradients& x = out.heads[at(h)];
+                       const double by = f.factor * std::pow(scale_of(g.problem(h)), f.scale);
+                       if (where & in_dq) multiply(x.dq, x.dq_error, by);
+                       if (where & in_dk) multiply(x.dk, x.dk_error, by);
+                     }
+                     g.sum_heads(out);
+                   });
   }
 
   using DeltaOf = std::function<double(const GradientGroup& group, int head, int row)>;
@@ -249,7 +241,7 @@ class SlipCandidates {
   template <class Number>
   void each_number(const Number& number, const std::function<void(int head)>& add) const {
     for (int h = 0; h < group_.heads(); ++h)
-      if (any_head([&](const Problem& p) { return number(p) != number(group_.problem(h)); })) add(h);
+      if (group_.given().any_head([&](const Problem& p) { return number(p) != number(group_.problem(h)); })) add(h);
   }
   /// Adds slips of a kernel that uses one head's number for all heads of the group.
   void add_number(const char* kind, const char* name, double (*number)(const Problem& p), double GradientVariant::* place) {
@@ -316,13 +308,13 @@ class SlipCandidates {
   }
 
   void scores() {
-    if (any_head([](const Problem& p) { return p.softcap != 0; })) {
+    if (group_.given().any_head([](const Problem& p) { return p.softcap != 0; })) {
       add("softcap", "the soft cap's derivative is missing in dS", in_dq_dk,
           [](const GradientGroup&, GradientVariant& v, int) { v.has_cap_factor = false; });
       add("softcap", "the soft cap is ignored in the backward pass", in_all,
           [](const GradientGroup&, GradientVariant& v, int) { v.softcap = 0; });
     }
-    if (any_head([](const Problem& p) { return p.alibi != 0; }))
+    if (group_.given().any_head([](const Problem& p) { return p.alibi != 0; }))
       add("bias", "ALiBi's bias is ignored in the backward pass", in_all,
           [](const GradientGroup&, GradientVariant& v, int) { v.alibi = 0; });
     add_number("scale", "scale", [](const Problem& p) { return scale_of(p); }, &GradientVariant::scale);
@@ -334,7 +326,7 @@ class SlipCandidates {
           [d = s.d](const GradientGroup&, GradientVariant& v, int) { v.dp_columns = d; });
     if (s.d == s.d_v)
       add_edit("exchange", "dK and dV are exchanged", in_dk_dv,
-               [](GroupGradients& x) { std::swap(x.dk, x.dv), std::swap(x.dk_error, x.dv_error); });
+               [](const GradientGroup&, GroupGradients& x) { std::swap(x.dk, x.dv), std::swap(x.dk_error, x.dv_error); });
   }
 
   void heads() {
@@ -344,20 +336,20 @@ class SlipCandidates {
       add_edit("group",
                "dK and dV are those of head " + std::to_string(h) + " of the group alone, not summed over its " +
                    std::to_string(count) + " heads",
-               in_dk_dv, [h](GroupGradients& x) {
+               in_dk_dv, [h](const GradientGroup&, GroupGradients& x) {
                  const ExactGradients& e = x.heads[at(h)];
                  x.dk = e.dk, x.dv = e.dv, x.dk_error = e.dk_error, x.dv_error = e.dv_error;
                });
     for (const auto& [words, factor] : {std::pair{"the heads of a group are summed twice", 2.0},
                                         {"the heads of a group are averaged, not summed", 1.0 / count}})
-      add_edit("group", words, in_dk_dv, [factor = factor](GroupGradients& x) {
+      add_edit("group", words, in_dk_dv, [factor = factor](const GradientGroup&, GroupGradients& x) {
         multiply(x.dk, x.dk_error, factor), multiply(x.dv, x.dv_error, factor);
       });
     for (int h = 0; h < count; ++h)
       for (int g = h + 1; g < count; ++g)
         add_edit("group",
                  "dQ of head " + std::to_string(h) + " and that of head " + std::to_string(g) + " of the group are exchanged",
-                 in_dq, [g, h](GroupGradients& x) {
+                 in_dq, [g, h](const GradientGroup&, GroupGradients& x) {
                    std::swap(x.heads[at(g)].dq, x.heads[at(h)].dq), std::swap(x.heads[at(g)].dq_error, x.heads[at(h)].dq_error);
                  });
   }
