@@ -168,18 +168,19 @@ void draw_comparison(Session& session, const Frame& frame) {
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   label(Face::body, colours().text, "Pins, and the settings in which they differ");
-  const Table& table = frame.state.pins.table;
+  PinState& state = frame.state.pins;
+  if (state.in_table != session.pins) state.in_table = session.pins, state.table = pins_table(session.pins);
   const auto row = [&](std::size_t i) {
     return TableRow{.id = "pin row " + std::to_string(i),
                     .meaning = session.pins[i].name + ". A click restores it. A click on a heading sorts by it.",
                     .formula = "digest of a " + hex16(session.pins[i].digest),
                     .chosen = session.pins[i].experiment == session.experiment};
   };
-  if (const auto clicked = draw_table("pins", table, {.row = row})) {
+  if (const auto clicked = draw_table("pins", state.table, {.row = row})) {
     restore_pin(session, static_cast<int>(*clicked));
     ImGui::CloseCurrentPopup();
   }
-  offer_export({Plot::window, "pins", at, {at.x + room.x, at.y + room.y}, [&] { return csv_text(table); }}, session.view,
+  offer_export({Plot::window, "pins", at, {at.x + room.x, at.y + room.y}, [&] { return csv_text(state.table); }}, session.view,
                frame.requests);
   ImGui::EndPopup();
 }
@@ -286,10 +287,7 @@ void draw_pins(const Frame& frame) {
   const int count = static_cast<int>(frame.session.pins.size());
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) marks.complaint.clear();
   draw_header(frame.session, frame.input, marks, frame.requests);
-  if (std::exchange(marks.compared, false)) {
-    marks.table = pins_table(frame.session.pins);
-    ImGui::OpenPopup("compared pins");
-  }
+  if (std::exchange(marks.compared, false)) ImGui::OpenPopup("compared pins");
   draw_comparison(frame.session, frame);
   ListRequest request;
   const ThumbnailShades shade = thumbnail_shades();

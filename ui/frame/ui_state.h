@@ -253,10 +253,11 @@ struct GalleryState {
 
 /// The list of pins.
 struct PinState {
-  bool shown = false;     ///< in the last frame
-  bool compared = false;  ///< open their table in this frame
-  Table table;            ///< on show
-  int renamed = -1;       ///< pin that is being renamed; -1: none
+  bool shown = false;         ///< in the last frame
+  bool compared = false;      ///< open their table in this frame
+  Table table;                ///< on show
+  std::vector<Pin> in_table;  ///< source of `table`
+  int renamed = -1;           ///< pin that is being renamed; -1: none
   std::string typed_name;
   std::string complaint;  ///< the reason why the last request failed
 };

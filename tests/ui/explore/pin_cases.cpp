@@ -16,6 +16,11 @@ const std::string pin_panel = "//Pins/";
 /// The path of an item of a pin's entry for the test engine.
 std::string entry(int i, const std::string& item) { return "//Pins/**/$$" + std::to_string(i) + "/" + item; }
 
+/// The path of a row of the open table of pins, without its number.
+std::string compared_row() {
+  return std::string("//") + ImGui::GetCurrentContext()->NavWindow->RootWindow->Name + "/**/##pin row ";
+}
+
 Pin expected_pin(Hand& hand, const std::string& name) {
   const Result& r = *hand.result();
   Pin pin = make_pin(r);
@@ -170,9 +175,20 @@ CASE(pins, compared_in_one_table) {
   }
   hand.click(pin_panel + "###compare");
   hand.frames(3);
-  const std::string row = std::string("//") + ImGui::GetCurrentContext()->NavWindow->RootWindow->Name + "/**/##pin row ";
+  const std::string row = compared_row();
   hand.check(hand.exists(row + "0") && hand.exists(row + "2"), "the table has all pins");
   hand.changes("a click restores", [&] { hand.click(row + "1"); }, [&](Session& s) { s.experiment = pins[1].experiment; });
+}
+
+/// The open table follows the pins, which another session replaces.
+CASE(pins, replaced_while_compared) {
+  keep_three(hand);
+  hand.click(pin_panel + "###compare");
+  hand.frames(3);
+  const std::string row = compared_row();
+  hand.session().pins.pop_back();
+  hand.frames(3);
+  hand.check(hand.exists(row + "1") && !hand.exists(row + "2"), "the table has the pins that are left");
 }
 
 CASE(pins, copy_and_paste_pins) {
